@@ -1,0 +1,31 @@
+import { type Transaction, sql } from 'kysely'
+import type { Tables } from '../database/tables.ts'
+import type { Announcement } from './unit-of-work.ts'
+
+/** First key of the two-key advisory locks that order a tenant's events. */
+export const EVENT_LOCK_CLASS = 0x57_41_58
+
+/**
+ * Appends events to the tenant's feed. The caller commits at once.
+ *
+ * The lock and the insert are two statements: inside one, PostgreSQL does not promise that the lock is taken before
+ * `nextval`. The lock ends only after the commit is visible, so the next holder's larger ids can never be read without
+ * these. Two tenants whose hashes collide only wait for each other.
+ */
+export async function appendEvents(
+  tx: Transaction<Tables>,
+  tenantId: string,
+  announcements: readonly Announcement[],
+): Promise<void> {
+  if (announcements.length === 0) return
+  await sql`select pg_advisory_xact_lock(${EVENT_LOCK_CLASS}::int, hashtext(${tenantId}))`.execute(tx)
+  await sql`
+    insert into event (tenant_id, id, account_id, type, data)
+    select ${tenantId}::uuid, nextval('event_id'), account_id, type, data
+    from unnest(
+      ${announcements.map(({ accountId }) => accountId)}::uuid[],
+      ${announcements.map(({ type }) => type)}::text[],
+      ${announcements.map(({ data }) => JSON.stringify(data))}::json[]
+    ) as announced (account_id, type, data)
+  `.execute(tx)
+}

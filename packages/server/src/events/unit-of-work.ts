@@ -1,0 +1,37 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { EventData, EventType } from '@waxwing/contract/events.ts'
+import type { Tables } from '../database/tables.ts'
+import { appendEvents } from './append.ts'
+
+/** A change to announce. `accountId` is null for events that concern no account. */
+export type Announcement = {
+  [T in EventType]: { type: T; accountId: string | null; data: EventData<T> }
+}[EventType]
+
+/** A transaction of one tenant, and the events that it causes. */
+export interface UnitOfWork {
+  sql: Transaction<Tables>
+  tenantId: string
+  announce(...announcements: Announcement[]): void
+}
+
+/**
+ * Runs `work` in one transaction and appends what it announced as the last statements before the commit. The tenant's
+ * event lock is therefore held only while the commit is on its way. Never touches two tenants (they would deadlock).
+ */
+export async function inTransaction<T>(
+  db: Kysely<Tables>,
+  tenantId: string,
+  work: (unit: UnitOfWork) => Promise<T>,
+): Promise<T> {
+  return db.transaction().execute(async transaction => {
+    const announcements: Announcement[] = []
+    const result = await work({
+      sql: transaction,
+      tenantId,
+      announce: (...more) => void announcements.push(...more),
+    })
+    await appendEvents(transaction, tenantId, announcements)
+    return result
+  })
+}

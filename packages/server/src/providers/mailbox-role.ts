@@ -1,0 +1,13 @@
+export const MAILBOX_ROLES = [
+  'inbox',
+  'sent',
+  'drafts',
+  'trash',
+  'junk',
+  'archive',
+  'all',
+  'important',
+  'custom',
+] as const
+export type MailboxRole = (typeof MAILBOX_ROLES)[number]
+export type MailboxKind = 'folder' | 'label'
