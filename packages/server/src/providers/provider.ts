@@ -86,6 +86,11 @@ export type SourceStep =
   | { type: 'gone'; keys: MessageKey[]; cursor: Cursor }
   | {
       type: 'arrived'
+      /**
+       * `new`: came after the cursor. `missing`: older, and the index lacks it, since the source was never followed or
+       * was renumbered. `widened`: lies in a part of the window that was not wanted before, so it is no news.
+       */
+      origin: 'new' | 'missing' | 'widened'
       messages: RemoteMessage[]
       /** Messages that the provider lists and would not or could not give, with the reason. */
       unreadable: Array<{ key: MessageKey; reason: string }>
@@ -123,13 +128,19 @@ export interface MailProvider extends AsyncDisposable {
   /** What became of the messages that the index holds: `reset`, `flags` and `gone` steps. */
   compare(source: string, options: FollowOptions): AsyncIterable<SourceStep>
 
-  /** Messages that the index does not hold: `arrived` steps, new mail first, then what is missing, newest first. */
+  /**
+   * Messages that the index does not hold: `arrived` steps, new mail first (oldest first, so that the cursor can move
+   * up), then what is missing, newest first. The caller may stop after any step and begin again with its cursor.
+   */
   arrivals(source: string, options: FollowOptions): AsyncIterable<SourceStep>
 
   /** Whether all messages since `since` have been handed over by `arrivals`, and compared since. */
   isComplete(cursor: Cursor | null, since: Date | null): boolean
 
-  /** Which of these keys the source still has, asked afresh. */
+  /** Whether an appeared mailbox is the one that this cursor followed under another name. Sure, or false. */
+  isRenamed(mailbox: RemoteMailbox, cursor: Cursor): boolean
+
+  /** Which of these keys the source still has, asked afresh. Only while no `compare` or `arrivals` is being iterated. */
   findPresent(source: string, keys: readonly MessageKey[]): Promise<Set<MessageKey>>
 
   /** Waits until the source tells of a change, or `seconds` passed. Polls where the provider cannot push. */
