@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto'
+import { type Kysely, type Transaction, sql } from 'kysely'
+import { type KeyRing, KeyRingError } from '../kit/key-ring.ts'
+import { SealError } from '../kit/seal.ts'
+import type { Tables } from './tables.ts'
+
+/** First key of the two-key advisory locks of the key ring. */
+const KEY_RING_LOCK_CLASS = 0x57_41_59
+const KEY_RING_IN_USE = 0
+
+/** What `sealed_value` holds: random octets that the installation needs the same at every start. */
+export type SealedValueName = 'canary' | 'credential_pepper' | 'cursor_key'
+
+const VALUE_BYTES = 32
+
+/**
+ * To be called in a transaction before it seals a value for a row: the end of a rotation waits for the commit, so that
+ * no row is left behind under a key that is about to be retired.
+ */
+export async function holdKeyRing(tx: Transaction<Tables>): Promise<void> {
+  await sql`select pg_advisory_xact_lock_shared(${KEY_RING_LOCK_CLASS}::int, ${KEY_RING_IN_USE}::int)`.execute(
+    tx,
+  )
+}
+
+/** Waits for every `holdKeyRing` to end and keeps new ones waiting until the transaction ends. */
+export async function closeKeyRing(tx: Transaction<Tables>): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${KEY_RING_LOCK_CLASS}::int, ${KEY_RING_IN_USE}::int)`.execute(tx)
+}
+
+/**
+ * Refuses, without writing, a key ring that does not fit the database: `KeyRingError`. A database that has no schema
+ * yet fits every ring. To be called before the migrations.
+ */
+export async function checkKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<void> {
+  const { rows } = await sql<{ exists: boolean }>`
+    select to_regclass('sealed_value') is not null and to_regclass('account') is not null as exists`.execute(
+    db,
+  )
+  if (!rows[0]?.exists) return
+
+  const where = ring.source === 'file' ? 'the file secret.key of the data folder' : 'WAXWING_SECRET_KEY'
+  const remedy = `Put the right key in ${where}: start with the one that this database was used with.`
+  const canary = await db
+    .selectFrom('sealed_value')
+    .select('sealed')
+    .where('name', '=', 'canary')
+    .executeTakeFirst()
+  if (canary) {
+    try {
+      ring.open(canary.sealed, contextOf('canary'))
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      throw new KeyRingError(`The key ring does not fit this database. ${error.message}. ${remedy}`)
+    }
+  }
+
+  const used = await sql<{ id: string }>`
+    select distinct encode(substring(data_key from 1 for 8), 'hex') as id from account where data_key is not null
+  `.execute(db)
+  const missing = used.rows.filter(({ id }) => !ring.ids().includes(id)).map(({ id }) => id)
+  if (missing.length > 0) {
+    throw new KeyRingError(
+      `Accounts of this database are sealed with keys that the key ring lacks: ${missing.join(', ')}. ${remedy}`,
+    )
+  }
+}
+
+/** The installation's value of that name; made at the first call. The value `canary` is what `checkKeyRing` opens. */
+export async function requireSealedValue(
+  db: Kysely<Tables>,
+  ring: KeyRing,
+  name: SealedValueName,
+): Promise<Buffer> {
+  return db.transaction().execute(async tx => {
+    await holdKeyRing(tx)
+    await tx
+      .insertInto('sealed_value')
+      .values({ name, sealed: ring.seal(randomBytes(VALUE_BYTES), contextOf(name)) })
+      .onConflict(target => target.column('name').doNothing())
+      .execute()
+    const { sealed } = await tx
+      .selectFrom('sealed_value')
+      .select('sealed')
+      .where('name', '=', name)
+      .executeTakeFirstOrThrow()
+    return ring.open(sealed, contextOf(name))
+  })
+}
+
+/** Seals the values again that are not under the current key. Returns how many. */
+export async function rewrapSealedValues(tx: Transaction<Tables>, ring: KeyRing): Promise<number> {
+  const current = Buffer.from(ring.currentId(), 'hex')
+  const old = await tx
+    .selectFrom('sealed_value')
+    .select(['name', 'sealed'])
+    .where(sql<boolean>`substring(sealed from 1 for 8) <> ${current}`)
+    .orderBy('name')
+    .forUpdate()
+    .execute()
+  for (const { name, sealed } of old) {
+    const context = contextOf(name)
+    await tx
+      .updateTable('sealed_value')
+      .set({ sealed: ring.seal(ring.open(sealed, context), context) })
+      .where('name', '=', name)
+      .execute()
+  }
+  return old.length
+}
+
+function contextOf(name: string): string[] {
+  return ['', 'sealed_value', 'sealed', name]
+}
