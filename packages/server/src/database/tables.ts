@@ -1,0 +1,208 @@
+// Made by `npm run tables` from the migrations. Do not edit.
+import type { ColumnType } from 'kysely'
+
+/** Read as text, since it exceeds what a number holds exactly. */
+export type Int8 = ColumnType<string, string | number | bigint, string | number | bigint>
+/** Written as JSON text: `pg` would send an array as a PostgreSQL array. */
+export type Json = ColumnType<unknown, string, string>
+export type Timestamp = ColumnType<Date, Date | string, Date | string>
+/** May be left out of an insert. */
+export type Generated<T> =
+  T extends ColumnType<infer S, infer I, infer U>
+    ? ColumnType<S, I | undefined, U>
+    : ColumnType<T, T | undefined, T>
+
+export interface AccountTable {
+  id: string
+  tenant_id: string
+  provider: 'gmail' | 'graph' | 'imap'
+  email: string
+  display_name: string | null
+  external_ref: string | null
+  oauth_app_id: string | null
+  cloud: string | null
+  status: Generated<'active' | 'paused' | 'reauth_required' | 'disabled'>
+  status_reason: string | null
+  settings_override: Generated<Json>
+  auth_method: 'oauth' | 'password' | 'org_connection' | 'delegate'
+  imap: Json | null
+  data_key: Buffer | null
+  initialized_at: Timestamp | null
+  calendar_initialized_at: Timestamp | null
+  contacts_initialized_at: Timestamp | null
+  created_at: Generated<Timestamp>
+  updated_at: Generated<Timestamp>
+  deleted_at: Timestamp | null
+  purge_after: Timestamp | null
+  purged_at: Timestamp | null
+  owner_instance: string | null
+  owner_epoch: Generated<Int8>
+  sync_wanted: Generated<string[]>
+  runtime_state: string | null
+  runtime_detail: string | null
+  runtime_instance: string | null
+  runtime_updated_at: Timestamp | null
+}
+
+export interface AccountSecretTable {
+  account_id: string
+  name: string
+  sealed: Buffer
+  updated_at: Generated<Timestamp>
+}
+
+export interface AccountTokenTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  scopes: string[]
+  digest: Buffer
+  expires_at: Timestamp
+  created_at: Generated<Timestamp>
+}
+
+export interface ApiKeyTable {
+  id: string
+  tenant_id: string
+  name: string
+  scopes: string[]
+  account_ids: string[] | null
+  digest: Buffer
+  expires_at: Timestamp | null
+  revoked_at: Timestamp | null
+  last_used_at: Timestamp | null
+  created_at: Generated<Timestamp>
+}
+
+export interface EventTable {
+  tenant_id: string
+  id: Int8
+  account_id: string | null
+  type: string
+  data: Json
+  created_at: Generated<Timestamp>
+}
+
+export interface InstanceTable {
+  id: string
+  heartbeat_until: Timestamp
+  started_at: Generated<Timestamp>
+}
+
+export interface MailboxTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  provider_key: string
+  provider_id: string | null
+  name: string
+  path: string
+  parent_id: string | null
+  role: string
+  kind: 'folder' | 'label'
+  total_count: number | null
+  unread_count: number | null
+  source: string | null
+  created_at: Generated<Timestamp>
+}
+
+export interface MessageTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  thread_id: string | null
+  internet_message_id: string | null
+  identity: string
+  mailbox_ids: string[]
+  subject: string | null
+  from: Json | null
+  to: Json
+  cc: Json
+  bcc: Json
+  reply_to: Json
+  sender_text: string
+  recipients_text: string
+  snippet: string
+  received_at: Timestamp
+  sent_at: Timestamp | null
+  is_read: boolean
+  is_flagged: boolean
+  is_draft: boolean
+  has_attachments: boolean
+  categories: string[]
+  direction: 'inbound' | 'outbound'
+  outbox_id: string | null
+  reference: string | null
+  importance: 'high' | 'normal' | 'low' | null
+  size: Int8
+  missing_since: Timestamp | null
+}
+
+export interface MessageMailboxTable {
+  mailbox_id: string
+  received_at: Timestamp
+  message_id: string
+  uid: Int8 | null
+}
+
+export interface QuarantinedMessageTable {
+  account_id: string
+  mailbox_id: string
+  uid_validity: Int8
+  uid: Int8
+  reason: string
+  attempts: number
+  parser_version: number
+  first_failed_at: Generated<Timestamp>
+  next_attempt_at: Timestamp
+}
+
+export interface SchemaMigrationTable {
+  version: number
+  name: string
+  checksum: string
+  applied_at: Generated<Timestamp>
+}
+
+export interface SealedValueTable {
+  name: string
+  sealed: Buffer
+}
+
+export interface SyncCursorTable {
+  account_id: string
+  source: string
+  cursor: Json
+}
+
+export interface TenantTable {
+  id: string
+  name: string
+  settings: Json
+  suspended_at: Timestamp | null
+  created_at: Generated<Timestamp>
+}
+
+export interface ThreadLinkTable {
+  account_id: string
+  reference: string
+  thread_id: string
+}
+
+export interface Tables {
+  account: AccountTable
+  account_secret: AccountSecretTable
+  account_token: AccountTokenTable
+  api_key: ApiKeyTable
+  event: EventTable
+  instance: InstanceTable
+  mailbox: MailboxTable
+  message: MessageTable
+  message_mailbox: MessageMailboxTable
+  quarantined_message: QuarantinedMessageTable
+  schema_migration: SchemaMigrationTable
+  sealed_value: SealedValueTable
+  sync_cursor: SyncCursorTable
+  tenant: TenantTable
+  thread_link: ThreadLinkTable
+}
