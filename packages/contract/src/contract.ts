@@ -1,0 +1,9 @@
+import { accounts } from './accounts.ts'
+import { changes } from './changes.ts'
+import { mailboxes } from './mailboxes.ts'
+import { messages } from './messages.ts'
+import { settings } from './settings.ts'
+import { threads } from './threads.ts'
+
+/** Every operation of the service, by section. */
+export const contract = { accounts, settings, mailboxes, messages, threads, changes }

@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { account } from './accounts.ts'
+import { mailbox, mailboxChange, mailboxReference } from './mailboxes.ts'
+import { messageChange, messageSummary } from './messages.ts'
+import { eventId, microsoftCloud, timestamp, uuid } from './shapes.ts'
+
+export const EVENT_TYPES = [
+  'webhook.test',
+  'account.connected',
+  'account.updated',
+  'account.deleted',
+  'account.reauth_required',
+  'account.initialized',
+  'account.purged',
+  'mailbox.created',
+  'mailbox.updated',
+  'mailbox.deleted',
+  'message.created',
+  'message.updated',
+  'message.deleted',
+  'message.bounced',
+  'message.classified',
+  'message.opened',
+  'message.clicked',
+  'send.sent',
+  'send.retrying',
+  'send.failed',
+  'send.rescheduled',
+  'suppression.created',
+  'calendar.initialized',
+  'calendar.created',
+  'calendar.updated',
+  'calendar.deleted',
+  'calendar_event.created',
+  'calendar_event.updated',
+  'calendar_event.deleted',
+  'contacts.initialized',
+  'contact.created',
+  'contact.updated',
+  'contact.deleted',
+  'export.completed',
+  'export.failed',
+  'meeting_connection.connected',
+  'meeting_connection.reauth_required',
+  'booking.created',
+  'booking.cancelled',
+] as const
+
+export const eventType = z.enum(EVENT_TYPES).meta({ id: 'EventType' })
+export type EventType = z.infer<typeof eventType>
+
+const externalRef = z.string().nullable()
+const announcedMailboxes = z.array(mailboxReference)
+const announcedMessage = z.object({ message: messageSummary, mailboxes: announcedMailboxes })
+const announcedMailbox = z.object({ mailbox })
+
+/** What `data` of an event holds, for the types that occur. */
+export const eventData = {
+  'account.connected': z.object({
+    email: z.string(),
+    provider: account.shape.provider,
+    cloud: microsoftCloud.nullable(),
+    externalRef,
+    reauthorized: z.boolean(),
+  }),
+  'account.updated': z.object({ account, changes: z.array(z.string()) }),
+  'account.deleted': z.object({ email: z.string(), externalRef }),
+  'account.reauth_required': z.object({
+    email: z.string(),
+    provider: account.shape.provider,
+    externalRef,
+    reason: z.string(),
+  }),
+  'account.initialized': z.object({ mailboxes: z.int(), messages: z.int() }),
+  'account.purged': z.object({ accountId: uuid, externalRef }),
+  'mailbox.created': announcedMailbox,
+  'mailbox.updated': announcedMailbox.extend({ changes: z.array(mailboxChange) }),
+  'mailbox.deleted': announcedMailbox,
+  'message.created': announcedMessage,
+  'message.updated': announcedMessage.extend({ changes: z.array(messageChange) }),
+  'message.deleted': announcedMessage,
+} satisfies Partial<Record<EventType, z.ZodType>>
+
+/** What an event of the type tells. */
+export type EventData<T extends EventType> = T extends keyof typeof eventData
+  ? z.infer<(typeof eventData)[T]>
+  : Record<string, unknown>
+
+/** An event as the change feed shows it and as webhooks deliver it. */
+export const changeEvent = z
+  .object({
+    id: eventId,
+    type: eventType,
+    accountId: uuid.nullable().describe('Null for events that concern no account.'),
+    createdAt: timestamp,
+    data: z.record(z.string(), z.unknown()).describe('By type; see the webhooks of this document.'),
+    isTest: z.literal(true).optional().describe('Only on test events.'),
+  })
+  .meta({ id: 'ChangeEvent' })
+export type ChangeEvent = z.infer<typeof changeEvent>

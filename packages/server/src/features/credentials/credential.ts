@@ -1,0 +1,10 @@
+import type { Scope } from '@waxwing/contract/operation.ts'
+
+/** Who sends a request, as far as the operations need to know. */
+export interface Credential {
+  kind: 'api_key' | 'account_token'
+  id: string
+  scopes: readonly Scope[]
+  /** The accounts that it may see; null: every account of its tenant. */
+  accountIds: readonly string[] | null
+}
