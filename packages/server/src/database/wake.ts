@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Client } from 'pg'
+import type { Logger } from '../kit/log.ts'
+import { tryConnect } from './cluster.ts'
+import type { DatabaseAddress, Db } from './pool.ts'
+
+const CHANNEL = 'waxwing_wake'
+/** At most 20 notices a second per process, however many accounts are woken. */
+const NOTICE_INTERVAL_MILLISECONDS = 50
+/** 36 characters an id and a comma stay under the 8000 bytes that NOTIFY takes. */
+const IDS_PER_NOTICE_MAX = 200
+const RECONNECT_SECONDS = 1
+
+/** Tells the owners of accounts, in whatever process, that there is something to do. */
+export interface Waker extends AsyncDisposable {
+  /** Returns at once and never throws. A notice that is lost costs a poll's delay, never correctness. */
+  wake(accountId: string): void
+}
+
+/** Notices go out on their own, never in a transaction: NOTIFY takes a lock of the whole database at commit. */
+export function openWaker(db: Db, log: Logger): Waker {
+  let waiting = new Set<string>()
+  let sending: Promise<void> | null = null
+
+  async function sendAll() {
+    while (waiting.size > 0) {
+      const ids = [...waiting].slice(0, IDS_PER_NOTICE_MAX)
+      for (const id of ids) waiting.delete(id)
+      try {
+        await sql`select pg_notify(${CHANNEL}, ${ids.join(',')})`.execute(db)
+      } catch (error) {
+        log.warn({ error, count: ids.length }, 'Could not wake accounts; they are found by the next poll')
+      }
+      await sleep(NOTICE_INTERVAL_MILLISECONDS)
+    }
+    sending = null
+  }
+
+  return {
+    wake(accountId) {
+      waiting.add(accountId)
+      sending ??= sendAll()
+    },
+    async [Symbol.asyncDispose]() {
+      await sending
+      waiting = new Set()
+    },
+  }
+}
+
+export interface WakeListener {
+  onWake(accountIds: string[]): void
+  /** Listening began, or began again after a gap in which notices may have been missed. */
+  onListening(): void
+}
+
+/** Listens on a connection of its own until disposed, and connects again whenever that breaks. */
+export function listenForWakes(
+  address: DatabaseAddress,
+  listener: WakeListener,
+  log: Logger,
+): AsyncDisposable {
+  const stop = new AbortController()
+  const done = keepListening(address, listener, log, stop.signal)
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await done
+    },
+  }
+}
+
+async function keepListening(
+  address: DatabaseAddress,
+  listener: WakeListener,
+  log: Logger,
+  signal: AbortSignal,
+) {
+  while (!signal.aborted) {
+    try {
+      const client = await tryConnect(address, 'waxwing listen')
+      if (client) await listenUntilBroken(client, listener, signal)
+    } catch (error) {
+      log.warn({ error }, 'Lost the connection that listens for wake-ups')
+    }
+    await sleep(RECONNECT_SECONDS * 1000, undefined, { signal }).catch(() => {})
+  }
+}
+
+async function listenUntilBroken(client: Client, listener: WakeListener, signal: AbortSignal) {
+  try {
+    const broken = new Promise<void>(resolve => {
+      client.once('end', resolve)
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    client.on('notification', ({ payload }) => listener.onWake(payload ? payload.split(',') : []))
+    await client.query(`listen ${CHANNEL}`)
+    if (signal.aborted) return
+    listener.onListening()
+    await broken
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
