@@ -1,0 +1,139 @@
+import { lookup as lookupName } from 'node:dns/promises'
+import { type LookupFunction, type Socket, isIPv6 } from 'node:net'
+import { type AddressBytes, isGlobalUnicast, isSameAddress, parseAddress } from './address.ts'
+import { type EgressAllowList, isAddressAllowed, isHostAllowed } from './allow-list.ts'
+import { type HostName, parseHost } from './host.ts'
+
+export type EgressKind = 'imap' | 'smtp' | 'https'
+type Ports = Readonly<Record<EgressKind, readonly number[]>>
+
+const USUAL_PORTS: Ports = { imap: [143, 993], smtp: [25, 465, 587], https: [443] }
+const RESOLVE_TIMEOUT_SECONDS = 10
+const ADDRESSES_MAX = 16
+
+/** The target may not be connected to. `message` is for the caller and tells nothing of the network behind. */
+export class EgressRefused extends Error {
+  override name = 'EgressRefused'
+  /** What stood in the way, for the operator's log. */
+  readonly detail: string
+
+  constructor(detail: string) {
+    super(
+      'This service may not connect to that server: its address is not public, or the port is not a usual one',
+    )
+    this.detail = detail
+  }
+}
+
+/** The name does not resolve now. */
+export class EgressUnresolved extends Error {
+  override name = 'EgressUnresolved'
+}
+
+/** Gives the addresses of a name, best first. Rejects when there are none. */
+export type Resolver = (name: string) => Promise<string[]>
+
+/** Where a connection may go. Every address was checked; a name that resolves anew later changes nothing. */
+export interface Destination {
+  /** For SNI and for the names in the certificate: what was asked for, in ASCII. */
+  host: string
+  port: number
+  addresses: readonly [string, ...string[]]
+  /** For `net.connect` and `tls.connect`: answers the checked addresses instead of asking again. */
+  lookup: LookupFunction
+  /** Refuses a socket that is connected elsewhere, and destroys it. Throws `EgressRefused`. */
+  checkPeer(socket: Socket): void
+}
+
+export interface EgressGuard {
+  /** To be asked before each connection. Throws `EgressRefused`, `EgressUnresolved`. */
+  resolve(target: { host: string; port: number; kind: EgressKind }): Promise<Destination>
+}
+
+export function egressGuard(options: {
+  allow: EgressAllowList
+  resolve?: Resolver
+  ports?: Ports
+}): EgressGuard {
+  const { allow, resolve = resolveBySystem, ports = USUAL_PORTS } = options
+  return {
+    async resolve({ host, port, kind }) {
+      const parsed = parseHost(host)
+      if (!parsed) throw new EgressRefused(`${JSON.stringify(host)} is no host name`)
+      const isNamed = isHostAllowed(allow, parsed, port)
+      if (!isNamed && !parsed.address && !parsed.name.includes('.')) {
+        throw new EgressRefused(`${parsed.name} is a local name`)
+      }
+
+      const addresses = parsed.address ? [parsed.name] : await resolveBounded(resolve, parsed)
+      for (const address of addresses) {
+        const bytes = parseAddress(address)
+        if (!bytes)
+          throw new EgressRefused(
+            `${parsed.name} resolves to ${JSON.stringify(address)}, which is no address`,
+          )
+        if (isNamed || isAddressAllowed(allow, bytes, port)) continue
+        if (!isGlobalUnicast(bytes))
+          throw new EgressRefused(`${parsed.name} is at ${address}, which is not public`)
+        if (!ports[kind].includes(port)) throw new EgressRefused(`${port} is not a port of ${kind}`)
+      }
+      return destination(parsed, port, addresses)
+    },
+  }
+}
+
+async function resolveBounded(resolve: Resolver, host: HostName): Promise<string[]> {
+  const timeout = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () =>
+      timeout.reject(new EgressUnresolved(`${host.name} was not resolved in ${RESOLVE_TIMEOUT_SECONDS} s`)),
+    RESOLVE_TIMEOUT_SECONDS * 1000,
+  )
+  try {
+    const addresses = await Promise.race([resolve(host.name), timeout.promise])
+    if (addresses.length === 0) throw new EgressUnresolved(`${host.name} has no address`)
+    return addresses.slice(0, ADDRESSES_MAX)
+  } catch (cause) {
+    if (cause instanceof EgressUnresolved) throw cause
+    throw new EgressUnresolved(`${host.name} does not resolve`, { cause })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function destination(host: HostName, port: number, addresses: readonly string[]): Destination {
+  const [first, ...others] = addresses
+  if (first === undefined) throw new EgressUnresolved(`${host.name} has no address`)
+  const checked = addresses.map(parseAddress).filter((bytes): bytes is AddressBytes => bytes !== null)
+  return {
+    host: host.name,
+    port,
+    addresses: [first, ...others],
+    lookup(_name, options, answer) {
+      if (options.all)
+        answer(
+          null,
+          addresses.map(address => ({ address, family: familyOf(address) })),
+        )
+      else answer(null, first, familyOf(first))
+    },
+    checkPeer(socket) {
+      const peer = parseAddress(socket.remoteAddress ?? '')
+      if (peer && checked.some(bytes => isSameAddress(bytes, peer))) return
+      socket.destroy()
+      throw new EgressRefused(
+        `${host.name} was connected to at ${socket.remoteAddress}, which was not checked`,
+      )
+    },
+  }
+}
+
+function familyOf(address: string): 4 | 6 {
+  return isIPv6(address) ? 6 : 4
+}
+
+/** As other programs on this machine resolve names, `/etc/hosts` included, in the order that RFC 6724 gives. */
+async function resolveBySystem(name: string): Promise<string[]> {
+  const found = await lookupName(name, { all: true, order: 'verbatim' })
+  return found.map(({ address }) => address)
+}
