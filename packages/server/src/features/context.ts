@@ -19,6 +19,8 @@ export interface RequestContext {
 export interface Services {
   cursors: CursorCodec
   accountKeys: AccountKeys
+  /** With which credentials are digested: `createAccountToken` of features/credentials/store.ts asks for it. */
+  credentialPepper: Buffer
   servers: ServerCheck
   /** Tells the owner of the account that there is work. Coalesced; never throws. */
   wake(accountId: string): void

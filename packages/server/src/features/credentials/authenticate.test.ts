@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+import { openTestDatabase } from '../../../test/open-database.ts'
+import { newId } from '../../kit/ids.ts'
+import { createTenant } from '../tenants/store.ts'
+import { createAuthenticator } from './authenticate.ts'
+import { makeCredential } from './rules.ts'
+import { createAccountToken, createApiKey, listApiKeys, revokeApiKey } from './store.ts'
+
+const PEPPER = Buffer.alloc(32, 7)
+
+async function openAuthenticator() {
+  const database = await openTestDatabase()
+  const { db } = database
+  const tenant = await createTenant(db, 'default')
+  if (!tenant) throw new Error('The test database has a tenant already')
+  let now = Date.now()
+  const authenticator = createAuthenticator({ db, pepper: PEPPER, clock: { now: () => now } })
+  return {
+    db,
+    tenantId: tenant.id,
+    now: () => now,
+    pass: (seconds: number) => void (now += seconds * 1000),
+    authenticate: async (text: string) => (await authenticator.present(text)?.authenticate()) ?? null,
+    createKey: (expiresAt: Date | null = null) =>
+      createApiKey(db, PEPPER, {
+        tenantId: tenant.id,
+        name: 'test',
+        scopes: ['read'],
+        accountIds: null,
+        expiresAt,
+      }),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  }
+}
+
+describe('createAuthenticator', () => {
+  test('accepts a key with its scopes and accounts, and stores nothing that opens anything', async () => {
+    await using service = await openAuthenticator()
+    const key = await service.createKey()
+
+    expect(await service.authenticate(key.text)).toEqual({
+      outcome: 'accepted',
+      tenantId: service.tenantId,
+      credential: { kind: 'api_key', id: key.id, scopes: ['read'], accountIds: null },
+    })
+    const stored = await service.db.selectFrom('api_key').selectAll().executeTakeFirstOrThrow()
+    const secret = key.text.split('_')[2] ?? ''
+    expect(JSON.stringify(stored)).not.toContain(secret)
+    expect(stored.digest).toHaveLength(32)
+  })
+
+  test('refuses a secret of another key under the id of a live one, and an id that does not exist', async () => {
+    await using service = await openAuthenticator()
+    const key = await service.createKey()
+
+    expect(await service.authenticate(makeCredential('api_key', key.id))).toEqual({ outcome: 'refused' })
+    expect(await service.authenticate(makeCredential('api_key', newId()))).toEqual({ outcome: 'refused' })
+    expect(await service.authenticate(makeCredential('account_token', key.id))).toEqual({
+      outcome: 'refused',
+    })
+  })
+
+  test('refuses a revoked key within 5 seconds', async () => {
+    await using service = await openAuthenticator()
+    const key = await service.createKey()
+    expect(await service.authenticate(key.text)).toMatchObject({ outcome: 'accepted' })
+
+    expect(await revokeApiKey(service.db, key.id)).toBe(true)
+    service.pass(5)
+
+    expect(await service.authenticate(key.text)).toEqual({ outcome: 'refused' })
+  })
+
+  test('tells an expired key from a wrong one, from the second on at which it expires', async () => {
+    await using service = await openAuthenticator()
+    const key = await service.createKey(new Date(service.now() + 2000))
+    expect(await service.authenticate(key.text)).toMatchObject({ outcome: 'accepted' })
+
+    service.pass(2)
+
+    expect(await service.authenticate(key.text)).toEqual({ outcome: 'expired' })
+    expect(await service.authenticate(makeCredential('api_key', key.id))).toEqual({ outcome: 'refused' })
+  })
+
+  test('refuses every credential of a suspended tenant', async () => {
+    await using service = await openAuthenticator()
+    const key = await service.createKey()
+    await service.db.updateTable('tenant').set({ suspended_at: new Date() }).execute()
+
+    expect(await service.authenticate(key.text)).toEqual({ outcome: 'refused' })
+  })
+
+  test('binds an account token to its account and refuses it once it expired or the account is deleted', async () => {
+    await using service = await openAuthenticator()
+    const accountId = newId()
+    await service.db
+      .insertInto('account')
+      .values({
+        id: accountId,
+        tenant_id: service.tenantId,
+        provider: 'imap',
+        email: 'ada@example.com',
+        auth_method: 'password',
+      })
+      .execute()
+    const create = (seconds: number) =>
+      createAccountToken(service.db, PEPPER, {
+        tenantId: service.tenantId,
+        accountId,
+        scopes: ['read'],
+        expiresAt: new Date(service.now() + seconds * 1000),
+      })
+    const [short, long] = [await create(60), await create(3600)]
+    expect(await service.authenticate(short.text)).toMatchObject({
+      outcome: 'accepted',
+      credential: { kind: 'account_token', accountIds: [accountId] },
+    })
+
+    service.pass(60)
+    expect(await service.authenticate(short.text)).toEqual({ outcome: 'refused' })
+    expect(await service.authenticate(long.text)).toMatchObject({ outcome: 'accepted' })
+
+    await service.db.updateTable('account').set({ deleted_at: new Date() }).execute()
+    service.pass(5)
+    expect(await service.authenticate(long.text)).toEqual({ outcome: 'refused' })
+  })
+
+  test('looks a key up once for many requests at a time, and notes its use once a minute', async () => {
+    await using service = await openAuthenticator()
+    const key = await service.createKey()
+
+    await Promise.all(Array.from({ length: 16 }, () => service.authenticate(key.text)))
+    const [first] = await listApiKeys(service.db, service.tenantId)
+    expect(first?.last_used_at).not.toBeNull()
+
+    service.pass(6)
+    await service.authenticate(key.text)
+    const [second] = await listApiKeys(service.db, service.tenantId)
+    expect(second?.last_used_at).toEqual(first?.last_used_at)
+  })
+})

@@ -1,0 +1,152 @@
+import type { Scope } from '@waxwing/contract/operation.ts'
+import { sql } from 'kysely'
+import type { Db } from '../../database/pool.ts'
+import { newId } from '../../kit/ids.ts'
+import type { Credential } from './credential.ts'
+import { type CredentialKind, digestCredential, makeCredential } from './rules.ts'
+
+/** A credential as it is stored, with what decides whether it still counts. */
+export interface StoredCredential {
+  tenantId: string
+  credential: Credential
+  digest: Buffer
+  expiresAt: Date | null
+  lastUsedAt: Date | null
+  /** Revoked, or its tenant is suspended, or its account deleted. */
+  isRevoked: boolean
+}
+
+/** Makes an API key. Its text is returned this once; only the digest is stored. */
+export async function createApiKey(
+  db: Db,
+  pepper: Buffer,
+  key: {
+    tenantId: string
+    name: string
+    scopes: Scope[]
+    accountIds: string[] | null
+    expiresAt: Date | null
+  },
+): Promise<{ id: string; text: string }> {
+  const id = newId()
+  const text = makeCredential('api_key', id)
+  await db
+    .insertInto('api_key')
+    .values({
+      id,
+      tenant_id: key.tenantId,
+      name: key.name,
+      scopes: key.scopes,
+      account_ids: key.accountIds,
+      expires_at: key.expiresAt,
+      digest: digestCredential(pepper, text),
+    })
+    .execute()
+  return { id, text }
+}
+
+/** Keys of a tenant, newest first, revoked ones included. */
+export async function listApiKeys(db: Db, tenantId: string) {
+  return db
+    .selectFrom('api_key')
+    .select(['id', 'name', 'scopes', 'account_ids', 'expires_at', 'revoked_at', 'last_used_at', 'created_at'])
+    .where('tenant_id', '=', tenantId)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute()
+}
+
+/** Revokes a key of whatever tenant, for the operator. False where there is none; true again for a revoked one. */
+export async function revokeApiKey(db: Db, id: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('api_key')
+    .set({ revoked_at: sql`coalesce(revoked_at, now())` })
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Makes an account token, which is good until `expiresAt` or until the account is deleted. */
+export async function createAccountToken(
+  db: Db,
+  pepper: Buffer,
+  token: { tenantId: string; accountId: string; scopes: readonly Scope[]; expiresAt: Date },
+): Promise<{ id: string; text: string }> {
+  const id = newId()
+  const text = makeCredential('account_token', id)
+  await db
+    .insertInto('account_token')
+    .values({
+      id,
+      tenant_id: token.tenantId,
+      account_id: token.accountId,
+      scopes: [...token.scopes],
+      expires_at: token.expiresAt,
+      digest: digestCredential(pepper, text),
+    })
+    .execute()
+  return { id, text }
+}
+
+/** Looks a credential up by its id alone: the caller compares the digest. */
+export async function findCredential(
+  db: Db,
+  kind: CredentialKind,
+  id: string,
+): Promise<StoredCredential | null> {
+  return kind === 'api_key' ? findApiKey(db, id) : findAccountToken(db, id)
+}
+
+async function findApiKey(db: Db, id: string): Promise<StoredCredential | null> {
+  const row = await db
+    .selectFrom('api_key')
+    .innerJoin('tenant', 'tenant.id', 'api_key.tenant_id')
+    .selectAll('api_key')
+    .select('tenant.suspended_at')
+    .where('api_key.id', '=', id)
+    .executeTakeFirst()
+  if (!row) return null
+  return {
+    tenantId: row.tenant_id,
+    credential: { kind: 'api_key', id, scopes: row.scopes as Scope[], accountIds: row.account_ids },
+    digest: row.digest,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    isRevoked: row.revoked_at !== null || row.suspended_at !== null,
+  }
+}
+
+async function findAccountToken(db: Db, id: string): Promise<StoredCredential | null> {
+  const row = await db
+    .selectFrom('account_token')
+    .innerJoin('tenant', 'tenant.id', 'account_token.tenant_id')
+    .innerJoin('account', 'account.id', 'account_token.account_id')
+    .selectAll('account_token')
+    .select(['tenant.suspended_at', 'account.deleted_at'])
+    .where('account_token.id', '=', id)
+    .executeTakeFirst()
+  if (!row) return null
+  return {
+    tenantId: row.tenant_id,
+    credential: {
+      kind: 'account_token',
+      id,
+      scopes: row.scopes as Scope[],
+      accountIds: [row.account_id],
+    },
+    digest: row.digest,
+    expiresAt: row.expires_at,
+    lastUsedAt: null,
+    isRevoked: row.suspended_at !== null || row.deleted_at !== null,
+  }
+}
+
+/** Notes that a key was used, at most once a minute whoever asks. */
+export async function recordKeyUse(db: Db, id: string): Promise<void> {
+  await db
+    .updateTable('api_key')
+    .set({ last_used_at: sql`now()` })
+    .where('id', '=', id)
+    .where(sql<boolean>`last_used_at is null or last_used_at < now() - interval '1 minute'`)
+    .execute()
+}
