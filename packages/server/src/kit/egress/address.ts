@@ -104,18 +104,18 @@ function mapped(octets: readonly number[]): AddressBytes {
   return bytes
 }
 
-function range(text: string): AddressRange {
+function knownRange(text: string): AddressRange {
   const parsed = parseRange(text)
   if (!parsed) throw new Error(`Not a range of addresses: ${text}`)
   return parsed
 }
 
-const IPV4_MAPPED = range('::ffff:0:0/96')
-const COMPATIBLE = range('::/96')
-const NAT64 = range('64:ff9b::/96')
-const SIX_TO_FOUR = range('2002::/16')
-const TEREDO = range('2001::/32')
-const ALLOTTED_IPV6 = range('2000::/3')
+const IPV4_MAPPED = knownRange('::ffff:0:0/96')
+const COMPATIBLE = knownRange('::/96')
+const NAT64 = knownRange('64:ff9b::/96')
+const SIX_TO_FOUR = knownRange('2002::/16')
+const TEREDO = knownRange('2001::/32')
+const ALLOTTED_IPV6 = knownRange('2000::/3')
 
 // https://www.iana.org/assignments/iana-ipv4-special-registry, with multicast (RFC 5771).
 const SPECIAL_IPV4 = [
@@ -137,7 +137,7 @@ const SPECIAL_IPV4 = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-].map(range)
+].map(knownRange)
 
 // https://www.iana.org/assignments/iana-ipv6-special-registry, as far as it lies in 2000::/3.
-const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'].map(range)
+const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'].map(knownRange)
