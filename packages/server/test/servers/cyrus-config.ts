@@ -1,0 +1,66 @@
+export interface CyrusSettings {
+  folder: string
+  programs: string
+  port: number
+  tlsPort: number
+  hasTls: boolean
+}
+
+/** imapd.conf(5): every user has the special mailboxes from the first login on, and messages have EMAILID and THREADID. */
+export function imapdConfig({ folder, hasTls }: CyrusSettings): string {
+  const certificate = hasTls
+    ? `tls_server_cert: ${folder}/server.crt\ntls_server_key: ${folder}/server.key`
+    : ''
+  const special = ['Sent', 'Drafts', 'Trash', 'Junk', 'Archive']
+  return `cyrus_user: mail
+configdirectory: ${folder}/conf
+partition-default: ${folder}/spool
+defaultpartition: default
+proc_path: ${folder}/run/proc
+mboxname_lockpath: ${folder}/run/lock
+idlesocket: ${folder}/run/idle
+notifysocket: ${folder}/run/notify
+admins: admin
+servername: cyrus.test
+defaultdomain: cyrus.test
+virtdomains: off
+altnamespace: yes
+unixhierarchysep: yes
+username_tolower: yes
+allowplaintext: yes
+${certificate}
+sasl_mech_list: PLAIN LOGIN
+sasl_pwcheck_method: auxprop
+sasl_auxprop_plugin: sasldb
+sasl_sasldb_path: ${folder}/sasldb2
+autocreate_quota: 0
+autocreate_post: yes
+autocreate_inbox_folders: ${special.join(' | ')}
+autocreate_subscribe_folders: ${special.join(' | ')}
+${special.map(name => `xlist-${name.toLowerCase()}: ${name}`).join('\n')}
+specialusealways: yes
+conversations: yes
+duplicatesuppression: no
+expunge_mode: delayed
+delete_mode: immediate
+syslog_prefix: waxwing-test
+tcp_keepalive: no
+`
+}
+
+/** cyrus.conf(5): IMAP and what it needs, nothing else. */
+export function masterConfig({ folder, programs, port, tlsPort, hasTls }: CyrusSettings): string {
+  const imapd = `${programs}/imapd -C ${folder}/imapd.conf -U 100`
+  return `START {
+  recover cmd="${programs}/ctl_cyrusdb -C ${folder}/imapd.conf -r"
+  idled cmd="${programs}/idled -C ${folder}/imapd.conf"
+}
+SERVICES {
+  imap cmd="${imapd}" listen="127.0.0.1:${port}" proto="tcp4" prefork=1
+${hasTls ? `  imaps cmd="${imapd} -s" listen="127.0.0.1:${tlsPort}" proto="tcp4" prefork=0` : ''}
+}
+EVENTS {
+  checkpoint cmd="${programs}/ctl_cyrusdb -C ${folder}/imapd.conf -c" period=30
+}
+`
+}

@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { makeCertificates } from './certificate.ts'
+import { startDaemon } from './daemon.ts'
+import { dovecotConfig, type Flavour } from './dovecot-config.ts'
+import { requireDovecot } from './install.ts'
+import { type MailServer, makeUpName, type TestUser } from './mail-server.ts'
+import { openWitness } from './witness.ts'
+
+const run = promisify(execFile)
+
+export interface DovecotOptions {
+  flavour?: Flavour
+  /** Also listens with TLS, and offers STARTTLS; takes another 50 ms to start. */
+  tls?: boolean
+  connectionsPerUserMax?: number
+}
+
+/** Starts a Dovecot of its own on free loopback ports; many may run at once. Takes about 50 ms. */
+export async function startDovecot(options: DovecotOptions = {}): Promise<MailServer> {
+  const { flavour = 'full', tls = false, connectionsPerUserMax = 500 } = options
+  const executable = await requireDovecot()
+  let ca: string | null = null
+  const daemon = await startDaemon({
+    name: 'dovecot',
+    portCount: 2,
+    async prepare(folder, [port = 0, tlsPort = 0]) {
+      await chmod(folder, 0o755)
+      for (const name of ['run', 'state', 'users', 'mail']) await mkdir(join(folder, name))
+      await chmod(join(folder, 'mail'), 0o777)
+      if (tls) ca = await makeCertificates(folder)
+      const certificates = tls ? folder : null
+      const config = join(folder, 'dovecot.conf')
+      await writeFile(
+        config,
+        dovecotConfig(folder, { flavour, port, tlsPort, certificates, connectionsPerUserMax }),
+      )
+      return { command: executable, args: ['-F', '-c', config], log: join(folder, 'dovecot.log') }
+    },
+  })
+
+  const {
+    folder,
+    ports: [port = 0, tlsPort = 0],
+  } = daemon
+  const doveadm = (...args: string[]) => run('doveadm', ['-c', join(folder, 'dovecot.conf'), ...args])
+  const server: MailServer = {
+    kind: flavour === 'full' ? 'dovecot' : 'dovecot-poor',
+    host: '127.0.0.1',
+    port,
+    tlsPort: tls ? tlsPort : null,
+    ca,
+    directPort: port,
+    separator: flavour === 'full' ? '/' : '.',
+    prefix: flavour === 'full' ? '' : 'INBOX.',
+    logFile: join(folder, 'dovecot.log'),
+    addUser: name => addUser(folder, name ?? makeUpName()),
+    setPassword: (user, password) => changePassword(server, folder, { ...user, password }),
+    async renumber({ user }, mailbox) {
+      const uidValidity = String(1 + Math.floor(Math.random() * 0x7fffffff))
+      await doveadm('mailbox', 'update', '-u', user, '--uid-validity', uidValidity, mailbox)
+    },
+    async kick(user) {
+      await doveadm('kick', user?.user ?? '*')
+      for (let tries = 0; tries < 100; tries++) {
+        const { stdout } = await doveadm('who', user?.user ?? '*')
+        if (stdout.trim().split('\n').length <= 1) return
+      }
+      throw new Error('Dovecot keeps its connections')
+    },
+    [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
+  }
+  return server
+}
+
+/** Dovecot looks at a password file again after a second at the latest. */
+async function changePassword(server: MailServer, folder: string, user: TestUser) {
+  await writePassword(folder, user)
+  const deadline = Date.now() + 3000
+  while (Date.now() < deadline) {
+    const witness = await openWitness(server, user).catch(() => null)
+    await witness?.[Symbol.asyncDispose]()
+    if (witness) return user
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error('Dovecot does not take the new password')
+}
+
+async function addUser(folder: string, name: string): Promise<TestUser> {
+  const email = name.includes('@') ? name : `${name}@dovecot.test`
+  const user = { user: email, password: `secret of ${name}`, email }
+  await writePassword(folder, user)
+  return user
+}
+
+/** One file for each user: of a shared one Dovecot notices changes only once a second. */
+async function writePassword(folder: string, { user, password }: TestUser) {
+  await writeFile(join(folder, 'users', user), `${user}:{PLAIN}${password}\n`)
+}

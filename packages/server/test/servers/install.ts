@@ -1,0 +1,140 @@
+/**
+ * Brings the mail servers that the tests run against: `node packages/server/test/servers/install.ts`.
+ * Installs only as root on Debian and its kin; elsewhere it refuses with the reason and the remedy.
+ */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+const DOVECOT = '/usr/sbin/dovecot'
+/** Each command that the tests call, with its Debian package. */
+const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = [
+  [DOVECOT, 'dovecot-imapd'],
+  ['/usr/bin/openssl', 'openssl'],
+  ['/usr/sbin/saslpasswd2', 'sasl2-bin'],
+]
+
+/** Cyrus runs as the user `mail`, who cannot enter root's home folder. */
+const CYRUS_ROOT = '/var/cache/waxwing-test/cyrus'
+const POLICY = '/usr/sbin/policy-rc.d'
+const REMEDY =
+  'Run the tests as root on Debian 12, for instance by ' +
+  '`docker run --rm -v "$PWD:/src" -w /src node:24-bookworm sh -c "npm ci && npm test"`.'
+
+export interface CyrusFiles {
+  /** Folder of master, imapd and the other programs. */
+  programs: string
+  env: { LD_LIBRARY_PATH: string; LD_PRELOAD: string }
+}
+
+/** Where Dovecot is. Throws, with the remedy, where it is not or is one whose configuration we do not speak. */
+export async function requireDovecot(): Promise<string> {
+  requireInstalled(DOVECOT, 'Dovecot')
+  return DOVECOT
+}
+
+/** Where the unpacked Cyrus is. Throws, with the remedy, where it is not or cannot be run. */
+export async function requireCyrus(): Promise<CyrusFiles> {
+  if (process.getuid?.() !== 0) throw new Error(`Cyrus can only be started by root. ${REMEDY}`)
+  const programs = join(CYRUS_ROOT, 'usr/lib/cyrus/bin')
+  requireInstalled(join(programs, 'master'), 'Cyrus')
+  const triplet = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[process.arch as string] ?? ''
+  const folders = [`usr/lib/${triplet}`, `lib/${triplet}`, 'usr/lib', 'usr/lib/cyrus']
+  const libraryPath = folders.map(folder => join(CYRUS_ROOT, folder)).join(':')
+  // Cyrus flushes each message to disk, which takes most of the time, and has no setting against it.
+  return { programs, env: { LD_LIBRARY_PATH: libraryPath, LD_PRELOAD: 'libeatmydata.so' } }
+}
+
+function requireInstalled(path: string, name: string) {
+  if (existsSync(path)) return
+  throw new Error(
+    `${name} is not installed. Run \`node packages/server/test/servers/install.ts\` as root on Debian.`,
+  )
+}
+
+/** Installs what is missing; done in milliseconds when nothing is. */
+export async function installServers(): Promise<void> {
+  const missing = COMMANDS.filter(([path]) => !existsSync(path)).map(([, debianPackage]) => debianPackage)
+  const needsCyrus = !existsSync(CYRUS_ROOT)
+  if (missing.length > 0 || needsCyrus) {
+    const wanted = [...missing, ...(needsCyrus ? ['cyrus-imapd'] : [])].join(', ')
+    await requireDebianAndRoot(wanted)
+    process.stderr.write(`Installing ${wanted} for the tests\n`)
+    await apt('update', '-qq')
+    if (missing.length > 0) await installPackages(missing)
+    if (needsCyrus) await unpackCyrus()
+  }
+  if (process.getuid?.() !== 0) throw new Error(`Cyrus can only be started by root. ${REMEDY}`)
+  const { stdout } = await run(DOVECOT, ['--version'])
+  if (!stdout.startsWith('2.3.')) {
+    throw new Error(`Dovecot ${stdout.trim()} reads another configuration than 2.3. ${REMEDY}`)
+  }
+}
+
+async function requireDebianAndRoot(wanted: string) {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
+  if (!/^ID(_LIKE)?=.*debian/m.test(release)) {
+    throw new Error(`The tests need ${wanted}, which is installed by itself only on Debian. ${REMEDY}`)
+  }
+  if (process.getuid?.() !== 0) {
+    throw new Error(`The tests need ${wanted}, and installing takes root. ${REMEDY}`)
+  }
+}
+
+function apt(...args: string[]) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  return run('apt-get', ['-o', 'DPkg::Lock::Timeout=120', ...args], { env, maxBuffer: 1 << 26 })
+}
+
+/** Nothing that comes along may be started: policy-rc.d forbids it (see invoke-rc.d(8)), for as long as this takes. */
+async function installPackages(packages: string[]) {
+  const isOurs = !existsSync(POLICY)
+  if (isOurs) await writeFile(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
+  try {
+    await apt('install', '-y', '-qq', '--no-install-recommends', ...packages)
+  } finally {
+    if (isOurs) await rm(POLICY)
+  }
+}
+
+/** Cyrus with those of its libraries that are not here, as apt would install them; and what makes fsync do nothing. */
+async function listCyrusPackages() {
+  const { stdout } = await apt('install', '--simulate', '-y', '--no-install-recommends', 'cyrus-imapd')
+  return [...stdout.matchAll(/^Inst (\S+)/gm)].map(match => match[1] ?? '').concat('libeatmydata1')
+}
+
+/** Its package conflicts with Dovecot's, so it is unpacked beside the system and not installed. */
+async function unpackCyrus() {
+  await mkdir(dirname(CYRUS_ROOT), { recursive: true })
+  const work = await mkdtemp(`${CYRUS_ROOT}-`)
+  try {
+    const downloads = join(work, 'packages')
+    await mkdir(downloads)
+    // apt downloads as its own user.
+    await chmod(work, 0o755)
+    await chmod(downloads, 0o777)
+    await run('apt-get', ['download', '-qq', ...(await listCyrusPackages())], { cwd: downloads })
+    const root = join(work, 'root')
+    for (const file of await readdir(downloads)) await run('dpkg', ['-x', join(downloads, file), root])
+    await chmod(root, 0o755)
+    // Another run that was faster leaves the same.
+    await rename(root, CYRUS_ROOT).catch(error => {
+      if (!existsSync(CYRUS_ROOT)) throw error
+    })
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+}
+
+if (import.meta.main) {
+  try {
+    await installServers()
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.exitCode = 1
+  }
+}
