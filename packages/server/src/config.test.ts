@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ConfigError, type Environment, readConfig } from './config.ts'
+import { describeSettings } from './config/settings.ts'
+
+const USER = { isRoot: false, isTerminal: false }
+const KEY = Buffer.alloc(32, 7).toString('base64')
+
+function problemsOf(environment: Environment) {
+  try {
+    readConfig(environment, USER)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+describe('readConfig', () => {
+  test('needs nothing', () => {
+    expect(readConfig({}, USER)).toEqual({
+      port: 8025,
+      host: '127.0.0.1',
+      baseUrl: null,
+      dataDir: path.resolve('data'),
+      isDataDirGiven: false,
+      blobDir: path.resolve('data/blobs'),
+      databaseUrl: null,
+      secretKey: null,
+      egressAllow: [],
+      allowPlaintext: false,
+      connectionsPerHost: 10,
+      metricsPort: 8026,
+      trustProxy: [],
+      corsOrigins: [],
+      roles: ['api', 'sync', 'jobs'],
+      logLevel: 'info',
+      logFormat: 'json',
+    })
+  })
+
+  test('takes another data folder as root, and prettier lines on a terminal', () => {
+    const { dataDir, logFormat } = readConfig({}, { isRoot: true, isTerminal: true })
+    expect({ dataDir, logFormat }).toEqual({ dataDir: '/var/lib/waxwing', logFormat: 'pretty' })
+  })
+
+  test('reads what is given, and an empty value as not given', () => {
+    const config = readConfig(
+      {
+        WAXWING_PORT: '',
+        WAXWING_BASE_URL: 'https://mail.example.com/',
+        WAXWING_DATA_DIR: '/srv/waxwing',
+        WAXWING_SECRET_KEY: `${KEY},${KEY}`,
+        WAXWING_EGRESS_ALLOW: '10.0.0.0/8, mail.internal:1143',
+        WAXWING_TRUST_PROXY: '127.0.0.1,10.1.0.0/16',
+        WAXWING_CORS_ORIGINS: 'https://app.example.com',
+        WAXWING_ROLES: 'api, sync',
+        UNRELATED: 'x',
+      },
+      USER,
+    )
+    expect(config).toMatchObject({
+      port: 8025,
+      baseUrl: 'https://mail.example.com',
+      dataDir: '/srv/waxwing',
+      blobDir: '/srv/waxwing/blobs',
+      egressAllow: ['10.0.0.0/8', 'mail.internal:1143'],
+      trustProxy: ['127.0.0.1', '10.1.0.0/16'],
+      corsOrigins: ['https://app.example.com'],
+      roles: ['api', 'sync'],
+    })
+    expect(config.secretKey?.reveal()).toBe(`${KEY},${KEY}`)
+  })
+
+  test.each([
+    ['WAXWING_PORT', '99999', 'must be a whole number from 0 to 65535, not "99999"'],
+    ['WAXWING_HOST', 'a b', 'must be an address or a host name of this machine'],
+    ['WAXWING_BASE_URL', 'mail.example.com', 'must be a URL like https://mail.example.com'],
+    ['DATABASE_URL', 'mysql://ada:s3cret@db', 'must be a URL like postgres://'],
+    ['WAXWING_SECRET_KEY', 's3cret', 'must hold 32 bytes in base64'],
+    ['WAXWING_EGRESS_ALLOW', '10.0.0.0/99', 'is neither a host, host:port nor a CIDR'],
+    ['WAXWING_ALLOW_PLAINTEXT', 'yes', 'must be true or false, not "yes"'],
+    ['WAXWING_CONNECTIONS_PER_HOST', '0', 'must be a whole number from 1 to 10000'],
+    ['WAXWING_METRICS_PORT', '8025', 'must be another port than WAXWING_PORT'],
+    ['WAXWING_TRUST_PROXY', 'true', '"true" is neither'],
+    ['WAXWING_CORS_ORIGINS', '*', '"*" is none'],
+    ['WAXWING_ROLES', 'api,worker', 'must be one of api, sync, jobs, not "worker"'],
+    ['WAXWING_LOG_LEVEL', 'loud', 'must be one of debug, info, warn, error, silent'],
+    ['WAXWING_LOG_FORMAT', 'xml', 'must be one of json, pretty'],
+  ])('refuses %s=%s', (name, value, problem) => {
+    const problems = problemsOf({ [name]: value })
+    expect(problems).toEqual([expect.stringContaining(problem)])
+    expect(problems[0]).toMatch(new RegExp(`^${name} `))
+    expect(problems[0]).not.toContain('s3cret')
+  })
+
+  test('reports everything at once, and what a misspelt name may have meant', () => {
+    expect(problemsOf({ WAXWING_PROT: '1', WAXWING_PORT: 'x', WAXWING_FLUX_CAPACITOR: '1' })).toEqual([
+      'WAXWING_PROT is not a setting. Did you mean WAXWING_PORT? "waxwing serve --help" lists all.',
+      'WAXWING_FLUX_CAPACITOR is not a setting. "waxwing serve --help" lists all.',
+      'WAXWING_PORT must be a whole number from 0 to 65535, not "x"',
+    ])
+  })
+})
+
+describe('docs/configuration.md', () => {
+  test('has a row for every setting, as the service knows it', async () => {
+    const page = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
+    const rows = page.split('\n').filter(line => /^\| `(WAXWING_|DATABASE_URL)/.test(line))
+    expect(rows).toEqual(
+      describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`),
+    )
+  })
+})

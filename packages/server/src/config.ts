@@ -1,0 +1,98 @@
+import path from 'node:path'
+import { settings } from './config/settings.ts'
+import type { LogFormat } from './kit/log.ts'
+
+type Settings = typeof settings
+type Read = {
+  [Key in keyof Settings]:
+    | ReturnType<Settings[Key]['read']>
+    | (Settings[Key]['fallback'] extends null ? null : never)
+}
+
+/** The settings as the service uses them. Folders are absolute; null means not given. */
+export interface Config extends Read {
+  dataDir: string
+  blobDir: string
+  logFormat: LogFormat
+  /** Whether the data folder was named, rather than the default. */
+  isDataDirGiven: boolean
+}
+
+/** Everything that is wrong with the settings, one line each. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+  readonly problems: string[]
+
+  constructor(problems: string[]) {
+    super(`Waxwing cannot start with these settings:\n${problems.map(line => `  - ${line}\n`).join('')}`)
+    this.problems = problems
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const DATA_DIR_OF_ROOT = '/var/lib/waxwing'
+
+/**
+ * Reads the settings from an environment; an empty value counts as not given. Throws `ConfigError` with every mistake,
+ * a misspelt name included.
+ */
+export function readConfig(
+  environment: Environment,
+  process: { isRoot: boolean; isTerminal: boolean },
+): Config {
+  const problems = misspeltNames(environment)
+  const read = Object.fromEntries(
+    Object.entries(settings).map(([key, { name, read: parse, fallback }]) => {
+      const text = environment[name]?.trim() || fallback
+      try {
+        return [key, text === null ? null : parse(text)]
+      } catch (error) {
+        problems.push(`${name} ${problemOf(error, name)}`)
+        return [key, null]
+      }
+    }),
+  ) as unknown as Read // each key has its own reader's value, or a problem that is thrown below
+  if (read.port !== 0 && read.port === read.metricsPort) {
+    problems.push(`${settings.metricsPort.name} must be another port than ${settings.port.name}`)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  const dataDir = read.dataDir ?? (process.isRoot ? DATA_DIR_OF_ROOT : path.resolve('data'))
+  return {
+    ...read,
+    dataDir,
+    isDataDirGiven: read.dataDir !== null,
+    blobDir: read.blobDir ?? path.join(dataDir, 'blobs'),
+    logFormat: read.logFormat ?? (process.isTerminal ? 'pretty' : 'json'),
+  }
+}
+
+function problemOf(error: unknown, name: string) {
+  const message = error instanceof Error ? error.message : 'is not valid'
+  return message.startsWith(name) ? message.slice(name.length).trim() : message
+}
+
+function misspeltNames(environment: Environment): string[] {
+  const known = Object.values(settings).map(({ name }) => name)
+  return Object.keys(environment)
+    .filter(name => name.startsWith('WAXWING_') && !known.some(other => other === name))
+    .map(name => {
+      const nearest = known.toSorted((one, other) => distance(name, one) - distance(name, other))[0] ?? ''
+      const hint = distance(name, nearest) <= name.length / 3 ? ` Did you mean ${nearest}?` : ''
+      return `${name} is not a setting.${hint} "waxwing serve --help" lists all.`
+    })
+}
+
+/** Levenshtein's distance: how many letters to change, add or drop. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1]
+    for (const [at, otherLetter] of [...other].entries()) {
+      const replaced = (row[at] ?? 0) + (letter === otherLetter ? 0 : 1)
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
