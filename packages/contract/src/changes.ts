@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { changeEvent, eventType } from './events.ts'
+import { operation } from './operation.ts'
+import { cursor, pageLimit, queryList } from './shapes.ts'
+
+export const changes = {
+  list: operation({
+    method: 'GET',
+    path: '/v1/changes',
+    scope: 'read',
+    section: '4.17',
+    summary: 'Follow what changed, oldest first.',
+    description:
+      'Without a cursor the feed starts at the oldest retained event. An empty page means caught up: ask again ' +
+      'with `nextCursor`, which is never null. With `types`, a page may be short while the cursor moves on.',
+    refuses: ['invalid_cursor'],
+    query: z.strictObject({
+      cursor: cursor.optional(),
+      limit: pageLimit(200, 50),
+      types: queryList(eventType).optional(),
+      start: z.enum(['now']).optional().describe('`now`: no events, and the cursor of what comes next.'),
+    }),
+    output: z.object({ items: z.array(changeEvent), nextCursor: z.string().min(1).max(512) }),
+  }),
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { messageSummary, threadId } from './messages.ts'
+import { operation } from './operation.ts'
+import { accountPath, address, cursor, pageLimit, pageOf, timestamp, uuid, uuidInput } from './shapes.ts'
+
+export const threadSummary = z
+  .object({
+    id: threadId,
+    subject: z.string().nullable().describe('Of the latest message.'),
+    snippet: z.string().describe('Of the latest message.'),
+    participants: z.array(address).describe('Everybody in From, To and Cc, each address once.'),
+    messageCount: z.int(),
+    unreadCount: z.int(),
+    isFlagged: z.boolean().describe('Whether any message is.'),
+    hasAttachments: z.boolean().describe('Whether any message has.'),
+    hasDrafts: z.boolean(),
+    mailboxIds: z.array(uuid).describe('Of all its messages.'),
+    latestMessageId: uuid,
+    lastMessageAt: timestamp,
+  })
+  .meta({ id: 'ThreadSummary' })
+export type ThreadSummary = z.infer<typeof threadSummary>
+
+export const thread = threadSummary
+  .extend({ messages: z.array(messageSummary).describe('Oldest first.') })
+  .meta({ id: 'Thread' })
+export type Thread = z.infer<typeof thread>
+
+export const threads = {
+  list: operation({
+    method: 'GET',
+    path: '/v1/accounts/{accountId}/threads',
+    scope: 'read',
+    section: '4.3',
+    summary: 'List threads by latest activity, newest first.',
+    description:
+      'Only messages within the sync window count. With `mailboxId`: threads with a message in that mailbox, ' +
+      'by their latest message there; each summary still describes the whole thread.',
+    refuses: ['account_not_found', 'invalid_cursor', 'unknown_mailbox'],
+    params: accountPath,
+    query: z.strictObject({
+      mailboxId: uuidInput.optional(),
+      limit: pageLimit(100, 25),
+      cursor: cursor.optional(),
+    }),
+    output: pageOf(threadSummary),
+  }),
+
+  get: operation({
+    method: 'GET',
+    path: '/v1/accounts/{accountId}/threads/{threadId}',
+    scope: 'read',
+    section: '4.3',
+    summary: 'Read a thread with its messages, oldest first.',
+    refuses: ['account_not_found', 'thread_not_found'],
+    params: accountPath.extend({ threadId: z.string() }),
+    output: thread,
+  }),
+}
