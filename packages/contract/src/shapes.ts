@@ -8,11 +8,12 @@ function codePoints(value: string): number {
   return count
 }
 
-/** A string whose length is bounded in Unicode code points. */
+/** A string whose length is bounded in Unicode code points, and that PostgreSQL can hold. */
 export function text(bounds: { min?: number; max: number }) {
   const { min = 0, max } = bounds
   return z
     .string()
+    .refine(value => !value.includes('\0'), 'must not contain the character NUL')
     .refine(value => value.length <= max || codePoints(value) <= max, `must have at most ${max} characters`)
     .refine(
       value => min === 0 || codePoints(value) >= min,
