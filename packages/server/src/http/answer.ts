@@ -1,0 +1,79 @@
+import { STATUS_CODES } from 'node:http'
+import { type Issue, type Reason, reasons } from '@waxwing/contract/reasons.ts'
+import type { Refusal } from '../features/refuse.ts'
+
+/** What every answer to one request carries. */
+export type AnswerHeaders = Record<string, string>
+
+/** Errors of the protocol itself; they are no reasons of the interface, so `defined` is false. */
+const PROTOCOL_ERRORS = {
+  bad_request: { status: 400, message: 'The request is not valid HTTP.' },
+  not_found: {
+    status: 404,
+    message: 'There is nothing at this path. See /v1/openapi.json for what there is.',
+  },
+  method_not_allowed: { status: 405, message: 'The path does not take this method. See Allow.' },
+  unsupported_media_type: {
+    status: 415,
+    message: 'Send the body as Content-Type: application/json, in UTF-8 and without Content-Encoding.',
+  },
+} as const
+export type ProtocolError = keyof typeof PROTOCOL_ERRORS
+
+export interface ErrorBody {
+  defined: boolean
+  code: string
+  status: number
+  message: string
+  data?: unknown
+}
+
+const BASE_HEADERS: AnswerHeaders = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+/** Headers of every answer to a request, with those that CORS asks for. */
+export function headersFor(requestId: string, cors: AnswerHeaders): AnswerHeaders {
+  return { ...BASE_HEADERS, 'x-request-id': requestId, ...cors }
+}
+
+export function answerJson(headers: AnswerHeaders, status: number, body: unknown): Response {
+  return new Response(JSON.stringify(body), { status, headers })
+}
+
+export function answerReason(headers: AnswerHeaders, reason: Reason, data?: { issues: Issue[] }): Response {
+  const { status, message } = reasons[reason]
+  return answerError(headers, { defined: true, code: reason, status, message, data })
+}
+
+export function answerRefusal(headers: AnswerHeaders, refusal: Refusal): Response {
+  const { reason, status, message, data, retryAfterSeconds } = refusal
+  const retry: AnswerHeaders =
+    retryAfterSeconds === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterSeconds)) }
+  return answerError({ ...headers, ...retry }, { defined: true, code: reason, status, message, data })
+}
+
+export function answerProtocolError(headers: AnswerHeaders, code: ProtocolError): Response {
+  return answerError(headers, protocolError(code))
+}
+
+/** The body of an error that says only what its HTTP status says. */
+export function protocolError(code: ProtocolError): ErrorBody {
+  return { defined: false, code, ...PROTOCOL_ERRORS[code] }
+}
+
+/** An error body for a status that Node answers by itself (400, 408, 413, 431). */
+export function errorOfStatus(status: number): ErrorBody {
+  const phrase = STATUS_CODES[status] ?? 'Bad Request'
+  return { defined: false, code: phrase.toLowerCase().replaceAll(' ', '_'), status, message: `${phrase}.` }
+}
+
+function answerError(headers: AnswerHeaders, error: ErrorBody): Response {
+  // RFC 9110 section 15.5.2: a 401 names the scheme.
+  const challenge: AnswerHeaders = error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}
+  return answerJson({ ...headers, ...challenge }, error.status, error)
+}

@@ -1,0 +1,142 @@
+import type { HttpBindings } from '@hono/node-server'
+import { type AnyProcedure, type AnyRouter, isProcedure } from '@orpc/server'
+import type { OperationMeta } from '@waxwing/contract/operation.ts'
+import { type Context, Hono } from 'hono'
+import type { Logger } from '../kit/log.ts'
+import { type AnswerHeaders, answerJson, answerProtocolError, answerReason, headersFor } from './answer.ts'
+import { clientAddresses } from './client-address.ts'
+import { corsFor } from './cors.ts'
+import { type Door, type ServeOperation, serveOperation } from './operation-route.ts'
+import { requestIdOf } from './request-id.ts'
+
+/** The Node bindings are absent where a test calls `app.request`. */
+type Env = { Bindings: Partial<HttpBindings> }
+export type App = Hono<Env>
+
+export interface AppOptions extends Omit<Door, 'services'> {
+  services: Door['services']
+  /** The implemented contract: `operations` of http/operations.ts. */
+  operations: AnyRouter
+  /** The OpenAPI document as it is served. */
+  openapi: unknown
+  corsOrigins: readonly string[]
+  /** Addresses and CIDRs of the reverse proxies whose X-Forwarded-For is believed. */
+  trustProxy: readonly string[]
+  /** Whether requests can be served: the database answers and the service is not shutting down. */
+  isReady: () => Promise<boolean>
+  /** Told of each answer, for metrics. `route` is the path with its parameters unfilled, or `none`. */
+  observe?: (answer: { method: string; route: string; status: number; seconds: number }) => void
+}
+
+type Serve = (
+  context: Context<Env>,
+  headers: AnswerHeaders,
+  requestId: string,
+) => Response | Promise<Response>
+type Methods = Record<string, Serve>
+
+/**
+ * The public front door: every operation of the contract, the OpenAPI document and the health checks. Checks come in
+ * this order: request id, route, declared size, authentication, what the credential may do, body, input, resource.
+ */
+export function createApp(options: AppOptions): App {
+  const app: App = new Hono()
+  const cors = corsFor(options.corsOrigins)
+  const { log } = options.services
+
+  /** Answers one request whatever happens, with its id, and tells who observes. */
+  async function exchange(context: Context<Env>, route: string, serve: Serve): Promise<Response> {
+    const startedAt = performance.now()
+    const { method, headers } = context.req.raw
+    const requestId = requestIdOf(headers.get('x-request-id') ?? undefined)
+    const answerHeaders = headersFor(requestId, cors.headersFor(headers.get('origin') ?? undefined))
+    const answer = await answerOrFail(
+      () => serve(context, answerHeaders, requestId),
+      answerHeaders,
+      log,
+      requestId,
+    )
+    const milliseconds = performance.now() - startedAt
+    options.observe?.({ method, route, status: answer.status, seconds: milliseconds / 1000 })
+    log.debug({ requestId, method, route, status: answer.status, milliseconds }, 'Answered')
+    return answer
+  }
+
+  function addPath(path: string, methods: Methods) {
+    const allowed = Object.keys(methods).flatMap(method => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    const serve: Serve = (context, headers, requestId) => {
+      const { method } = context.req.raw
+      const serveMethod = methods[method === 'HEAD' ? 'GET' : method]
+      if (serveMethod) return serveMethod(context, headers, requestId)
+      const preflight = path.startsWith('/v1/') ? cors.preflight(context.req.raw, allowed) : null
+      if (preflight) return new Response(null, { status: 204, headers: { ...headers, ...preflight } })
+      return answerProtocolError({ ...headers, allow: allowed.join(', ') }, 'method_not_allowed')
+    }
+    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), context => exchange(context, path, serve))
+  }
+
+  for (const [path, methods] of operationPaths(options)) addPath(path, methods)
+  // The document never changes while the service runs, so it is written once.
+  const openapi = JSON.stringify(options.openapi)
+  addPath('/v1/openapi.json', {
+    GET: (_, headers) => new Response(openapi, { headers: { ...headers, 'cache-control': 'no-cache' } }),
+  })
+  addPath('/health/live', { GET: (_, headers) => answerJson(headers, 200, { status: 'ok' }) })
+  addPath('/health/ready', {
+    GET: async (_, headers) =>
+      (await options.isReady())
+        ? answerJson(headers, 200, { status: 'ok' })
+        : answerJson(headers, 503, { status: 'unavailable' }),
+  })
+  app.notFound(context =>
+    exchange(context, 'none', (_, headers) => answerProtocolError(headers, 'not_found')),
+  )
+  return app
+}
+
+async function answerOrFail(
+  serve: () => Response | Promise<Response>,
+  headers: AnswerHeaders,
+  log: Logger,
+  requestId: string,
+): Promise<Response> {
+  try {
+    return await serve()
+  } catch (error) {
+    log.error({ requestId, error }, 'A request failed')
+    return answerReason(headers, 'internal_error')
+  }
+}
+
+function operationPaths(options: AppOptions): Map<string, Methods> {
+  const clientOf = clientAddresses(options.trustProxy)
+  const arrive =
+    (serve: ServeOperation): Serve =>
+    (context, headers, requestId) =>
+      serve({
+        request: context.req.raw,
+        requestId,
+        client: clientOf(
+          context.env?.incoming?.socket.remoteAddress,
+          context.req.raw.headers.get('x-forwarded-for') ?? undefined,
+        ),
+        params: context.req.param(),
+        headers,
+      })
+
+  const paths = new Map<string, Methods>()
+  for (const procedure of proceduresOf(options.operations)) {
+    const { path, method }: OperationMeta = procedure['~orpc'].meta
+    const methods = paths.get(path) ?? {}
+    methods[method] = arrive(serveOperation(procedure, options))
+    paths.set(path, methods)
+  }
+  return paths
+}
+
+/** The procedures of a router, which nests them by section. */
+export function proceduresOf(router: AnyRouter): AnyProcedure[] {
+  if (isProcedure(router)) return [router]
+  // What is no procedure is a router of them; lazy ones are not used here.
+  return Object.values(router as Record<string, AnyRouter>).flatMap(proceduresOf)
+}

@@ -1,0 +1,46 @@
+import {
+  type AddressBytes,
+  type AddressRange,
+  isWithin,
+  parseAddress,
+  parseRange,
+} from '../kit/egress/address.ts'
+
+const IPV4_MAPPED = parseRange('::ffff:0:0/96')
+const FORWARDED_HOPS_MAX = 20
+
+/** Finds out which client a request comes from, for counting: an IPv4 address, or the /64 of an IPv6 one. */
+export type ClientOf = (peer: string | undefined, forwardedFor: string | undefined) => string
+
+/**
+ * `X-Forwarded-For` is believed only where the peer is one of the trusted proxies, and then from its right end on:
+ * what stands left of the first address that is no trusted proxy was written by the client.
+ */
+export function clientAddresses(trustedProxies: readonly string[]): ClientOf {
+  const trusted = trustedProxies.map(parseRange).filter(range => range !== null)
+  const isTrusted = (address: AddressBytes) => trusted.some(range => isWithin(address, range))
+
+  return (peer, forwardedFor) => {
+    let client = parseAddress(withoutZone(peer ?? ''))
+    if (!client) return 'unknown'
+    const hops = trusted.length > 0 && forwardedFor ? forwardedFor.split(',').slice(-FORWARDED_HOPS_MAX) : []
+    for (const hop of hops.toReversed()) {
+      if (!isTrusted(client)) break
+      const address = parseAddress(hop.trim())
+      // A trusted proxy that writes something else tells nothing; the proxy itself is then the client.
+      if (!address) break
+      client = address
+    }
+    return groupOf(client)
+  }
+}
+
+function groupOf(address: AddressBytes): string {
+  const isIPv4 = IPV4_MAPPED !== null && isWithin(address, IPV4_MAPPED satisfies AddressRange)
+  return Buffer.from(isIPv4 ? address : address.subarray(0, 8)).toString('hex')
+}
+
+/** Node names the interface of a link-local peer (`fe80::1%eth0`). */
+function withoutZone(address: string): string {
+  return address.replace(/%.*$/, '')
+}

@@ -1,0 +1,44 @@
+import type { AnswerHeaders } from './answer.ts'
+
+const EXPOSED = [
+  'X-Request-Id',
+  'Idempotent-Replayed',
+  'Retry-After',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+].join(', ')
+const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, X-Request-Id'
+const PREFLIGHT_SECONDS = '600'
+
+export interface Cors {
+  /** The headers that an answer to this origin carries; none where the origin is not allowed. */
+  headersFor(origin: string | undefined): AnswerHeaders
+  /** The headers that answer a preflight; null where the request is none of an allowed origin. */
+  preflight(request: Request, methods: readonly string[]): AnswerHeaders | null
+}
+
+/** Lets pages of these origins call the interface, with a bearer credential and never with cookies. */
+export function corsFor(origins: readonly string[]): Cors {
+  const allowed = new Set(origins)
+  // A cache must not hand one origin's answer to another, nor to a caller without one.
+  const varying: AnswerHeaders = allowed.size === 0 ? {} : { vary: 'Origin' }
+  const headersForOrigin = (origin: string | undefined): AnswerHeaders =>
+    origin !== undefined && allowed.has(origin)
+      ? { ...varying, 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED }
+      : varying
+  return {
+    headersFor: headersForOrigin,
+    preflight(request, methods) {
+      const origin = request.headers.get('origin')
+      if (request.method !== 'OPTIONS' || !origin || !allowed.has(origin)) return null
+      if (!request.headers.has('access-control-request-method')) return null
+      return {
+        ...headersForOrigin(origin),
+        'access-control-allow-methods': methods.join(', '),
+        'access-control-allow-headers': ALLOWED_HEADERS,
+        'access-control-max-age': PREFLIGHT_SECONDS,
+      }
+    },
+  }
+}

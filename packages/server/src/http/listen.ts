@@ -1,0 +1,96 @@
+import { type Server, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { newId } from '../kit/ids.ts'
+import { type ErrorBody, answerProtocolError, errorOfStatus, headersFor, protocolError } from './answer.ts'
+import type { App } from './app.ts'
+
+/** A client that dribbles its headers or body must not hold a connection. */
+const HEADERS_TIMEOUT_MILLISECONDS = 10_000
+const REQUEST_TIMEOUT_MILLISECONDS = 60_000
+/** Longer than the usual 60 s of load balancers, so that they and not we close an idle connection first. */
+const KEEP_ALIVE_MILLISECONDS = 65_000
+const HEADER_BYTES_MAX = 16 * 1024
+const CLOSE_POLL_MILLISECONDS = 50
+
+export interface Listener {
+  /** Such as `http://127.0.0.1:8025`. */
+  address: string
+  port: number
+  /** Takes no new request, and waits for those under way; after `deadlineMilliseconds` it cuts them off. */
+  close(options?: { deadlineMilliseconds?: number }): Promise<void>
+}
+
+/** Serves the app over HTTP. Rejects where the port is taken. */
+export async function listen(app: App, where: { host: string; port: number }): Promise<Listener> {
+  const serve = getRequestListener(app.fetch, {
+    // Only a request that is no valid HTTP gets here: the app answers everything else.
+    errorHandler: () => answerProtocolError(headersFor(newId(), {}), 'bad_request'),
+  })
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MILLISECONDS,
+      requestTimeout: REQUEST_TIMEOUT_MILLISECONDS,
+      keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+      requireHostHeader: true,
+    },
+    (incoming, outgoing) => void serve(incoming, outgoing),
+  )
+  server.on('clientError', answerClientError)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(where.port, where.host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  // A server that listens on a TCP port has an AddressInfo.
+  const { port } = server.address() as AddressInfo
+  return {
+    address: `http://${hostInUrl(where.host)}:${port}`,
+    port,
+    close: options => close(server, options),
+  }
+}
+
+async function close(server: Server, { deadlineMilliseconds = 10_000 } = {}): Promise<void> {
+  const closed = new Promise<void>(resolve => server.close(() => resolve()))
+  // A kept-alive connection turns idle only after its last answer, and `close` looks once.
+  const poll = setInterval(() => server.closeIdleConnections(), CLOSE_POLL_MILLISECONDS)
+  const deadline = setTimeout(() => server.closeAllConnections(), deadlineMilliseconds)
+  await closed
+  clearInterval(poll)
+  clearTimeout(deadline)
+}
+
+const STATUS_OF_CODE: Record<string, number> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+}
+
+/** Answers what Node's parser refuses, in the shape of every other error. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }) {
+  // Once an answer has begun, another one would be read as its content.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
+    socket.destroy(error)
+    return
+  }
+  const status = STATUS_OF_CODE[error.code ?? '']
+  const body: ErrorBody = status === undefined ? protocolError('bad_request') : errorOfStatus(status)
+  const text = JSON.stringify(body)
+  const headers = {
+    ...headersFor(newId(), {}),
+    connection: 'close',
+    'content-length': Buffer.byteLength(text),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(
+    `HTTP/1.1 ${body.status} ${errorOfStatus(body.status).message.slice(0, -1)}\r\n${lines.join('')}\r\n${text}`,
+  )
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

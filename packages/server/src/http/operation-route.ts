@@ -1,0 +1,110 @@
+import { type AnyProcedure, ORPCError, Procedure, ValidationError, call } from '@orpc/server'
+import type { OperationMeta } from '@waxwing/contract/operation.ts'
+import type { Issue } from '@waxwing/contract/reasons.ts'
+import type { Db } from '../database/pool.ts'
+import type { RequestContext, Services } from '../features/context.ts'
+import type { Authenticator } from '../features/credentials/authenticate.ts'
+import type { FailureBrake } from '../features/credentials/failure-brake.ts'
+import { Refusal, refuse } from '../features/refuse.ts'
+import { type AnswerHeaders, answerJson, answerProtocolError, answerReason, answerRefusal } from './answer.ts'
+import { authenticateRequest } from './authenticate-request.ts'
+import { issuesOf } from './input-issues.ts'
+import { whyForbidden } from './permissions.ts'
+import { declaresTooMuch, readBody } from './read-body.ts'
+import { readQuery } from './read-query.ts'
+
+/** What the door needs to serve operations. */
+export interface Door {
+  db: Db
+  services: Services
+  authenticator: Authenticator
+  brake: FailureBrake
+  /**
+   * Whether answers are checked against the contract, and a reason that an operation does not declare is a fault. For
+   * tests and development: in production the check would cost a read as much as its SQL.
+   */
+  isStrict: boolean
+}
+
+/** A request as it comes to an operation, with what was found out on the way. */
+export interface Arrival {
+  request: Request
+  requestId: string
+  client: string
+  params: Record<string, string>
+  /** Headers of the answer, whatever it is. */
+  headers: AnswerHeaders
+}
+
+export type ServeOperation = (arrival: Arrival) => Promise<Response>
+
+/** Serves one operation: checks in the order that the interface promises, then calls its handler. */
+export function serveOperation(declared: AnyProcedure, door: Door): ServeOperation {
+  const procedure = door.isStrict ? declared : withoutOutputCheck(declared)
+  const meta: OperationMeta = declared['~orpc'].meta
+  if (meta.scope === 'none') throw new Error(`${meta.path}: an operation without a credential has no context`)
+
+  /** Everything that is refused before a byte of the body is read. */
+  async function admit({ request, client, params }: Arrival) {
+    if (declaresTooMuch(request.headers)) refuse('payload_too_large')
+    const authenticated = await authenticateRequest(door, client, request.headers.get('authorization'))
+    const forbidden = whyForbidden(meta, authenticated.credential, params['accountId'])
+    if (forbidden) throw new Refusal(forbidden, undefined, {})
+    return authenticated
+  }
+
+  async function serve(arrival: Arrival): Promise<Response> {
+    const { request, requestId, params, headers } = arrival
+    const { tenantId, credential } = await admit(arrival)
+
+    const body = meta.method === 'GET' ? NO_BODY : await readBody(request)
+    if (body.outcome === 'unsupported') return answerProtocolError(headers, 'unsupported_media_type')
+    if (body.outcome === 'too_large') refuse('payload_too_large')
+    if (body.outcome === 'invalid') return refuseInput(body.issues)
+    const { query, issues } = readQuery(request.url)
+    if (issues.length > 0) refuseInput(issues)
+
+    const context: RequestContext = { db: door.db, tenantId, credential, requestId, services: door.services }
+    const output: unknown = await call(procedure, { params, query, body: body.value }, { context })
+    return answerJson(headers, meta.successStatus, output)
+  }
+
+  return arrival => serve(arrival).catch((error: unknown) => answerFailure(error, arrival, meta, door))
+}
+
+const NO_BODY = { outcome: 'read', value: {} } as const
+
+function answerFailure(error: unknown, arrival: Arrival, meta: OperationMeta, door: Door): Response {
+  const { headers, requestId } = arrival
+  const route = `${meta.method} ${meta.path}`
+  if (error instanceof Refusal) {
+    if (meta.reasons.includes(error.reason)) return answerRefusal(headers, error)
+    door.services.log.error(
+      { requestId, route, reason: error.reason },
+      'An operation refused with a reason that it does not declare',
+    )
+    if (!door.isStrict) return answerRefusal(headers, error)
+    return answerReason(headers, 'internal_error')
+  }
+  if (error instanceof ORPCError && error.code === 'BAD_REQUEST' && error.cause instanceof ValidationError) {
+    return answerReason(headers, 'invalid_input', { issues: issuesOf(error.cause.issues) })
+  }
+  door.services.log.error({ requestId, route, error: faultOf(error) }, 'A request failed')
+  return answerReason(headers, 'internal_error')
+}
+
+/** An answer that does not fit its contract says in which fields, not with which values. */
+function faultOf(error: unknown): unknown {
+  if (!(error instanceof ORPCError) || !(error.cause instanceof ValidationError)) return error
+  const where = error.cause.issues.map(({ path, message }) => `${(path ?? []).join('.')}: ${message}`)
+  return new Error(`The answer does not fit the contract: ${where.slice(0, 5).join('; ')}`)
+}
+
+function refuseInput(issues: Issue[]): never {
+  return refuse('invalid_input', { issues })
+}
+
+/** oRPC compares this index with that of each step, and nothing equals NaN. */
+function withoutOutputCheck(procedure: AnyProcedure): AnyProcedure {
+  return new Procedure({ ...procedure['~orpc'], outputValidationIndex: Number.NaN })
+}

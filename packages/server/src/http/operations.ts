@@ -1,0 +1,19 @@
+import { implement } from '@orpc/server'
+import { contract } from '@waxwing/contract/contract.ts'
+import { accountOperations } from '../features/accounts/operations.ts'
+import { changeOperations } from '../features/changes/operations.ts'
+import type { RequestContext } from '../features/context.ts'
+import { mailboxOperations } from '../features/mailboxes/operations.ts'
+import { messageOperations } from '../features/messages/operations.ts'
+import { settingOperations } from '../features/settings/operations.ts'
+import { threadOperations } from '../features/threads/operations.ts'
+
+/** Every operation with its handler; does not compile while one of the contract is missing. */
+export const operations = implement(contract).$context<RequestContext>().router({
+  accounts: accountOperations,
+  settings: settingOperations,
+  mailboxes: mailboxOperations,
+  messages: messageOperations,
+  threads: threadOperations,
+  changes: changeOperations,
+})

@@ -1,0 +1,83 @@
+import type { Issue } from '@waxwing/contract/reasons.ts'
+
+/** Bound of a request's body; operations that take more name theirs. */
+export const BODY_BYTES_MAX = 2 * 1024 * 1024
+
+const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
+
+export type Body =
+  | { outcome: 'read'; value: unknown }
+  | { outcome: 'too_large' }
+  | { outcome: 'unsupported' }
+  | { outcome: 'invalid'; issues: Issue[] }
+
+/** Whether the request says that its body exceeds the bound. */
+export function declaresTooMuch(headers: Headers): boolean {
+  return Number(headers.get('content-length') ?? 0) > BODY_BYTES_MAX
+}
+
+/** Reads a JSON body within the bound. A request without a body reads as an empty object. */
+export async function readBody(request: Request): Promise<Body> {
+  const { headers } = request
+  const isBodiless = headers.get('content-length') === '0' || !hasBody(headers)
+  if (isBodiless) return { outcome: 'read', value: {} }
+  const encoding = headers.get('content-encoding')
+  if (!JSON_TYPE.test(headers.get('content-type') ?? '') || (encoding && encoding !== 'identity')) {
+    return { outcome: 'unsupported' }
+  }
+  const bytes = await readBytes(request)
+  if (bytes === null) return { outcome: 'too_large' }
+  return parseJson(bytes)
+}
+
+/** RFC 9112 section 6.3: a request has a body only where one of the two says so. */
+function hasBody(headers: Headers): boolean {
+  return headers.has('content-length') || headers.has('transfer-encoding')
+}
+
+/** Null where the body exceeds the bound; nothing beyond it is kept. */
+async function readBytes(request: Request): Promise<Buffer | null> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  if (request.body === null) return Buffer.alloc(0)
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return Buffer.concat(chunks)
+    size += value.length
+    if (size > BODY_BYTES_MAX) return null
+    chunks.push(value)
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function parseJson(bytes: Buffer): Body {
+  let text: string
+  let value: unknown
+  try {
+    text = utf8.decode(bytes)
+    value = JSON.parse(text)
+  } catch {
+    return { outcome: 'invalid', issues: [{ path: [], message: 'The body is not valid JSON in UTF-8.' }] }
+  }
+  // Only an escape can bring U+0000 into a string, and few bodies hold one, so few are searched.
+  const nul = text.includes('\\u0000') ? findNul(value) : null
+  if (nul) return { outcome: 'invalid', issues: [{ path: nul, message: 'must not contain U+0000' }] }
+  return { outcome: 'read', value }
+}
+
+/** Where the value holds a character that PostgreSQL cannot store; null where nowhere. */
+function findNul(value: unknown): Issue['path'] | null {
+  const pending: { at: unknown; path: Issue['path'] }[] = [{ at: value, path: [] }]
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const { at, path } = next
+    if (typeof at === 'string' && at.includes('\0')) return path
+    if (typeof at !== 'object' || at === null) continue
+    for (const [key, inner] of Object.entries(at)) {
+      if (key.includes('\0')) return path
+      pending.push({ at: inner, path: [...path, Array.isArray(at) ? Number(key) : key] })
+    }
+  }
+  return null
+}
