@@ -45,9 +45,8 @@ export interface RemoteFlags {
 export interface RemoteMessage extends RemoteFlags {
   key: MessageKey
   mailboxKeys: string[]
-  /** 128 bits in UUID notation, equal for copies of one message: see `identityOf`. */
+  /** 128 bits in UUID notation, equal for copies of one message: of the provider's own id, else see `identityOf`. */
   identity: string
-  emailId: string | null
   /** The provider's thread id; null where the service threads by References and In-Reply-To itself. */
   threadId: string | null
   internetMessageId: string | null
@@ -105,8 +104,10 @@ export interface FollowOptions {
   known(): Promise<KnownMessages>
   /** Only messages received from then on are wanted; null wants all. */
   since: Date | null
-  /** Keys that are quarantined and not due for another try. */
+  /** Keys that could not be read and are not due for another try. */
   skip: ReadonlySet<MessageKey>
+  /** Keys that could not be read and are due for another try: `arrivals` hands them over first, as `new`. */
+  retry: readonly MessageKey[]
   signal: AbortSignal
 }
 

@@ -131,8 +131,6 @@ create table message (
   internet_message_id text,
   -- 128 bits that are equal for copies of one message: joins a message that moved or whose mailbox was renumbered
   identity uuid not null,
-  -- the provider's own id of the content (RFC 8474 EMAILID), where it has one
-  email_id text,
   mailbox_ids uuid[] not null,
   subject text,
   "from" jsonb,
@@ -156,7 +154,8 @@ create table message (
   reference text,
   importance text check (importance in ('high', 'normal', 'low')),
   size bigint not null,
-  -- set while the provider no longer has it where it was; the end of the pass finds it again or deletes it
+  -- set while the provider no longer has it where it was: a pass finds it again or deletes it. 'infinity' while its
+  -- mailbox is read anew after a renumbering
   missing_since timestamptz,
   foreign key (tenant_id, account_id) references account (tenant_id, id)
 );
@@ -199,14 +198,14 @@ create index thread_link_thread on thread_link (account_id, thread_id);
 create table quarantined_message (
   account_id uuid not null references account,
   mailbox_id uuid not null references mailbox on delete cascade,
-  uid_validity bigint not null,
+  -- forgotten when the mailbox is renumbered
   uid bigint not null,
   reason text not null,
   attempts integer not null,
   parser_version integer not null,
   first_failed_at timestamptz not null default now(),
   next_attempt_at timestamptz not null,
-  primary key (mailbox_id, uid_validity, uid)
+  primary key (mailbox_id, uid)
 );
 create index quarantined_message_account on quarantined_message (account_id);
 

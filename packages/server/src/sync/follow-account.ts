@@ -1,0 +1,133 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../database/tables.ts'
+import type { Logger } from '../kit/log.ts'
+import type { MailProvider, Notice } from '../providers/provider.ts'
+import { bringArrivals } from './bring-arrivals.ts'
+import { compareSource } from './compare-source.ts'
+import type { ConnectionPermit } from './host-budget.ts'
+import { type Nudge, pause } from './nudge.ts'
+import { type OwnedAccount, takeWanted } from './ownership.ts'
+import { runPass } from './pass.ts'
+import { countQuarantined } from './quarantine.ts'
+import type { RuntimeReport } from './report.ts'
+import type { FollowedSource, Session } from './session.ts'
+import { findInbox } from './source-store.ts'
+import type { StallWatch } from './stall-watch.ts'
+import type { Turns } from './turns.ts'
+
+const DAY_MS = 86_400_000
+/** A pass that ends without being through and without having brought anything is not repeated at once. */
+const FRUITLESS_PAUSE_MS = 5_000
+
+export interface FollowAccountOptions {
+  db: Kysely<Tables>
+  owned: OwnedAccount
+  provider: MailProvider
+  syncWindowDays: number | null
+  stall: StallWatch
+  permit: ConnectionPermit
+  turns: Turns
+  nudge: Nudge
+  report: RuntimeReport
+  doubted: Set<string>
+  pollSeconds: number
+  log: Logger
+  onCaughtUp(): void
+}
+
+/** Follows an account over one connection, until that is wanted elsewhere or breaks. */
+export async function followAccount(options: FollowAccountOptions): Promise<void> {
+  const { permit, stall, nudge, onCaughtUp } = options
+  for (;;) {
+    nudge.clear()
+    await takeWanted(options.db, options.owned)
+    const session = await openSession(options)
+    const hasMore = await pass(session, options)
+    stall.signal.throwIfAborted()
+    if (!hasMore) {
+      onCaughtUp()
+      await reportLive(session, options)
+    }
+    if (permit.isWanted) return
+    if (!hasMore && (await watchUntilNextPass(session, options)) === 'permit_wanted') return
+  }
+}
+
+async function openSession(options: FollowAccountOptions): Promise<Session> {
+  const { db, owned, provider, syncWindowDays, stall, doubted, log } = options
+  const row = await db
+    .selectFrom('account')
+    .select('initialized_at')
+    .where('id', '=', owned.id)
+    .executeTakeFirst()
+  return {
+    db,
+    owned,
+    provider,
+    isInitialized: row?.initialized_at != null,
+    since: syncWindowDays === null ? null : new Date(Date.now() - syncWindowDays * DAY_MS),
+    signal: stall.signal,
+    progressed: () => stall.progressed(),
+    doubted,
+    log,
+  }
+}
+
+/** @returns whether older mail is still to come */
+async function pass(session: Session, { report, turns, stall }: FollowAccountOptions): Promise<boolean> {
+  let brought = 0
+  if (!session.isInitialized) await report.tell('syncing', 'reading the mailboxes for the first time')
+  const outcome = await runPass(session, {
+    turns,
+    onBackfill: async (count, remaining) => {
+      brought += count
+      await report.tell(
+        'syncing',
+        `about ${remaining} older messages of the mailbox at hand are still to come`,
+      )
+    },
+  })
+  if (outcome === 'more' && brought === 0) await pause(FRUITLESS_PAUSE_MS, stall.signal)
+  return outcome === 'more'
+}
+
+async function reportLive(
+  session: Session,
+  { report, provider, pollSeconds }: FollowAccountOptions,
+): Promise<void> {
+  const unreadable = await countQuarantined(session.db, session.owned.id)
+  const push = provider.isPushed ? 'the inbox is watched' : 'the inbox is polled'
+  const trouble = unreadable === 0 ? '' : `; ${unreadable} messages could not be read and are tried again`
+  await report.tell('live', `${push}; every mailbox is looked at within ${pollSeconds} s${trouble}`)
+}
+
+/** Reads what the watched inbox tells of, at once, until a pass over all mailboxes is due. */
+async function watchUntilNextPass(
+  session: Session,
+  { provider, pollSeconds, stall, permit, nudge }: FollowAccountOptions,
+): Promise<'pass_due' | 'permit_wanted'> {
+  const dueAt = performance.now() + pollSeconds * 1_000
+  permit.onWanted(() => nudge.fire())
+  const inbox = await findInbox(session.db, session.owned.id)
+  for (;;) {
+    const seconds = (dueAt - performance.now()) / 1_000
+    if (permit.isWanted) return 'permit_wanted'
+    if (seconds <= 0 || nudge.signal.aborted) return 'pass_due'
+    stall.allow(seconds)
+    if (!inbox) {
+      await pause(seconds * 1_000, nudge.signal, stall.signal)
+      stall.signal.throwIfAborted()
+      continue
+    }
+    const notice = await provider.watch(inbox.source, seconds, AbortSignal.any([stall.signal, nudge.signal]))
+    stall.signal.throwIfAborted()
+    // What left the inbox may have gone to any mailbox, so all are looked at.
+    if (notice.gone) return 'pass_due'
+    await readInbox(session, inbox, notice)
+  }
+}
+
+async function readInbox(session: Session, inbox: FollowedSource, notice: Notice): Promise<void> {
+  if (notice.arrived) await bringArrivals(session, inbox, { onlyNew: true })
+  if (notice.changed) await compareSource(session, inbox)
+}

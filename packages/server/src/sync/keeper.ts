@@ -1,0 +1,148 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../database/tables.ts'
+import type { Logger } from '../kit/log.ts'
+import { type MailProvider, ProviderFailure } from '../providers/provider.ts'
+import { backoffMs } from './backoff.ts'
+import { followAccount } from './follow-account.ts'
+import type { HostBudget } from './host-budget.ts'
+import { LoginRefusals } from './login-refusals.ts'
+import { Nudge, pause } from './nudge.ts'
+import { FenceLost, type OwnedAccount, releaseAccount } from './ownership.ts'
+import { RuntimeReport } from './report.ts'
+import { StallWatch } from './stall-watch.ts'
+import { recordMisconfigured, recordRefusedGrant } from './trouble.ts'
+import type { Turns } from './turns.ts'
+
+/** How an account's mail is reached, with what the account has now. */
+export interface MailDoor {
+  host: string
+  /** null: the full history. */
+  syncWindowDays: number | null
+  connect(signal: AbortSignal): Promise<MailProvider>
+}
+
+export interface KeeperOptions {
+  db: Kysely<Tables>
+  /** Reads servers and secrets. @throws ProviderFailure */
+  openMail(accountId: string): Promise<MailDoor>
+  budget: HostBudget
+  turns: Turns
+  log: Logger
+  /** A pass over all mailboxes at least so often. */
+  pollSeconds: number
+  /** A stage that gets nowhere for so long is ended and tried again. */
+  stallSeconds: number
+}
+
+/** Keeps one owned account in sync until it is stopped. Never throws. */
+export class Keeper implements AsyncDisposable {
+  readonly owned: OwnedAccount
+  /** Something was asked for: look at once. */
+  readonly nudge = new Nudge()
+  readonly #options: KeeperOptions
+  readonly #stop = new AbortController()
+  readonly #report: RuntimeReport
+  readonly #refusals = new LoginRefusals()
+  readonly #doubted = new Set<string>()
+  readonly #log: Logger
+  #restart = new AbortController()
+  #failures = 0
+  readonly finished: Promise<void>
+
+  constructor(owned: OwnedAccount, options: KeeperOptions) {
+    this.owned = owned
+    this.#options = options
+    this.#report = new RuntimeReport(options.db, owned)
+    this.#log = options.log.child({ accountId: owned.id })
+    this.finished = this.#run()
+  }
+
+  /** Settings or servers changed: begin anew with them. */
+  restart(): void {
+    this.#restart.abort()
+    this.nudge.fire()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.finished
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      if (this.#restart.signal.aborted) this.#restart = new AbortController()
+      try {
+        await this.#followOnce(AbortSignal.any([this.#stop.signal, this.#restart.signal]))
+      } catch (error) {
+        if (this.#stop.signal.aborted || error instanceof FenceLost) break
+        if (!this.#restart.signal.aborted) await this.#recover(error)
+      }
+    }
+    await releaseAccount(this.#options.db, this.owned).catch((error: unknown) =>
+      this.#log.warn({ error }, 'Could not release the account; its lease runs out instead'),
+    )
+  }
+
+  async #followOnce(until: AbortSignal): Promise<void> {
+    const { db, openMail, budget, turns, pollSeconds, stallSeconds } = this.#options
+    const door = await openMail(this.owned.id)
+    await this.#report.tell('connecting', `waiting for a connection to ${door.host}`)
+    using permit = await budget.acquire(door.host, until)
+    using stall = new StallWatch(stallSeconds, until)
+    await using provider = await door.connect(stall.signal)
+    this.#refusals.clear()
+    await recordMisconfigured(db, this.owned, null)
+    await followAccount({
+      db,
+      owned: this.owned,
+      provider,
+      syncWindowDays: door.syncWindowDays,
+      stall,
+      permit,
+      turns,
+      nudge: this.nudge,
+      report: this.#report,
+      doubted: this.#doubted,
+      pollSeconds,
+      log: this.#log,
+      onCaughtUp: () => {
+        this.#failures = 0
+      },
+    })
+    // The connection was given up to another account: come back when it is this one's turn to be read.
+    this.nudge.clear()
+    await pause(pollSeconds * 1_000, until, this.nudge.signal)
+  }
+
+  async #recover(error: unknown): Promise<void> {
+    const failure = error instanceof ProviderFailure ? error : null
+    this.#failures++
+    this.#logFailure(error)
+    const wait = Math.max(backoffMs(this.#failures), (failure?.retryAfterSeconds ?? 0) * 1_000)
+    try {
+      await this.#tellOf(failure, wait)
+    } catch (unwritten) {
+      this.#log.warn({ error: unwritten }, 'Could not write down why the account is not followed')
+    }
+    this.nudge.clear()
+    await pause(wait, this.#stop.signal, this.#restart.signal, this.nudge.signal)
+  }
+
+  async #tellOf(failure: ProviderFailure | null, wait: number): Promise<void> {
+    const { db } = this.#options
+    if (failure?.kind === 'login_failed' && this.#refusals.add(performance.now())) {
+      await recordRefusedGrant(db, this.owned, 'login_failed')
+      return this.#stop.abort()
+    }
+    if (failure?.kind === 'not_allowed') await recordMisconfigured(db, this.owned, 'server_not_allowed')
+    const at = new Date(Date.now() + wait).toISOString()
+    await this.#report.tell('backoff', `${failure?.message ?? 'internal error'}; next try at ${at}`)
+  }
+
+  #logFailure(error: unknown): void {
+    const fields = { error, attempt: this.#failures }
+    if (error instanceof ProviderFailure)
+      this.#log.info({ ...fields, kind: error.kind }, 'The provider failed')
+    else this.#log.error(fields, 'Following an account failed')
+  }
+}

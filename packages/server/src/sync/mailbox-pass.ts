@@ -1,0 +1,119 @@
+import { sql } from 'kysely'
+import { recordMailboxes, recordVanishedMailboxes } from '../features/mailboxes/record.ts'
+import { type IndexedMailbox, type MailboxPlan, planMailboxes } from '../features/mailboxes/rules.ts'
+import { recordLost } from '../features/messages/record-missing.ts'
+import { MAILBOX_ROLES, type MailboxRole } from '../providers/mailbox-role.ts'
+import type { RemoteMailbox } from '../providers/provider.ts'
+import { type FollowedSource, type Session, underFence } from './session.ts'
+import { countMessages, listIndexedMailboxes } from './source-store.ts'
+
+const SUSPICIOUS_LOSS = 100
+const LOST_PER_TRANSACTION = 500
+/** A missing message is held at most so long, should the pass take longer. */
+const HOLD_MS = 60_000
+
+export interface RemoteSource extends FollowedSource {
+  remote: RemoteMailbox
+}
+
+export interface MailboxPass {
+  /** In the order to be read: inbox first, junk and trash last. */
+  sources: RemoteSource[]
+  vanished: IndexedMailbox[]
+}
+
+/** Lists the provider's mailboxes and brings the index up to them. */
+export async function passMailboxes(session: Session): Promise<MailboxPass> {
+  const plan = await planPass(session)
+  await underFence(session, (unit, account) => recordMailboxes(unit, account, plan))
+  session.progressed()
+  const indexed = new Map(
+    (await listIndexedMailboxes(session.db, session.owned.id)).map(mailbox => [
+      mailbox.provider_key,
+      mailbox,
+    ]),
+  )
+  const remotes = [...plan.kept.map(({ remote }) => remote), ...plan.created]
+  const sources = remotes.flatMap(remote => {
+    const mailbox = indexed.get(remote.key)
+    return mailbox && remote.source !== null
+      ? [{ source: remote.source, mailbox: { id: mailbox.id, role: roleOf(mailbox.role) }, remote }]
+      : []
+  })
+  return { sources: sources.toSorted((a, b) => urgency(a) - urgency(b)), vanished: plan.vanished }
+}
+
+async function planPass(session: Session): Promise<MailboxPlan> {
+  const indexed = await listIndexedMailboxes(session.db, session.owned.id)
+  const plan = async () =>
+    planMailboxes(indexed, await session.provider.listMailboxes(), (remote, cursor) =>
+      session.provider.isRenamed(remote, cursor),
+    )
+  const first = await plan()
+  const atStake = await countMessages(
+    session.db,
+    first.vanished.map(({ id }) => id),
+  )
+  if (atStake <= SUSPICIOUS_LOSS) return first
+  session.log.warn({ count: atStake }, 'Mailboxes with messages vanished; listing them once more')
+  return plan()
+}
+
+function roleOf(text: string): MailboxRole {
+  return MAILBOX_ROLES.find(role => role === text) ?? 'custom'
+}
+
+const URGENCY: readonly MailboxRole[] = [
+  'inbox',
+  'sent',
+  'drafts',
+  'important',
+  'custom',
+  'archive',
+  'all',
+  'junk',
+  'trash',
+]
+
+function urgency({ mailbox }: RemoteSource): number {
+  return URGENCY.indexOf(mailbox.role)
+}
+
+/**
+ * Deletes what is missing and turned up nowhere, and the mailboxes that vanished with it.
+ * @param listedSince database time since when every mailbox was read for arrivals; null when that was not achieved, and
+ *   only what has been missing for a minute is given up
+ */
+export async function settleMissing(
+  session: Session,
+  vanished: readonly IndexedMailbox[],
+  listedSince: Date | null,
+): Promise<void> {
+  const heldSince = new Date((await databaseTime(session)).getTime() - HOLD_MS)
+  const missingBy = listedSince !== null && listedSince > heldSince ? listedSince : heldSince
+  for (let lost = LOST_PER_TRANSACTION; lost === LOST_PER_TRANSACTION;) {
+    lost = await underFence(session, async (unit, account) =>
+      account.hasMissing ? recordLost(unit, account, missingBy, LOST_PER_TRANSACTION) : 0,
+    )
+    session.progressed()
+  }
+  if (vanished.length > 0) {
+    await underFence(session, (unit, account) => recordVanishedMailboxes(unit, account, vanished))
+  }
+}
+
+export async function databaseTime(session: Session): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(session.db)
+  return rows[0]!.now
+}
+
+export async function hasMissing(session: Session): Promise<boolean> {
+  const row = await session.db
+    .selectFrom('message')
+    .select('id')
+    .where('account_id', '=', session.owned.id)
+    .where('missing_since', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

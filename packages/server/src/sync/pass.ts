@@ -1,0 +1,96 @@
+import { sql } from 'kysely'
+import { bringArrivals } from './bring-arrivals.ts'
+import { compareSource } from './compare-source.ts'
+import { completeFirstSync } from './first-sync.ts'
+import { databaseTime, hasMissing, passMailboxes, type RemoteSource, settleMissing } from './mailbox-pass.ts'
+import type { Session } from './session.ts'
+import { listIndexedMailboxes } from './source-store.ts'
+import type { Turns } from './turns.ts'
+
+/** So long an account reads old mail before it looks for new mail again and lets others have their turn. */
+const SLICE_MS = 30_000
+
+export interface PassOptions {
+  turns: Turns
+  /** Told how many messages of the older mail were brought in, and how many are to come as far as is known. */
+  onBackfill(brought: number, remaining: number): Promise<void>
+}
+
+/**
+ * One pass over an account. Its order is what keeps identities: first what became of the messages that are indexed,
+ * in every mailbox; then what arrived anywhere, so that a message missing here and found there has moved; then what is
+ * missing still is lost. Older mail that the index lacks comes last, in slices.
+ * @returns `more` when older mail is still to come
+ */
+export async function runPass(session: Session, options: PassOptions): Promise<'caught_up' | 'more'> {
+  let { sources, vanished } = await passMailboxes(session)
+  for (const followed of await changedSources(session, sources)) await compareSource(session, followed)
+
+  const comparedAt = await databaseTime(session)
+  // A message may have moved after the mailboxes were listed: only a list made after it vanished shows where to.
+  if (await hasMissing(session)) ({ sources, vanished } = await passMailboxes(session))
+  if (session.isInitialized) {
+    for (const followed of await changedSources(session, sources))
+      await bringArrivals(session, followed, { onlyNew: true })
+    const isListed = (await incompleteSources(session, sources)).length === 0
+    await settleMissing(session, vanished, isListed ? comparedAt : null)
+  }
+
+  const isThrough = await bringOlder(session, sources, options)
+  if (!isThrough || (await incompleteSources(session, sources)).length > 0) return 'more'
+  await settleMissing(session, vanished, comparedAt)
+  if (!session.isInitialized) await completeFirstSync(session)
+  return 'caught_up'
+}
+
+async function bringOlder(
+  session: Session,
+  sources: readonly RemoteSource[],
+  { turns, onBackfill }: PassOptions,
+): Promise<boolean> {
+  const incomplete = await incompleteSources(session, sources)
+  if (incomplete.length === 0) return true
+  using _turn = await turns.take(session.signal)
+  const until = performance.now() + SLICE_MS
+  for (const followed of incomplete) {
+    const outcome = await bringArrivals(session, followed, {
+      mustPause: () => performance.now() > until,
+      onProgress: onBackfill,
+    })
+    if (outcome === 'paused') return false
+  }
+  return true
+}
+
+async function cursorsBySource(session: Session) {
+  const mailboxes = await listIndexedMailboxes(session.db, session.owned.id)
+  return new Map(mailboxes.map(({ id, cursor }) => [id, cursor]))
+}
+
+async function incompleteSources(
+  session: Session,
+  sources: readonly RemoteSource[],
+): Promise<RemoteSource[]> {
+  const cursors = await cursorsBySource(session)
+  return sources.filter(
+    ({ mailbox }) => !session.provider.isComplete(cursors.get(mailbox.id) ?? null, session.since),
+  )
+}
+
+/** Sources in which something may have happened, or which are not read to their end, or hold a message to try again. */
+async function changedSources(session: Session, sources: readonly RemoteSource[]): Promise<RemoteSource[]> {
+  const cursors = await cursorsBySource(session)
+  const { rows } = await sql<{ mailbox_id: string }>`
+    select distinct mailbox_id from quarantined_message
+    where account_id = ${session.owned.id} and next_attempt_at <= clock_timestamp()
+  `.execute(session.db)
+  const due = new Set(rows.map(row => row.mailbox_id))
+  return sources.filter(({ mailbox, remote }) => {
+    const cursor = cursors.get(mailbox.id) ?? null
+    return (
+      due.has(mailbox.id) ||
+      session.provider.hasChanged(remote, cursor) ||
+      !session.provider.isComplete(cursor, session.since)
+    )
+  })
+}

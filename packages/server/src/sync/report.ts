@@ -1,0 +1,38 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../database/tables.ts'
+import type { OwnedAccount } from './ownership.ts'
+
+export type RuntimeState = 'pending' | 'connecting' | 'syncing' | 'live' | 'backoff' | 'stopped'
+
+const DETAIL_CHARACTERS_MAX = 500
+/** Progress is written at most so often; a change of state at once. */
+const PROGRESS_INTERVAL_MS = 2_000
+
+/** Tells in the account's `runtime` what its owner is doing. Only the owner's word is written. */
+export class RuntimeReport {
+  readonly #db: Kysely<Tables>
+  readonly #owned: OwnedAccount
+  #state: RuntimeState = 'pending'
+  #detail: string | null = null
+  #writtenAt = 0
+
+  constructor(db: Kysely<Tables>, owned: OwnedAccount) {
+    this.#db = db
+    this.#owned = owned
+  }
+
+  async tell(state: RuntimeState, detail: string | null = null): Promise<void> {
+    const isProgress = state === this.#state
+    if (isProgress && detail === this.#detail) return
+    if (isProgress && performance.now() - this.#writtenAt < PROGRESS_INTERVAL_MS) return
+    this.#state = state
+    this.#detail = detail
+    this.#writtenAt = performance.now()
+    const { id, instanceId, epoch } = this.#owned
+    await sql`
+      update account set runtime_state = ${state}, runtime_detail = ${detail?.slice(0, DETAIL_CHARACTERS_MAX) ?? null},
+        runtime_instance = ${instanceId}, runtime_updated_at = clock_timestamp()
+      where id = ${id} and owner_instance = ${instanceId} and owner_epoch = ${epoch}
+    `.execute(this.#db)
+  }
+}

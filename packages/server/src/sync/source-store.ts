@@ -1,0 +1,149 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../database/tables.ts'
+import type { UnitOfWork } from '../events/unit-of-work.ts'
+import type { IndexedMailbox } from '../features/mailboxes/rules.ts'
+import { type Cursor, FlagBit, type KnownMessages } from '../providers/provider.ts'
+
+/** Every mailbox of the account as the index has it, with the cursor of its source. */
+export async function listIndexedMailboxes(db: Kysely<Tables>, accountId: string): Promise<IndexedMailbox[]> {
+  const { rows } = await sql<IndexedMailbox>`
+    select mailbox.id, provider_key, provider_id, name, path, parent_id, role, kind, mailbox.source, total_count,
+      unread_count, cursor
+    from mailbox left join sync_cursor on sync_cursor.account_id = mailbox.account_id
+      and sync_cursor.source = mailbox.source
+    where mailbox.account_id = ${accountId} order by path
+  `.execute(db)
+  return rows
+}
+
+export async function findCursor(
+  db: Kysely<Tables>,
+  accountId: string,
+  source: string,
+): Promise<Cursor | null> {
+  const row = await db
+    .selectFrom('sync_cursor')
+    .select('cursor')
+    .where('account_id', '=', accountId)
+    .where('source', '=', source)
+    .executeTakeFirst()
+  // Adapters parse their own cursors; here they are only JSON objects.
+  return (row?.cursor ?? null) as Cursor | null
+}
+
+export async function storeCursor(
+  unit: UnitOfWork,
+  accountId: string,
+  source: string,
+  cursor: Cursor,
+): Promise<void> {
+  await sql`
+    insert into sync_cursor (account_id, source, cursor) values (${accountId}, ${source}, ${JSON.stringify(cursor)})
+    on conflict (account_id, source) do update set cursor = excluded.cursor
+  `.execute(unit.sql)
+}
+
+export async function dropCursor(unit: UnitOfWork, accountId: string, source: string): Promise<void> {
+  await unit.sql
+    .deleteFrom('sync_cursor')
+    .where('account_id', '=', accountId)
+    .where('source', '=', source)
+    .execute()
+}
+
+// As one row of two arrays: a million messages are two buffers of 4 MB and 1 MB, not a million row objects.
+const KNOWN_CHUNK = 20_000
+
+/** What the index holds of a mailbox, ascending by UID. Memory: 5 bytes a message. */
+export async function loadKnown(db: Kysely<Tables>, mailboxId: string): Promise<KnownMessages> {
+  const keys: Uint32Array[] = []
+  const flags: Uint8Array[] = []
+  for (let above = 0; ;) {
+    const { rows } = await sql<{ uid: string; bits: number }>`
+      select uid, is_read::int * ${FlagBit.read}::int + is_flagged::int * ${FlagBit.flagged}::int
+        + is_draft::int * ${FlagBit.draft}::int + (categories <> '{}')::int * ${FlagBit.categories}::int as bits
+      from message_mailbox as held join message on message.id = held.message_id
+      where mailbox_id = ${mailboxId} and uid > ${above} order by uid limit ${KNOWN_CHUNK}
+    `.execute(db)
+    keys.push(Uint32Array.from(rows, row => Number(row.uid)))
+    flags.push(Uint8Array.from(rows, row => row.bits))
+    if (rows.length < KNOWN_CHUNK) break
+    above = Number(rows.at(-1)?.uid)
+  }
+  return {
+    keys: joined(keys, new Uint32Array(length(keys))),
+    flags: joined(flags, new Uint8Array(length(flags))),
+  }
+}
+
+function length(chunks: ReadonlyArray<{ length: number }>): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+}
+
+function joined<T extends Uint32Array | Uint8Array>(chunks: readonly T[], into: T): T {
+  let at = 0
+  for (const chunk of chunks) {
+    into.set(chunk, at)
+    at += chunk.length
+  }
+  return into
+}
+
+/** A message of the index that an arrival elsewhere equals: either a copy, or it is moving. */
+export interface MoveCandidate {
+  source: string
+  mailboxId: string
+  uid: number
+}
+
+/** Indexed messages with one of these identities in other mailboxes, with their place there. */
+export async function findMoveCandidates(
+  db: Kysely<Tables>,
+  accountId: string,
+  mailboxId: string,
+  identities: readonly string[],
+): Promise<MoveCandidate[]> {
+  const { rows } = await sql<{ source: string; mailbox_id: string; uid: string }>`
+    select mailbox.source, held.mailbox_id, held.uid
+    from message
+    join message_mailbox as held on held.message_id = message.id
+    join mailbox on mailbox.id = held.mailbox_id
+    where message.account_id = ${accountId} and identity = any(${identities}::uuid[]) and missing_since is null
+      and held.mailbox_id <> ${mailboxId} and held.uid is not null and mailbox.source is not null
+  `.execute(db)
+  return rows.map(row => ({ source: row.source, mailboxId: row.mailbox_id, uid: Number(row.uid) }))
+}
+
+/** How many messages of a mailbox wait to be recognised since it was renumbered, and how many it has in all. */
+export async function countUnrecognised(
+  db: Kysely<Tables>,
+  mailboxId: string,
+): Promise<{ unrecognised: number; all: number }> {
+  const { rows } = await sql<{ unrecognised: number; all: number }>`
+    select count(*) filter (where held.uid is null)::int as unrecognised, count(*)::int as all
+    from message_mailbox as held where mailbox_id = ${mailboxId}
+  `.execute(db)
+  return rows[0] ?? { unrecognised: 0, all: 0 }
+}
+
+export async function countMessages(db: Kysely<Tables>, mailboxIds: readonly string[]): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from message_mailbox where mailbox_id = any(${mailboxIds}::uuid[])
+  `.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+/** The inbox of the account, as the source to watch. */
+export async function findInbox(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<{ source: string; mailbox: { id: string; role: 'inbox' } } | null> {
+  const row = await db
+    .selectFrom('mailbox')
+    .select(['id', 'source'])
+    .where('account_id', '=', accountId)
+    .where('role', '=', 'inbox')
+    .where('source', 'is not', null)
+    .executeTakeFirst()
+  return row?.source ? { source: row.source, mailbox: { id: row.id, role: 'inbox' } } : null
+}

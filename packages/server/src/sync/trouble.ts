@@ -1,0 +1,44 @@
+import { type Kysely, sql } from 'kysely'
+import type { Tables } from '../database/tables.ts'
+import { inTransaction } from '../events/unit-of-work.ts'
+import type { OwnedAccount } from './ownership.ts'
+
+/** The provider refuses the account's grant: only a new one helps. Stops the account and announces it once. */
+export async function recordRefusedGrant(
+  db: Kysely<Tables>,
+  owned: OwnedAccount,
+  reason: string,
+): Promise<void> {
+  await inTransaction(db, owned.tenantId, async unit => {
+    const { rows } = await sql<{
+      email: string
+      provider: 'gmail' | 'graph' | 'imap'
+      external_ref: string | null
+    }>`
+      update account set status = 'reauth_required', status_reason = ${reason}, updated_at = clock_timestamp()
+      where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
+        and status = 'active' and deleted_at is null
+      returning email, provider, external_ref
+    `.execute(unit.sql)
+    for (const { email, provider, external_ref: externalRef } of rows) {
+      unit.announce({
+        type: 'account.reauth_required',
+        accountId: owned.id,
+        data: { email, provider, externalRef, reason },
+      })
+    }
+  })
+}
+
+/** Notes why an active account cannot be reached as it is set up, or with null that it can be again. */
+export async function recordMisconfigured(
+  db: Kysely<Tables>,
+  owned: OwnedAccount,
+  reason: 'server_not_allowed' | null,
+): Promise<void> {
+  await sql`
+    update account set status_reason = ${reason}, updated_at = clock_timestamp()
+    where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
+      and status = 'active' and status_reason is distinct from ${reason}
+  `.execute(db)
+}
