@@ -15,16 +15,15 @@ export async function makeCertificates(folder: string, names = ['localhost', '12
   const alternatives = names.map(name => (/^[\d.]+$/.test(name) ? `IP:${name}` : `DNS:${name}`)).join(',')
   await writeFile(at('server.ext'), `subjectAltName=${alternatives}\nextendedKeyUsage=serverAuth\n`)
 
-  await run('openssl', [
-    ...['req', '-x509', ...newKey, '-days', '2', '-subj', '/CN=Waxwing test authority'],
-    ...['-addext', 'keyUsage=critical,keyCertSign', '-keyout', at('ca.key'), '-out', at('ca.crt')],
-  ])
-  await run('openssl', [
-    ...['req', ...newKey, '-subj', `/CN=${names[0]}`, '-keyout', at('server.key'), '-out', at('server.csr')],
-  ])
-  await run('openssl', [
-    ...['x509', '-req', '-in', at('server.csr'), '-CA', at('ca.crt'), '-CAkey', at('ca.key')],
-    ...['-CAcreateserial', '-days', '2', '-extfile', at('server.ext'), '-out', at('server.crt')],
-  ])
+  const openssl = (...args: string[]) => run('openssl', args)
+  const authority = ['-subj', '/CN=Waxwing test authority', '-addext', 'keyUsage=critical,keyCertSign']
+  const files = ['-keyout', at('ca.key'), '-out', at('ca.crt')]
+  await openssl('req', '-x509', ...newKey, '-days', '2', ...authority, ...files)
+
+  const request = ['-subj', `/CN=${names[0]}`, '-keyout', at('server.key'), '-out', at('server.csr')]
+  await openssl('req', ...newKey, ...request)
+  const signer = ['-CA', at('ca.crt'), '-CAkey', at('ca.key'), '-CAcreateserial', '-days', '2']
+  const extensions = ['-extfile', at('server.ext'), '-out', at('server.crt')]
+  await openssl('x509', '-req', '-in', at('server.csr'), ...signer, ...extensions)
   return readFile(at('ca.crt'), 'utf8')
 }

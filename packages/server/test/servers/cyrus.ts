@@ -49,6 +49,7 @@ export async function startCyrus({ tls = false } = {}): Promise<MailServer> {
     directPort: ports[0] ?? 0,
     separator: '/',
     prefix: '',
+    processGroup: daemon.pid,
     logFile: join(folder, 'master.log'),
     async addUser(name = makeUpName()) {
       const user: TestUser = { user: name, password: `secret of ${name}`, email: `${name}@cyrus.test` }

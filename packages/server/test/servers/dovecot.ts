@@ -3,6 +3,8 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeCertificates } from './certificate.ts'
+import { BARE_SERVER } from './chaos-faults.ts'
+import { startChaosProxy } from './chaos-proxy.ts'
 import { startDaemon } from './daemon.ts'
 import { dovecotConfig, type Flavour } from './dovecot-config.ts'
 import { requireDovecot } from './install.ts'
@@ -21,6 +23,7 @@ export interface DovecotOptions {
 /** Starts a Dovecot of its own on free loopback ports; many may run at once. Takes about 50 ms. */
 export async function startDovecot(options: DovecotOptions = {}): Promise<MailServer> {
   const { flavour = 'full', tls = false, connectionsPerUserMax = 500 } = options
+  if (tls && flavour === 'poor') throw new Error('the poor server speaks in the clear only')
   const executable = await requireDovecot()
   let ca: string | null = null
   const daemon = await startDaemon({
@@ -45,16 +48,19 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<MailSe
     folder,
     ports: [port = 0, tlsPort = 0],
   } = daemon
+  // Dovecot carries out commands that it does not advertise; one that has none of them refuses them.
+  const bareness = flavour === 'poor' ? await startChaosProxy({ host: '127.0.0.1', port }, BARE_SERVER) : null
   const doveadm = (...args: string[]) => run('doveadm', ['-c', join(folder, 'dovecot.conf'), ...args])
   const server: MailServer = {
     kind: flavour === 'full' ? 'dovecot' : 'dovecot-poor',
     host: '127.0.0.1',
-    port,
+    port: bareness?.port ?? port,
     tlsPort: tls ? tlsPort : null,
     ca,
     directPort: port,
     separator: flavour === 'full' ? '/' : '.',
     prefix: flavour === 'full' ? '' : 'INBOX.',
+    processGroup: daemon.pid,
     logFile: join(folder, 'dovecot.log'),
     addUser: name => addUser(folder, name ?? makeUpName()),
     setPassword: (user, password) => changePassword(server, folder, { ...user, password }),
@@ -70,7 +76,10 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<MailSe
       }
       throw new Error('Dovecot keeps its connections')
     },
-    [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await bareness?.[Symbol.asyncDispose]()
+      await daemon[Symbol.asyncDispose]()
+    },
   }
   return server
 }

@@ -23,6 +23,8 @@ export interface MailServer extends AsyncDisposable {
   /** What each mailbox's name but INBOX begins with. */
   readonly prefix: '' | 'INBOX.'
   readonly logFile: string
+  /** The process group that all its processes are in. */
+  readonly processGroup: number
 
   /** Makes a user with an empty mailbox; a name is made up where none is given. */
   addUser(name?: string): Promise<TestUser>

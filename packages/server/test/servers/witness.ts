@@ -94,7 +94,8 @@ function openSession(socket: Socket): Witness {
     }
   }
 
-  socket.on('data', collectAnswers(answer))
+  const answers = collectAnswers(answer)
+  socket.on('data', chunk => answers.push(chunk))
   socket.on('error', fail)
   socket.on('close', () => fail(new Error('the server closed the connection')))
   return session

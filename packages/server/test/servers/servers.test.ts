@@ -1,0 +1,182 @@
+import { ImapFlow } from 'imapflow'
+import { describe, expect, test } from 'vitest'
+import { startCyrus } from './cyrus.ts'
+import { startDovecot } from './dovecot.ts'
+import type { MailServer, TestUser } from './mail-server.ts'
+import { readTruth } from './reference.ts'
+import { openWitness, RefusedCommand } from './witness.ts'
+import { openWorld } from './world.ts'
+
+const servers = [
+  { name: 'Dovecot', start: () => startDovecot() },
+  { name: 'a poor Dovecot', start: () => startDovecot({ flavour: 'poor' }) },
+  { name: 'Cyrus', start: () => startCyrus() },
+]
+
+function message(number: number) {
+  const head = `From: =?utf-8?q?J=C3=B6rg?= <joerg@a.test>\r\nTo: you@b.test\r\nSubject: message ${number}`
+  return {
+    raw: `${head}\r\nMessage-ID: <${number}@a.test>\r\n\r\nHello\r\n`,
+    internalDate: new Date(1.7e12 + number * 1000),
+  }
+}
+
+async function connectAsClient(server: MailServer, { user, password }: TestUser, secure = false) {
+  const port = secure ? (server.tlsPort ?? 0) : server.port
+  const tls = server.ca ? { ca: server.ca } : {}
+  const client = new ImapFlow({
+    host: server.host,
+    port,
+    secure,
+    tls,
+    auth: { user, pass: password },
+    logger: false,
+  })
+  await client.connect()
+  return client
+}
+
+async function listCapabilities(server: MailServer, secure = false) {
+  const client = await connectAsClient(server, await server.addUser(), secure)
+  const names = [...client.capabilities.keys()]
+  await client.logout()
+  return names
+}
+
+describe('startDovecot', () => {
+  test('gives a server with the extensions of a good one, and its special mailboxes', async () => {
+    await using server = await startDovecot()
+
+    expect(await listCapabilities(server)).toEqual(
+      expect.arrayContaining([
+        'CONDSTORE',
+        'QRESYNC',
+        'IDLE',
+        'MOVE',
+        'UIDPLUS',
+        'SPECIAL-USE',
+        'NOTIFY',
+        'LIST-STATUS',
+      ]),
+    )
+    const truth = await readTruth(server, await server.addUser())
+    expect(truth.map(({ path, attributes }) => [path, attributes.at(-1)])).toEqual([
+      ['Archive', '\\archive'],
+      ['Drafts', '\\drafts'],
+      ['INBOX', '\\hasnochildren'],
+      ['Junk', '\\junk'],
+      ['Sent', '\\sent'],
+      ['Trash', '\\trash'],
+    ])
+  })
+
+  test('serves TLS and STARTTLS under an authority of its own', async () => {
+    await using server = await startDovecot({ tls: true })
+
+    expect(await listCapabilities(server, true)).toContain('IDLE')
+    const client = await connectAsClient(server, await server.addUser())
+    expect(client.secureConnection).toBe(true)
+    await client.logout()
+    const stranger = { ...server, ca: null }
+    await expect(connectAsClient(stranger, await server.addUser(), true)).rejects.toThrow(/certificate/)
+  })
+
+  test('as a poor server has nothing but IMAP4rev1, and refuses the rest', async () => {
+    await using server = await startDovecot({ flavour: 'poor' })
+    const user = await server.addUser()
+
+    expect(await listCapabilities(server)).toEqual(['IMAP4rev1'])
+    await using witness = await openWitness({ host: server.host, directPort: server.port }, user)
+    const refused = ['IDLE', 'NAMESPACE', 'UID MOVE 1 INBOX', 'ENABLE QRESYNC', 'SELECT INBOX (CONDSTORE)']
+    for (const command of refused) {
+      await expect(witness.command(command), command).rejects.toThrow('BAD Unknown command')
+    }
+    await expect(witness.command('CREATE Projects')).rejects.toThrow(RefusedCommand)
+    await witness.command('CREATE INBOX.Projects')
+    const { untagged, text } = await witness.command('SELECT INBOX')
+    expect([...untagged.map(String), text].join('\n')).not.toMatch(/HIGHESTMODSEQ/)
+  })
+
+  test('runs several at once that know nothing of each other', async () => {
+    await using first = await startDovecot()
+    await using second = await startDovecot()
+    const user = await first.addUser('anna')
+
+    await expect(openWitness(second, user)).rejects.toThrow(RefusedCommand)
+  })
+})
+
+describe('startCyrus', () => {
+  test('gives a server with ids of messages and threads', async () => {
+    await using server = await startCyrus({ tls: true })
+
+    expect(await listCapabilities(server, true)).toEqual(
+      expect.arrayContaining(['CONDSTORE', 'QRESYNC', 'IDLE', 'MOVE', 'UIDPLUS', 'SPECIAL-USE', 'OBJECTID']),
+    )
+  })
+})
+
+describe.each(servers)('another client on $name', ({ start }) => {
+  test('delivers, flags, moves, copies and expunges, and the truth shows it', async () => {
+    await using server = await start()
+    const user = await server.addUser()
+    await using world = await openWorld(server, user)
+    const projects = world.at('Projekte für Ümit & Co')
+
+    const uids = await world.deliver([1, 2, 3, 4, 5, 6].map(message))
+    await world.createMailbox(projects)
+    await world.flag('INBOX', [1, 2], '\\Seen', 'work')
+    await world.unflag('INBOX', [2], '\\Seen')
+    const moved = await world.move('INBOX', [1, 2], projects)
+    await world.copy('INBOX', [3], projects)
+    await world.expunge('INBOX', [4])
+
+    expect(uids).toEqual([1, 2, 3, 4, 5, 6])
+    expect(moved).toEqual([1, 2])
+    const truth = new Map((await readTruth(server, user)).map(mailbox => [mailbox.path, mailbox]))
+    expect(truth.get('INBOX')?.messages.map(({ uid }) => uid)).toEqual([3, 5, 6])
+    expect(truth.get('INBOX')?.unseenCount).toBe(3)
+    expect(truth.get(projects)?.messages).toMatchObject([
+      { uid: 1, flags: ['\\Seen', 'work'], messageId: '<1@a.test>', subject: 'message 1' },
+      { uid: 2, flags: ['work'], internalDate: message(2).internalDate, size: message(2).raw.length },
+      { uid: 3, flags: [], from: [{ name: '=?utf-8?q?J=C3=B6rg?=', address: 'joerg@a.test' }] },
+    ])
+  })
+
+  test('renames, renumbers and deletes mailboxes', async () => {
+    await using server = await start()
+    const user = await server.addUser()
+    await using world = await openWorld(server, user)
+    const [before, after] = [world.at('Before'), world.at('After')]
+    await world.createMailbox(before)
+    await world.deliver(message(1), before)
+    const find = async (path: string) =>
+      (await readTruth(server, user)).find(mailbox => mailbox.path === path)
+    const first = await find(before)
+
+    await world.renameMailbox(before, after)
+    await world.renumber(after)
+
+    const second = await find(after)
+    expect(second?.uidValidity).not.toBe(first?.uidValidity)
+    expect(second?.messages).toMatchObject([
+      { messageId: '<1@a.test>', internalDate: message(1).internalDate },
+    ])
+    await world.deleteMailbox(after)
+    expect(await find(after)).toBeUndefined()
+  })
+
+  test('is logged out by a kick, and by then by its old password', async () => {
+    await using server = await start()
+    const user = await server.addUser()
+    await using world = await openWorld(server, user)
+
+    const changed = await server.setPassword(user, 'another')
+    await server.kick(user)
+
+    await expect(world.uids('INBOX')).rejects.toThrow('closed the connection')
+    await expect(openWitness(server, user)).rejects.toThrow(RefusedCommand)
+    await using again = await openWorld(server, changed)
+    expect(await again.uids('INBOX')).toEqual([])
+  })
+})
