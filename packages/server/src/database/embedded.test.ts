@@ -1,0 +1,212 @@
+import { spawn } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Client } from 'pg'
+import { describe, expect, test, vi } from 'vitest'
+import { silentLog } from '../kit/log.ts'
+import { serverPid } from './cluster.ts'
+import { type EmbeddedPostgres, openEmbedded } from './embedded.ts'
+import { clientSettings, type DatabaseAddress } from './pool.ts'
+import { postgresUser } from './system-user.ts'
+
+const isRoot = process.getuid?.() === 0
+
+async function makeFolder() {
+  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-embedded-'))
+  await chmod(folder, 0o711)
+  return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+}
+
+function openService(dataDir: string): Promise<EmbeddedPostgres> {
+  return openEmbedded({ dataDir, as: 'service', log: silentLog })
+}
+
+function openCommand(dataDir: string): Promise<EmbeddedPostgres> {
+  return openEmbedded({ dataDir, as: 'command', log: silentLog })
+}
+
+async function query(address: DatabaseAddress, statement: string) {
+  const client = new Client(clientSettings(address, 'waxwing test'))
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+function clusterOf(dataDir: string) {
+  return path.join(dataDir, 'postgres', 'cluster')
+}
+
+function socketOf(address: DatabaseAddress) {
+  return 'url' in address ? '' : address.socketFolder
+}
+
+function isRunning(pid: number) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function requirePid(dataDir: string) {
+  const pid = await serverPid(clusterOf(dataDir))
+  if (pid === null) throw new Error('No server runs')
+  return pid
+}
+
+describe('openEmbedded', () => {
+  test('starts a new server that only its owner reaches, and stops it', async () => {
+    await using folder = await makeFolder()
+    const service = await openService(folder.path)
+    const [row] = await query(
+      service.address,
+      `select current_setting('listen_addresses') as listen, current_setting('data_checksums') as checksums,
+        current_setting('server_encoding') as encoding, current_setting('fsync') as fsync`,
+    )
+    const pid = await requirePid(folder.path)
+    expect(row).toEqual({ listen: '', checksums: 'on', encoding: 'UTF8', fsync: 'on' })
+    expect((await stat(path.join(folder.path, 'postgres', 'password'))).mode & 0o777).toBe(0o600)
+    expect((await stat(clusterOf(folder.path))).mode & 0o777).toBe(0o700)
+
+    await service[Symbol.asyncDispose]()
+    expect(isRunning(pid)).toBe(false)
+    await expect(query(service.address, 'select 1')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
+  })
+
+  test('refuses a second service on the folder and names the first', async () => {
+    await using folder = await makeFolder()
+    await using _service = await openService(folder.path)
+
+    await expect(openService(folder.path)).rejects.toThrow(
+      `${folder.path} is in use by another Waxwing service, process ${process.pid}.`,
+    )
+  })
+
+  test('starts one server for services and commands that come at once', async () => {
+    await using folder = await makeFolder()
+    const commands = await Promise.all([1, 2, 3].map(() => openCommand(folder.path)))
+    const pid = await requirePid(folder.path)
+    for (const command of commands)
+      expect(await query(command.address, 'select 1 as one')).toEqual([{ one: 1 }])
+    for (const command of commands) await command[Symbol.asyncDispose]()
+
+    expect(isRunning(pid)).toBe(false)
+    expect(await readdir(folder.path)).toEqual(['postgres'])
+  })
+
+  test('lets commands come and go beside a service', async () => {
+    await using folder = await makeFolder()
+    await using service = await openService(folder.path)
+    {
+      await using command = await openCommand(folder.path)
+      expect(command.address).toEqual(service.address)
+    }
+    expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('leaves the server to a command that outlives the service', async () => {
+    await using folder = await makeFolder()
+    const service = await openService(folder.path)
+    const command = await openCommand(folder.path)
+    await service[Symbol.asyncDispose]()
+    const pid = await requirePid(folder.path)
+    expect(await query(command.address, 'select 1 as one')).toEqual([{ one: 1 }])
+
+    await command[Symbol.asyncDispose]()
+    expect(isRunning(pid)).toBe(false)
+  })
+
+  test('a service that starts while a command runs waits for it', async () => {
+    await using folder = await makeFolder()
+    const command = await openCommand(folder.path)
+    const starting = openService(folder.path)
+    await command[Symbol.asyncDispose]()
+    await using service = await starting
+    expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test.each(['SIGKILL', 'SIGQUIT'] as const)(
+    'brings the server back after %s, with what was committed',
+    async signal => {
+      await using folder = await makeFolder()
+      await using service = await openService(folder.path)
+      await query(service.address, 'create table kept (id int); insert into kept values (1), (2)')
+      const pid = await requirePid(folder.path)
+      process.kill(pid, signal)
+
+      const rows = await vi.waitUntil(
+        () => query(service.address, 'select id from kept order by id').catch(() => null),
+        {
+          timeout: 20_000,
+          interval: 100,
+        },
+      )
+      expect(rows).toEqual([{ id: 1 }, { id: 2 }])
+      expect(await requirePid(folder.path)).not.toBe(pid)
+      await expect(openService(folder.path)).rejects.toThrow('in use')
+    },
+  )
+
+  test('starts although the process id of the last server belongs to somebody else now', async () => {
+    await using folder = await makeFolder()
+    await (await openService(folder.path))[Symbol.asyncDispose]()
+    // PostgreSQL itself tells only processes of other users apart.
+    const stranger = spawn('sleep', ['60'], { stdio: 'ignore', ...(await postgresUser()) })
+    using _stranger = { [Symbol.dispose]: () => void stranger.kill() }
+    const lock = path.join(clusterOf(folder.path), 'postmaster.pid')
+    await writeFile(lock, `${stranger.pid}\n${clusterOf(folder.path)}\n1\n5432\n${folder.path}\n\n`)
+
+    await using service = await openService(folder.path)
+    expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('works in a folder whose path is too long for a socket', async () => {
+    await using folder = await makeFolder()
+    const dataDir = path.join(folder.path, 'deep'.repeat(30))
+    await using service = await openService(dataDir)
+    await using _socket = { [Symbol.asyncDispose]: () => rm(socketOf(service.address), { recursive: true }) }
+    await using command = await openCommand(dataDir)
+
+    expect(service.address).toMatchObject({
+      socketFolder: expect.stringMatching(/^\/tmp\/waxwing-[0-9a-f]{16}$/),
+    })
+    expect(await query(command.address, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('says what the server said when it does not start', async () => {
+    await using folder = await makeFolder()
+    await (await openService(folder.path))[Symbol.asyncDispose]()
+    await writeFile(path.join(clusterOf(folder.path), 'postgresql.conf'), 'no_such_setting = 1\n')
+
+    await expect(openService(folder.path)).rejects.toThrow(/does not start[^]*no_such_setting/)
+  })
+
+  test('does not keep the values of rows in its log', async () => {
+    await using folder = await makeFolder()
+    await using service = await openService(folder.path)
+    await query(service.address, 'create table kept (word text primary key)')
+    const insert = `insert into kept select convert_from('\\x63616e617279', 'utf8')`
+    await query(service.address, insert)
+    await expect(query(service.address, insert)).rejects.toThrow('duplicate key')
+
+    const log = await readFile(path.join(folder.path, 'postgres', 'log'), 'utf8')
+    expect(log).toContain('duplicate key')
+    expect(log).not.toContain('canary')
+  })
+
+  test.runIf(isRoot)(
+    'refuses, as root, a folder that the user nobody cannot enter, and says what to do',
+    async () => {
+      await using folder = await makeFolder()
+      const closed = path.join(folder.path, 'closed')
+      await mkdir(closed, { mode: 0o700 })
+
+      await expect(openService(path.join(closed, 'data'))).rejects.toThrow(`chmod o+x ${closed}`)
+    },
+  )
+})

@@ -1,0 +1,273 @@
+import type { ChildProcess } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, DatabaseError } from 'pg'
+import type { Logger } from '../kit/log.ts'
+import { connectWhenReady, serverPid, spawnServer, SUPERUSER, tryConnect } from './cluster.ts'
+import {
+  type LocalCluster,
+  prepareCluster,
+  prepareDataFolder,
+  removeForeignLocks,
+  removeStagedClusters,
+  rotateLog,
+} from './data-folder.ts'
+import { findOwner, joinUsers, tryBeLast, tryLockOutUsers, tryOwn } from './embedded-lock.ts'
+import type { DatabaseAddress } from './pool.ts'
+import {
+  findBinaries,
+  type PostgresBinaries,
+  PostgresUnavailable,
+  reachableBinaries,
+} from './postgres-binaries.ts'
+import { postgresUser, type SystemUser } from './system-user.ts'
+
+/** Another service uses the data folder. */
+export class DataFolderInUse extends Error {
+  override name = 'DataFolderInUse'
+}
+
+export interface EmbeddedOptions {
+  dataDir: string
+  /** A service owns the server, and starts it again when it dies; a command joins it for a moment. */
+  as: 'service' | 'command'
+  log: Logger
+  /** The server could not be kept: the service must end. */
+  onLost?: (error: unknown) => void
+}
+
+/** The embedded PostgreSQL of a data folder, running. Disposing it stops it, unless somebody else still uses it. */
+export interface EmbeddedPostgres extends AsyncDisposable {
+  address: DatabaseAddress
+  /** Asks the server to end by itself, without waiting for it. */
+  abandon(): Promise<void>
+}
+
+interface Server {
+  options: EmbeddedOptions
+  cluster: LocalCluster
+  binaries: PostgresBinaries
+  user: SystemUser | null
+  /** Says who we are to others that look at the locks. */
+  applicationName: string
+}
+
+const DATABASE = 'waxwing'
+const START_SECONDS = 60
+const OWNER_GONE_SECONDS = 2
+const COMMAND_DONE_SECONDS = 60
+const FAST_STOP_SECONDS = 15
+const RESTART_PAUSE_SECONDS_MAX = 5
+/** Reasons of a failed start that pass: another process is starting it, or the last one's children are still ending. */
+const PASSING = /lock file|shared memory block/
+
+const SERVER_SETTINGS = {
+  max_connections: '120',
+  // Without the rows' values, which stand in DETAIL.
+  log_error_verbosity: 'terse',
+}
+
+/** Starts the embedded server of a data folder, or takes over one that still runs. Refuses in words: see the errors. */
+export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const user = await postgresUser()
+  const dataFolder = await prepareDataFolder(options.dataDir, user)
+  const binaries = await reachableBinaries(await findBinaries(), user, dataFolder, target =>
+    options.log.info(
+      { folder: target },
+      'Copying PostgreSQL into the data folder, since the user "nobody" cannot reach it where it is',
+    ),
+  )
+  const cluster = await prepareCluster(dataFolder, binaries, user)
+  const applicationName = `waxwing ${options.as}, process ${process.pid}`
+  const server: Server = { options, cluster, binaries, user, applicationName }
+
+  const control = await takeHold(server)
+  if (options.as === 'service') await removeStagedClusters(dataFolder)
+  await ensureDatabase(control)
+  const address = addressOf(cluster, DATABASE)
+  return options.as === 'service' ? supervise(server, control, address) : join(server, control, address)
+}
+
+/** A held connection that makes us the owner (service) or a user (command) of a running server. */
+async function takeHold(server: Server): Promise<Client> {
+  const startedAt = Date.now()
+  for (;;) {
+    const control = await reachServer(server)
+    try {
+      if (server.options.as === 'command') {
+        await joinUsers(control)
+        return control
+      }
+      if (await tryOwn(control)) return control
+      refuseOwned(server, await findOwner(control), Date.now() - startedAt)
+    } catch (error) {
+      await control.end().catch(() => {})
+      // The server ended under us: a command that was its last user stopped it.
+      if (error instanceof DataFolderInUse || Date.now() - startedAt > START_SECONDS * 1000) throw error
+    }
+    await control.end().catch(() => {})
+    await sleep(50)
+  }
+}
+
+/** An owner may be about to go: killed a moment ago, or a command that is quickly done. */
+function refuseOwned({ options }: Server, owner: string | null, waitedMilliseconds: number) {
+  const isCommand = owner?.startsWith('waxwing command') === true
+  const patience = isCommand ? COMMAND_DONE_SECONDS : OWNER_GONE_SECONDS
+  if (owner === null || waitedMilliseconds < patience * 1000) return
+  throw new DataFolderInUse(
+    `The data folder ${options.dataDir} is in use by another ${owner.replace('waxwing', 'Waxwing')}. ` +
+      'Stop that one first, or give this one a folder of its own with WAXWING_DATA_DIR.',
+  )
+}
+
+/** Connects to the server, which is started where it does not run. */
+async function reachServer(server: Server): Promise<Client> {
+  const { cluster, options } = server
+  const address = addressOf(cluster, 'postgres')
+  const until = Date.now() + START_SECONDS * 1000
+  for (;;) {
+    const running = await tryConnect(address, server.applicationName)
+    if (running) return running
+    const child = await startServer(server)
+    const started = await connectWhenReady(address, server.applicationName, START_SECONDS, () =>
+      hasEnded(child),
+    )
+    if (started) return started
+    const complaint = await lastLines(cluster.folders.log)
+    if (Date.now() > until || !PASSING.test(complaint)) {
+      throw new PostgresUnavailable(
+        `The embedded PostgreSQL in ${options.dataDir} does not start. Its log (${cluster.folders.log}) ends with:\n${complaint}`,
+      )
+    }
+    await sleep(100)
+  }
+}
+
+async function startServer({ cluster, binaries, user }: Server) {
+  await rotateLog(cluster.folders.log)
+  await removeForeignLocks(cluster.folders)
+  return spawnServer(binaries, cluster.folders, user, SERVER_SETTINGS)
+}
+
+/** For a service: holds the server, and brings it back whenever it ends. */
+function supervise(server: Server, first: Client, address: DatabaseAddress): EmbeddedPostgres {
+  const { log, onLost } = server.options
+  const stop = new AbortController()
+  let control: Client | null = first
+  let recovery: Promise<void> = Promise.resolve()
+
+  function watch(client: Client) {
+    client.once('end', () => {
+      control = null
+      if (!stop.signal.aborted) recovery = recover()
+    })
+  }
+
+  async function recover() {
+    log.warn('The embedded PostgreSQL ended unexpectedly; starting it again')
+    for (let pause = 1; !stop.signal.aborted; pause = Math.min(pause * 2, RESTART_PAUSE_SECONDS_MAX)) {
+      try {
+        control = await takeHold(server)
+        watch(control)
+        log.info('The embedded PostgreSQL is back')
+        return
+      } catch (error) {
+        if (error instanceof DataFolderInUse) return void onLost?.(error)
+        log.error({ error, delaySeconds: pause }, 'The embedded PostgreSQL does not start; trying again')
+        await sleep(pause * 1000, undefined, { signal: stop.signal }).catch(() => {})
+      }
+    }
+  }
+
+  watch(first)
+  return {
+    address,
+    abandon: () => signalServer(server, 'SIGINT'),
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await recovery
+      // A control connection that just broke tells nothing; the server is then stopped all the same.
+      if (control && !(await tryLockOutUsers(control).catch(() => true))) {
+        log.info('A waxwing command still uses the embedded PostgreSQL and will stop it when done')
+        await control.end()
+        return
+      }
+      await stopServer(server, control)
+    },
+  }
+}
+
+/** For a command: uses the server while it lasts, and stops it when nobody else needs it. */
+function join(server: Server, control: Client, address: DatabaseAddress): EmbeddedPostgres {
+  return {
+    address,
+    abandon: async () => {},
+    async [Symbol.asyncDispose]() {
+      const isLast = await tryBeLast(control).catch(() => false)
+      if (isLast) await stopServer(server, control)
+      else await control.end().catch(() => {})
+    },
+  }
+}
+
+/** Fast shutdown: open transactions are rolled back, everything committed is on disk. */
+async function stopServer(server: Server, control: Client | null) {
+  const pid = await serverPid(server.cluster.folders.data)
+  await signalServer(server, 'SIGINT')
+  await control?.end().catch(() => {})
+  if (pid === null || (await isGone(pid, FAST_STOP_SECONDS))) return
+  server.options.log.warn('The embedded PostgreSQL does not end; it recovers at the next start')
+  await signalServer(server, 'SIGQUIT')
+  await isGone(pid, FAST_STOP_SECONDS)
+}
+
+async function signalServer({ cluster }: Server, signal: 'SIGINT' | 'SIGQUIT') {
+  await removeForeignLocks(cluster.folders)
+  const pid = await serverPid(cluster.folders.data)
+  if (pid === null) return
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It ended by itself.
+  }
+}
+
+async function isGone(pid: number, seconds: number) {
+  const until = Date.now() + seconds * 1000
+  while (Date.now() < until) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return true
+    }
+    await sleep(20)
+  }
+  return false
+}
+
+async function ensureDatabase(control: Client) {
+  const { rowCount } = await control.query('select from pg_database where datname = $1', [DATABASE])
+  if (rowCount) return
+  try {
+    await control.query(`create database ${DATABASE}`)
+  } catch (error) {
+    // Another process was first: duplicate_database, or unique_violation in the same moment.
+    const isThere = error instanceof DatabaseError && (error.code === '42P04' || error.code === '23505')
+    if (!isThere) throw error
+  }
+}
+
+function addressOf({ folders, password }: LocalCluster, database: string): DatabaseAddress {
+  return { socketFolder: folders.socket, user: SUPERUSER, password, database }
+}
+
+function hasEnded(child: ChildProcess) {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+async function lastLines(log: string) {
+  const text = await readFile(path.resolve(log), 'utf8').catch(() => '')
+  return text.trimEnd().split('\n').slice(-5).join('\n')
+}
