@@ -93,7 +93,9 @@ export const changeEvent = z
     type: eventType,
     accountId: uuid.nullable().describe('Null for events that concern no account.'),
     createdAt: timestamp,
-    data: z.record(z.string(), z.unknown()).describe('By type; see the webhooks of this document.'),
+    data: z
+      .record(z.string(), z.unknown())
+      .describe('By type: see the schemas named `ChangeEvent.` and the type.'),
     isTest: z.literal(true).optional().describe('Only on test events.'),
   })
   .meta({ id: 'ChangeEvent' })

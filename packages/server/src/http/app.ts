@@ -1,5 +1,6 @@
 import type { HttpBindings } from '@hono/node-server'
 import { type AnyProcedure, type AnyRouter, isProcedure } from '@orpc/server'
+import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json' }
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { type Context, Hono } from 'hono'
 import type { Logger } from '../kit/log.ts'
@@ -17,8 +18,6 @@ export interface AppOptions extends Omit<Door, 'services'> {
   services: Door['services']
   /** The implemented contract: `operations` of http/operations.ts. */
   operations: AnyRouter
-  /** The OpenAPI document as it is served. */
-  openapi: unknown
   corsOrigins: readonly string[]
   /** Addresses and CIDRs of the reverse proxies whose X-Forwarded-For is believed. */
   trustProxy: readonly string[]
@@ -77,7 +76,7 @@ export function createApp(options: AppOptions): App {
 
   for (const [path, methods] of operationPaths(options)) addPath(path, methods)
   // The document never changes while the service runs, so it is written once.
-  const openapi = JSON.stringify(options.openapi)
+  const openapi = JSON.stringify(openapiDocument)
   addPath('/v1/openapi.json', {
     GET: (_, headers) => new Response(openapi, { headers: { ...headers, 'cache-control': 'no-cache' } }),
   })

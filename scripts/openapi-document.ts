@@ -1,0 +1,226 @@
+import { z } from 'zod'
+import { contract } from '@waxwing/contract/contract.ts'
+import { eventData } from '@waxwing/contract/events.ts'
+import type { OperationMeta } from '@waxwing/contract/operation.ts'
+import { COMMON_REASONS, type Reason, dataSchemaOf, reasons } from '@waxwing/contract/reasons.ts'
+
+type Json = { [name: string]: unknown }
+
+/** What is read of an operation, whatever its types are. */
+interface Operation {
+  '~orpc': {
+    meta: OperationMeta
+    route: { summary?: string; description?: string }
+    inputSchema?: z.ZodObject<{ params: z.ZodObject; query: z.ZodObject; body: z.ZodObject }>
+    outputSchema?: z.ZodType
+  }
+}
+
+/** The version of the interface, which changes with its path prefix only. */
+const INTERFACE_VERSION = '1.0.0'
+
+/** The OpenAPI 3.1 document of the contract. The same contract always gives the same text. */
+export function openapiDocument(): Json {
+  const schemas: Json = { Error: ERROR }
+  const write = schemaWriter(schemas)
+  const paths: { [path: string]: Json } = {}
+  for (const [section, operations] of Object.entries<Record<string, Operation>>(contract)) {
+    for (const [name, operation] of Object.entries(operations)) {
+      const { path, method } = operation['~orpc'].meta
+      paths[path] = {
+        ...paths[path],
+        [method.toLowerCase()]: describeOperation(section, name, operation, write),
+      }
+    }
+  }
+  for (const [type, data] of Object.entries(eventData)) {
+    schemas[`ChangeEvent.${type}`] = {
+      allOf: [{ $ref: '#/components/schemas/ChangeEvent' }],
+      properties: { type: { const: type }, data: write(data) },
+    }
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Waxwing',
+      version: INTERFACE_VERSION,
+      description: 'Mail, calendars and contacts of your accounts over one interface.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    tags: [...Object.keys(contract), 'openapi'].map(name => ({ name })),
+    paths: { ...paths, '/v1/openapi.json': { get: DOCUMENT_OPERATION } },
+    components: {
+      schemas: Object.fromEntries(
+        Object.entries(schemas).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+      ),
+      responses: commonResponses(write),
+      headers: { 'X-Request-Id': REQUEST_ID },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'An API key (`wk_…`) or an account token (`wat_…`). `x-scope` names the scope that it needs.',
+        },
+      },
+    },
+  }
+}
+
+/** The document describes itself here: it is served as it is, without a handler. */
+const DOCUMENT_OPERATION = {
+  operationId: 'openapi',
+  tags: ['openapi'],
+  summary: 'Read this document.',
+  'x-scope': 'none',
+  'x-error-reasons': ['internal_error'],
+  security: [],
+  responses: {
+    200: answer('OK', { type: 'object' }),
+    500: { $ref: '#/components/responses/Error500' },
+  },
+}
+
+const REQUEST_ID = {
+  description:
+    'Names the request in logs. One that the caller sends (1 to 128 of A-Z a-z 0-9 . _ : -) is kept.',
+  schema: { type: 'string' },
+}
+
+const ERROR = {
+  type: 'object',
+  properties: {
+    defined: { type: 'boolean', description: 'True for the declared reasons.' },
+    code: { type: 'string', description: 'The reason. New ones may appear.' },
+    status: { type: 'integer', description: 'The HTTP status.' },
+    message: { type: 'string', description: 'For people; not to be parsed.' },
+    data: { type: 'object', description: 'Only for the reasons that have it.' },
+  },
+  required: ['defined', 'code', 'status', 'message'],
+}
+
+type WriteSchema = (schema: z.ZodType) => Json
+
+/** Writes schemas as JSON Schema; those that have an id go to the components and are referred to. */
+function schemaWriter(components: Json): WriteSchema {
+  return schema => {
+    // Answers may grow, so they are described as what is read: without "additionalProperties": false.
+    const { $schema: _, $defs = {}, ...written } = relocated(z.toJSONSchema(schema, { io: 'input' }))
+    for (const [name, definition] of Object.entries(
+      typeof $defs === 'object' && $defs !== null ? $defs : {},
+    )) {
+      const { id: __, ...described } = definition
+      const known = components[name]
+      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(described)) {
+        throw new Error(`Two schemas have the id ${name}`)
+      }
+      components[name] = described
+    }
+    if (typeof written['id'] !== 'string') return written
+    const { id, ...described } = written
+    components[String(id)] = described
+    return { $ref: `#/components/schemas/${String(id)}` }
+  }
+}
+
+/** zod refers to definitions beside the schema; in the document they are components. */
+function relocated(schema: unknown): Json {
+  const text = JSON.stringify(schema, (key, value: unknown) =>
+    key === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', '#/components/schemas/') : value,
+  )
+  return JSON.parse(text)
+}
+
+function describeOperation(section: string, name: string, operation: Operation, write: WriteSchema): Json {
+  const { meta, route, inputSchema, outputSchema } = operation['~orpc']
+  if (!inputSchema || !outputSchema) throw new Error(`${section}.${name} lacks a schema`)
+  const { params, query, body } = inputSchema.shape
+  const parameters = [...parametersOf('path', write(params)), ...parametersOf('query', write(query))]
+  const hasBody = Object.keys(body.shape).length > 0
+  const written = write(body)
+  return {
+    operationId: `${section}.${name}`,
+    tags: [section],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    'x-scope': meta.scope,
+    'x-error-reasons': meta.reasons,
+    ...(meta.scope === 'none' ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(hasBody
+      ? { requestBody: { required: Array.isArray(written['required']), content: jsonContent(written) } }
+      : {}),
+    responses: {
+      [meta.successStatus]: answer('OK', write(outputSchema)),
+      ...errorResponses(meta.reasons, write),
+    },
+  }
+}
+
+function parametersOf(place: 'path' | 'query', schema: Json): Json[] {
+  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  return Object.entries((schema['properties'] ?? {}) as Record<string, Json>).map(([name, property]) => {
+    const { description, ...rest } = property
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+      ...(rest['type'] === 'array' ? { style: 'form', explode: true } : {}),
+    }
+  })
+}
+
+const COMMON_BY_STATUS = Map.groupBy(COMMON_REASONS, reason => reasons[reason].status)
+
+function commonResponses(write: WriteSchema): Json {
+  return Object.fromEntries(
+    [...COMMON_BY_STATUS].map(([status, common]) => [`Error${status}`, errorResponse(common, write)]),
+  )
+}
+
+function errorResponses(declared: readonly Reason[], write: WriteSchema): Json {
+  const byStatus = Map.groupBy(declared, reason => reasons[reason].status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, some]) => {
+      const common: readonly Reason[] = COMMON_BY_STATUS.get(status) ?? []
+      const isCommon = common.length === some.length && some.every(reason => common.includes(reason))
+      return [
+        status,
+        isCommon ? { $ref: `#/components/responses/Error${status}` } : errorResponse(some, write),
+      ]
+    }),
+  )
+}
+
+function errorResponse(some: readonly Reason[], write: WriteSchema): Json {
+  const description = some.map(reason => `\`${reason}\`: ${reasons[reason].message}`).join('\n')
+  const withData = some.flatMap(reason => {
+    const data = dataSchemaOf(reason)
+    return data ? [{ properties: { code: { const: reason }, data: write(data) }, required: ['data'] }] : []
+  })
+  const withoutData = some.filter(reason => !dataSchemaOf(reason))
+  const variants = [
+    ...withData,
+    ...(withoutData.length > 0 ? [{ properties: { code: { enum: withoutData } } }] : []),
+  ]
+  return answer(description, {
+    allOf: [{ $ref: '#/components/schemas/Error' }],
+    ...(variants.length === 1 ? variants[0] : { anyOf: variants }),
+  })
+}
+
+function answer(description: string, schema: Json): Json {
+  return {
+    description,
+    headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
+    content: jsonContent(schema),
+  }
+}
+
+function jsonContent(schema: Json): Json {
+  return { 'application/json': { schema } }
+}
