@@ -107,7 +107,11 @@ type WriteSchema = (schema: z.ZodType) => Json
 function schemaWriter(components: Json): WriteSchema {
   return schema => {
     // Answers may grow, so they are described as what is read: without "additionalProperties": false.
-    const { $schema: _, $defs = {}, ...written } = relocated(z.toJSONSchema(schema, { io: 'input' }))
+    const {
+      $schema: _,
+      $defs = {},
+      ...written
+    } = relocated(z.toJSONSchema(schema, { io: 'input', override: keepDefault }))
     for (const [name, definition] of Object.entries(
       typeof $defs === 'object' && $defs !== null ? $defs : {},
     )) {
@@ -125,11 +129,19 @@ function schemaWriter(components: Json): WriteSchema {
   }
 }
 
-/** zod refers to definitions beside the schema; in the document they are components. */
+/** zod drops the default of what it transforms; those of a query read as they are sent. */
+function keepDefault({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: Json }) {
+  const { def } = zodSchema._zod
+  if (def.type === 'default') jsonSchema['default'] = def.defaultValue
+}
+
+/** zod refers to definitions beside the schema, which are components here, and spells formats out as patterns too. */
 function relocated(schema: unknown): Json {
-  const text = JSON.stringify(schema, (key, value: unknown) =>
-    key === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', '#/components/schemas/') : value,
-  )
+  const text = JSON.stringify(schema, (key, value: unknown) => {
+    if (key === '$ref' && typeof value === 'string') return value.replace('#/$defs/', '#/components/schemas/')
+    if (typeof value !== 'object' || value === null || !('format' in value)) return value
+    return { ...value, pattern: undefined }
+  })
   return JSON.parse(text)
 }
 

@@ -96,7 +96,7 @@ export function queryInteger(min: number, max: number) {
 
 /** The page size of a list. */
 export function pageLimit(max: number, byDefault: number) {
-  return queryInteger(1, max).default(byDefault).meta({ default: byDefault })
+  return queryInteger(1, max).default(byDefault)
 }
 
 /** A list in a query: the parameter is repeated, or its values are separated by commas. */
