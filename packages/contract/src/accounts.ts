@@ -217,12 +217,17 @@ export const accounts = {
       'provider_unsupported',
     ],
     params: accountPath,
-    body: z.strictObject({
-      externalRef: externalRef.optional(),
-      status: z.enum(['active', 'paused']).optional(),
-      settings: accountSettingsInput.optional(),
-      resetSettings: z.array(accountSettings.keyof()).max(20).optional(),
-    }),
+    body: z
+      .strictObject({
+        externalRef: externalRef.optional(),
+        status: z.enum(['active', 'paused']).optional(),
+        settings: accountSettingsInput.optional(),
+        resetSettings: z.array(accountSettings.keyof()).max(20).optional(),
+      })
+      .refine(({ settings, resetSettings }) => !resetSettings?.some(name => settings?.[name] !== undefined), {
+        path: ['resetSettings'],
+        message: 'must not name a setting that settings gives a value',
+      }),
     output: account,
   }),
 

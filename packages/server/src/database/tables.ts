@@ -38,6 +38,8 @@ export interface AccountTable {
   owner_instance: string | null
   owner_epoch: Generated<Int8>
   sync_wanted: Generated<string[]>
+  wake_window_at: Timestamp | null
+  wake_count: Generated<number>
   runtime_state: string | null
   runtime_detail: string | null
   runtime_instance: string | null

@@ -66,6 +66,9 @@ create table account (
   owner_epoch bigint not null default 0,
   -- kinds of passes asked for, and 'restart' when settings or servers changed
   sync_wanted text[] not null default '{}',
+  -- how often a sync was asked for since the beginning of the current window
+  wake_window_at timestamptz,
+  wake_count integer not null default 0,
   -- the last report of an owning instance
   runtime_state text,
   runtime_detail text,
@@ -74,7 +77,8 @@ create table account (
   unique (tenant_id, id)
 );
 create index account_list on account (tenant_id, created_at desc, id desc) where deleted_at is null;
-create index account_email on account (tenant_id, lower(email)) where deleted_at is null;
+-- one live account a mailbox
+create unique index account_email on account (tenant_id, lower(email)) where deleted_at is null;
 create index account_external_ref on account (tenant_id, external_ref) where deleted_at is null;
 create index account_owner on account (owner_instance) where deleted_at is null;
 create index account_purge on account (purge_after) where deleted_at is not null and purged_at is null;

@@ -20,6 +20,7 @@ export interface AccountKeys {
   /** A new data key, wrapped, for an account that is inserted in the same transaction. */
   createDataKey(tx: Transaction<Tables>, account: { id: string; tenant_id: string }): Promise<Buffer>
   storeSecret(tx: Transaction<Tables>, account: KeyedAccount, name: SecretName, secret: Secret): Promise<void>
+  removeSecret(tx: Transaction<Tables>, account: KeyedAccount, name: SecretName): Promise<void>
   /** Null when none is stored. Throws `SealError` when it does not open: a wrong key ring, or a changed row. */
   findSecret(db: Kysely<Tables>, account: KeyedAccount, name: SecretName): Promise<Secret | null>
 }
@@ -46,6 +47,14 @@ export function accountKeys(ring: KeyRing): AccountKeys {
         .execute()
     },
 
+    async removeSecret(tx, account, name) {
+      await tx
+        .deleteFrom('account_secret')
+        .where('account_id', '=', account.id)
+        .where('name', '=', name)
+        .execute()
+    },
+
     async findSecret(db, account, name) {
       const row = await db
         .selectFrom('account_secret')
@@ -57,6 +66,15 @@ export function accountKeys(ring: KeyRing): AccountKeys {
       return new Secret(unseal(dataKeyOf(ring, account), row.sealed, secretContext(account, name)).toString())
     },
   }
+}
+
+/** Changes whenever a secret of the account is stored or removed. */
+export async function findSecretsStamp(db: Kysely<Tables>, accountId: string): Promise<string | null> {
+  const { rows } = await sql<{ stamp: string | null }>`
+    select md5(string_agg(sealed, ''::bytea order by name)) as stamp
+    from account_secret where account_id = ${accountId}
+  `.execute(db)
+  return rows[0]?.stamp ?? null
 }
 
 /** What the wrapped data key of an account is bound to. */

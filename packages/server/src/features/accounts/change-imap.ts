@@ -1,0 +1,127 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ImapSettingsInput } from '@waxwing/contract/accounts.ts'
+import { type UnitOfWork, inTransaction } from '../../events/unit-of-work.ts'
+import { Secret } from '../../kit/secret.ts'
+import type { RequestContext } from '../context.ts'
+import { refuse } from '../refuse.ts'
+import type { AccountRow, AccountView, ImapServers } from './account.ts'
+import { refuseDav } from './connect-imap.ts'
+import { requireEncryption, requireLogin } from './imap-servers.ts'
+import { completeServer } from './rules.ts'
+import { type SecretName, findSecretsStamp } from './secrets.ts'
+import { type AccountChange, lockAccount, updateAccount } from './store.ts'
+
+/** What a change of an IMAP account's servers comes to. An absent secret stays, null removes it. */
+interface ImapPlan {
+  servers: ImapServers
+  secrets: Partial<Record<SecretName, Secret | null>>
+  /** Passwords to log in with; null where nothing about the server changes. */
+  imapPassword: Secret | null
+  smtpPassword: Secret | null
+}
+
+/** Changes servers and passwords after logging in with them. Nothing changes unless everything that was tried works. */
+export async function changeImapAccount(
+  context: RequestContext,
+  account: AccountRow,
+  input: ImapSettingsInput,
+): Promise<AccountView> {
+  const { db, tenantId } = context
+  if (account.provider !== 'imap' || !account.imap) refuse('not_imap_account')
+  if (account.imap.auth === 'oauth') {
+    if (input.password !== undefined || input.smtpPassword) refuse('password_unsupported')
+    if (input.imap || input.smtp !== undefined) refuse('oauth_servers_fixed')
+  }
+  if (input.dav) refuseDav()
+  const stamp = await findSecretsStamp(db, account.id)
+  const plan = await planChange(context, account, account.imap, input)
+  await requireLogin(context, {
+    imap: plan.imapPassword && { server: plan.servers.imap, password: plan.imapPassword },
+    smtp: plan.servers.smtp &&
+      plan.smtpPassword && { server: plan.servers.smtp, password: plan.smtpPassword },
+  })
+
+  return inTransaction(db, tenantId, async unit => {
+    const locked = (await lockAccount(unit, account.id)) ?? refuse('account_not_found')
+    const isSame = isDeepStrictEqual(locked.imap, account.imap)
+    // What was tried may not work together with what another request stored while we logged in.
+    if (!isSame || (await findSecretsStamp(unit.sql, account.id)) !== stamp) refuse('provider_conflict')
+    return storeChange(context, unit, locked, plan)
+  })
+}
+
+async function planChange(
+  context: RequestContext,
+  account: AccountRow,
+  current: ImapServers,
+  input: ImapSettingsInput,
+): Promise<ImapPlan> {
+  const { db, services } = context
+  const imap = input.imap ? completeServer(input.imap, current.imap.user) : current.imap
+  const smtp =
+    input.smtp === undefined
+      ? current.smtp
+      : input.smtp && completeServer(input.smtp, current.smtp?.user ?? imap.user)
+  requireEncryption(context, input.imap && imap, input.smtp && smtp)
+
+  const stored = (name: SecretName) => services.accountKeys.findSecret(db, account, name)
+  const password = input.password === undefined ? null : new Secret(input.password)
+  const ownSmtpPassword =
+    input.smtpPassword === undefined
+      ? await stored('smtp_password')
+      : input.smtpPassword === null
+        ? null
+        : new Secret(input.smtpPassword)
+
+  const isImapTried = password !== null || !isDeepStrictEqual(imap, current.imap)
+  const isSmtpTried =
+    smtp !== null &&
+    (!isDeepStrictEqual(smtp, current.smtp) ||
+      input.smtpPassword !== undefined ||
+      (password !== null && ownSmtpPassword === null))
+  const needsMainPassword = isImapTried || (isSmtpTried && ownSmtpPassword === null)
+  const mainPassword = password ?? (needsMainPassword ? await stored('imap_password') : null)
+  if (needsMainPassword && !mainPassword) refuse('password_not_stored')
+
+  return {
+    servers: { ...current, imap, smtp, appendSent: input.appendSent ?? current.appendSent },
+    secrets: {
+      ...(password && { imap_password: password }),
+      ...((input.smtpPassword !== undefined || smtp === null) && {
+        smtp_password: smtp === null ? null : ownSmtpPassword,
+      }),
+    },
+    imapPassword: isImapTried ? mainPassword : null,
+    smtpPassword: isSmtpTried ? (ownSmtpPassword ?? mainPassword) : null,
+  }
+}
+
+async function storeChange(
+  context: RequestContext,
+  unit: UnitOfWork,
+  account: AccountView,
+  plan: ImapPlan,
+): Promise<AccountView> {
+  const { accountKeys } = context.services
+  for (const [name, secret] of Object.entries(plan.secrets) as [SecretName, Secret | null][]) {
+    if (secret) await accountKeys.storeSecret(unit.sql, account, name, secret)
+    else await accountKeys.removeSecret(unit.sql, account, name)
+  }
+  const isNewGrant = plan.secrets.imap_password !== undefined
+  const isBroken = account.status === 'reauth_required' || account.status === 'disabled'
+  const isProven = account.status === 'active' && plan.imapPassword !== null
+  const change: AccountChange = {
+    imap: plan.servers,
+    ...((isProven || (isNewGrant && isBroken)) && { status: 'active', status_reason: null }),
+  }
+  const after = await updateAccount(unit, account, change, { mustRestartSync: isNewGrant })
+  if (isNewGrant) {
+    const { email, provider, cloud, external_ref: externalRef } = after
+    unit.announce({
+      type: 'account.connected',
+      accountId: account.id,
+      data: { email, provider, cloud, externalRef, reauthorized: true },
+    })
+  }
+  return after
+}

@@ -1,0 +1,88 @@
+import type { imapAccountInput } from '@waxwing/contract/accounts.ts'
+import type { z } from 'zod'
+import { inTransaction } from '../../events/unit-of-work.ts'
+import { newId } from '../../kit/ids.ts'
+import { Secret } from '../../kit/secret.ts'
+import type { RequestContext } from '../context.ts'
+import { refuse } from '../refuse.ts'
+import { findTenantSettings } from '../settings/store.ts'
+import type { AccountView } from './account.ts'
+import { requireEncryption, requireLogin } from './imap-servers.ts'
+import { completeServer, planSettings } from './rules.ts'
+import { findAccountIdByEmail, insertImapAccount } from './store.ts'
+
+type ImapAccountInput = z.infer<typeof imapAccountInput>
+
+/** Connects an IMAP mailbox: logs in to its servers, then stores the account and announces it. */
+export async function connectImapAccount(
+  context: RequestContext,
+  input: ImapAccountInput,
+): Promise<AccountView> {
+  const { db, tenantId, services } = context
+  if (input.dav) refuseDav()
+  const servers = {
+    imap: input.imap ? completeServer(input.imap, input.email) : refuseSearch('imap'),
+    smtp:
+      input.smtp === undefined ? refuseSearch('smtp') : input.smtp && completeServer(input.smtp, input.email),
+    auth: 'password' as const,
+    appendSent: input.appendSent,
+    dav: null,
+  }
+  requireEncryption(context, servers.imap, servers.smtp)
+  const override = planSettings(
+    await findTenantSettings(db, tenantId),
+    { provider: 'imap', imap: servers, settings_override: {} },
+    { settings: input.settings },
+  )
+  const existing = await findAccountIdByEmail(db, tenantId, input.email)
+  if (existing) refuseExisting(existing)
+
+  const password = new Secret(input.password)
+  const smtpPassword = input.smtpPassword === undefined ? null : new Secret(input.smtpPassword)
+  await requireLogin(context, {
+    imap: { server: servers.imap, password },
+    smtp: servers.smtp && { server: servers.smtp, password: smtpPassword ?? password },
+  })
+
+  return inTransaction(db, tenantId, async unit => {
+    const id = newId()
+    const account = await insertImapAccount(unit, {
+      id,
+      email: input.email,
+      display_name: input.displayName ?? null,
+      external_ref: input.externalRef ?? null,
+      settings_override: override,
+      imap: servers,
+      data_key: await services.accountKeys.createDataKey(unit.sql, { id, tenant_id: tenantId }),
+    })
+    if (!account) refuseExisting(await findAccountIdByEmail(unit.sql, tenantId, input.email))
+    await services.accountKeys.storeSecret(unit.sql, account, 'imap_password', password)
+    if (smtpPassword) await services.accountKeys.storeSecret(unit.sql, account, 'smtp_password', smtpPassword)
+    const { email, provider, cloud, external_ref: externalRef } = account
+    unit.announce({
+      type: 'account.connected',
+      accountId: id,
+      data: { email, provider, cloud, externalRef, reauthorized: false },
+    })
+    return account
+  })
+}
+
+export function refuseDav(): never {
+  refuse('provider_unsupported', undefined, {
+    message: 'Calendars and contacts of IMAP accounts are not offered yet. Leave dav out.',
+  })
+}
+
+function refuseSearch(server: 'imap' | 'smtp'): never {
+  const hint = server === 'smtp' ? ', or smtp: null for an account that only reads' : ''
+  refuse('autodiscovery_failed', undefined, {
+    message: `The ${server} server is missing, and servers are not searched for yet. Name its host and port${hint}.`,
+  })
+}
+
+function refuseExisting(id: string | null): never {
+  refuse('account_exists', undefined, {
+    message: `The mailbox is account ${id} already. Use that one, or delete it first.`,
+  })
+}

@@ -1,0 +1,296 @@
+import type { Account, AccountSettingsOverride } from '@waxwing/contract/accounts.ts'
+import type { TenantSettings } from '@waxwing/contract/settings.ts'
+import { sql } from 'kysely'
+import type { Db } from '../../database/pool.ts'
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import type { AccountRow, AccountView, ImapServers } from './account.ts'
+import { presentAccount } from './present.ts'
+import { changedFields, mustRestart } from './rules.ts'
+
+/** The lease that a heartbeat gives is 10 seconds (sync/instance.ts), so this is 30 seconds after the last one. */
+const SILENCE_AFTER_LEASE_SECONDS = 20
+
+const isOwnerHeard = sql<boolean>`coalesce(
+  instance.heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS}), false)`
+
+/** The tenant's account, whether the credential may see it or not: that is asked by `requireAccount`. */
+export async function findAccount(db: Db, tenantId: string, id: string): Promise<AccountRow | null> {
+  const row = await db
+    .selectFrom('account')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  // Only this file writes the columns whose types say less than what is in them.
+  return (row as AccountRow | undefined) ?? null
+}
+
+/** Accounts with what it takes to show them; to be narrowed and ordered. */
+export function accountViews(db: Db, tenantId: string) {
+  return db
+    .selectFrom('account')
+    .innerJoin('tenant', 'tenant.id', 'account.tenant_id')
+    .leftJoin('instance', 'instance.id', 'account.runtime_instance')
+    .selectAll('account')
+    .select(['tenant.settings as tenant_settings', isOwnerHeard.as('is_owner_heard')])
+    .where('account.tenant_id', '=', tenantId)
+    .where('account.deleted_at', 'is', null)
+    .$castTo<AccountView>()
+}
+
+/** Narrows what is listed. Organization connections and shared mailboxes do not exist yet, so they match nothing. */
+export function filterAccounts(
+  views: ReturnType<typeof accountViews>,
+  filters: {
+    accountIds: readonly string[] | null
+    externalRef?: string
+    q?: string
+    status?: Account['status']
+    orgConnectionId?: string
+    delegateAccountId?: string
+  },
+) {
+  const { accountIds, externalRef, q, status, orgConnectionId, delegateAccountId } = filters
+  const pattern = q && `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  return views
+    .$if(accountIds !== null, query => query.where(sql<boolean>`account.id = any(${accountIds}::uuid[])`))
+    .$if(externalRef !== undefined, query => query.where('account.external_ref', '=', externalRef ?? null))
+    .$if(status !== undefined, query => query.where('account.status', '=', status ?? 'active'))
+    .$if(orgConnectionId !== undefined || delegateAccountId !== undefined, query =>
+      query.where(sql.lit(false)),
+    )
+    .$if(pattern !== undefined, query =>
+      query.where(sql<boolean>`(account.email ilike ${pattern} or account.external_ref ilike ${pattern})`),
+    )
+}
+
+export async function findAccountView(db: Db, tenantId: string, id: string): Promise<AccountView | null> {
+  return (await accountViews(db, tenantId).where('account.id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** The account, held until the transaction ends together with the settings that it inherits. */
+export async function lockAccount(unit: UnitOfWork, id: string): Promise<AccountView | null> {
+  // In the order in which a change of the tenant's settings locks them.
+  await unit.sql.selectFrom('tenant').select('id').where('id', '=', unit.tenantId).forShare().execute()
+  const held = await unit.sql
+    .selectFrom('account')
+    .select('id')
+    .where('tenant_id', '=', unit.tenantId)
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return held ? findAccountView(unit.sql, unit.tenantId, id) : null
+}
+
+export type NewAccount = Pick<
+  AccountRow,
+  'id' | 'email' | 'display_name' | 'external_ref' | 'settings_override' | 'imap' | 'data_key'
+>
+
+/** Null when a live account of the tenant has this mailbox. */
+export async function insertImapAccount(unit: UnitOfWork, account: NewAccount): Promise<AccountView | null> {
+  const inserted = await unit.sql
+    .insertInto('account')
+    .values({
+      ...account,
+      tenant_id: unit.tenantId,
+      provider: 'imap',
+      auth_method: 'password',
+      settings_override: JSON.stringify(account.settings_override),
+      imap: JSON.stringify(account.imap),
+      // Cursors of the list hold milliseconds.
+      created_at: sql`date_trunc('milliseconds', clock_timestamp())`,
+    })
+    .onConflict(target =>
+      target
+        .expression(sql`tenant_id, lower(email)`)
+        .where('deleted_at', 'is', null)
+        .doNothing(),
+    )
+    .executeTakeFirst()
+  return inserted.numInsertedOrUpdatedRows ? findAccountView(unit.sql, unit.tenantId, account.id) : null
+}
+
+/** The live account of a mailbox. */
+export async function findAccountIdByEmail(db: Db, tenantId: string, email: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('account')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where(sql`lower(email)`, '=', email.toLowerCase())
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return row?.id ?? null
+}
+
+export interface AccountChange {
+  external_ref?: string | null
+  status?: Account['status']
+  status_reason?: string | null
+  settings_override?: AccountSettingsOverride
+  imap?: ImapServers
+}
+
+/**
+ * Writes a change of a locked account and announces `account.updated` where something is different afterwards. Asks the
+ * owner to begin anew where settings or servers demand it, or `mustRestartSync`.
+ */
+export async function updateAccount(
+  unit: UnitOfWork,
+  before: AccountView,
+  change: AccountChange,
+  options: { mustRestartSync?: boolean } = {},
+): Promise<AccountView> {
+  const changed: AccountView = { ...before, ...change }
+  const [shownBefore, shownAfter] = [presentAccount(before), presentAccount(changed)]
+  const changes = changedFields(shownBefore, shownAfter)
+  const isRestarted =
+    options.mustRestartSync ||
+    changes.includes('imap') ||
+    mustRestart(shownBefore.settings, shownAfter.settings)
+  if (changes.length === 0 && !isRestarted) return before
+
+  const { settings_override, imap, ...plain } = change
+  await unit.sql
+    .updateTable('account')
+    .set({
+      ...plain,
+      ...(settings_override && { settings_override: JSON.stringify(settings_override) }),
+      ...(imap && { imap: JSON.stringify(imap) }),
+      ...(isRestarted && { sync_wanted: wantedWith(['restart']) }),
+      updated_at: sql`clock_timestamp()`,
+    })
+    .where('tenant_id', '=', unit.tenantId)
+    .where('id', '=', before.id)
+    .execute()
+  const after = (await findAccountView(unit.sql, unit.tenantId, before.id)) ?? changed
+  if (changes.length > 0) {
+    unit.announce({
+      type: 'account.updated',
+      accountId: before.id,
+      data: { account: presentAccount(after), changes },
+    })
+  }
+  return after
+}
+
+/** `sync_wanted` with these kinds, each once. */
+export function wantedWith(kinds: readonly string[]) {
+  return sql<string[]>`array(select distinct unnest(sync_wanted || ${[...kinds]}::text[]))`
+}
+
+/** The window of `askForSync`, and what it allows. */
+const WAKES_PER_WINDOW = 30
+const WAKE_WINDOW_SECONDS = 60
+
+/**
+ * Notes that passes of these kinds are wanted. Null when that was done; else the seconds after which it may be asked
+ * again. The window is a row's own, so it is one for all instances.
+ */
+export async function askForSync(
+  db: Db,
+  account: { id: string; tenant_id: string },
+  kinds: readonly string[],
+): Promise<number | null> {
+  const windowStart = sql`clock_timestamp() - make_interval(secs => ${WAKE_WINDOW_SECONDS})`
+  const asked = await db
+    .updateTable('account')
+    .set({
+      sync_wanted: wantedWith(kinds),
+      wake_count: sql`case when wake_window_at > ${windowStart} then wake_count + 1 else 1 end`,
+      wake_window_at: sql`case when wake_window_at > ${windowStart} then wake_window_at else clock_timestamp() end`,
+    })
+    .where('tenant_id', '=', account.tenant_id)
+    .where('id', '=', account.id)
+    .where(sql<boolean>`(wake_count < ${WAKES_PER_WINDOW} or wake_window_at <= ${windowStart})`)
+    .executeTakeFirst()
+  if (asked.numUpdatedRows > 0n) return null
+  const { rows } = await sql<{ seconds: number | null }>`
+    select ceil(extract(epoch from wake_window_at - ${windowStart}))::integer as seconds
+    from account where id = ${account.id}
+  `.execute(db)
+  return Math.max(1, rows[0]?.seconds ?? 1)
+}
+
+/** Days that what was indexed of a deleted account is kept. */
+const RETENTION_DAYS = 30
+
+/**
+ * Deletes the account: it leaves every list, its secrets and tokens are gone with the commit, and the purge is due.
+ * Deleting again changes nothing, but `purge` brings the purge forward. False where there never was one.
+ */
+export async function deleteAccount(
+  unit: UnitOfWork,
+  id: string,
+  options: { purge: boolean },
+): Promise<boolean> {
+  const account = await unit.sql
+    .selectFrom('account')
+    .select(['email', 'external_ref', 'deleted_at'])
+    .where('tenant_id', '=', unit.tenantId)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+  if (!account) return false
+
+  const dueInDays = options.purge ? 0 : RETENTION_DAYS
+  const dueAt = sql<Date>`clock_timestamp() + make_interval(days => ${dueInDays})`
+  await unit.sql
+    .updateTable('account')
+    .set({
+      deleted_at: sql`coalesce(deleted_at, clock_timestamp())`,
+      purge_after: sql`least(purge_after, ${dueAt})`,
+    })
+    .where('id', '=', id)
+    .execute()
+  if (account.deleted_at) return true
+
+  await unit.sql.deleteFrom('account_secret').where('account_id', '=', id).execute()
+  await unit.sql.deleteFrom('account_token').where('account_id', '=', id).execute()
+  unit.announce({
+    type: 'account.deleted',
+    accountId: id,
+    data: { email: account.email, externalRef: account.external_ref },
+  })
+  return true
+}
+
+/** Accounts that are read at once while the tenant's settings change. */
+const INHERIT_BATCH_ROWS = 500
+
+/**
+ * Announces `account.updated` for each account that a change of its tenant's settings reaches, and asks those to begin
+ * anew whose sync depends on it. Returns their ids. The tenant's row is locked and holds `after` already.
+ */
+export async function inheritSettings(
+  unit: UnitOfWork,
+  before: TenantSettings,
+  after: TenantSettings,
+): Promise<string[]> {
+  const restarted: string[] = []
+  let afterId = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const views = await accountViews(unit.sql, unit.tenantId)
+      .where('account.id', '>', afterId)
+      .orderBy('account.id')
+      .limit(INHERIT_BATCH_ROWS)
+      .execute()
+    const last = views.at(-1)
+    if (!last) break
+    afterId = last.id
+    for (const view of views) {
+      const shownBefore = presentAccount({ ...view, tenant_settings: before })
+      const account = presentAccount({ ...view, tenant_settings: after })
+      const changes = changedFields(shownBefore, account)
+      if (changes.length === 0) continue
+      unit.announce({ type: 'account.updated', accountId: view.id, data: { account, changes } })
+      if (mustRestart(shownBefore.settings, account.settings)) restarted.push(view.id)
+    }
+  }
+  await sql`
+    update account set sync_wanted = ${wantedWith(['restart'])}
+    where id in (select id from account where id = any(${restarted}::uuid[]) order by id for no key update)
+  `.execute(unit.sql)
+  return restarted
+}
