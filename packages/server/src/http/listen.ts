@@ -33,7 +33,8 @@ export async function listen(app: App, where: { host: string; port: number }): P
       headersTimeout: HEADERS_TIMEOUT_MILLISECONDS,
       requestTimeout: REQUEST_TIMEOUT_MILLISECONDS,
       keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
-      requireHostHeader: true,
+      // Node would refuse without a request id; the listener refuses in the shape of every other error.
+      requireHostHeader: false,
     },
     (incoming, outgoing) => void serve(incoming, outgoing),
   )

@@ -1,0 +1,129 @@
+import { type AnyRouter, implement } from '@orpc/server'
+import { type Scope, SCOPES, operation } from '@waxwing/contract/operation.ts'
+import { accountPath, pageLimit, queryBoolean, queryList, text } from '@waxwing/contract/shapes.ts'
+import { z } from 'zod'
+import type { RequestContext, Services } from '../src/features/context.ts'
+import { createAuthenticator } from '../src/features/credentials/authenticate.ts'
+import { createFailureBrake } from '../src/features/credentials/failure-brake.ts'
+import { createApiKey } from '../src/features/credentials/store.ts'
+import { refuse } from '../src/features/refuse.ts'
+import { createTenant } from '../src/features/tenants/store.ts'
+import { createApp } from '../src/http/app.ts'
+import { listen } from '../src/http/listen.ts'
+import { openLog } from '../src/kit/log.ts'
+import { openTestDatabase } from './open-database.ts'
+
+const PEPPER = Buffer.alloc(32, 1)
+
+/** A contract that is made to be refused: the door is the same for every operation. */
+const contract = {
+  echo: operation({
+    method: 'POST',
+    path: '/v1/accounts/{accountId}/echo',
+    scope: 'write',
+    section: '4.3',
+    summary: 'Answer with the input.',
+    params: accountPath,
+    query: z.strictObject({
+      flag: queryBoolean.optional(),
+      limit: pageLimit(200, 50),
+      names: queryList(z.string().max(5)).optional(),
+    }),
+    body: z.strictObject({
+      note: text({ max: 5 }).optional(),
+      nested: z.array(z.strictObject({ id: z.int() })).optional(),
+      free: z.record(z.string(), z.unknown()).optional(),
+      filler: z.string().optional(),
+    }),
+    output: z.object({ params: z.unknown(), query: z.unknown(), body: z.unknown() }),
+    successStatus: 202,
+  }),
+  read: operation({
+    method: 'GET',
+    path: '/v1/echo',
+    scope: 'read',
+    section: '4.3',
+    summary: 'Do what the query says.',
+    refuses: ['account_paused'],
+    query: z.strictObject({ fault: z.string().optional() }),
+    output: z.object({ ok: z.literal(true) }),
+  }),
+}
+
+const on = implement(contract).$context<RequestContext>()
+const held = new Map<string, { entered: PromiseWithResolvers<void>; released: PromiseWithResolvers<void> }>()
+
+const operations: AnyRouter = {
+  echo: on.echo.handler(({ input }) => input),
+  read: on.read.handler(async ({ input, context }) => {
+    const { fault } = input.query
+    if (fault === 'declared') refuse('account_paused')
+    if (fault === 'undeclared') refuse('account_disabled')
+    if (fault === 'throw') throw new Error('secret detail')
+    const hold = held.get(context.requestId)
+    hold?.entered.resolve()
+    await hold?.released.promise
+    // The contract promises `true`: what the check of answers is there for.
+    return { ok: fault !== 'answer' } as { ok: true }
+  }),
+}
+
+export interface DoorOptions {
+  isStrict?: boolean
+  corsOrigins?: string[]
+  trustProxy?: string[]
+}
+
+/** A front door on a real port, with a database and one tenant behind it and operations that can be made to fail. */
+export async function openTestDoor(options: DoorOptions = {}) {
+  const database = await openTestDatabase()
+  const { db } = database
+  const tenant = await createTenant(db, 'default')
+  if (!tenant) throw new Error('The test database has a tenant already')
+  let skewMilliseconds = 0
+  const clock = { now: () => Date.now() + skewMilliseconds }
+  const lines: string[] = []
+  const log = openLog({
+    level: 'info',
+    format: 'json',
+    destination: { write: line => void lines.push(line) },
+  })
+  const app = createApp({
+    db,
+    operations,
+    // The operations above use no service but the log.
+    services: { log } as Services,
+    authenticator: createAuthenticator({ db, pepper: PEPPER, clock }),
+    brake: createFailureBrake(clock),
+    isStrict: options.isStrict ?? true,
+    corsOrigins: options.corsOrigins ?? [],
+    trustProxy: options.trustProxy ?? [],
+    isReady: () => Promise.resolve(true),
+  })
+  const listener = await listen(app, { host: '127.0.0.1', port: 0 })
+  return {
+    ...listener,
+    lines,
+    pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
+    /** Holds the request of that id in its handler, from when it `entered` until it is released. */
+    hold(requestId: string) {
+      const hold = { entered: Promise.withResolvers<void>(), released: Promise.withResolvers<void>() }
+      held.set(requestId, hold)
+      return { entered: hold.entered.promise, release: hold.released.resolve }
+    },
+    async createKey(scopes: readonly Scope[] = SCOPES): Promise<string> {
+      const key = {
+        tenantId: tenant.id,
+        name: 'test',
+        scopes: [...scopes],
+        accountIds: null,
+        expiresAt: null,
+      }
+      return (await createApiKey(db, PEPPER, key)).text
+    },
+    async [Symbol.asyncDispose]() {
+      await listener.close({ deadlineMilliseconds: 0 })
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
