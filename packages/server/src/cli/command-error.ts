@@ -1,0 +1,42 @@
+import { ConfigError } from '../config.ts'
+import { DataFolderInUse } from '../database/embedded.ts'
+import { MigrationRefused } from '../database/migrate.ts'
+import { PostgresUnavailable } from '../database/postgres-binaries.ts'
+import { KeyRingError } from '../kit/key-ring.ts'
+import { scrub } from '../kit/scrub.ts'
+
+/** What a command refuses, in words for whoever called it. */
+export class CommandError extends Error {
+  override name = 'CommandError'
+}
+
+const IN_WORDS = [
+  CommandError,
+  ConfigError,
+  DataFolderInUse,
+  MigrationRefused,
+  PostgresUnavailable,
+  KeyRingError,
+]
+
+/** What to print for an error: the words meant for people, or where it came from. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return 'Waxwing failed.'
+  if (IN_WORDS.some(kind => error instanceof kind)) return scrub(error.message)
+  return scrub(explainSystemError(error) ?? error.stack ?? error.message)
+}
+
+function explainSystemError(error: Error): string | null {
+  const { code, syscall, address, port } = error as NodeJS.ErrnoException & {
+    address?: string
+    port?: number
+  }
+  if (code === 'EADDRINUSE') {
+    return `${address}:${port} is in use by another program. Choose another port: "waxwing serve --help" lists the settings.`
+  }
+  if (code === 'EADDRNOTAVAIL' || (syscall === 'listen' && code === 'EACCES')) {
+    return `Waxwing may not listen on ${address}:${port}. Set WAXWING_HOST or WAXWING_PORT to another.`
+  }
+  const isDatabase = syscall === 'connect' || syscall === 'getaddrinfo' || /^(28|3D)/.test(code ?? '')
+  return isDatabase ? `The database of DATABASE_URL cannot be reached: ${error.message}` : null
+}

@@ -1,0 +1,40 @@
+import { type Config, readConfig } from '../config.ts'
+import type { Db } from '../database/pool.ts'
+import type { KeyRing } from '../kit/key-ring.ts'
+import { openLog } from '../kit/log.ts'
+import { openInstallation } from '../start/database.ts'
+
+/** What a command works with. Dispose it when done. */
+export interface CommandConnection extends AsyncDisposable {
+  /** The migrated database of the installation. */
+  db: Db
+  keyRing: KeyRing
+  config: Config
+}
+
+export type Connect = () => Promise<CommandConnection>
+
+const CONNECTIONS_MAX = 4
+
+/** The settings of this process. The only place that reads its environment. */
+export function readProcessConfig(): Config {
+  return readConfig(process.env, {
+    isRoot: process.getuid?.() === 0,
+    isTerminal: process.stdout.isTTY,
+  })
+}
+
+/** Joins the database of a running service, or opens it for as long as the command takes. */
+export const connect: Connect = async () => {
+  const config = readProcessConfig()
+  // Standard output belongs to what the command answers.
+  const log = openLog({ level: 'info', format: 'pretty', destination: process.stderr })
+  const installation = await openInstallation({ config, as: 'command', log, connectionsMax: CONNECTIONS_MAX })
+  const { database, keyRing } = installation
+  return {
+    db: database.db,
+    keyRing,
+    config,
+    [Symbol.asyncDispose]: () => installation[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,73 @@
+import type { Command } from 'commander'
+import { rotateAlone } from '../database/sealed-value.ts'
+import { rotateKeyRing } from '../features/accounts/key-rotation.ts'
+import { addKey, readKeys, retireOldKeys } from '../kit/key-ring-file.ts'
+import type { CommandConnection, Connect } from './connect.ts'
+
+export function register(program: Command, connect: Connect) {
+  const keyRing = program
+    .command('key-ring')
+    .description('the master keys that seal the passwords of accounts')
+
+  keyRing
+    .command('list')
+    .description('list the ids of the master keys, the current one first')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      await using connection = await connect()
+      const ids = connection.keyRing.ids()
+      if (json) console.log(JSON.stringify({ source: connection.keyRing.source, keys: ids }))
+      else for (const [index, id] of ids.entries()) console.log(index === 0 ? `${id}  current` : id)
+    })
+
+  keyRing
+    .command('rotate')
+    .description('seal everything with a new master key, beside the running service')
+    .addHelpText(
+      'after',
+      `
+With the file secret.key in the data folder a new key is made, everything is sealed with it, and the old key is moved to
+secret.key.retired, which only older backups of the database need.
+
+With WAXWING_SECRET_KEY: put a new key in front of the old one (new,old) everywhere the service runs, restart it, then
+rotate, then take the old key away.
+
+A rotation that was interrupted is finished by the next one.`,
+    )
+    .action(async () => {
+      await using connection = await connect()
+      for (const line of await rotateAlone(connection.db, () => rotate(connection))) console.log(line)
+    })
+}
+
+/** Rotates, and tells what was done, line by line. */
+async function rotate({ db, keyRing, config }: CommandConnection): Promise<string[]> {
+  const lines: string[] = []
+  const isFile = keyRing.source === 'file'
+  if (isFile) {
+    const isInterrupted = readKeys(config.dataDir).length > 1
+    if (!isInterrupted) addKey(config.dataDir)
+    lines.push(
+      isInterrupted ? 'Finishing a rotation that was interrupted.' : `Made the key ${keyRing.currentId()}.`,
+    )
+  }
+  const { dataKeys, sealedValues } = await rotateKeyRing(db, keyRing)
+  lines.push(
+    `Sealed ${dataKeys} account keys and ${sealedValues} values of the service with the key ${keyRing.currentId()}.`,
+  )
+  if (isFile) {
+    const retired = retireOldKeys(config.dataDir)
+    lines.push(
+      `Moved ${retired.join(', ')} to secret.key.retired. Only older backups of the database need it.`,
+    )
+  } else {
+    const others = keyRing.ids().slice(1)
+    lines.push(
+      others.length > 0
+        ? `Nothing in the database needs ${others.join(', ')} any more: take it out of WAXWING_SECRET_KEY. ` +
+            'Keep it as long as you keep backups that are older than this.'
+        : 'WAXWING_SECRET_KEY holds one key only, so nothing had to change. To rotate, put a new key in front of it.',
+    )
+  }
+  return lines
+}

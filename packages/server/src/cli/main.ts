@@ -1,0 +1,30 @@
+import { Command } from 'commander'
+import { explain } from './command-error.ts'
+import { connect } from './connect.ts'
+import { register as registerMigrate } from './migrate.ts'
+import { register as registerServe } from './serve.ts'
+
+/** Runs the command line. The exit code is 1 where the command refused or failed. */
+export async function run(argv: string[]): Promise<void> {
+  const program = new Command('waxwing')
+    .description('Self-hosted mail, calendar and contacts API')
+    .showHelpAfterError('(add --help for how to use it)')
+    .addHelpText(
+      'after',
+      `
+Commands work beside a running service or without one, on the same settings: "waxwing serve --help" lists them.
+
+Examples:
+  $ npx waxwing serve
+  $ npx waxwing tenant create acme
+  $ npx waxwing key create --tenant acme --name backend --scopes read,write`,
+    )
+  registerServe(program)
+  registerMigrate(program, connect)
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    console.error(explain(error))
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,105 @@
+import type { Config } from './config.ts'
+import type { Db } from './database/pool.ts'
+import { requireSealedValue } from './database/sealed-value.ts'
+import { createMetricsApp } from './http/health.ts'
+import { listen } from './http/listen.ts'
+import type { Clock } from './kit/clock.ts'
+import { systemClock } from './kit/clock.ts'
+import type { Resolver } from './kit/egress/guard.ts'
+import type { Logger } from './kit/log.ts'
+import { openMetrics } from './kit/metrics.ts'
+import { type Installation, openInstallation } from './start/database.ts'
+import { makeFirstKey, welcome } from './start/first-start.ts'
+import { createReadiness } from './start/readiness.ts'
+import { type Role, startRoles } from './start/roles.ts'
+
+/** The running service. Disposing it is `stop()`. */
+export interface Service extends AsyncDisposable {
+  /** Where the API listens, such as `http://127.0.0.1:8025`; null in a process without the role `api`. */
+  address: string | null
+  /**
+   * Takes no new work, lets requests under way finish within `drainSeconds`, and closes everything. For `noticeSeconds`
+   * before, only `/health/ready` says so, for load balancers to look elsewhere.
+   */
+  stop(options?: { drainSeconds?: number; noticeSeconds?: number }): Promise<void>
+  /** For a process that ends at once: asks the embedded database to end, too, without waiting for it. */
+  abandon(): Promise<void>
+}
+
+export interface ServiceOptions {
+  log: Logger
+  /** Shows the first start's key to whoever started the service; never the log. */
+  print?: (text: string) => void
+  /** Told when the embedded database is lost for good. */
+  onLost?: (error: unknown) => void
+  clock?: Clock
+  /** Finds the addresses of mail servers; the system's resolver by default. */
+  resolve?: Resolver
+  /** Checks every answer against the contract, which is too slow for production. */
+  isStrict?: boolean
+}
+
+const METRICS_HOST = '127.0.0.1'
+
+/** Starts the service on the data that the settings name. Rejects, with everything closed again, where it cannot. */
+export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
+  const { log, onLost } = options
+  const installation = await openInstallation({ config, as: 'service', log, onLost })
+  return startOn(installation, config, options).catch(async (error: unknown) => {
+    await installation[Symbol.asyncDispose]()
+    throw error
+  })
+}
+
+/** Starts the service on an installation that is open already, and closes it at the end. */
+export async function startOn(
+  installation: Installation,
+  config: Config,
+  options: ServiceOptions,
+): Promise<Service> {
+  const { log, print = () => {}, clock = systemClock, resolve, isStrict = false } = options
+  const { database, keyRing } = installation
+  const pepper = await requireSealedValue(database.db, keyRing, 'credential_pepper')
+  const metrics = openMetrics()
+  const readiness = createReadiness(database.db)
+
+  await using opened = new AsyncDisposableStack()
+  if (config.metricsPort > 0) opened.use(await listenForMetrics())
+  const roles = await startRoles({ config, installation, pepper, metrics, readiness, log, clock, resolve, isStrict })
+  opened.use(roles)
+  announce(config, roles.address, log)
+  await welcomeFirst(database.db, pepper, config.baseUrl ?? roles.address ?? 'the API', print)
+  const running = opened.move()
+
+  async function listenForMetrics() {
+    const app = createMetricsApp({ metrics, isReady: readiness.isReady })
+    const listener = await listen(app, { host: METRICS_HOST, port: config.metricsPort })
+    return { [Symbol.asyncDispose]: () => listener.close({ deadlineMilliseconds: 0 }) }
+  }
+
+  let stopping: Promise<void> | null = null
+  async function stop({ drainSeconds = 0, noticeSeconds = 0 } = {}) {
+    await readiness.turnOff(noticeSeconds)
+    await roles.drain(drainSeconds)
+    await running.disposeAsync()
+    await installation[Symbol.asyncDispose]()
+    log.info('Stopped')
+  }
+  return {
+    address: roles.address,
+    stop: timing => (stopping ??= stop(timing)),
+    abandon: () => installation.abandon(),
+    [Symbol.asyncDispose]: () => (stopping ??= stop()),
+  }
+}
+
+async function welcomeFirst(db: Db, pepper: Buffer, baseUrl: string, print: (text: string) => void) {
+  const key = await makeFirstKey(db, pepper)
+  if (key) print(welcome(key, baseUrl))
+}
+
+function announce({ roles, egressAllow, allowPlaintext }: Config, address: string | null, log: Logger) {
+  log.info({ names: roles satisfies Role[], ...(address ? { address } : {}) }, 'Waxwing is running')
+  if (egressAllow.length > 0) log.warn({ names: egressAllow }, 'Private mail servers may be reached')
+  if (allowPlaintext) log.warn('Mail servers may be used without TLS')
+}

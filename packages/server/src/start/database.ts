@@ -1,0 +1,92 @@
+import type { Config } from '../config.ts'
+import { type EmbeddedPostgres, openEmbedded } from '../database/embedded.ts'
+import { migrate } from '../database/migrate.ts'
+import { type Database, type DatabaseAddress, openDatabase } from '../database/pool.ts'
+import { checkKeyRing } from '../database/sealed-value.ts'
+import type { KeyRing } from '../kit/key-ring.ts'
+import { environmentKeyRing } from '../kit/key-ring.ts'
+import { fileKeyRing } from '../kit/key-ring-file.ts'
+import type { Logger } from '../kit/log.ts'
+
+/** The installation's data, open: a migrated database, and the key ring that fits it. */
+export interface Installation extends AsyncDisposable {
+  database: Database
+  keyRing: KeyRing
+  isEmbedded: boolean
+  /** Lets the embedded server end by itself, for a process that ends at once. */
+  abandon(): Promise<void>
+}
+
+export interface InstallationOptions {
+  config: Config
+  as: 'service' | 'command'
+  log: Logger
+  connectionsMax?: number
+  /** The embedded database was lost to somebody else. */
+  onLost?: (error: unknown) => void
+}
+
+/** Opens the database, embedded or external, and brings it to this release's schema. Refuses in words. */
+export async function openInstallation(options: InstallationOptions): Promise<Installation> {
+  const { config, as, log } = options
+  if (config.databaseUrl) {
+    // Before connecting: without a key nothing is to be touched.
+    const keyRing = openKeyRing(config)
+    const database = await openMigrated({ url: config.databaseUrl.reveal() }, keyRing, options)
+    return {
+      database,
+      keyRing,
+      isEmbedded: false,
+      abandon: async () => {},
+      [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+    }
+  }
+  const embedded = await openEmbedded({ dataDir: config.dataDir, as, log, onLost: options.onLost })
+  return openOnEmbedded(embedded, options).catch(async (error: unknown) => {
+    await embedded[Symbol.asyncDispose]()
+    throw error
+  })
+}
+
+async function openOnEmbedded(
+  embedded: EmbeddedPostgres,
+  options: InstallationOptions,
+): Promise<Installation> {
+  const keyRing = openKeyRing(options.config)
+  const database = await openMigrated(embedded.address, keyRing, options)
+  return {
+    database,
+    keyRing,
+    isEmbedded: true,
+    abandon: () => embedded.abandon(),
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]()
+      await embedded[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A key that lies only on this machine would be lost with it while an external database lives on, so none is made. */
+function openKeyRing({ secretKey, dataDir, databaseUrl }: Config): KeyRing {
+  if (secretKey) return environmentKeyRing(secretKey.reveal())
+  return fileKeyRing(dataDir, { mayCreate: databaseUrl === null })
+}
+
+async function openMigrated(address: DatabaseAddress, keyRing: KeyRing, options: InstallationOptions) {
+  const { log, as, connectionsMax } = options
+  const database = openDatabase({
+    address,
+    applicationName: `waxwing ${as}`,
+    connectionsMax,
+    onIdleError: error => log.warn({ error }, 'A database connection broke'),
+  })
+  try {
+    await checkKeyRing(database.db, keyRing)
+    const names = await migrate(address)
+    if (names.length > 0) log.info({ names }, 'Brought the database to the schema of this release')
+    return database
+  } catch (error) {
+    await database[Symbol.asyncDispose]()
+    throw error
+  }
+}

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Db } from '../database/pool.ts'
+
+export interface Readiness {
+  /** Whether requests can be served: the database answers, and the service is not stopping. Never rejects. */
+  isReady: () => Promise<boolean>
+  /** Says no from now on, and waits for whoever asks now and then to notice. */
+  turnOff(noticeSeconds: number): Promise<void>
+}
+
+const ANSWER_SECONDS_MAX = 2
+
+export function createReadiness(db: Db): Readiness {
+  let isStopping = false
+  const answers = () =>
+    sql`select 1`.execute(db).then(
+      () => true,
+      () => false,
+    )
+  return {
+    isReady: async () => !isStopping && Promise.race([answers(), sleep(ANSWER_SECONDS_MAX * 1000, false, { ref: false })]),
+    async turnOff(noticeSeconds) {
+      isStopping = true
+      await sleep(noticeSeconds * 1000)
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import type { Registry } from 'prom-client'
+import type { Config } from '../config.ts'
+import type { Role } from '../config/settings.ts'
+import type { Clock } from '../kit/clock.ts'
+import { egressGuard, type EgressGuard, type Resolver } from '../kit/egress/guard.ts'
+import { parseEgressAllow } from '../kit/egress/allow-list.ts'
+import type { Logger } from '../kit/log.ts'
+import { openWaker, type Waker } from '../database/wake.ts'
+import { type Api, startApi } from './api.ts'
+import type { Installation } from './database.ts'
+import { startJobsRole } from './jobs.ts'
+import type { Readiness } from './readiness.ts'
+import { startSyncRole } from './sync.ts'
+
+export type { Role }
+
+/** What every role is started with. */
+export interface RoleOptions {
+  config: Config
+  installation: Installation
+  pepper: Buffer
+  metrics: Registry
+  readiness: Readiness
+  log: Logger
+  clock: Clock
+  resolve: Resolver | undefined
+  isStrict: boolean
+}
+
+/** What the roles of one process share. */
+export interface Shared extends RoleOptions {
+  guard: EgressGuard
+  waker: Waker
+}
+
+export interface Roles extends AsyncDisposable {
+  address: string | null
+  /** Ends what takes work: requests under way get so many seconds. */
+  drain(seconds: number): Promise<void>
+}
+
+/** Starts the roles that the settings name, the API last: it answers once everything behind it runs. */
+export async function startRoles(options: RoleOptions): Promise<Roles> {
+  const { config, installation, log, resolve } = options
+  await using opened = new AsyncDisposableStack()
+  const waker = opened.use(openWaker(installation.database.db, log))
+  const guard = egressGuard({
+    allow: parseEgressAllow(config.egressAllow),
+    ...(resolve ? { resolve } : {}),
+  })
+  const shared: Shared = { ...options, guard, waker }
+  const workers: AsyncDisposable[] = []
+  if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
+  if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))
+  let api: Api | null = null
+  if (config.roles.includes('api')) api = opened.use(await startApi(shared))
+  const running = opened.move()
+  return {
+    address: api?.address ?? null,
+    async drain(seconds) {
+      await Promise.all([api?.close(seconds), ...workers.map(worker => worker[Symbol.asyncDispose]())])
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}
