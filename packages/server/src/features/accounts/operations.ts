@@ -1,10 +1,10 @@
 import { implement } from '@orpc/server'
 import { accounts as contract } from '@waxwing/contract/accounts.ts'
-import { sql } from 'kysely'
-import { cutPage, isAfter, rowsToRead } from '../../database/page.ts'
+import { cutPage } from '../../database/page.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
 import type { RequestContext } from '../context.ts'
 import { createAccountToken } from '../credentials/store.ts'
+import { requirePosition, sealPosition } from '../list-cursor.ts'
 import { refuse } from '../refuse.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
 import { changeImapAccount } from './change-imap.ts'
@@ -13,10 +13,9 @@ import { presentAccount } from './present.ts'
 import { effectiveSettings, enabledKinds, planSettings } from './rules.ts'
 import {
   type AccountChange,
-  accountViews,
   askForSync,
   deleteAccount,
-  filterAccounts,
+  listAccountViews,
   lockAccount,
   updateAccount,
 } from './store.ts'
@@ -26,27 +25,20 @@ const on = implement(contract).$context<RequestContext>()
 export const accountOperations = {
   list: on.list.handler(async ({ input: { query }, context }) => {
     const { limit, cursor, ...filters } = query
-    const { accountIds } = context.credential
-    const binding = { tenantId: context.tenantId, list: 'GET /v1/accounts', filters }
-    const position = cursor === undefined ? null : context.services.cursors.open(cursor, binding)
-    if (cursor !== undefined && !position) refuse('invalid_cursor')
-    const [time = '', id = ''] = position ?? []
-    const columns = { time: sql.ref('account.created_at'), id: sql.ref('account.id') }
-    const rows = await filterAccounts(accountViews(context.db, context.tenantId), { ...filters, accountIds })
-      .$if(position !== null, views => views.where(isAfter({ time, id }, columns)))
-      .orderBy('account.created_at', 'desc')
-      .orderBy('account.id', 'desc')
-      .limit(rowsToRead(limit))
-      .execute()
+    const binding = { list: 'accounts', filters }
+    const position = requirePosition(context, cursor, binding)
+    const rows = await listAccountViews(context.db, context.tenantId, {
+      filters: { ...filters, accountIds: context.credential.accountIds },
+      position,
+      limit,
+    })
     const { page, hasMore } = cutPage(rows, limit)
     const last = page.at(-1)
-    return {
-      items: page.map(presentAccount),
-      nextCursor:
-        hasMore && last
-          ? context.services.cursors.seal([last.created_at.toISOString(), last.id], binding)
-          : null,
-    }
+    const nextCursor =
+      hasMore && last
+        ? sealPosition(context, { time: last.created_at.toISOString(), id: last.id }, binding)
+        : null
+    return { items: page.map(presentAccount), nextCursor }
   }),
 
   get: on.get.handler(async ({ input: { params }, context }) =>

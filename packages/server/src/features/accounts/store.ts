@@ -1,6 +1,7 @@
 import type { Account, AccountSettingsOverride } from '@waxwing/contract/accounts.ts'
 import type { TenantSettings } from '@waxwing/contract/settings.ts'
 import { sql } from 'kysely'
+import { type NewestFirst, isAfter, rowsToRead } from '../../database/page.ts'
 import type { Db } from '../../database/pool.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { AccountRow, AccountView, ImapServers } from './account.ts'
@@ -39,30 +40,41 @@ export function accountViews(db: Db, tenantId: string) {
     .$castTo<AccountView>()
 }
 
-/** Narrows what is listed. Organization connections and shared mailboxes do not exist yet, so they match nothing. */
-export function filterAccounts(
-  views: ReturnType<typeof accountViews>,
-  filters: {
-    accountIds: readonly string[] | null
-    externalRef?: string
-    q?: string
-    status?: Account['status']
-    orgConnectionId?: string
-    delegateAccountId?: string
-  },
-) {
-  const { accountIds, externalRef, q, status, orgConnectionId, delegateAccountId } = filters
-  const pattern = q && `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+export interface AccountFilters {
+  /** Null: every account of the tenant. */
+  accountIds: readonly string[] | null
+  externalRef?: string
+  q?: string
+  status?: Account['status']
+  orgConnectionId?: string
+  delegateAccountId?: string
+}
+
+/** A page of accounts and at least one more, newest first. */
+export async function listAccountViews(
+  db: Db,
+  tenantId: string,
+  page: { filters: AccountFilters; position: NewestFirst | null; limit: number },
+): Promise<AccountView[]> {
+  const { accountIds, externalRef, q, status, orgConnectionId, delegateAccountId } = page.filters
+  // Accounts of organization connections and shared mailboxes do not exist yet.
+  if (orgConnectionId !== undefined || delegateAccountId !== undefined) return []
+  let views = accountViews(db, tenantId)
+  if (accountIds !== null) views = views.where(sql<boolean>`account.id = any(${accountIds}::uuid[])`)
+  if (externalRef !== undefined) views = views.where('account.external_ref', '=', externalRef)
+  if (status !== undefined) views = views.where('account.status', '=', status)
+  if (q !== undefined) {
+    const pattern = `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+    views = views.where(
+      sql<boolean>`(account.email ilike ${pattern} or account.external_ref ilike ${pattern})`,
+    )
+  }
   return views
-    .$if(accountIds !== null, query => query.where(sql<boolean>`account.id = any(${accountIds}::uuid[])`))
-    .$if(externalRef !== undefined, query => query.where('account.external_ref', '=', externalRef ?? null))
-    .$if(status !== undefined, query => query.where('account.status', '=', status ?? 'active'))
-    .$if(orgConnectionId !== undefined || delegateAccountId !== undefined, query =>
-      query.where(sql.lit(false)),
-    )
-    .$if(pattern !== undefined, query =>
-      query.where(sql<boolean>`(account.email ilike ${pattern} or account.external_ref ilike ${pattern})`),
-    )
+    .where(isAfter(page.position, { time: 'account.created_at', id: 'account.id' }))
+    .orderBy('account.created_at', 'desc')
+    .orderBy('account.id', 'desc')
+    .limit(rowsToRead(page.limit))
+    .execute()
 }
 
 export async function findAccountView(db: Db, tenantId: string, id: string): Promise<AccountView | null> {
