@@ -18,7 +18,10 @@ export const changes = {
       cursor: cursor.optional(),
       limit: pageLimit(200, 50),
       types: queryList(eventType).optional(),
-      start: z.enum(['now']).optional().describe('`now`: no events, and the cursor of what comes next.'),
+      start: z
+        .enum(['now'])
+        .optional()
+        .describe('`now`: no events, and the cursor of what comes next. Without effect beside a cursor.'),
     }),
     output: z.object({ items: z.array(changeEvent), nextCursor: z.string().min(1).max(512) }),
   }),

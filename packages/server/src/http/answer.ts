@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { type Issue, type Reason, reasons } from '@waxwing/contract/reasons.ts'
 import type { Refusal } from '../features/refuse.ts'
+import { ReadyPage } from '../kit/ready-page.ts'
 
 /** What every answer to one request carries. */
 export type AnswerHeaders = Record<string, string>
@@ -42,7 +43,8 @@ export function headersFor(requestId: string, cors: AnswerHeaders): AnswerHeader
 }
 
 export function answerJson(headers: AnswerHeaders, status: number, body: unknown): Response {
-  return new Response(JSON.stringify(body), { status, headers })
+  const text = body instanceof ReadyPage ? body.toText() : JSON.stringify(body)
+  return new Response(text, { status, headers })
 }
 
 export function answerReason(headers: AnswerHeaders, reason: Reason, data?: { issues: Issue[] }): Response {

@@ -71,6 +71,7 @@ export const summaryFields = sql.raw(
    message.outbox_id as "outboxId", message.reference, message.importance`,
 )
 
-function isoTime(column: string) {
+/** An instant as the interface writes it, for PostgreSQL. */
+export function isoTime(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 }

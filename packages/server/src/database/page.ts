@@ -1,0 +1,102 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
+import { type Clock, systemClock } from '../kit/clock.ts'
+
+/** What a cursor is good for; anything else does not open it. */
+export interface CursorBinding {
+  tenantId: string
+  /** The list, with the ids of its path, such as `GET /v1/accounts/{id}/messages`. */
+  list: string
+  /** What the list was filtered by; never the page size. Undefined values count as absent. */
+  filters?: Readonly<Record<string, string | number | boolean | Date | undefined>>
+}
+
+/** Makes and opens the opaque cursors that the interface hands out. */
+export interface CursorCodec {
+  /** A cursor of a list: good for 30 days. */
+  seal(position: readonly string[], binding: CursorBinding): string
+  /** The position in the cursor; null unless this list issued it, with these filters, in the last 30 days. */
+  open(cursor: string, binding: CursorBinding): string[] | null
+  /** A cursor of a feed: only a position, good for ever. */
+  sealLasting(position: readonly string[], binding: CursorBinding): string
+  openLasting(cursor: string, binding: CursorBinding): string[] | null
+}
+
+const CURSOR_LENGTH_MAX = 512
+const LIST_CURSOR_DAYS = 30
+const VERSION = 1
+const MAC_BYTES = 16
+
+/** @param key 32 octets that every process of the installation shares */
+export function createCursorCodec(key: Buffer, clock: Clock = systemClock): CursorCodec {
+  /** Base64url of the payload, then its MAC. What it is bound to is authenticated and not carried. */
+  function encode(payload: Buffer, kind: string, { tenantId, list, filters = {} }: CursorBinding): string {
+    const given = Object.entries(filters).filter(([, value]) => value !== undefined)
+    const bound = JSON.stringify([
+      VERSION,
+      kind,
+      tenantId,
+      list,
+      given.toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    ])
+    const mac = createHmac('sha256', key).update(bound).update('\0').update(payload).digest()
+    return Buffer.concat([payload, mac.subarray(0, MAC_BYTES)]).toString('base64url')
+  }
+
+  function decode(cursor: string, kind: string, binding: CursorBinding): unknown[] | null {
+    if (cursor.length > CURSOR_LENGTH_MAX) return null
+    const payload = Buffer.from(cursor, 'base64url').subarray(0, -MAC_BYTES)
+    // Comparing the whole text refuses other spellings of the same octets, too.
+    const expected = Buffer.from(encode(payload, kind, binding))
+    const given = Buffer.from(cursor)
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null
+    return JSON.parse(payload.toString()) as unknown[]
+  }
+
+  return {
+    seal(position, binding) {
+      const issued = Math.floor(clock.now() / 1000)
+      return encode(Buffer.from(JSON.stringify([issued, ...position])), 'list', binding)
+    },
+    open(cursor, binding) {
+      const content = decode(cursor, 'list', binding)
+      if (content === null) return null
+      const [issued, ...position] = content as [number, ...string[]]
+      return clock.now() / 1000 - issued > LIST_CURSOR_DAYS * 86_400 ? null : position
+    },
+    sealLasting: (position, binding) => encode(Buffer.from(JSON.stringify(position)), 'feed', binding),
+    openLasting: (cursor, binding) => decode(cursor, 'feed', binding) as string[] | null,
+  }
+}
+
+/** Where a list that is ordered by a time and an id, newest first, goes on: after this row. */
+export interface NewestFirst {
+  /** ISO 8601 with milliseconds, which is all that the columns hold. */
+  time: string
+  id: string
+}
+
+/** The condition that a row comes after the position; true at the start of the list. */
+export function isAfter(
+  position: NewestFirst | null,
+  columns: { time: string; id: string },
+): RawBuilder<boolean> {
+  if (position === null) return sql`true`
+  return sql`(${sql.ref(columns.time)}, ${sql.ref(columns.id)})
+    < (${position.time}::timestamptz, ${position.id}::uuid)`
+}
+
+/**
+ * How many rows a list reads: one more than the page at least. It is part of the statement's text, since the planner
+ * cannot see the value of a parameter and would prepare for a tenth of the table; few sizes keep the texts few.
+ */
+export function rowsToRead(limit: number): RawBuilder<number> {
+  return sql.raw(String((READ_SIZES.find(size => size >= limit) ?? limit) + 1))
+}
+
+const READ_SIZES = [25, 50, 100, 200]
+
+/** Splits what was read into the page and whether more follow. */
+export function cutPage<T>(rows: readonly T[], limit: number): { page: readonly T[]; hasMore: boolean } {
+  return rows.length > limit ? { page: rows.slice(0, limit), hasMore: true } : { page: rows, hasMore: false }
+}

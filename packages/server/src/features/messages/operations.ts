@@ -1,0 +1,35 @@
+import { implement } from '@orpc/server'
+import { type MessageSummary, messages } from '@waxwing/contract/messages.ts'
+import { cutPage } from '../../database/page.ts'
+import { ReadyPage } from '../../kit/ready-page.ts'
+import { requireAccount } from '../accounts/access.ts'
+import type { RequestContext } from '../context.ts'
+import { requirePosition, sealPosition } from '../list-cursor.ts'
+import { requireMailbox } from '../mailboxes/store.ts'
+import { refuse } from '../refuse.ts'
+import { listSummaries } from './store.ts'
+
+const on = implement(messages).$context<RequestContext>()
+
+export const messageOperations = {
+  list: on.list.handler(async ({ input: { params, query }, context }) => {
+    const { limit, cursor, ...filters } = query
+    if (filters.after && filters.before && filters.before <= filters.after) refuse('invalid_range')
+    const account = await requireAccount(context, params.accountId)
+    const binding = { list: `accounts/${account.id}/messages`, filters }
+    const position = requirePosition(context, cursor, binding)
+
+    const rows = await listSummaries(context.db, account.id, { filters, position, limit })
+    // Messages are looked for in the account only, so a page that has some proves that the mailbox is the account's.
+    if (rows.length === 0 && filters.mailboxId)
+      await requireMailbox(context.db, account.id, filters.mailboxId)
+
+    const { page, hasMore } = cutPage(rows, limit)
+    return new ReadyPage<MessageSummary>(page, hasMore ? cursorAfter(page.at(-1)!) : null)
+
+    function cursorAfter(json: string) {
+      const { receivedAt, id } = JSON.parse(json) as MessageSummary
+      return sealPosition(context, { time: receivedAt, id }, binding)
+    }
+  }),
+}
