@@ -66,6 +66,18 @@ export async function revokeApiKey(db: Db, id: string): Promise<boolean> {
   return numUpdatedRows > 0n
 }
 
+/** Those of the ids that are no live account of the tenant. */
+export async function listMissingAccounts(db: Db, tenantId: string, ids: string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom('account')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+    .where('deleted_at', 'is', null)
+    .execute()
+  return ids.filter(id => !rows.some(row => row.id === id))
+}
+
 /** Makes an account token, which is good until `expiresAt` or until the account is deleted. */
 export async function createAccountToken(
   db: Db,

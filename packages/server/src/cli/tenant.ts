@@ -1,0 +1,61 @@
+import type { Command } from 'commander'
+import { type TenantRow, createTenant, findTenantByName, listTenants } from '../features/tenants/store.ts'
+import type { Db } from '../database/pool.ts'
+import { CommandError } from './command-error.ts'
+import type { Connect } from './connect.ts'
+
+const NAME = /^[^\p{Cc}]{1,100}$/u
+
+export function register(program: Command, connect: Connect) {
+  const tenant = program
+    .command('tenant')
+    .description('tenants: each has accounts, keys and settings of its own')
+
+  tenant
+    .command('create')
+    .description('make a tenant')
+    .argument('<name>', '1 to 100 characters, used by no other tenant')
+    .option('--json', 'print one line of JSON')
+    .action(async (name: string, { json }: { json?: boolean }) => {
+      if (!NAME.test(name))
+        throw new CommandError('A name has 1 to 100 characters, and no control characters.')
+      await using connection = await connect()
+      const made = await createTenant(connection.db, name)
+      if (!made) throw new CommandError(`There is a tenant "${name}" already. Choose another name.`)
+      if (json) console.log(JSON.stringify(shown(made)))
+      else
+        console.log(
+          `Made the tenant "${name}". Give it a key: npx waxwing key create --tenant ${quoted(name)}`,
+        )
+    })
+
+  tenant
+    .command('list')
+    .description('list the tenants, oldest first')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      await using connection = await connect()
+      const tenants = (await listTenants(connection.db)).map(shown)
+      if (json) console.log(JSON.stringify(tenants))
+      else
+        for (const { id, name, suspendedAt } of tenants)
+          console.log(`${id}  ${name}${suspendedAt ? '  suspended' : ''}`)
+    })
+}
+
+/** The tenant of that name, or a refusal that says how to make it. */
+export async function requireTenant(db: Db, name: string): Promise<TenantRow> {
+  const tenant = await findTenantByName(db, name)
+  if (tenant) return tenant
+  throw new CommandError(
+    `There is no tenant "${name}". See "waxwing tenant list", or make it with "waxwing tenant create".`,
+  )
+}
+
+function shown({ id, name, suspended_at, created_at }: TenantRow) {
+  return { id, name, createdAt: created_at, suspendedAt: suspended_at }
+}
+
+function quoted(name: string) {
+  return /^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
+}
