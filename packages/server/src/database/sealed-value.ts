@@ -10,7 +10,7 @@ const KEY_RING_IN_USE = 0
 const KEY_RING_ROTATION = 1
 
 /** What `sealed_value` holds: random octets that the installation needs the same at every start. */
-export type SealedValueName = 'canary' | 'credential_pepper' | 'cursor_key'
+export type SealedValueName = 'credential_pepper' | 'cursor_key'
 
 const VALUE_BYTES = 32
 
@@ -58,14 +58,10 @@ export async function checkKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<v
 
   const where = ring.source === 'file' ? 'the file secret.key of the data folder' : 'WAXWING_SECRET_KEY'
   const remedy = `Put the right key in ${where}: start with the one that this database was used with.`
-  const canary = await db
-    .selectFrom('sealed_value')
-    .select('sealed')
-    .where('name', '=', 'canary')
-    .executeTakeFirst()
-  if (canary) {
+  const values = await db.selectFrom('sealed_value').select(['name', 'sealed']).execute()
+  for (const { name, sealed } of values) {
     try {
-      ring.open(canary.sealed, contextOf('canary'))
+      ring.open(sealed, contextOf(name))
     } catch (error) {
       if (!(error instanceof SealError)) throw error
       throw new KeyRingError(`The key ring does not fit this database. ${error.message}. ${remedy}`)
@@ -83,7 +79,7 @@ export async function checkKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<v
   }
 }
 
-/** The installation's value of that name; made at the first call. The value `canary` is what `checkKeyRing` opens. */
+/** The installation's value of that name; made at the first call. Every value is a canary for `checkKeyRing`. */
 export async function requireSealedValue(
   db: Kysely<Tables>,
   ring: KeyRing,

@@ -1,5 +1,5 @@
--- Values that the whole installation shares, sealed under the key ring: the canary that detects a wrong key,
--- the pepper of credential digests and the key that authenticates cursors.
+-- Values that the whole installation shares, sealed under the key ring: the pepper of credential digests and the key
+-- that authenticates cursors. That they open shows that the key ring is the right one.
 create table sealed_value (
   name text primary key,
   sealed bytea not null

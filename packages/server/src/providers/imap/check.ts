@@ -1,0 +1,30 @@
+import { type MailServer, ProviderFailure } from '../provider.ts'
+import { resolveServer } from '../resolve-server.ts'
+import type { CheckOptions } from '../server-check.ts'
+import { connectImap } from './connect.ts'
+
+const CHECK_SECONDS = 20
+
+/** Logs in to an IMAP server and out again. Throws `ProviderFailure`. */
+export async function checkImap(options: CheckOptions, server: MailServer, password: string): Promise<void> {
+  const { guard, certificateAuthority } = options
+  const signal = AbortSignal.timeout(CHECK_SECONDS * 1000)
+  const destination = await resolveServer(guard, 'imap', server)
+  const endpoint = {
+    address: destination.addresses[0],
+    servername: destination.host,
+    port: destination.port,
+    security: server.security,
+    ...(certificateAuthority !== undefined && { certificateAuthority }),
+  }
+  try {
+    const client = await connectImap(endpoint, { user: server.user, password }, signal)
+    // The answer to LOGOUT tells nothing that matters here.
+    client.close()
+  } catch (error) {
+    if (!signal.aborted) throw error
+    throw new ProviderFailure('unavailable', `The server did not answer within ${CHECK_SECONDS} seconds.`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,35 @@
+import type { EgressGuard } from '../kit/egress/guard.ts'
+import { checkImap } from './imap/check.ts'
+import type { ServerCheck } from './provider.ts'
+import { ProviderFailure } from './provider.ts'
+import { checkSmtp } from './smtp/check.ts'
+
+export interface CheckOptions {
+  guard: EgressGuard
+  /** PEM of the authority to trust in place of the public ones; for tests. */
+  certificateAuthority?: string
+}
+
+/** Logs in to the servers of an account, within 20 seconds each. */
+export function serverCheck(options: CheckOptions): ServerCheck {
+  return {
+    imap: (server, password) => checkImap(options, server, password).catch(nameServer('IMAP')),
+    smtp: (server, password) => checkSmtp(options, server, password).catch(nameServer('SMTP')),
+  }
+}
+
+/** Says which server failed; of a refused login nothing else, whatever the server said. */
+function nameServer(name: 'IMAP' | 'SMTP') {
+  return (error: unknown): never => {
+    if (!(error instanceof ProviderFailure)) throw error
+    const { kind, message, retryAfterSeconds } = error
+    const text =
+      kind === 'login_failed'
+        ? 'The server refused the login. Check user and password; some providers need an app password.'
+        : message
+    throw new ProviderFailure(kind, `${name}: ${text}`, {
+      cause: error,
+      ...(retryAfterSeconds !== null && { retryAfterSeconds }),
+    })
+  }
+}

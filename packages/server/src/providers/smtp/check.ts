@@ -1,0 +1,79 @@
+import type { Socket } from 'node:net'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { connectTo } from '../../kit/egress/connect.ts'
+import type { Destination } from '../../kit/egress/guard.ts'
+import { type MailServer, ProviderFailure } from '../provider.ts'
+import { resolveServer } from '../resolve-server.ts'
+import type { CheckOptions } from '../server-check.ts'
+import { toFailure } from './failure.ts'
+
+const CHECK_SECONDS = 20
+
+/** Logs in to an SMTP server; one that asks nobody to log in is only greeted. Throws `ProviderFailure`. */
+export async function checkSmtp(options: CheckOptions, server: MailServer, password: string): Promise<void> {
+  const destination = await resolveServer(options.guard, 'smtp', server)
+  const signal = AbortSignal.timeout(CHECK_SECONDS * 1000)
+  let socket: Socket | null = null
+  try {
+    socket = await connectTo(destination, { timeoutSeconds: CHECK_SECONDS, signal })
+    await logIn(openSession(socket, destination, server, options), server.user, password, signal)
+  } catch (error) {
+    if (!signal.aborted) throw toFailure(error)
+    throw new ProviderFailure('unavailable', `The server did not answer within ${CHECK_SECONDS} seconds.`, {
+      cause: error,
+    })
+  } finally {
+    socket?.destroy()
+  }
+}
+
+/** A session over a socket that is connected already, so that nodemailer resolves nothing. */
+function openSession(
+  socket: Socket,
+  { host, port }: Destination,
+  { security }: MailServer,
+  { certificateAuthority }: CheckOptions,
+): SMTPConnection {
+  return new SMTPConnection({
+    connection: socket,
+    host,
+    port,
+    secure: security === 'tls',
+    requireTLS: security === 'starttls',
+    ignoreTLS: security === 'none',
+    tls: {
+      host,
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
+      ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+    },
+  })
+}
+
+async function logIn(
+  session: SMTPConnection,
+  user: string,
+  password: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  session.once('error', reject)
+  session.once('end', () => reject(new Error('The server closed the connection')))
+  const abort = () => reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  session.connect(error => {
+    if (error) return reject(error)
+    if (!session.allowsAuth) return resolve()
+    session.login({ credentials: { user, pass: password } }, refused =>
+      refused ? reject(refused) : resolve(),
+    )
+  })
+  try {
+    await promise
+  } finally {
+    signal.removeEventListener('abort', abort)
+    // Later errors of a session that ends have nobody to tell.
+    session.on('error', () => {})
+    session.close()
+  }
+}

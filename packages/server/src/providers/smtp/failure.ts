@@ -1,0 +1,48 @@
+import { ProviderFailure } from '../provider.ts'
+
+const TEXT_LENGTH_MAX = 300
+
+/** What nodemailer puts on its errors, as far as it matters here. */
+interface SmtpError {
+  code?: unknown
+  message?: unknown
+  response?: unknown
+  responseCode?: unknown
+}
+
+/** The failure that an error of nodemailer or of the network means; a `ProviderFailure` is passed on. */
+export function toFailure(error: unknown): ProviderFailure {
+  if (error instanceof ProviderFailure) return error
+  const { code, message, response, responseCode }: SmtpError =
+    typeof error === 'object' && error !== null ? error : {}
+  const text = clean(typeof response === 'string' ? response : message)
+  if (code === 'EAUTH') {
+    // RFC 4954 section 6: 4yz is the server's trouble (454, 421), 5yz the credentials'.
+    const isTemporary = typeof responseCode === 'number' && responseCode < 500
+    const kind = isTemporary ? 'unavailable' : 'login_failed'
+    return new ProviderFailure(kind, `The server refused the login: ${text}`, { cause: error })
+  }
+  if (code === 'ETLS' && /STARTTLS/.test(text)) {
+    return new ProviderFailure('unsupported', 'The server does not offer STARTTLS.', { cause: error })
+  }
+  if (code === 'ETLS' || isCertificateCode(code)) {
+    return new ProviderFailure('unavailable', `No secure connection to the server: ${text}`, { cause: error })
+  }
+  return new ProviderFailure('unavailable', `The connection to the server failed: ${text}`, { cause: error })
+}
+
+function isCertificateCode(code: unknown): boolean {
+  return (
+    typeof code === 'string' &&
+    /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)
+  )
+}
+
+function clean(text: unknown): string {
+  return typeof text === 'string'
+    ? text
+        .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+        .trim()
+        .slice(0, TEXT_LENGTH_MAX)
+    : ''
+}
