@@ -141,8 +141,11 @@ export interface MailProvider extends AsyncDisposable {
   /** Whether an appeared mailbox is the one that this cursor followed under another name. Sure, or false. */
   isRenamed(mailbox: RemoteMailbox, cursor: Cursor): boolean
 
-  /** Which of these keys the source still has, asked afresh. Only while no `compare` or `arrivals` is being iterated. */
-  findPresent(source: string, keys: readonly MessageKey[]): Promise<Set<MessageKey>>
+  /**
+   * Which of these keys the source still has, asked afresh; none when it was renumbered since the cursor. Only while no
+   * `compare` or `arrivals` is being iterated.
+   */
+  findPresent(source: string, cursor: Cursor | null, keys: readonly MessageKey[]): Promise<Set<MessageKey>>
 
   /** Waits until the source tells of a change, or `seconds` passed. Polls where the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>

@@ -6,6 +6,7 @@ import { type FollowedSource, followOptions, type Session, underFence } from './
 import {
   countUnrecognised,
   dropCursor,
+  findCursor,
   findMoveCandidates,
   type MoveCandidate,
   storeCursor,
@@ -91,15 +92,19 @@ async function findCandidates(
   step: ArrivedStep,
 ): Promise<MoveCandidate[]> {
   if (!session.isInitialized || step.origin === 'widened' || step.messages.length === 0) return []
-  const identities = step.messages.map(message => message.identity)
-  return findMoveCandidates(session.db, session.owned.id, mailbox.id, identities)
+  const arrivals = step.messages.map(({ identity, key }) => ({ identity, uid: Number(key) }))
+  return findMoveCandidates(session.db, session.owned.id, mailbox.id, arrivals)
 }
 
 async function missMoved(session: Session, candidates: readonly MoveCandidate[]): Promise<void> {
   for (const group of Map.groupBy(candidates, ({ source }) => source).values()) {
     const [{ source, mailboxId }] = group as [MoveCandidate]
     const uids = group.map(({ uid }) => uid)
-    const present = await session.provider.findPresent(source, uids)
+    const present = await session.provider.findPresent(
+      source,
+      await findCursor(session.db, session.owned.id, source),
+      uids,
+    )
     session.progressed()
     const gone = uids.filter(uid => !present.has(uid))
     if (gone.length > 0) await underFence(session, unit => markMissing(unit, mailboxId, gone))

@@ -30,7 +30,7 @@ export async function compareSource(session: Session, followed: FollowedSource):
     else if (step.type === 'flags') await recordFlagStep(session, followed, step)
     else if (step.type === 'gone') for (const key of step.keys) gone.push(Number(key))
   }
-  await recordGone(session, followed, await believed(session, followed, gone, known))
+  await recordGone(session, followed, await believed(session, followed, options.cursor, gone, known))
   if (cursor) await underFence(session, unit => storeCursor(unit, session.owned.id, followed.source, cursor))
 }
 
@@ -69,11 +69,12 @@ async function recordFlagStep(
 async function believed(
   session: Session,
   { source }: FollowedSource,
+  cursor: Cursor | null,
   gone: number[],
   known: KnownMessages | undefined,
 ): Promise<number[]> {
   if (gone.length <= SUSPICIOUS_LOSS || gone.length * 2 <= (known?.keys.length ?? 0)) return gone
-  const present = await session.provider.findPresent(source, gone)
+  const present = await session.provider.findPresent(source, cursor, gone)
   session.progressed()
   if (present.size > 0) session.log.warn({ count: present.size }, 'server took back a loss of mail')
   return gone.filter(uid => !present.has(uid))

@@ -96,20 +96,21 @@ export interface MoveCandidate {
   uid: number
 }
 
-/** Indexed messages with one of these identities in other mailboxes, with their place there. */
+/** Indexed messages that equal one of these, with their place; those at the very place of an arrival are no news. */
 export async function findMoveCandidates(
   db: Kysely<Tables>,
   accountId: string,
   mailboxId: string,
-  identities: readonly string[],
+  arrivals: ReadonlyArray<{ identity: string; uid: number }>,
 ): Promise<MoveCandidate[]> {
   const { rows } = await sql<{ source: string; mailbox_id: string; uid: string }>`
     select mailbox.source, held.mailbox_id, held.uid
     from message
     join message_mailbox as held on held.message_id = message.id
     join mailbox on mailbox.id = held.mailbox_id
-    where message.account_id = ${accountId} and identity = any(${identities}::uuid[]) and missing_since is null
-      and held.mailbox_id <> ${mailboxId} and held.uid is not null and mailbox.source is not null
+    where message.account_id = ${accountId} and identity = any(${arrivals.map(({ identity }) => identity)}::uuid[]) and missing_since is null
+      and held.uid is not null
+      and not (held.mailbox_id = ${mailboxId} and held.uid = any(${arrivals.map(({ uid }) => uid)}::bigint[])) and mailbox.source is not null
   `.execute(db)
   return rows.map(row => ({ source: row.source, mailboxId: row.mailbox_id, uid: Number(row.uid) }))
 }

@@ -1,3 +1,4 @@
+import type { MailboxChange } from '@waxwing/contract/mailboxes.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'
@@ -22,7 +23,7 @@ export async function recordMailboxes(
 
   await releaseKeys(unit, plan)
   await insertMailboxes(unit, account, plan.created, ids)
-  const changes = new Map<string, string[]>()
+  const changes = new Map<string, MailboxChange[]>()
   const updates = plan.kept.flatMap(({ indexed, remote }) => {
     const next = { ...toColumns(remote), id: indexed.id, parent_id: parentOf(remote) }
     const fields = changedMailboxFields(indexed, next)
@@ -204,7 +205,7 @@ async function announceMailboxes(
   unit: UnitOfWork,
   account: MailAccount,
   created: ReadonlySet<string>,
-  changes: ReadonlyMap<string, string[]>,
+  changes: ReadonlyMap<string, MailboxChange[]>,
 ): Promise<void> {
   const ids = [...created, ...changes.keys()]
   if (ids.length === 0) return

@@ -1,3 +1,4 @@
+import type { MailboxChange } from '@waxwing/contract/mailboxes.ts'
 import type { Cursor, RemoteMailbox } from '../../providers/provider.ts'
 
 /** A mailbox as the index has it. */
@@ -73,8 +74,8 @@ export function planMailboxes(
 export function changedMailboxFields(
   indexed: IndexedMailbox,
   next: Pick<IndexedMailbox, 'name' | 'path' | 'parent_id' | 'role' | 'kind'>,
-): string[] {
-  const changed: string[] = []
+): MailboxChange[] {
+  const changed: MailboxChange[] = []
   if (indexed.name !== next.name) changed.push('name')
   if (indexed.path !== next.path) changed.push('path')
   if (indexed.parent_id !== next.parent_id) changed.push('parentId')

@@ -1,11 +1,12 @@
+import type { MessageChange } from '@waxwing/contract/messages.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import { presentMailboxReference } from '../mailboxes/present.ts'
+import { mailboxColumns, type MailboxRow, presentMailboxReference } from '../mailboxes/present.ts'
 import { presentSummary, summaryColumns, type SummaryRow } from './present.ts'
 import type { MailAccount } from './rules.ts'
 
 /** Names of changed summary fields by message id. */
-export type Changes = Map<string, string[]>
+export type Changes = Map<string, MessageChange[]>
 
 export async function announceCreated(
   unit: UnitOfWork,
@@ -50,12 +51,10 @@ async function describeMessages(unit: UnitOfWork, account: MailAccount, ids: rea
     select ${summaryColumns} from message
     where account_id = ${account.id} and id = any(${ids}::uuid[]) order by received_at, id
   `.execute(unit.sql)
-  const mailboxes = await unit.sql
-    .selectFrom('mailbox')
-    .select(['id', 'name', 'path', 'role', 'kind'])
-    .where('account_id', '=', account.id)
-    .execute()
-  const references = new Map(mailboxes.map(mailbox => [mailbox.id, presentMailboxReference(mailbox)]))
+  const mailboxes = await sql<MailboxRow>`
+    select ${mailboxColumns} from mailbox where account_id = ${account.id}
+  `.execute(unit.sql)
+  const references = new Map(mailboxes.rows.map(mailbox => [mailbox.id, presentMailboxReference(mailbox)]))
   return rows.map(row => ({
     id: row.id,
     data: {

@@ -1,3 +1,4 @@
+import type { MessageChange } from '@waxwing/contract/messages.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'
@@ -123,8 +124,8 @@ function placedState(account: MailAccount, { message, mailbox }: Arrival) {
   }
 }
 
-function changedFields(before: UnplacedMessage, after: ReturnType<typeof placedState>): string[] {
-  const changed: string[] = []
+function changedFields(before: UnplacedMessage, after: ReturnType<typeof placedState>): MessageChange[] {
+  const changed: MessageChange[] = []
   if (before.mailbox_ids.join() !== after.mailbox_ids.join()) changed.push('mailboxIds')
   if (before.is_read !== after.is_read) changed.push('isRead')
   if (before.is_flagged !== after.is_flagged) changed.push('isFlagged')

@@ -1,3 +1,4 @@
+import type { MessageChange } from '@waxwing/contract/messages.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { RemoteFlags } from '../../providers/provider.ts'
@@ -53,8 +54,8 @@ export async function recordFlags(
     await announceUpdated(unit, account, new Map(rows.map(row => [row.id, changedFields(row)])))
 }
 
-function changedFields(row: FlagRow): string[] {
-  const changed: string[] = []
+function changedFields(row: FlagRow): MessageChange[] {
+  const changed: MessageChange[] = []
   if (row.read_changed) changed.push('isRead')
   if (row.flagged_changed) changed.push('isFlagged')
   if (row.draft_changed) changed.push('isDraft')

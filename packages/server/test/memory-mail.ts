@@ -1,0 +1,255 @@
+import { createHash } from 'node:crypto'
+import {
+  type Cursor,
+  FlagBit,
+  type FollowOptions,
+  type MailProvider,
+  type MessageKey,
+  type Notice,
+  ProviderFailure,
+  type RemoteFlags,
+  type RemoteMailbox,
+  type RemoteMessage,
+  type SourceStep,
+} from '../src/providers/provider.ts'
+import type { MailboxRole } from '../src/providers/mailbox-role.ts'
+
+const CHUNK = 7
+
+export interface MemoryMessage extends RemoteFlags {
+  uid: number
+  content: string
+  receivedAt: Date
+}
+
+export interface MemoryMailbox {
+  path: string
+  role: MailboxRole
+  uidValidity: number
+  uidNext: number
+  messages: MemoryMessage[]
+}
+
+/**
+ * A mail server without a wire, with the rules of IMAP: UIDs only rise, a move is a new UID elsewhere, a renumbering
+ * voids all. It has neither mod-sequences nor push. Other clients may change it at every moment at which a provider
+ * awaits: `onAwait` is called there, and may throw.
+ */
+export class MemoryServer {
+  readonly mailboxes = new Map<string, MemoryMailbox>()
+  onAwait: () => void = () => undefined
+  #validity = 1
+
+  create(path: string, role: MailboxRole = 'custom'): MemoryMailbox {
+    const mailbox = { path, role, uidValidity: this.#validity++, uidNext: 1, messages: [] }
+    this.mailboxes.set(path, mailbox)
+    return mailbox
+  }
+
+  get(path: string): MemoryMailbox {
+    const mailbox = this.mailboxes.get(path)
+    if (!mailbox) throw new ProviderFailure('not_found', `no mailbox ${path}`)
+    return mailbox
+  }
+
+  deliver(path: string, content: string, receivedAt: Date, flags: Partial<RemoteFlags> = {}): void {
+    const mailbox = this.get(path)
+    const state = { isRead: false, isFlagged: false, isDraft: false, categories: [], ...flags }
+    mailbox.messages.push({ ...state, uid: mailbox.uidNext++, content, receivedAt })
+  }
+
+  move(from: string, message: MemoryMessage, to: string): void {
+    this.expunge(from, message)
+    const { content, receivedAt, ...flags } = message
+    this.deliver(to, content, receivedAt, flags)
+  }
+
+  expunge(from: string, message: MemoryMessage): void {
+    const mailbox = this.get(from)
+    mailbox.messages = mailbox.messages.filter(other => other !== message)
+  }
+
+  renumber(path: string): void {
+    const mailbox = this.get(path)
+    mailbox.uidValidity = this.#validity++
+    mailbox.messages = mailbox.messages.map((message, index) => ({ ...message, uid: index + 1 }))
+    mailbox.uidNext = mailbox.messages.length + 1
+  }
+
+  rename(from: string, to: string): void {
+    const mailbox = this.get(from)
+    this.mailboxes.delete(from)
+    this.mailboxes.set(to, Object.assign(mailbox, { path: to }))
+  }
+}
+
+interface MemoryCursor {
+  uidValidity: number
+  uidNext: number
+  /** How many messages below uidNext there were when the index last equalled them; null: never compared. */
+  exists: number | null
+  /** What lies below is still to be brought in; null: nothing. */
+  backfillBelow: number | null
+  [name: string]: unknown
+}
+
+/** A connection to a `MemoryServer`. */
+export function memoryMail(server: MemoryServer): MailProvider {
+  const ask = async <T>(answer: () => T): Promise<T> => {
+    server.onAwait()
+    await Promise.resolve()
+    return answer()
+  }
+
+  return {
+    isPushed: false,
+    listMailboxes: () => ask(() => [...server.mailboxes.values()].map(presentMailbox)),
+
+    hasChanged({ state }, cursor) {
+      const known = cursor as MemoryCursor | null
+      // Without mod-sequences any flag may have changed.
+      return known === null || state !== null
+    },
+
+    async *compare(source, { cursor, known }): AsyncGenerator<SourceStep> {
+      const before = cursor as MemoryCursor | null
+      const { uidValidity, uidNext } = await ask(() => server.get(source))
+      if (before?.uidValidity !== uidValidity) {
+        yield { type: 'reset', cursor: { uidValidity, uidNext, exists: null, backfillBelow: uidNext } }
+        return
+      }
+      const { keys, flags } = await known()
+      const present = new Map<number, MemoryMessage>()
+      for (let above = 0; ;) {
+        const chunk = await ask(() => {
+          const mailbox = server.get(source)
+          if (mailbox.uidValidity !== uidValidity)
+            throw new ProviderFailure('unavailable', 'renumbered meanwhile')
+          return mailbox.messages.filter(({ uid }) => uid > above && uid < before.uidNext).slice(0, CHUNK)
+        })
+        for (const message of chunk) present.set(message.uid, { ...message })
+        if (chunk.length === 0) break
+        above = chunk.at(-1)?.uid ?? above
+      }
+      const after = { ...before, exists: present.size }
+      const changes = [...present.values()].filter(message => {
+        const at = keys.indexOf(message.uid)
+        return at >= 0 && bitsOf(message) !== flags[at]
+      })
+      yield {
+        type: 'flags',
+        changes: changes.map(({ uid, ...rest }) => ({ key: uid, flags: flagsOf(rest) })),
+        cursor: after,
+      }
+      yield { type: 'gone', keys: [...keys].filter(uid => !present.has(uid)), cursor: after }
+    },
+
+    async *arrivals(source, { cursor }: FollowOptions): AsyncGenerator<SourceStep> {
+      let at = cursor as MemoryCursor
+      if (at === null) return
+      const take = async (origin: 'new' | 'missing', pick: (mailbox: MemoryMailbox) => MemoryMessage[]) =>
+        ask(() => {
+          const mailbox = server.get(source)
+          if (mailbox.uidValidity !== at.uidValidity)
+            throw new ProviderFailure('unavailable', 'renumbered meanwhile')
+          return { origin, messages: pick(mailbox).map(message => toRemote(mailbox, message)) }
+        })
+      for (;;) {
+        const { origin, messages } = await take('new', mailbox =>
+          mailbox.messages.filter(({ uid }) => uid >= at.uidNext).slice(0, CHUNK),
+        )
+        if (messages.length === 0) break
+        at = {
+          ...at,
+          uidNext: Number(messages.at(-1)?.key) + 1,
+          exists: at.exists === null ? null : at.exists + messages.length,
+        }
+        yield { type: 'arrived', origin, messages, unreadable: [], cursor: at, remaining: 0 }
+      }
+      while (at.backfillBelow !== null) {
+        const below = at.backfillBelow
+        const { origin, messages } = await take('missing', mailbox =>
+          mailbox.messages.filter(({ uid }) => uid < below).slice(-CHUNK),
+        )
+        at = { ...at, backfillBelow: messages.length === 0 ? null : Number(messages[0]?.key) }
+        yield { type: 'arrived', origin, messages, unreadable: [], cursor: at, remaining: below }
+      }
+    },
+
+    isComplete(cursor) {
+      const at = cursor as MemoryCursor | null
+      return at !== null && at.backfillBelow === null && at.exists !== null
+    },
+
+    isRenamed({ state }, cursor) {
+      return state?.uidValidity === cursor.uidValidity
+    },
+
+    findPresent: (source, cursor, keys) =>
+      ask(() => {
+        const mailbox = server.mailboxes.get(source)
+        const isSame = mailbox?.uidValidity === cursor?.uidValidity
+        const uids = new Set(isSame ? mailbox?.messages.map(({ uid }) => uid) : [])
+        return new Set<MessageKey>(keys.filter(key => uids.has(Number(key))))
+      }),
+
+    watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+}
+
+function presentMailbox(mailbox: MemoryMailbox): RemoteMailbox {
+  const { path, role, uidValidity, uidNext, messages } = mailbox
+  const state: Cursor = { uidValidity, uidNext }
+  return {
+    key: path,
+    providerId: null,
+    name: path.slice(path.lastIndexOf('/') + 1),
+    path,
+    parentKey: path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null,
+    role,
+    kind: 'folder',
+    totalCount: messages.length,
+    unreadCount: messages.filter(({ isRead }) => !isRead).length,
+    source: path,
+    state,
+  }
+}
+
+function toRemote(mailbox: MemoryMailbox, message: MemoryMessage): RemoteMessage {
+  const identity = createHash('sha256').update(message.content).digest('hex')
+  return {
+    ...flagsOf(message),
+    key: message.uid,
+    mailboxKeys: [mailbox.path],
+    identity: identity.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+    threadId: null,
+    internetMessageId: `<${message.content}@memory.test>`,
+    references: [],
+    subject: message.content,
+    from: { name: null, address: 'sender@memory.test' },
+    to: [],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    snippet: '',
+    receivedAt: message.receivedAt,
+    sentAt: null,
+    hasAttachments: false,
+    importance: 'normal',
+    size: message.content.length,
+  }
+}
+
+function flagsOf({ isRead, isFlagged, isDraft, categories }: RemoteFlags): RemoteFlags {
+  return { isRead, isFlagged, isDraft, categories }
+}
+
+function bitsOf(flags: RemoteFlags): number {
+  return (
+    (flags.isRead ? FlagBit.read : 0) |
+    (flags.isFlagged ? FlagBit.flagged : 0) |
+    (flags.isDraft ? FlagBit.draft : 0) |
+    (flags.categories.length > 0 ? FlagBit.categories : 0)
+  )
+}
