@@ -65,10 +65,20 @@ export async function startOn(
 
   await using opened = new AsyncDisposableStack()
   if (config.metricsPort > 0) opened.use(await listenForMetrics())
-  const roles = await startRoles({ config, installation, pepper, metrics, readiness, log, clock, resolve, isStrict })
+  const roles = await startRoles({
+    config,
+    installation,
+    pepper,
+    metrics,
+    readiness,
+    log,
+    clock,
+    resolve,
+    isStrict,
+  })
   opened.use(roles)
-  announce(config, roles.address, log)
   await welcomeFirst(database.db, pepper, config.baseUrl ?? roles.address ?? 'the API', print)
+  announce(config, roles.address, log)
   const running = opened.move()
 
   async function listenForMetrics() {

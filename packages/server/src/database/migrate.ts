@@ -61,11 +61,14 @@ async function requireServerVersion(client: Client) {
   const { rows } = await client.query<{ version: string }>(
     `select current_setting('server_version') as version`,
   )
-  const version = rows[0]?.version ?? ''
-  if (Number.parseInt(version, 10) >= SERVER_VERSION_MIN) return
-  throw new MigrationRefused(
-    `The database runs PostgreSQL ${version}. Waxwing needs PostgreSQL ${SERVER_VERSION_MIN} or newer.`,
-  )
+  const problem = serverVersionProblem(rows[0]?.version ?? '')
+  if (problem) throw new MigrationRefused(problem)
+}
+
+/** Why a server of that version (`15.8 (Debian 15.8-1)`) cannot be used; null where it can. */
+export function serverVersionProblem(version: string): string | null {
+  if (Number.parseInt(version, 10) >= SERVER_VERSION_MIN) return null
+  return `The database runs PostgreSQL ${version}. Waxwing needs PostgreSQL ${SERVER_VERSION_MIN} or newer.`
 }
 
 /** Polls rather than waits: a session that waits in a query holds up `create index concurrently` of the other. */

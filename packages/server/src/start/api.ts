@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { createCursorCodec } from '../database/page.ts'
 import { requireSealedValue } from '../database/sealed-value.ts'
 import { accountKeys } from '../features/accounts/secrets.ts'
@@ -28,7 +27,6 @@ export async function startApi(shared: Shared): Promise<Api> {
     brake: createFailureBrake(clock),
     isStrict,
     operations,
-    openapi: readOpenApi(),
     corsOrigins: config.corsOrigins,
     trustProxy: config.trustProxy,
     isReady: readiness.isReady,
@@ -40,19 +38,16 @@ export async function startApi(shared: Shared): Promise<Api> {
   return { address: listener.address, close, [Symbol.asyncDispose]: () => close(0) }
 }
 
-async function makeServices({ config, installation, guard, waker, clock, log }: Shared): Promise<Services> {
+async function makeServices(shared: Shared): Promise<Services> {
+  const { config, installation, pepper, guard, waker, clock, log } = shared
   const { database, keyRing } = installation
   return {
     cursors: createCursorCodec(await requireSealedValue(database.db, keyRing, 'cursor_key'), clock),
     accountKeys: accountKeys(keyRing),
+    credentialPepper: pepper,
     servers: serverCheck(guard),
     wake: waker.wake,
     allowPlaintext: config.allowPlaintext,
     log,
   }
-}
-
-/** The committed document, which a test compares with the contract. */
-function readOpenApi(): unknown {
-  return createRequire(import.meta.url)('@waxwing/contract/openapi.json')
 }

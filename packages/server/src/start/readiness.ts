@@ -19,7 +19,8 @@ export function createReadiness(db: Db): Readiness {
       () => false,
     )
   return {
-    isReady: async () => !isStopping && Promise.race([answers(), sleep(ANSWER_SECONDS_MAX * 1000, false, { ref: false })]),
+    isReady: async () =>
+      !isStopping && Promise.race([answers(), sleep(ANSWER_SECONDS_MAX * 1000, false, { ref: false })]),
     async turnOff(noticeSeconds) {
       isStopping = true
       await sleep(noticeSeconds * 1000)

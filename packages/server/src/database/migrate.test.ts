@@ -1,0 +1,88 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { openTestDatabase } from '../../test/open-database.ts'
+import { type Migration, migrate, readMigrations, serverVersionProblem } from './migrate.ts'
+
+function migration(version: number, statements: string): Migration {
+  return { version, name: `${version}_test`, checksum: `sum of ${statements}`, sql: statements }
+}
+
+describe('migrate', () => {
+  test('applies what is missing, once, however many processes start at once', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    const wanted = [migration(1, 'create table a (id int)'), migration(2, 'insert into a values (1)')]
+    const applied = await Promise.all([1, 2, 3].map(() => migrate(address, wanted)))
+
+    expect(applied.flat()).toEqual(['1_test', '2_test'])
+    expect((await sql`select id from a`.execute(db)).rows).toEqual([{ id: 1 }])
+    expect(await migrate(address, [...wanted, migration(3, 'insert into a values (2)')])).toEqual(['3_test'])
+  })
+
+  test('leaves nothing of a migration that fails', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    const broken = migration(1, 'create table a (id int); select no_such_function()')
+
+    await expect(migrate(address, [broken])).rejects.toThrow('no_such_function')
+    expect((await sql`select to_regclass('a') as a`.execute(db)).rows).toEqual([{ a: null }])
+    expect(await migrate(address, [migration(1, 'create table a (id int)')])).toEqual(['1_test'])
+  })
+
+  test('gives up soon on a table that is in use, and tries again', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    await migrate(address, [migration(1, 'create table a (id int)')])
+    const holding = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    const holder = db.transaction().execute(async tx => {
+      await sql`lock table a in access share mode`.execute(tx)
+      holding.resolve()
+      await released.promise
+    })
+    await holding.promise
+    const migrating = migrate(address, [
+      migration(1, 'create table a (id int)'),
+      migration(2, 'alter table a add column b int'),
+    ])
+    // Others get through between two attempts: a waiting `alter table` would stop them.
+    for (let reads = 0; reads < 3; reads++) await sql`select * from a`.execute(db)
+    released.resolve()
+    await holder
+    expect(await migrating).toEqual(['2_test'])
+  })
+
+  test('refuses a database that a newer release used', async () => {
+    await using database = await openTestDatabase()
+    const { address, db } = database
+    await sql`insert into schema_migration values (9999, '9999_from_the_future', 'x')`.execute(db)
+
+    await expect(migrate(address)).rejects.toThrow(
+      'The database has migration 9999_from_the_future, which this release of Waxwing does not know',
+    )
+  })
+
+  test('refuses a migration that is not the one that was applied', async () => {
+    await using database = await openTestDatabase()
+    await sql`update schema_migration set checksum = 'x' where version = 1`.execute(database.db)
+    await expect(migrate(database.address)).rejects.toThrow('its checksum differs')
+  })
+})
+
+describe('readMigrations', () => {
+  test('finds them in order, each with a number of its own', async () => {
+    const versions = (await readMigrations()).map(({ version }) => version)
+    expect(versions).toEqual([...new Set(versions)].toSorted((one, other) => one - other))
+    expect(versions[0]).toBe(1)
+  })
+})
+
+describe('serverVersionProblem', () => {
+  test.each(['16.14', '18.4 (Debian 18.4-1)', '20devel'])('takes PostgreSQL %s', version => {
+    expect(serverVersionProblem(version)).toBeNull()
+  })
+
+  test.each(['15.8 (Debian 15.8-1)', '9.6.24', ''])('refuses PostgreSQL %s', version => {
+    expect(serverVersionProblem(version)).toContain('needs PostgreSQL 16 or newer')
+  })
+})

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { SCOPES, type Scope } from '@waxwing/contract/operation.ts'
+import { type Config, readConfig } from '../src/config.ts'
+import type { Role } from '../src/config/settings.ts'
+import type { Database, Db } from '../src/database/pool.ts'
+import { requireSealedValue } from '../src/database/sealed-value.ts'
+import { createApiKey } from '../src/features/credentials/store.ts'
+import { createTenant } from '../src/features/tenants/store.ts'
+import { environmentKeyRing, type KeyRing } from '../src/kit/key-ring.ts'
+import { openLog } from '../src/kit/log.ts'
+import { type Service, type ServiceOptions, startOn } from '../src/main.ts'
+import { openTestDatabase } from './open-database.ts'
+import { type Caller, callerOf } from './caller.ts'
+
+export interface TestAppOptions extends Partial<Omit<ServiceOptions, 'log' | 'print' | 'onLost'>> {
+  /** The API alone by default. */
+  roles?: Role[]
+  /** Hosts and CIDRs that may be reached although private, such as `127.0.0.1/32` for the mail servers of a test. */
+  egressAllow?: string[]
+  allowPlaintext?: boolean
+  config?: Partial<Config>
+  /** Of the key that `app.get` and the others present; every scope by default. */
+  scopes?: readonly Scope[]
+  /** A database to go on with; it then outlives the app. */
+  database?: Database
+  keyRing?: KeyRing
+}
+
+export interface KeyOptions {
+  tenantId?: string
+  scopes?: readonly Scope[]
+  accountIds?: string[] | null
+  expiresAt?: Date | null
+}
+
+/** The service in this process with a tenant and a key, answering on a port of its own. */
+export interface TestApp extends Caller, AsyncDisposable {
+  address: string
+  db: Db
+  database: Database
+  keyRing: KeyRing
+  tenantId: string
+  /** The API key that the calls present. */
+  key: string
+  /** Everything that was logged, as JSON lines. */
+  logLines: string[]
+  createKey(options?: KeyOptions): Promise<{ id: string; text: string }>
+  /** Another tenant, with a caller that presents a key of it. */
+  createTenant(name: string): Promise<{ tenantId: string; key: string } & Caller>
+  /** The same calls with another credential; null presents none. */
+  as(credential: string | null): Caller
+}
+
+export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const { roles = ['api'], egressAllow = [], allowPlaintext = false, config, scopes, ...rest } = options
+  const {
+    database: given,
+    keyRing = environmentKeyRing(randomBytes(32).toString('base64')),
+    ...service
+  } = rest
+  await using opened = new AsyncDisposableStack()
+  const database = given ?? opened.use(await openTestDatabase())
+  const { db } = database
+  const logLines: string[] = []
+  const log = openLog({
+    level: 'debug',
+    format: 'json',
+    destination: { write: line => void logLines.push(line) },
+  })
+  const installation = {
+    database,
+    keyRing,
+    isEmbedded: false,
+    abandon: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  }
+  const running: Service = opened.use(
+    await startOn(
+      installation,
+      { ...testConfig(), roles, egressAllow, allowPlaintext, ...config },
+      { isStrict: true, ...service, log },
+    ),
+  )
+  const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')
+  const address = running.address ?? 'http://no-api.invalid'
+  const tenantId = await requireTenant(db)
+
+  const createKey = (key: KeyOptions = {}) =>
+    createApiKey(db, pepper, {
+      tenantId: key.tenantId ?? tenantId,
+      name: 'test',
+      scopes: [...(key.scopes ?? SCOPES)],
+      accountIds: key.accountIds ?? null,
+      expiresAt: key.expiresAt ?? null,
+    })
+  const as = (credential: string | null) => callerOf(address, credential)
+  const { text: key } = await createKey({ scopes })
+  const owned = opened.move()
+  return {
+    ...as(key),
+    address,
+    db,
+    database,
+    keyRing,
+    tenantId,
+    key,
+    logLines,
+    createKey,
+    async createTenant(name) {
+      const tenant = await createTenant(db, name)
+      if (!tenant) throw new Error(`There is a tenant ${name} already`)
+      const made = await createKey({ tenantId: tenant.id })
+      return { tenantId: tenant.id, key: made.text, ...as(made.text) }
+    },
+    as,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function testConfig(): Config {
+  const config = readConfig({}, { isRoot: false, isTerminal: false })
+  return { ...config, port: 0, metricsPort: 0 }
+}
+
+/** The tenant that the first start made. */
+async function requireTenant(db: Db) {
+  const { id } = await db
+    .selectFrom('tenant')
+    .select('id')
+    .where('name', '=', 'default')
+    .executeTakeFirstOrThrow()
+  return id
+}

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { serverPid } from '../src/database/cluster.ts'
+
+const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
+const WAIT_SECONDS = 30
+
+/** How a program ended, and everything that it wrote. */
+export interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+
+/** A `waxwing serve` in a process of its own. Disposing it kills it. */
+export interface ServiceProcess extends AsyncDisposable {
+  address: string
+  /** The key that the first start printed; null at later ones. */
+  key: string | null
+  output(): string
+  kill(signal: NodeJS.Signals): void
+  ended: Promise<Ended>
+}
+
+/** A folder for a service's data. Disposing it also ends a database server that was left in it. */
+export interface DataFolder extends AsyncDisposable {
+  path: string
+  /** The process id of the embedded server; null where none runs. */
+  findServer(): Promise<number | null>
+}
+
+export async function makeDataFolder(): Promise<DataFolder> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-start-'))
+  await chmod(folder, 0o711)
+  const findServer = async () => {
+    const pid = await serverPid(path.join(folder, 'postgres', 'cluster'))
+    return pid !== null && isRunning(pid) ? pid : null
+  }
+  return {
+    path: folder,
+    findServer,
+    async [Symbol.asyncDispose]() {
+      const pid = await findServer()
+      if (pid !== null) {
+        process.kill(pid, 'SIGQUIT')
+        await until(() => !isRunning(pid), 'the database server ends')
+      }
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface ProgramOptions {
+  env?: Record<string, string>
+  cwd?: string
+}
+
+/** Runs the command line to its end. */
+export function runWaxwing(args: string[], options: ProgramOptions = {}): Promise<Ended> {
+  return collect(launch(args, options)).ended
+}
+
+/** Starts the service and waits until it answers. Rejects with its output where it ends instead. */
+export async function startServiceProcess(
+  folder: DataFolder,
+  options: ProgramOptions = {},
+): Promise<ServiceProcess> {
+  const env = { WAXWING_DATA_DIR: folder.path, ...options.env }
+  const child = launch(['serve'], { ...options, env })
+  const { written, ended } = collect(child)
+  const end = async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  try {
+    await until(() => child.exitCode !== null || addressIn(written.stdout) !== null, 'the service starts')
+    const address = addressIn(written.stdout)
+    if (address === null) throw new Error(`The service ended:\n${written.stdout}${written.stderr}`)
+    return {
+      address,
+      key: /^ {2}(wk_\w+)$/m.exec(written.stdout)?.[1] ?? null,
+      output: () => written.stdout + written.stderr,
+      kill: signal => void child.kill(signal),
+      ended,
+      [Symbol.asyncDispose]: end,
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Waits until the condition holds, at most half a minute. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const end = Date.now() + WAIT_SECONDS * 1000
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`Waited ${WAIT_SECONDS} s in vain until ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+function launch(args: string[], { env = {}, cwd = tmpdir() }: ProgramOptions) {
+  return spawn(process.execPath, [PROGRAM, ...args], {
+    cwd,
+    // Nothing of this process's own environment: settings of whoever runs the tests must not change them.
+    env: { PATH: '/usr/bin:/bin', WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+function collect(child: ChildProcess) {
+  const written = { stdout: '', stderr: '' }
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => void (written.stdout += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => void (written.stderr += text))
+  const ended = new Promise<Ended>(resolve => {
+    child.once('close', (code, signal) => resolve({ code, signal, ...written }))
+  })
+  return { written, ended }
+}
+
+/** The last line that a start logs. */
+function addressIn(stdout: string) {
+  return /"address":"(http:[^"]+)"[^\n]*"message":"Waxwing is running"/.exec(stdout)?.[1] ?? null
+}
