@@ -44,6 +44,7 @@ duplicatesuppression: no
 expunge_mode: delayed
 delete_mode: immediate
 syslog_prefix: waxwing-test
+munge8bit: no
 failedloginpause: 0
 tcp_keepalive: no
 `

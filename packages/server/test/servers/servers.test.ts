@@ -4,14 +4,9 @@ import { startCyrus } from './cyrus.ts'
 import { startDovecot } from './dovecot.ts'
 import type { MailServer, TestUser } from './mail-server.ts'
 import { readTruth } from './reference.ts'
+import { SERVER_KINDS } from './shared-server.ts'
 import { openWitness, RefusedCommand } from './witness.ts'
 import { openWorld } from './world.ts'
-
-const servers = [
-  { name: 'Dovecot', start: () => startDovecot() },
-  { name: 'a poor Dovecot', start: () => startDovecot({ flavour: 'poor' }) },
-  { name: 'Cyrus', start: () => startCyrus() },
-]
 
 function message(number: number) {
   const head = `From: =?utf-8?q?J=C3=B6rg?= <joerg@a.test>\r\nTo: you@b.test\r\nSubject: message ${number}`
@@ -116,7 +111,7 @@ describe('startCyrus', () => {
   })
 })
 
-describe.each(servers)('another client on $name', ({ start }) => {
+describe.each(SERVER_KINDS)('another client on $name', ({ start }) => {
   test('delivers, flags, moves, copies and expunges, and the truth shows it', async () => {
     await using server = await start()
     const user = await server.addUser()

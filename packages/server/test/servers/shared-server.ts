@@ -1,0 +1,24 @@
+import { afterAll, beforeAll } from 'vitest'
+import { startCyrus } from './cyrus.ts'
+import { startDovecot } from './dovecot.ts'
+import type { MailServer } from './mail-server.ts'
+
+/** The servers that every promise of the IMAP adapter is kept on, for `describe.each`. */
+export const SERVER_KINDS = [
+  { name: 'Dovecot', start: () => startDovecot() },
+  { name: 'a poor Dovecot', start: () => startDovecot({ flavour: 'poor' }) },
+  { name: 'Cyrus', start: () => startCyrus() },
+] as const
+
+/** One server for all tests of a file or a `describe`; each test adds users of its own. */
+export function useServer(start: () => Promise<MailServer>): () => MailServer {
+  let server: MailServer | undefined
+  beforeAll(async () => {
+    server = await start()
+  })
+  afterAll(async () => server?.[Symbol.asyncDispose]())
+  return () => {
+    if (!server) throw new Error('the server runs only while tests do')
+    return server
+  }
+}
