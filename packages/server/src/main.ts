@@ -35,6 +35,8 @@ export interface ServiceOptions {
   clock?: Clock
   /** Finds the addresses of mail servers; the system's resolver by default. */
   resolve?: Resolver
+  /** PEM of the one authority that mail servers' certificates are checked against, in place of the system's. */
+  certificateAuthority?: string
   /** Checks every answer against the contract, which is too slow for production. */
   isStrict?: boolean
 }
@@ -57,7 +59,14 @@ export async function startOn(
   config: Config,
   options: ServiceOptions,
 ): Promise<Service> {
-  const { log, print = () => {}, clock = systemClock, resolve, isStrict = false } = options
+  const {
+    log,
+    print = () => {},
+    clock = systemClock,
+    resolve,
+    certificateAuthority,
+    isStrict = false,
+  } = options
   const { database, keyRing } = installation
   const pepper = await requireSealedValue(database.db, keyRing, 'credential_pepper')
   const metrics = openMetrics()
@@ -74,6 +83,7 @@ export async function startOn(
     log,
     clock,
     resolve,
+    certificateAuthority,
     isStrict,
   })
   opened.use(roles)

@@ -1,8 +1,11 @@
 import { Command } from 'commander'
 import { explain } from './command-error.ts'
 import { connect } from './connect.ts'
+import { register as registerKey } from './key.ts'
+import { register as registerKeyRing } from './key-ring.ts'
 import { register as registerMigrate } from './migrate.ts'
 import { register as registerServe } from './serve.ts'
+import { register as registerTenant } from './tenant.ts'
 
 /** Runs the command line. The exit code is 1 where the command refused or failed. */
 export async function run(argv: string[]): Promise<void> {
@@ -21,6 +24,9 @@ Examples:
     )
   registerServe(program)
   registerMigrate(program, connect)
+  registerTenant(program, connect)
+  registerKey(program, connect)
+  registerKeyRing(program, connect)
   try {
     await program.parseAsync(argv)
   } catch (error) {

@@ -8,6 +8,7 @@ import { createApp } from '../http/app.ts'
 import { listen } from '../http/listen.ts'
 import { operations } from '../http/operations.ts'
 import { observeRequests } from '../http/request-metrics.ts'
+import { serverCheck } from '../providers/server-check.ts'
 import type { Shared } from './roles.ts'
 
 export interface Api extends AsyncDisposable {
@@ -39,13 +40,13 @@ export async function startApi(shared: Shared): Promise<Api> {
 }
 
 async function makeServices(shared: Shared): Promise<Services> {
-  const { config, installation, pepper, guard, waker, clock, log } = shared
+  const { config, installation, pepper, guard, waker, clock, log, certificateAuthority } = shared
   const { database, keyRing } = installation
   return {
     cursors: createCursorCodec(await requireSealedValue(database.db, keyRing, 'cursor_key'), clock),
     accountKeys: accountKeys(keyRing),
     credentialPepper: pepper,
-    servers: serverCheck(guard),
+    servers: serverCheck({ guard, certificateAuthority }),
     wake: waker.wake,
     allowPlaintext: config.allowPlaintext,
     log,
