@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { HostBudget } from './host-budget.ts'
+
+const never = new AbortController().signal
+
+describe('HostBudget', () => {
+  test('never grants more connections to a host than its limit, whatever comes and goes', async () => {
+    const budget = new HostBudget(3)
+    let [held, most] = [0, 0]
+    await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        using _permit = await budget.acquire('mail.example', never)
+        most = Math.max(most, ++held)
+        await new Promise(resolve => setImmediate(resolve))
+        if (index % 7 === 0) await new Promise(resolve => setImmediate(resolve))
+        held--
+      }),
+    )
+    expect(most).toBe(3)
+    expect(budget.heldCount).toBe(0)
+  })
+
+  test('serves those who wait in the order of asking, and hosts apart from each other', async () => {
+    const budget = new HostBudget(1)
+    const first = await budget.acquire('a.example', never)
+    const served: number[] = []
+    const waiting = [1, 2, 3].map(async number => {
+      using _permit = await budget.acquire('A.example', never)
+      served.push(number)
+    })
+    using _other = await budget.acquire('b.example', never)
+    expect(served).toEqual([])
+    first[Symbol.dispose]()
+    await Promise.all(waiting)
+    expect(served).toEqual([1, 2, 3])
+  })
+
+  test('tells holders when others begin to wait', async () => {
+    const budget = new HostBudget(1)
+    const holder = await budget.acquire('a.example', never)
+    let told = 0
+    holder.onWanted(() => told++)
+    expect(holder.isWanted).toBe(false)
+    const waiting = budget.acquire('a.example', never)
+    expect([holder.isWanted, told]).toEqual([true, 1])
+    holder[Symbol.dispose]()
+    expect((await waiting).isWanted).toBe(false)
+  })
+
+  test('forgets who gives up waiting', async () => {
+    const budget = new HostBudget(1)
+    const holder = await budget.acquire('a.example', never)
+    const impatient = new AbortController()
+    const abandoned = budget.acquire('a.example', impatient.signal)
+    impatient.abort(new Error('enough'))
+    await expect(abandoned).rejects.toThrow('enough')
+    expect(holder.isWanted).toBe(false)
+    holder[Symbol.dispose]()
+    holder[Symbol.dispose]()
+    expect(budget.heldCount).toBe(0)
+  })
+})

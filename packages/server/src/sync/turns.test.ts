@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { Turns } from './turns.ts'
+
+const never = new AbortController().signal
+
+describe('Turns', () => {
+  test('lets only so many work at a time, and the next in line follow', async () => {
+    const turns = new Turns(2)
+    const order: number[] = []
+    let [working, most] = [0, 0]
+    await Promise.all(
+      [1, 2, 3, 4, 5].map(async number => {
+        using _turn = await turns.take(never)
+        order.push(number)
+        most = Math.max(most, ++working)
+        await new Promise(resolve => setImmediate(resolve))
+        working--
+      }),
+    )
+    expect(order).toEqual([1, 2, 3, 4, 5])
+    expect(most).toBe(2)
+  })
+
+  test('gives back a turn once, however often it is disposed, and skips who gave up', async () => {
+    const turns = new Turns(1)
+    const first = await turns.take(never)
+    const impatient = new AbortController()
+    const abandoned = turns.take(impatient.signal)
+    impatient.abort(new Error('enough'))
+    await expect(abandoned).rejects.toThrow('enough')
+    first[Symbol.dispose]()
+    first[Symbol.dispose]()
+    using second = await turns.take(never)
+    const third = turns.take(never)
+    expect(await Promise.race([third, Promise.resolve('waits')])).toBe('waits')
+    second[Symbol.dispose]()
+    ;(await third)[Symbol.dispose]()
+  })
+})
