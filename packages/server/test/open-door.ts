@@ -69,6 +69,8 @@ const operations: AnyRouter = {
 }
 
 export interface DoorOptions {
+  /** In place of the operations above; they get no service but the log. */
+  operations?: AnyRouter
   isStrict?: boolean
   corsOrigins?: string[]
   trustProxy?: string[]
@@ -90,8 +92,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
   })
   const app = createApp({
     db,
-    operations,
-    // The operations above use no service but the log.
+    operations: options.operations ?? operations,
+    // No service but the log is used here.
     services: { log } as Services,
     authenticator: createAuthenticator({ db, pepper: PEPPER, clock }),
     brake: createFailureBrake(clock),
@@ -103,6 +105,9 @@ export async function openTestDoor(options: DoorOptions = {}) {
   const listener = await listen(app, { host: '127.0.0.1', port: 0 })
   return {
     ...listener,
+    db,
+    pepper: PEPPER,
+    tenantId: tenant.id,
     lines,
     pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
     /** Holds the request of that id in its handler, from when it `entered` until it is released. */

@@ -1,0 +1,229 @@
+import { readFileSync } from 'node:fs'
+import { type OperationMeta, type Scope, SCOPES } from '@waxwing/contract/operation.ts'
+import { type Reason, reasons } from '@waxwing/contract/reasons.ts'
+import { describe, expect, test } from 'vitest'
+import { createAccountToken, createApiKey, revokeApiKey } from '../src/features/credentials/store.ts'
+import { makeCredential } from '../src/features/credentials/rules.ts'
+import { createTenant } from '../src/features/tenants/store.ts'
+import { proceduresOf } from '../src/http/app.ts'
+import { operations } from '../src/http/operations.ts'
+import { newId } from '../src/kit/ids.ts'
+import { openTestDoor } from './open-door.ts'
+
+/** The table that says who may do what. A route that is new gets its line here, and a reader's eye with it. */
+const TABLE = new URL('goldens/routes.txt', import.meta.url)
+
+interface Rule {
+  method: string
+  path: string
+  scope: Scope
+  /** Whether a key that is bound to accounts may use it, for its own. */
+  boundKey: boolean
+  accountToken: boolean
+}
+
+const rules: Rule[] = readFileSync(TABLE, 'utf8')
+  .trimEnd()
+  .split('\n')
+  .slice(1)
+  .map(line => {
+    const [method = '', path = '', scope = '', boundKey, accountToken] = line.split(/ +/)
+    // The first test compares the scopes with the contract's.
+    return {
+      method,
+      path,
+      scope: scope as Scope,
+      boundKey: boundKey === 'yes',
+      accountToken: accountToken === 'yes',
+    }
+  })
+
+const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
+
+test('the table of routes is the contract’s', () => {
+  const declared = proceduresOf(operations).map(procedure => {
+    const meta: OperationMeta = procedure['~orpc'].meta
+    return `${nameOf(meta)} ${meta.scope}`
+  })
+  expect(rules.map(rule => `${nameOf(rule)} ${rule.scope}`).toSorted()).toEqual(declared.toSorted())
+})
+
+type Door = Awaited<ReturnType<typeof openTestDoor>>
+type Key = { tenantId: string; scopes: Scope[]; accountIds: string[] | null; expiresAt: Date | null }
+
+async function createAccount(door: Door, tenantId: string): Promise<string> {
+  const id = newId()
+  const email = `${id}@example.com`
+  await door.db
+    .insertInto('account')
+    .values({ id, tenant_id: tenantId, provider: 'imap', email, auth_method: 'password' })
+    .execute()
+  return id
+}
+
+/** Every kind of credential; `own` is the account that the bound ones are bound to. */
+async function createCredentials(door: Door, own: string) {
+  const { db, pepper, tenantId } = door
+  const stranger = await createTenant(db, 'stranger')
+  const suspended = await createTenant(db, 'suspended')
+  if (!stranger || !suspended) throw new Error('The test database has these tenants already')
+  await db.updateTable('tenant').set({ suspended_at: new Date() }).where('id', '=', suspended.id).execute()
+  const soon = new Date(Date.now() + 3_600_000)
+  const past = new Date(Date.now() - 1000)
+
+  const key = async (change: Partial<Key> = {}) =>
+    createApiKey(db, pepper, {
+      name: 'test',
+      tenantId,
+      scopes: [...SCOPES],
+      accountIds: null,
+      expiresAt: null,
+      ...change,
+    })
+  const token = async (scopes: readonly Scope[], expiresAt: Date) =>
+    (await createAccountToken(db, pepper, { tenantId, accountId: own, scopes, expiresAt })).text
+  const revoked = await key()
+  await revokeApiKey(db, revoked.id)
+  const good = (await key()).text
+  return {
+    refused: {
+      'an unknown key': makeCredential('api_key', newId()),
+      'an unknown token': makeCredential('account_token', newId()),
+      'a key with a wrong end': good.slice(0, -1) + (good.endsWith('a') ? 'b' : 'a'),
+      'a word': 'secret',
+      'an MCP key': good.replace('wk_', 'wmk_'),
+      'a revoked key': revoked.text,
+      'a key of a suspended tenant': (await key({ tenantId: suspended.id })).text,
+      'an expired token': await token(SCOPES, past),
+    },
+    expired: (await key({ expiresAt: past })).text,
+    full: good,
+    byScope: Object.fromEntries(
+      await Promise.all(SCOPES.map(async scope => [scope, (await key({ scopes: [scope] })).text] as const)),
+    ) as Record<Scope, string>, // one for each scope, as mapped
+    bound: (await key({ accountIds: [own] })).text,
+    boundReader: (await key({ accountIds: [own], scopes: ['read'] })).text,
+    stranger: (await key({ tenantId: stranger.id })).text,
+    token: await token(SCOPES, soon),
+    writerToken: await token(['write'], soon),
+  }
+}
+
+async function openMatrix() {
+  const door = await openTestDoor({ operations, trustProxy: ['127.0.0.1'] })
+  const own = await createAccount(door, door.tenantId)
+  const other = await createAccount(door, door.tenantId)
+  const credentials = await createCredentials(door, own)
+  let clients = 0
+
+  /** What the route answers: `status code`. Each request comes from a client of its own, so that none is braked. */
+  async function ask(rule: Rule, accountId: string, credential: string | null, query = ''): Promise<string> {
+    clients += 1
+    const client = `10.${clients >> 16}.${(clients >> 8) & 255}.${clients & 255}`
+    const path = rule.path.replace('{accountId}', accountId).replaceAll(/\{\w+\}/g, newId())
+    const answer = await fetch(door.address + path + query, {
+      method: rule.method,
+      headers: {
+        'x-forwarded-for': client,
+        ...(credential === null ? {} : { authorization: `Bearer ${credential}` }),
+      },
+    })
+    const { code = 'ok' }: { code?: string } = (await answer.json()) ?? {}
+    return `${answer.status} ${code}`
+  }
+  return { ask, own, other, credentials, [Symbol.asyncDispose]: () => door[Symbol.asyncDispose]() }
+}
+
+const refusal = (reason: Reason) => `${reasons[reason].status} ${reason}`
+/** An unknown parameter is refused right after the door, whatever the operation: whoever gets so far was let in. */
+const WRONG_INPUT = '?unknown=1'
+const LET_IN = refusal('invalid_input')
+
+describe('each route', () => {
+  test('refuses who is not known', async () => {
+    await using matrix = await openMatrix()
+    const { refused, expired } = matrix.credentials
+    for (const rule of rules) {
+      const known = { 'no credential': null, ...refused }
+      for (const [kind, credential] of Object.entries(known)) {
+        expect({
+          route: nameOf(rule),
+          kind,
+          answer: await matrix.ask(rule, matrix.own, credential, WRONG_INPUT),
+        }).toEqual({
+          route: nameOf(rule),
+          kind,
+          answer: refusal('unauthenticated'),
+        })
+      }
+      expect(await matrix.ask(rule, matrix.own, expired, WRONG_INPUT)).toBe(refusal('api_key_expired'))
+    }
+  })
+
+  test('asks a key for exactly its own scope', async () => {
+    await using matrix = await openMatrix()
+    for (const rule of rules) {
+      for (const scope of SCOPES) {
+        const answer = await matrix.ask(rule, matrix.own, matrix.credentials.byScope[scope], WRONG_INPUT)
+        const expected = scope === rule.scope ? LET_IN : refusal('missing_scope')
+        expect({ route: nameOf(rule), scope, answer }).toEqual({
+          route: nameOf(rule),
+          scope,
+          answer: expected,
+        })
+      }
+    }
+  })
+
+  test('lets a bound key do what concerns its accounts, and hides the others', async () => {
+    await using matrix = await openMatrix()
+    const { bound, boundReader } = matrix.credentials
+    for (const rule of rules) {
+      const route = nameOf(rule)
+      const own = await matrix.ask(rule, matrix.own, bound, WRONG_INPUT)
+      expect({ route, own }).toEqual({
+        route,
+        own: rule.boundKey ? LET_IN : refusal('account_scope_forbidden'),
+      })
+      if (rule.scope !== 'read') {
+        expect(await matrix.ask(rule, matrix.own, boundReader, WRONG_INPUT)).toBe(refusal('missing_scope'))
+      }
+      if (!rule.path.includes('{accountId}')) continue
+      for (const hidden of [matrix.other, newId(), 'nonsense', '%00']) {
+        const other = await matrix.ask(rule, hidden, bound)
+        expect({ route, hidden, other }).toEqual({ route, hidden, other: refusal('account_not_found') })
+      }
+    }
+  })
+
+  test('hides an account from the key of another tenant as if it never was', async () => {
+    await using matrix = await openMatrix()
+    for (const rule of rules.filter(({ path }) => path.includes('{accountId}'))) {
+      for (const hidden of [matrix.own, newId(), 'nonsense', '%00', '..%2F..']) {
+        const answer = await matrix.ask(rule, hidden, matrix.credentials.stranger)
+        expect({ route: nameOf(rule), hidden, answer }).toEqual({
+          route: nameOf(rule),
+          hidden,
+          answer: refusal('account_not_found'),
+        })
+      }
+    }
+  })
+
+  test('lets an account token reach the content of its account only', async () => {
+    await using matrix = await openMatrix()
+    const { token, writerToken } = matrix.credentials
+    const forbidden = refusal('account_token_forbidden')
+    for (const rule of rules) {
+      const route = nameOf(rule)
+      const own = await matrix.ask(rule, matrix.own, token, WRONG_INPUT)
+      expect({ route, own }).toEqual({ route, own: rule.accountToken ? LET_IN : forbidden })
+      for (const other of [matrix.other, newId(), 'nonsense']) {
+        expect(await matrix.ask(rule, other, token, WRONG_INPUT)).toBe(forbidden)
+      }
+      const narrow = await matrix.ask(rule, matrix.own, writerToken, WRONG_INPUT)
+      const isWrong = rule.scope === 'write' ? LET_IN : refusal('missing_scope')
+      expect({ route, narrow }).toEqual({ route, narrow: rule.accountToken ? isWrong : forbidden })
+    }
+  })
+})
