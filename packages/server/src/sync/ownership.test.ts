@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { openTestDatabase } from '../../test/open-database.ts'
+import type { Db } from '../database/pool.ts'
+import { inTransaction } from '../events/unit-of-work.ts'
+import { newId } from '../kit/ids.ts'
+import {
+  claimAccounts,
+  FenceLost,
+  fenceAccount,
+  findAttention,
+  releaseAccount,
+  takeWanted,
+} from './ownership.ts'
+
+async function insertAccounts(db: Db, count: number): Promise<void> {
+  const tenantId = newId()
+  await db.insertInto('tenant').values({ id: tenantId, name: tenantId, settings: '{}' }).execute()
+  for (let index = 0; index < count; index++) {
+    await db
+      .insertInto('account')
+      .values({
+        id: newId(),
+        tenant_id: tenantId,
+        provider: 'imap',
+        email: `${index}@a.test`,
+        auth_method: 'password',
+      })
+      .execute()
+  }
+}
+
+async function insertInstance(db: Db, seconds: number): Promise<string> {
+  const id = newId()
+  const until = sql<Date>`clock_timestamp() + make_interval(secs => ${seconds})`
+  await db.insertInto('instance').values({ id, heartbeat_until: until }).execute()
+  return id
+}
+
+describe('claimAccounts', () => {
+  test('each account gets one owner, however many instances ask at once', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    await insertAccounts(db, 40)
+    const instances = await Promise.all([1, 2, 3, 4].map(() => insertInstance(db, 60)))
+    const claims = await Promise.all(
+      instances.flatMap(id => [claimAccounts(db, id, 15), claimAccounts(db, id, 15)]),
+    )
+    const claimed = claims.flat().map(({ id }) => id)
+    expect(claimed).toHaveLength(new Set(claimed).size)
+    expect(claimed).toHaveLength(40)
+  })
+
+  test('an account of a dead instance is taken over, one of a living instance is not', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    await insertAccounts(db, 2)
+    const dying = await insertInstance(db, 60)
+    const other = await insertInstance(db, 60)
+    const held = await claimAccounts(db, dying, 10)
+    expect(await claimAccounts(db, other, 10)).toEqual([])
+
+    await sql`update instance set heartbeat_until = clock_timestamp() - interval '1 second' where id = ${dying}`.execute(
+      db,
+    )
+    const taken = await claimAccounts(db, other, 10)
+    expect(taken.map(({ id }) => id).toSorted()).toEqual(held.map(({ id }) => id).toSorted())
+    expect(taken.every(({ epoch }) => epoch === '2')).toBe(true)
+  })
+})
+
+describe('fenceAccount', () => {
+  test.each([
+    ['taken over', sql`owner_epoch = owner_epoch + 1`],
+    ['let go', sql`owner_instance = null`],
+    ['paused', sql`status = 'paused'`],
+    ['deleted', sql`deleted_at = now()`],
+  ])('nothing is committed for an account that was %s', async (_, change) => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    await insertAccounts(db, 1)
+    const [owned] = await claimAccounts(db, await insertInstance(db, 60), 1)
+    if (!owned) throw new Error('nothing to claim')
+    const write = () =>
+      inTransaction(db, owned.tenantId, async unit => {
+        await fenceAccount(unit, owned)
+        await unit.sql
+          .updateTable('account')
+          .set({ display_name: 'written' })
+          .where('id', '=', owned.id)
+          .execute()
+      })
+    await write()
+    await sql`update account set display_name = null, ${change}`.execute(db)
+    await expect(write()).rejects.toThrow(FenceLost)
+    expect(await db.selectFrom('account').select('display_name').execute()).toEqual([{ display_name: null }])
+  })
+})
+
+describe('takeWanted', () => {
+  test('a request during a pass becomes one more pass, several become one', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    await insertAccounts(db, 1)
+    const [owned] = await claimAccounts(db, await insertInstance(db, 60), 1)
+    if (!owned) throw new Error('nothing to claim')
+    await db
+      .updateTable('account')
+      .set({ sync_wanted: ['mail', 'restart'] })
+      .execute()
+    expect(await findAttention(db, owned.instanceId)).toMatchObject([
+      { accountId: owned.id, mustRestart: true, mustStop: false },
+    ])
+    expect(await takeWanted(db, owned)).toEqual(['mail', 'restart'])
+    expect(await takeWanted(db, owned)).toEqual([])
+    expect(await findAttention(db, owned.instanceId)).toEqual([])
+  })
+})
+
+describe('releaseAccount', () => {
+  test('lets another instance claim at once, and tells why an account stopped', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    await insertAccounts(db, 1)
+    const [owned] = await claimAccounts(db, await insertInstance(db, 60), 1)
+    if (!owned) throw new Error('nothing to claim')
+    await db.updateTable('account').set({ status: 'paused', status_reason: 'paused_by_user' }).execute()
+    await releaseAccount(db, owned)
+    expect(
+      await db.selectFrom('account').select(['runtime_state', 'runtime_detail', 'owner_instance']).execute(),
+    ).toEqual([{ runtime_state: 'stopped', runtime_detail: 'paused_by_user', owner_instance: null }])
+    await db.updateTable('account').set({ status: 'active' }).execute()
+    expect(await claimAccounts(db, await insertInstance(db, 60), 1)).toHaveLength(1)
+  })
+})
