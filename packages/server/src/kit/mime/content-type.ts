@@ -1,0 +1,92 @@
+import { decodeBytes } from './charset.ts'
+import { decodeWords } from './encoded-words.ts'
+
+const PARAMETERS_MAX = 64
+const VALUE_LENGTH_MAX = 4096
+
+export interface ContentField {
+  /** Lower-cased, without parameters: `text/plain`, `attachment`. */
+  value: string
+  /** By lower-cased name. RFC 2231 continuations are joined and decoded. */
+  parameters: Map<string, string>
+}
+
+/** Reads a value with parameters (RFC 2045 section 5.1). Linear, and never throws. */
+export function readContentField(field: string | null): ContentField {
+  const text = (field ?? '').slice(0, VALUE_LENGTH_MAX * 4)
+  const semicolon = text.indexOf(';')
+  const parameters = new Map<string, string>()
+  const value = (semicolon < 0 ? text : text.slice(0, semicolon)).trim().toLowerCase()
+  if (semicolon >= 0) {
+    let position = semicolon + 1
+    for (let count = 0; count < PARAMETERS_MAX && position < text.length; count++) {
+      position = readParameter(text, position, parameters)
+    }
+  }
+  joinContinuations(parameters)
+  return { value, parameters }
+}
+
+function readParameter(text: string, from: number, parameters: Map<string, string>): number {
+  const semicolon = text.indexOf(';', from)
+  const end = semicolon < 0 ? text.length : semicolon
+  const equals = text.indexOf('=', from)
+  if (equals < 0) return text.length
+  if (equals > end) return end + 1
+  const name = text.slice(from, equals).trim().toLowerCase()
+  let at = equals + 1
+  while (text.charCodeAt(at) === 32 || text.charCodeAt(at) === 9) at++
+  const isQuoted = text[at] === '"'
+  const quoted = isQuoted ? readQuoted(text, at) : null
+  const value = quoted ? quoted.value : text.slice(at, end).trim()
+  if (name && !parameters.has(name)) parameters.set(name, value.slice(0, VALUE_LENGTH_MAX))
+  if (!quoted) return end + 1
+  const next = text.indexOf(';', quoted.end)
+  return next < 0 ? text.length : next + 1
+}
+
+function readQuoted(text: string, at: number): { value: string; end: number } {
+  let value = ''
+  let position = at + 1
+  for (; position < text.length; position++) {
+    const character = text[position]
+    if (character === '"') break
+    value += character === '\\' ? (text[++position] ?? '') : character
+  }
+  return { value, end: position + 1 }
+}
+
+/** RFC 2231 sections 3 and 4: `name*0*=charset'language'%41; name*1=b`. */
+function joinContinuations(parameters: Map<string, string>): void {
+  for (const [key, value] of parameters) {
+    const star = key.indexOf('*')
+    if (star < 1) continue
+    const name = key.slice(0, star)
+    const suffix = key.slice(star)
+    if (suffix === '*') parameters.set(name, decodeExtended(value))
+    else if (suffix === '*0' || suffix === '*0*') {
+      let whole = value
+      for (let part = 1; part < PARAMETERS_MAX; part++) {
+        const more = parameters.get(`${name}*${part}`) ?? parameters.get(`${name}*${part}*`)
+        if (more === undefined) break
+        whole += more
+      }
+      parameters.set(name, suffix === '*0*' ? decodeExtended(whole) : whole)
+    }
+  }
+}
+
+function decodeExtended(value: string): string {
+  const [charset, , ...rest] = value.split("'")
+  if (rest.length === 0) return value
+  const bytes = rest
+    .join("'")
+    .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return decodeBytes(Buffer.from(bytes, 'latin1'), charset ?? null)
+}
+
+/** The name that a part gives itself, if any. */
+export function fileNameOf(type: ContentField, disposition: ContentField): string | null {
+  const name = disposition.parameters.get('filename') ?? type.parameters.get('name')
+  return name ? decodeWords(name) : null
+}

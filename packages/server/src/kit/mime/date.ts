@@ -1,0 +1,64 @@
+const LENGTH_MAX = 200
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+// RFC 5322 section 4.3.
+const ZONE_HOURS = new Map([
+  ['EST', -5],
+  ['EDT', -4],
+  ['CST', -6],
+  ['CDT', -5],
+  ['MST', -7],
+  ['MDT', -6],
+  ['PST', -8],
+  ['PDT', -7],
+])
+const DATE =
+  /^(?:[a-z]{2,12}\.?,?\s*)?(\d{1,2})[\s-]+([a-z]{3})[a-z]{0,6}\.?[\s-]+(\d{2,4}),?\s+(\d{1,2})[:.](\d{1,2})(?:[:.](\d{1,2}))?(?:\s*([+-]\d{2}:?\d{2}|[a-z]{1,5}))?/i
+const YEAR_MIN = 1900
+const YEAR_MAX = 9999
+
+/** The moment that a Date field (RFC 5322 section 3.3) or an INTERNALDATE names; null where it names none. */
+export function readDate(field: string | null): Date | null {
+  if (!field) return null
+  const text = field
+    .slice(0, LENGTH_MAX)
+    .replaceAll(/\([^()]*\)/g, ' ')
+    .trim()
+  const found = DATE.exec(text)
+  const date = found ? fromParts(found) : new Date(text.length <= 64 ? Date.parse(text) : Number.NaN)
+  if (!date || Number.isNaN(date.getTime())) return null
+  const year = date.getUTCFullYear()
+  return year >= YEAR_MIN && year <= YEAR_MAX ? date : null
+}
+
+function fromParts([, day, month, year, hour, minute, second, zone]: RegExpExecArray): Date | null {
+  const monthIndex = MONTHS.indexOf(month!.toLowerCase())
+  if (monthIndex < 0) return null
+  if (Number(hour) > 24 || Number(minute) > 59 || Number(second ?? 0) > 60) return null
+  const utc = Date.UTC(
+    fullYear(year!),
+    monthIndex,
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second ?? 0),
+  )
+  if (Number(day) < 1 || Number(day) > 31) return null
+  return new Date(utc - zoneMinutes(zone) * 60_000)
+}
+
+/** RFC 5322 section 4.3: two digits up to 49 mean this century, three digits count from 1900. */
+function fullYear(year: string): number {
+  const value = Number(year)
+  if (year.length === 2) return value < 50 ? 2000 + value : 1900 + value
+  return year.length === 3 ? 1900 + value : value
+}
+
+function zoneMinutes(zone: string | undefined): number {
+  if (!zone) return 0
+  const sign = zone[0]
+  if (sign !== '+' && sign !== '-') return (ZONE_HOURS.get(zone.toUpperCase()) ?? 0) * 60
+  const digits = zone.slice(1).replace(':', '')
+  const minutes = Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2))
+  if (minutes > 24 * 60) return 0
+  return sign === '-' ? -minutes : minutes
+}

@@ -1,0 +1,69 @@
+import { collapseText } from './text.ts'
+import { decodeEntities } from './entities.ts'
+
+/** Their content is not text. Only a body is read of a document that has one. */
+const SKIPPED = new Set(['head', 'style', 'script', 'title', 'template', 'noscript', 'svg', 'math', 'object'])
+/** Between these and their surroundings there is no gap. */
+const INLINE = new Set(
+  'a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark o q s samp small span strike strong sub sup tt u var wbr'.split(
+    ' ',
+  ),
+)
+const COLLAPSE_FROM = 800
+
+/** The first `lengthWanted` or more characters of text that a browser would show of (a piece of) HTML. Linear. */
+export function htmlText(html: string, lengthWanted: number): string {
+  let text = ''
+  let raw = ''
+  let position = 0
+  while (position < html.length) {
+    const open = html.indexOf('<', position)
+    raw += decodeEntities(html.slice(position, open < 0 ? html.length : open))
+    if (raw.length > COLLAPSE_FROM) {
+      text = collapseText(`${text}${raw}`)
+      // A blank at the edge is lost to the collapse; the next piece of text may still want it.
+      if (/\s$/.test(raw)) text += ' '
+      raw = ''
+      if (text.length >= lengthWanted) break
+    }
+    if (open < 0) break
+    const tag = readTag(html, open)
+    if (!tag) break
+    raw += tag.text
+    position = tag.end
+  }
+  return collapseText(`${text}${raw}`)
+}
+
+/** What stands for the tag at `open`, and where it (or what it hides) ends; null where it does not end. */
+function readTag(html: string, open: number): { text: string; end: number } | null {
+  if (html.startsWith('<!--', open)) {
+    const end = html.indexOf('-->', open + 4)
+    return end < 0 ? null : { text: '', end: end + 3 }
+  }
+  let nameEnd = open + 1
+  if (html.charCodeAt(nameEnd) === 47) nameEnd++
+  const nameStart = nameEnd
+  while (nameEnd - nameStart < 20 && isNameCode(html.charCodeAt(nameEnd))) nameEnd++
+  const sign = html.charCodeAt(nameStart)
+  if (nameEnd === nameStart && sign !== 33 && sign !== 63) return { text: '<', end: open + 1 }
+  const close = html.indexOf('>', nameEnd)
+  if (close < 0) return null
+  const name = html.slice(nameStart, nameEnd).toLowerCase()
+  const isOpening = nameStart === open + 1
+  if (isOpening && SKIPPED.has(name) && html.charCodeAt(close - 1) !== 47)
+    return skipElement(html, name, close + 1)
+  return { text: INLINE.has(name) ? '' : ' ', end: close + 1 }
+}
+
+/** Past the end of an element without text. A head that is never closed ends where the body begins. */
+function skipElement(html: string, name: string, from: number): { text: string; end: number } | null {
+  const end = new RegExp(name === 'head' ? String.raw`</head|<body` : `</${name}`, 'gi')
+  end.lastIndex = from
+  const found = end.exec(html)
+  return found ? { text: ' ', end: found.index } : null
+}
+
+function isNameCode(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 58)
+}

@@ -1,0 +1,31 @@
+const REFERENCES_MAX = 100
+const FIELD_LENGTH_MAX = 64 * 1024
+// RFC 5322 section 2.1.1 holds a line to 998 characters.
+const ID = /<[^<>\s]{1,996}>/g
+
+/** The Message-IDs of a field, with their angle brackets, in its order. */
+function readIds(field: string | null): string[] {
+  if (!field) return []
+  return field.slice(0, FIELD_LENGTH_MAX).toWellFormed().replaceAll('\0', '').match(ID) ?? []
+}
+
+/** The id of a message, with its angle brackets, which some senders forget. */
+export function readMessageId(field: string | null): string | null {
+  const [id] = readIds(field)
+  if (id) return id
+  const bare = (field ?? '').replaceAll(/[<>]/g, '').trim()
+  // oxlint-disable-next-line no-control-regex
+  return /^[^\s\u0000-\u001f]{3,996}$/.test(bare) ? `<${bare.toWellFormed()}>` : null
+}
+
+/** What a message refers to, oldest first: References, then In-Reply-To. The first and the last 99 of a longer list. */
+export function readReferences(
+  references: string | null,
+  inReplyTo: string | null,
+  own: string | null,
+): string[] {
+  const ids = new Set([...readIds(references), ...readIds(inReplyTo)])
+  if (own) ids.delete(own)
+  const all = [...ids]
+  return all.length > REFERENCES_MAX ? [all[0]!, ...all.slice(1 - REFERENCES_MAX)] : all
+}

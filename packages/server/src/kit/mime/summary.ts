@@ -1,0 +1,80 @@
+import { type ParsedAddress, readAddresses } from './addresses.ts'
+import { readDate } from './date.ts'
+import { decodeWords } from './encoded-words.ts'
+import { HEADER_BYTES_MAX, type Header, fieldText, readHeader } from './header.ts'
+import { readMessageId, readReferences } from './message-ids.ts'
+import { readParts } from './parts.ts'
+import { readSnippet } from './snippet.ts'
+import { cleanLine } from './text.ts'
+
+const SUBJECT_LENGTH_MAX = 4000
+
+/** What an index shows of a message. */
+export interface MessageSummary {
+  internetMessageId: string | null
+  /** Message-IDs with angle brackets, oldest first, at most 100. */
+  references: string[]
+  subject: string | null
+  from: ParsedAddress | null
+  to: ParsedAddress[]
+  cc: ParsedAddress[]
+  bcc: ParsedAddress[]
+  replyTo: ParsedAddress[]
+  sentAt: Date | null
+  importance: 'high' | 'normal' | 'low'
+  /** At most 200 characters of the first part with text, on one line. */
+  snippet: string
+  /** As far as the bytes at hand tell. */
+  hasAttachments: boolean
+  /** Whether more bytes could show attachments. */
+  isMultipart: boolean
+  /** Whether the end of the header lies within the bytes at hand. */
+  isHeaderComplete: boolean
+}
+
+/** Summarises a message by its first bytes (at most 256 KB are looked at). Linear, and never throws. */
+export function summarize(source: Buffer): MessageSummary {
+  const bytes = source.length > HEADER_BYTES_MAX ? source.subarray(0, HEADER_BYTES_MAX) : source
+  const text = bytes.toString('latin1')
+  const header = readHeader(text, 0, text.length)
+  const parts = readParts(text, header)
+  const from = readAddresses(fieldText(header, 'from'))
+  const internetMessageId = readMessageId(fieldText(header, 'message-id'))
+  return {
+    internetMessageId,
+    references: readReferences(
+      fieldText(header, 'references'),
+      fieldText(header, 'in-reply-to'),
+      internetMessageId,
+    ),
+    subject: readSubject(fieldText(header, 'subject')),
+    from: from[0] ?? readAddresses(fieldText(header, 'sender'))[0] ?? null,
+    to: readAddresses(fieldText(header, 'to')),
+    cc: readAddresses(fieldText(header, 'cc')),
+    bcc: readAddresses(fieldText(header, 'bcc')),
+    replyTo: readAddresses(fieldText(header, 'reply-to')),
+    sentAt: readDate(fieldText(header, 'date')),
+    importance: readImportance(header),
+    snippet: readSnippet(bytes, text, parts.texts),
+    hasAttachments: parts.hasAttachments,
+    isMultipart: /^\s*multipart\//i.test(header.fields.get('content-type') ?? ''),
+    isHeaderComplete: header.isComplete,
+  }
+}
+
+function readSubject(field: string | null): string | null {
+  if (field === null) return null
+  return cleanLine(decodeWords(field), SUBJECT_LENGTH_MAX) || null
+}
+
+/** Importance (RFC 2156), else X-Priority and its relatives: 1 and 2 are high, 4 and 5 low. */
+function readImportance(header: Header): 'high' | 'normal' | 'low' {
+  const importance = (fieldText(header, 'importance') ?? '').trim().toLowerCase()
+  if (importance === 'high' || importance === 'low') return importance
+  const priority = (fieldText(header, 'x-priority') ?? fieldText(header, 'x-msmail-priority') ?? '').trim()
+  if (/^[12]\b|^(?:high|urgent)/i.test(priority)) return 'high'
+  if (/^[45]\b|^(?:low|non-urgent)/i.test(priority)) return 'low'
+  const urgency = (fieldText(header, 'priority') ?? '').trim().toLowerCase()
+  if (urgency === 'urgent') return 'high'
+  return urgency === 'non-urgent' ? 'low' : 'normal'
+}

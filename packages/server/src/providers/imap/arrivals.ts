@@ -1,0 +1,227 @@
+import { type FollowOptions, ProviderFailure, type RemoteMessage, type SourceStep } from '../provider.ts'
+import { hasUid, lowerBound } from './compare.ts'
+import type { Selected } from './connection.ts'
+import { freshCursor, type ImapCursor, reachesBack, readCursor } from './cursor.ts'
+import { type FetchPlace, type FetchResult, fetchMessages, MESSAGES_PER_FETCH } from './fetch.ts'
+import { endOnAbort, type Following, isRenumbered, toUids, uidNextOf, wireNameOf } from './follow.ts'
+import { countSince, SEARCH_CHUNK, searchFrom, searchPresent, searchSequence } from './search.ts'
+
+/** From so many on it is worth asking which of them lie in the window before their beginnings are fetched. */
+const NARROW_FROM = 50
+
+/** `MailProvider.arrivals` on IMAP. The next messages are fetched while the caller stores the last. */
+export async function* arrivals(
+  following: Following,
+  source: string,
+  options: FollowOptions,
+): AsyncGenerator<SourceStep> {
+  using _guard = endOnAbort(following, options.signal)
+  yield* readAhead(bring(following, source, options))
+}
+
+async function* bring(
+  following: Following,
+  source: string,
+  options: FollowOptions,
+): AsyncGenerator<SourceStep> {
+  const { connection } = following
+  const wireName = wireNameOf(following, source)
+  const opened =
+    connection.selected?.wireName === wireName
+      ? { ...connection.selected }
+      : { ...(await connection.examine(wireName)) }
+  const stored = readCursor(options.cursor)
+  if (stored && isRenumbered(stored, opened)) {
+    throw new ProviderFailure('unavailable', 'The mailbox was numbered anew meanwhile.')
+  }
+  const cursor = stored
+    ? widen(stored, options.since)
+    : freshCursor(opened, await uidNextOf(connection, opened), options.since, following.now())
+  const place = {
+    connection,
+    mailboxKey: source,
+    uidValidity: opened.uidValidity,
+    suspicions: following.suspicions,
+  }
+  const bringing: Bringing = { following, place, options, opened, cursor }
+  yield* bringRetries(bringing)
+  yield* bringNew(bringing)
+  yield* bringOlder(bringing)
+}
+
+interface Bringing {
+  following: Following
+  place: FetchPlace
+  options: FollowOptions
+  opened: Selected
+  /** What the last step handed out. */
+  cursor: ImapCursor
+}
+
+/** A window that reaches further back than before is read once more from its top; what is indexed is left out. */
+function widen(cursor: ImapCursor, since: Date | null): ImapCursor {
+  if (reachesBack(cursor, since)) return cursor
+  return {
+    ...cursor,
+    backfillBelow: cursor.uidNext,
+    since: since ? since.getTime() : null,
+    widenedBefore: cursor.widenedBefore ?? cursor.since,
+  }
+}
+
+async function* bringRetries({ place, options, cursor }: Bringing): AsyncGenerator<SourceStep> {
+  const uids = toUids(options.retry).toSorted((a, b) => a - b)
+  for (let at = 0; at < uids.length; at += MESSAGES_PER_FETCH) {
+    const result = await fetchMessages(place, uids.slice(at, at + MESSAGES_PER_FETCH))
+    const messages = within(result.messages, options.since)
+    yield {
+      type: 'arrived',
+      origin: 'new',
+      messages,
+      unreadable: result.unreadable,
+      cursor: { ...cursor },
+      remaining: 0,
+    }
+  }
+}
+
+async function* bringNew(bringing: Bringing): AsyncGenerator<SourceStep> {
+  const { place, options, opened } = bringing
+  if (opened.uidNext === bringing.cursor.uidNext) return
+  const uids = await searchFrom(place.connection, bringing.cursor.uidNext, opened.exists)
+  for (let at = 0; at < uids.length; at += MESSAGES_PER_FETCH) {
+    const chunk = [...uids.subarray(at, at + MESSAGES_PER_FETCH)]
+    const wanted = await narrow(
+      place,
+      chunk.filter(uid => !options.skip.has(uid)),
+      options.since,
+    )
+    const result = await fetchMessages(place, wanted)
+    const vanished = wanted.length - result.messages.length - result.unreadable.length
+    const isLast = at + chunk.length === uids.length
+    const last = (chunk.at(-1) ?? 0) + 1
+    bringing.cursor = {
+      ...bringing.cursor,
+      uidNext: isLast ? Math.max(last, opened.uidNext ?? 0) : last,
+      exists: bringing.cursor.exists + chunk.length - vanished,
+    }
+    yield {
+      type: 'arrived',
+      origin: 'new',
+      messages: within(result.messages, options.since),
+      unreadable: result.unreadable,
+      cursor: bringing.cursor,
+      remaining: uids.length - at - chunk.length,
+    }
+  }
+}
+
+/** Leaves out what surely lies before the window, where that saves fetching many. */
+async function narrow(place: FetchPlace, uids: number[], since: Date | null): Promise<number[]> {
+  if (!since || uids.length < NARROW_FROM) return uids
+  return [...(await searchPresent(place.connection, uids, since))]
+}
+
+/** SINCE knows only days: the moment is looked at afterwards. */
+function within(messages: RemoteMessage[], since: Date | null): RemoteMessage[] {
+  return since ? messages.filter(({ receivedAt }) => receivedAt >= since) : messages
+}
+
+/** What lies below the cursor and the index lacks, newest first, in chunks of sequence numbers that only shift down. */
+async function* bringOlder(bringing: Bringing): AsyncGenerator<SourceStep> {
+  const { following, place, options, opened } = bringing
+  const { connection } = place
+  if (bringing.cursor.backfillBelow === null) return
+  const known = (await options.known()).keys
+  const excluded = new Set([...toUids(options.skip), ...options.retry])
+  const expected = options.since
+    ? await countSince(connection, bringing.cursor.backfillBelow, options.since)
+    : null
+  let matched = 0
+  let below = bringing.cursor.backfillBelow
+  let high = startOf(following.positions.get(place.mailboxKey), bringing.cursor, opened)
+  while (high > 0 && below > 1) {
+    const low = Math.max(1, high - SEARCH_CHUNK + 1)
+    const found = await searchSequence(connection, low, high, {
+      uids: `1:${below - 1}`,
+      since: options.since,
+    })
+    const wanted = [...found]
+      .filter(uid => uid < below && !hasUid(known, uid) && !excluded.has(uid))
+      .toReversed()
+    matched += found.length
+    const lower = options.since ? Math.max(0, (expected ?? 0) - matched) : low - 1
+    const older = Math.max(0, lower - lowerBound(known, found[0] ?? below))
+    for (let at = 0; at < wanted.length; at += MESSAGES_PER_FETCH) {
+      const chunk = wanted.slice(at, at + MESSAGES_PER_FETCH)
+      const result = await fetchMessages(place, chunk)
+      below = chunk.at(-1) ?? below
+      yield* handOver(bringing, result, below, older + wanted.length - at - chunk.length)
+    }
+    below = Math.min(below, found[0] ?? below)
+    high = Math.min(low - 1, connection.selected?.exists ?? 0)
+    following.positions.set(place.mailboxKey, { uidValidity: opened.uidValidity, below, high })
+  }
+  bringing.cursor = { ...bringing.cursor, backfillBelow: null, widenedBefore: null }
+  yield {
+    type: 'arrived',
+    origin: 'missing',
+    messages: [],
+    unreadable: [],
+    cursor: bringing.cursor,
+    remaining: 0,
+  }
+}
+
+/** The highest sequence number that a message below the backfill can have. Numbers only sink. */
+function startOf(
+  position: { uidValidity: number; below: number; high: number } | undefined,
+  cursor: ImapCursor,
+  opened: Selected,
+): number {
+  const isValid =
+    position && position.uidValidity === opened.uidValidity && position.below >= (cursor.backfillBelow ?? 0)
+  return isValid ? Math.min(position.high, opened.exists) : opened.exists
+}
+
+/** Of a widened window, what lay in it before is missing, and the rest is no news: two steps, and the cursor moves with the last. */
+function* handOver(
+  bringing: Bringing,
+  result: FetchResult,
+  below: number,
+  remaining: number,
+): Generator<SourceStep> {
+  const { cursor, options } = bringing
+  const messages = within(result.messages, options.since)
+  bringing.cursor = { ...cursor, backfillBelow: below }
+  const step = { type: 'arrived', unreadable: result.unreadable, cursor: bringing.cursor, remaining } as const
+  const { widenedBefore } = cursor
+  if (widenedBefore === null) {
+    yield { ...step, origin: 'missing', messages }
+    return
+  }
+  const isWidened = ({ receivedAt }: RemoteMessage) => receivedAt.getTime() < widenedBefore
+  const missing = messages.filter(message => !isWidened(message))
+  if (missing.length > 0) yield { ...step, origin: 'missing', messages: missing, unreadable: [], cursor }
+  yield { ...step, origin: 'widened', messages: messages.filter(isWidened) }
+}
+
+/** Asks for the next item while the last is being used. Ending it waits until what was asked for is there. */
+async function* readAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
+  const ask = () => {
+    const asked = items.next()
+    asked.catch(() => {})
+    return asked
+  }
+  let next = ask()
+  try {
+    for (;;) {
+      const { done, value } = await next
+      if (done) return
+      next = ask()
+      yield value
+    }
+  } finally {
+    await items.return(undefined).catch(() => {})
+  }
+}

@@ -1,0 +1,197 @@
+import { type FollowOptions, type KnownMessages, ProviderFailure, type SourceStep } from '../provider.ts'
+import {
+  knownWithin,
+  lowerBound,
+  mayDiffer,
+  missingFrom,
+  parseRanges,
+  type UidRange,
+  uidSets,
+} from './compare.ts'
+import type { Selected } from './connection.ts'
+import { freshCursor, type ImapCursor, readCursor } from './cursor.ts'
+import { endOnAbort, type Following, isRenumbered, uidNextOf, wireNameOf } from './follow.ts'
+import { searchFrom, searchSequence, SEARCH_CHUNK } from './search.ts'
+import { streamFlags } from './stream.ts'
+import { textOf } from './values.ts'
+
+/** Without mod-sequences the flags of a mailbox are compared every minute for each 5,000 messages that it holds. */
+const FLAGS_EVERY_MS = 60_000
+export const FLAGS_AT_ONCE = 5000
+/** A longer list of vanished messages is not asked for: the mailbox is compared instead. */
+const VANISHED_MAX = 100_000
+const UID_MAX = 0xffff_ffff
+
+const atom = (value: string) => ({ type: 'ATOM', value })
+const sequence = (value: string) => ({ type: 'SEQUENCE', value })
+
+/** How long flags of a mailbox without mod-sequences may go uncompared, in milliseconds. */
+export function flagsIntervalMs(messages: number): number {
+  return FLAGS_EVERY_MS * Math.max(1, Math.ceil(messages / FLAGS_AT_ONCE))
+}
+
+/** `MailProvider.compare` on IMAP. */
+export async function* compareSource(
+  following: Following,
+  source: string,
+  options: FollowOptions,
+): AsyncGenerator<SourceStep> {
+  using _guard = endOnAbort(following, options.signal)
+  const { connection } = following
+  const opened = { ...(await connection.examine(wireNameOf(following, source))) }
+  following.compared.set(source, opened)
+  const cursor = readCursor(options.cursor)
+  if (!cursor || isRenumbered(cursor, opened)) {
+    const uidNext = await uidNextOf(connection, opened)
+    yield { type: 'reset', cursor: freshCursor(opened, uidNext, options.since, following.now()) }
+    return
+  }
+
+  const next: ImapCursor = { ...cursor, mailboxId: opened.mailboxId ?? cursor.mailboxId }
+  const isQuiet = opened.uidNext === cursor.uidNext
+  const arrived = isQuiet ? 0 : (await searchFrom(connection, cursor.uidNext, opened.exists)).length
+  const present = Math.max(0, opened.exists - arrived)
+  if (present !== cursor.exists) {
+    const gone = await findGone(following, cursor, present, await options.known())
+    next.exists = present
+    if (gone.length > 0) yield { type: 'gone', keys: gone, cursor: { ...next } }
+  }
+  // A message that came and went unseen: nothing is left of it but a number.
+  if (arrived === 0 && opened.uidNext !== null) next.uidNext = Math.max(cursor.uidNext, opened.uidNext)
+
+  yield* compareFlags(following, source, options, { cursor, next, opened })
+  if (!isSame(next, cursor)) yield { type: 'flags', changes: [], cursor: next }
+}
+
+interface Comparison {
+  cursor: ImapCursor
+  /** What the cursor is to become; settled here. */
+  next: ImapCursor
+  opened: Selected
+}
+
+async function* compareFlags(
+  following: Following,
+  source: string,
+  options: FollowOptions,
+  { cursor, next, opened }: Comparison,
+): AsyncGenerator<SourceStep> {
+  const before = { ...next }
+  if (isAhead(opened.highestModseq, cursor.highestModseq)) {
+    if (opened.highestModseq !== cursor.highestModseq) yield* changedFlags(following, cursor, before)
+    next.highestModseq = opened.highestModseq
+    return
+  }
+  const now = following.now()
+  const listed = following.listedUnseen.get(source) ?? null
+  const hasLostCount = opened.highestModseq !== null || cursor.highestModseq !== null
+  const isDue = now - cursor.comparedAt >= flagsIntervalMs(cursor.exists) || now < cursor.comparedAt
+  const isTold = following.dirty.has(source) || (listed !== null && listed !== cursor.unseen)
+  if (!hasLostCount && !isDue && !(isTold && cursor.exists <= FLAGS_AT_ONCE)) return
+  yield* differingFlags(following, await options.known(), cursor.uidNext, before)
+  following.dirty.delete(source)
+  next.highestModseq = opened.highestModseq
+  next.comparedAt = now
+  next.unseen = listed ?? cursor.unseen
+}
+
+/** RFC 7162 section 3.1.2.2: mod-sequences never go back; where they do, what they say is worth nothing. */
+function isAhead(now: string | null, before: string | null): boolean {
+  return now !== null && before !== null && BigInt(now) >= BigInt(before)
+}
+
+async function* changedFlags(
+  { connection }: Following,
+  cursor: ImapCursor,
+  before: ImapCursor,
+): AsyncGenerator<SourceStep> {
+  if (cursor.uidNext <= 1) return
+  const changedSince = [atom('CHANGEDSINCE'), atom(cursor.highestModseq ?? '1')]
+  const values = [sequence(`1:${cursor.uidNext - 1}`), [atom('UID'), atom('FLAGS')], changedSince]
+  for await (const batch of streamFlags(connection, values)) {
+    yield {
+      type: 'flags',
+      changes: batch.map(({ uid, flags }) => ({ key: uid, flags })),
+      cursor: { ...before },
+    }
+  }
+}
+
+async function* differingFlags(
+  { connection }: Following,
+  known: KnownMessages,
+  below: number,
+  before: ImapCursor,
+): AsyncGenerator<SourceStep> {
+  const keys = known.keys.subarray(0, lowerBound(known.keys, below))
+  for (const { set } of uidSets(keys, FLAGS_AT_ONCE)) {
+    for await (const batch of streamFlags(connection, [sequence(set), [atom('UID'), atom('FLAGS')]])) {
+      const changes = batch.flatMap(({ uid, flags }) => {
+        const at = lowerBound(keys, uid)
+        return keys[at] === uid && mayDiffer(flags, known.flags[at] ?? 0) ? [{ key: uid, flags }] : []
+      })
+      if (changes.length > 0) yield { type: 'flags', changes, cursor: { ...before } }
+    }
+  }
+}
+
+/** Which indexed messages are no longer among the `present` ones below the cursor. */
+async function findGone(
+  following: Following,
+  cursor: ImapCursor,
+  present: number,
+  known: KnownMessages,
+): Promise<number[]> {
+  const { connection } = following
+  const { keys } = known
+  const lost = cursor.exists - present
+  if (keys.length === 0) return []
+  if (following.hasQresync && cursor.highestModseq !== null && lost > 0 && lost <= VANISHED_MAX) {
+    const vanished = knownWithin(keys, await askVanished(following, cursor.highestModseq))
+    // Believed only where it accounts for every message that is missing from the count.
+    if (vanished.length === lost) return vanished
+  }
+  const gone: number[] = []
+  let below = cursor.uidNext
+  let high = present
+  while (below > (keys[0] ?? 0)) {
+    high = Math.min(high, connection.selected?.exists ?? 0)
+    const low = Math.max(1, high - SEARCH_CHUNK + 1)
+    const found = high === 0 ? new Uint32Array() : await searchSequence(connection, low, high)
+    const from = high === 0 || low === 1 ? 0 : (found[0] ?? below)
+    if (from < below) gone.push(...missingFrom(keys, found, from, below))
+    if (from === 0) break
+    below = Math.min(below, from)
+    high = low - 1
+  }
+  return gone.toSorted((a, b) => a - b)
+}
+
+/** RFC 7162 section 3.2.6. The set names all numbers outright: Cyrus forgets some of `1:*`. */
+async function askVanished({ connection }: Following, modseq: string): Promise<UidRange[]> {
+  const ranges: UidRange[] = []
+  try {
+    await connection.run({
+      name: 'UID FETCH',
+      arguments: [
+        sequence(`1:${UID_MAX}`),
+        [atom('UID')],
+        [atom('CHANGEDSINCE'), atom(modseq), atom('VANISHED')],
+      ],
+      answers: {
+        FETCH: () => {},
+        VANISHED(_, values) {
+          ranges.push(...parseRanges(textOf(Array.isArray(values[0]) ? values[1] : values[0]) ?? ''))
+        },
+      },
+    })
+  } catch (error) {
+    if (connection.isClosed || !(error instanceof ProviderFailure)) throw error
+    return []
+  }
+  return ranges
+}
+
+function isSame(a: ImapCursor, b: ImapCursor): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}

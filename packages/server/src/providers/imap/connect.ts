@@ -1,0 +1,78 @@
+import { isIP } from 'node:net'
+import { ImapFlow } from 'imapflow'
+import { toFailure } from './failure.ts'
+
+/** Where an IMAP server is, after the egress guard resolved its name. */
+export interface ImapEndpoint {
+  /** An address that was checked: nothing is resolved again. */
+  address: string
+  /** The name that the certificate must bear, also sent as SNI. */
+  servername: string
+  port: number
+  security: 'tls' | 'starttls' | 'none'
+  /** PEM of an authority to trust beside none other; for tests and private installations. */
+  certificateAuthority?: string
+}
+
+export interface ImapLogin {
+  user: string
+  password: string
+}
+
+const CONNECT_MS = 30_000
+const GREETING_MS = 30_000
+/** The watch over silence is ours (`connection.ts`); imapflow's own would break an IDLE that is not its. */
+const SOCKET_SILENCE_MS = 24 * 60 * 60_000
+/** Nothing that is asked for is larger: 256 KB of header, 10,000 UIDs, a structure of 1,000 parts. */
+const LITERAL_BYTES_MAX = 512 * 1024
+const RESPONSE_BYTES_MAX = 4 * 1024 * 1024
+
+/**
+ * Connects and logs in. TLS is verified and at least 1.2; with `starttls` nothing secret is sent before it, and a
+ * server that says more than it may before the handshake is refused. Throws `ProviderFailure`.
+ */
+export async function connectImap(
+  endpoint: ImapEndpoint,
+  login: ImapLogin,
+  signal: AbortSignal,
+): Promise<ImapFlow> {
+  const client = new ImapFlow({
+    host: endpoint.address,
+    port: endpoint.port,
+    ...(isIP(endpoint.servername) ? {} : { servername: endpoint.servername }),
+    secure: endpoint.security === 'tls',
+    doSTARTTLS: endpoint.security === 'tls' ? undefined : endpoint.security === 'starttls',
+    tls: {
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
+      ...(endpoint.certificateAuthority ? { ca: endpoint.certificateAuthority } : {}),
+    },
+    auth: { user: login.user, pass: login.password },
+    logger: false,
+    clientInfo: { name: 'Waxwing', vendor: 'Waxwing', version: false, 'support-url': false },
+    disableAutoIdle: true,
+    disableAutoEnable: true,
+    disableIMAP4rev2: true,
+    disableCompression: true,
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: GREETING_MS,
+    socketTimeout: SOCKET_SILENCE_MS,
+    maxLineLength: RESPONSE_BYTES_MAX,
+    maxLiteralSize: LITERAL_BYTES_MAX,
+    maxResponseSize: RESPONSE_BYTES_MAX,
+  })
+  // Whatever is emitted here also ends the command in flight, or the next one; unheard it would end the process.
+  client.on('error', () => client.close())
+  const abort = () => client.close()
+  signal.addEventListener('abort', abort)
+  try {
+    signal.throwIfAborted()
+    await client.connect()
+    return client
+  } catch (error) {
+    client.close()
+    throw toFailure(error)
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}

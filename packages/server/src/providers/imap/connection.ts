@@ -1,0 +1,291 @@
+import type { ImapFlow } from 'imapflow'
+import type { ImapCompileNode, ImapResponse } from 'imapflow/lib/handler/types.js'
+import { type Notice, ProviderFailure } from '../provider.ts'
+import { toFailure } from './failure.ts'
+import { type ImapAttributeList, modseqOf, numberOf, responseCode, textOf } from './values.ts'
+
+/** A command may take long, but not without a word. */
+const SILENCE_MS = 120_000
+/** A connection that does not answer an idle question so long is dead. */
+export const KEEP_ALIVE_ANSWER_MS = 30_000
+
+export type CommandArguments = ImapCompileNode[]
+
+/** Called with the number before the name (0 where there is none) and what follows the name. */
+export type AnswerHandler = (number: number, values: ImapAttributeList) => void | Promise<void>
+
+export interface Command {
+  name: string
+  arguments?: CommandArguments
+  /** By the name of the untagged answer, upper-cased. */
+  answers?: Record<string, AnswerHandler>
+  silenceMsMax?: number
+}
+
+/** What the server told of an opened mailbox. */
+export interface Selected {
+  wireName: string
+  uidValidity: number
+  /** Null where the server does not tell (RFC 3501 allowed that). */
+  uidNext: number | null
+  exists: number
+  /** Null where the server or the mailbox keeps no mod-sequences. */
+  highestModseq: string | null
+  mailboxId: string | null
+}
+
+export interface ImapConnection extends AsyncDisposable {
+  has(capability: string): boolean
+  /** Runs one command to its end. Throws `ProviderFailure`. */
+  run(command: Command): Promise<ImapResponse>
+  /** Opens a mailbox for reading, anew also when it is open. */
+  examine(wireName: string): Promise<Selected>
+  /** The open mailbox; `exists` follows what the server tells. */
+  readonly selected: Selected | null
+  /** What the server told of the open mailbox since it was opened or since this was last called. */
+  takeNotice(): Notice
+  /** Waits in IDLE for a notice, `ms`, or the signal. Leaving it is not waited for. @returns whether the server ended it */
+  idle(ms: number, signal: AbortSignal): Promise<'left' | 'ended_by_server'>
+  /** Keeps the silence of a command from ending the connection while its answers wait for our caller. */
+  pauseWatch(): () => void
+  readonly isClosed: boolean
+  close(): void
+}
+
+/** The parts of ImapFlow that its types leave out and that it offers for commands which its methods lack. */
+interface RawClient {
+  exec(
+    name: string,
+    values: CommandArguments | false,
+    options: {
+      untagged?: Record<string, (answer: ImapResponse) => void | Promise<void>>
+      onPlusTag?: () => void | Promise<void>
+    },
+  ): Promise<{ response: ImapResponse; next(): void }>
+  write(line: string): void
+}
+
+const NO_NOTICE: Notice = { arrived: false, changed: false, gone: false }
+
+/** Speaks over a connection of imapflow that is logged in. */
+export function openConnection(client: ImapFlow): ImapConnection {
+  const raw = client as unknown as RawClient
+  let selected: Selected | null = null
+  let notice = NO_NOTICE
+  let onNotice: (() => void) | null = null
+  let failure: unknown = null
+  let pauses = 0
+  let heardAt = performance.now()
+  client.on('error', error => (failure ??= error))
+
+  const note = (news: Partial<Notice>) => {
+    notice = { ...notice, ...news }
+    onNotice?.()
+  }
+  /** What a server may say of the open mailbox in the answer to any command. */
+  const unasked: Record<string, AnswerHandler> = {
+    EXISTS(number) {
+      if (!selected || number <= selected.exists) return
+      selected.exists = number
+      // What EXAMINE foretold has come to pass.
+      selected.uidNext = null
+      note({ arrived: true })
+    },
+    EXPUNGE() {
+      if (selected && selected.exists > 0) selected.exists--
+      note({ gone: true })
+    },
+    VANISHED(_, values) {
+      // RFC 7162 section 3.2.10: with (EARLIER) it is history, and the count of the mailbox already knows.
+      if (Array.isArray(values[0])) return
+      if (selected) selected.exists = Math.max(0, selected.exists - countSet(textOf(values[0])))
+      note({ gone: true })
+    },
+    FETCH() {
+      note({ changed: true })
+    },
+  }
+  const listen = (answers: Record<string, AnswerHandler>) => {
+    const untagged: Record<string, (answer: ImapResponse) => void | Promise<void>> = {}
+    for (const [name, handle] of Object.entries({ ...unasked, ...answers })) {
+      untagged[name] = async answer => {
+        heardAt = performance.now()
+        const number = numberOf(answer.command)
+        // A numbered answer carries its name as its first value.
+        const values = answer.attributes ?? []
+        await (number === null ? handle(0, values) : handle(number, values.slice(1) as ImapAttributeList))
+      }
+    }
+    return untagged
+  }
+  /** Ends the connection when nothing was heard for too long and nobody on our side is to blame. */
+  const watchSilence = (silenceMsMax: number) => {
+    heardAt = performance.now()
+    const timer = setInterval(
+      () => {
+        if (pauses > 0) heardAt = performance.now()
+        if (performance.now() - heardAt < silenceMsMax) return
+        failure ??= new ProviderFailure('unavailable', 'The server stopped answering.')
+        client.close()
+      },
+      Math.max(10, silenceMsMax / 8),
+    )
+    return () => clearInterval(timer)
+  }
+  const failed = (error: unknown) => toFailure(client.isClosed && failure ? failure : error)
+
+  const run = async ({ name, arguments: values = [], answers = {}, silenceMsMax = SILENCE_MS }: Command) => {
+    const endWatch = watchSilence(silenceMsMax)
+    try {
+      const { response, next } = await raw.exec(name, values.length > 0 ? values : false, {
+        untagged: listen(answers),
+      })
+      next()
+      return response
+    } catch (error) {
+      throw failed(error)
+    } finally {
+      endWatch()
+    }
+  }
+
+  return {
+    has: capability => client.capabilities.has(capability),
+    run,
+    get selected() {
+      return selected
+    },
+    get isClosed() {
+      return client.isClosed
+    },
+    close: () => client.close(),
+    pauseWatch() {
+      pauses++
+      return () => void pauses--
+    },
+    takeNotice() {
+      const taken = notice
+      notice = NO_NOTICE
+      return taken
+    },
+    async examine(wireName) {
+      selected = null
+      const opened = await examine(run, wireName)
+      // Some servers tell it without announcing the extension that makes it of use.
+      if (!client.capabilities.has('CONDSTORE') && !client.capabilities.has('QRESYNC'))
+        opened.highestModseq = null
+      selected = opened
+      notice = NO_NOTICE
+      return opened
+    },
+    async idle(ms, signal) {
+      let isReady = false
+      let isEnded = false
+      const { promise, resolve, reject } = Promise.withResolvers<'left' | 'ended_by_server'>()
+      const end = () => {
+        if (isEnded) return
+        isEnded = true
+        // RFC 2177: DONE only after the server's continuation.
+        if (isReady) sayDone()
+        resolve('left')
+      }
+      let endWatch: (() => void) | null = null
+      const sayDone = () => {
+        endWatch = watchSilence(KEEP_ALIVE_ANSWER_MS)
+        if (!client.isClosed) raw.write('DONE')
+      }
+      const timer = setTimeout(end, ms)
+      signal.addEventListener('abort', end, { once: true })
+      onNotice = end
+      endWatch = watchSilence(KEEP_ALIVE_ANSWER_MS)
+      const untagged = listen({})
+      const onPlusTag = () => {
+        isReady = true
+        endWatch?.()
+        if (isEnded) sayDone()
+      }
+      const stayIdle = async () => {
+        try {
+          const { next } = await raw.exec('IDLE', false, { untagged, onPlusTag })
+          next()
+          isEnded = true
+          resolve('ended_by_server')
+        } catch (error) {
+          reject(failed(error))
+        } finally {
+          endWatch?.()
+        }
+      }
+      void stayIdle()
+      try {
+        if (signal.aborted || notice !== NO_NOTICE) end()
+        return await promise
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', end)
+        onNotice = null
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await logOut(client)
+    },
+  }
+}
+
+/** EXAMINE rather than SELECT: following a mailbox must not take \Recent from others, nor any flag. */
+async function examine(run: ImapConnection['run'], wireName: string): Promise<Selected> {
+  const opened: Selected = {
+    wireName,
+    uidValidity: 0,
+    uidNext: null,
+    exists: 0,
+    highestModseq: null,
+    mailboxId: null,
+  }
+  await run({
+    name: 'EXAMINE',
+    arguments: [wireName],
+    answers: {
+      EXISTS: number => void (opened.exists = number),
+      EXPUNGE: () => void (opened.exists = Math.max(0, opened.exists - 1)),
+      FETCH: () => {},
+      OK(_, values) {
+        const code = responseCode(values)
+        const name = textOf(code?.[0])?.toUpperCase()
+        if (name === 'UIDVALIDITY') opened.uidValidity = numberOf(code?.[1]) ?? 0
+        if (name === 'UIDNEXT') opened.uidNext = numberOf(code?.[1]) || null
+        if (name === 'HIGHESTMODSEQ') opened.highestModseq = modseqOf(code?.[1])
+        if (name === 'MAILBOXID') opened.mailboxId = textOf(Array.isArray(code?.[1]) ? code[1][0] : code?.[1])
+      },
+    },
+  })
+  // RFC 3501 section 2.3.1.1: without UIDVALIDITY the server has no lasting UIDs.
+  if (opened.uidValidity === 0)
+    throw new ProviderFailure('unsupported', 'The server keeps no lasting message numbers.')
+  return opened
+}
+
+/** How many numbers a set names. */
+function countSet(set: string | null): number {
+  let count = 0
+  for (const range of (set ?? '').split(',')) {
+    const [from = 0, to = from] = range.split(':').map(Number)
+    if (Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0) count += Math.abs(to - from) + 1
+  }
+  return count
+}
+
+const LOGOUT_MS = 1000
+
+async function logOut(client: ImapFlow): Promise<void> {
+  if (client.isClosed) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, LOGOUT_MS)
+  client.logout().then(
+    () => resolve(),
+    () => resolve(),
+  )
+  await promise
+  clearTimeout(timer)
+  client.close()
+}

@@ -1,0 +1,148 @@
+import { cleanLine } from '../../kit/mime/text.ts'
+import { type FailureKind, ProviderFailure } from '../provider.ts'
+
+const TEXT_LENGTH_MAX = 300
+
+/** Response codes of RFC 9051 section 7.1 and RFC 5530, whatever was asked. */
+const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
+  UNAVAILABLE: 'unavailable',
+  INUSE: 'unavailable',
+  SERVERBUG: 'unavailable',
+  CORRUPTION: 'unavailable',
+  LIMIT: 'throttled',
+  THROTTLED: 'throttled',
+  OVERQUOTA: 'rejected',
+  NONEXISTENT: 'not_found',
+  TRYCREATE: 'not_found',
+  NOPERM: 'forbidden',
+  ALREADYEXISTS: 'conflict',
+  CANNOT: 'rejected',
+  AUTHENTICATIONFAILED: 'login_failed',
+  AUTHORIZATIONFAILED: 'login_failed',
+  EXPIRED: 'login_failed',
+  PRIVACYREQUIRED: 'not_allowed',
+}
+
+const THROTTLED =
+  /too many|connection limit|maximum number of (?:simultaneous )?connections|rate.?limit|throttl|simultaneous connections/i
+const TRANSIENT =
+  /temporar|try again|try later|unavailable|internal (?:server )?error|overload|server (?:is )?busy|maintenance|timed? ?out|shutting down|not connected/i
+const MISSING = /does(?:n't| not) exist|no such|unknown mailbox|not found|non-?existent/i
+
+/** What imapflow puts on its errors, as far as it matters here. */
+interface ImapError {
+  code?: unknown
+  message?: unknown
+  reason?: unknown
+  response?: unknown
+  responseStatus?: unknown
+  responseText?: unknown
+  serverResponseCode?: unknown
+  authenticationFailed?: unknown
+  tlsFailed?: unknown
+  throttleReset?: unknown
+}
+
+/** The failure that an error of imapflow or of the network means; a `ProviderFailure` is passed on. */
+export function toFailure(error: unknown): ProviderFailure {
+  if (error instanceof ProviderFailure) return error
+  const imap: ImapError = typeof error === 'object' && error !== null ? error : {}
+  if (imap.code === 'ETHROTTLE') {
+    const retryAfterSeconds = Math.ceil(Number(imap.throttleReset) / 1000) || 60
+    return new ProviderFailure('throttled', 'The server asks for a pause.', {
+      cause: error,
+      retryAfterSeconds,
+    })
+  }
+  if (imap.tlsFailed === true || isTlsCode(imap.code)) return tlsFailure(imap, error)
+  if (imap.authenticationFailed === true) return loginFailure(imap, error)
+  if (imap.responseStatus === 'NO' || imap.responseStatus === 'BAD') return refusal(imap, error)
+  return lostConnection(imap, error)
+}
+
+function tlsFailure(imap: ImapError, cause: unknown): ProviderFailure {
+  const text = textOf(imap.message)
+  if (/does not support STARTTLS/i.test(text)) {
+    return new ProviderFailure('unsupported', 'The server does not offer STARTTLS.', { cause })
+  }
+  return new ProviderFailure('unavailable', describe('No secure connection to the server', text), { cause })
+}
+
+/** engine.md (j): only a plain refusal counts against the password; what may pass by itself does not. */
+function loginFailure(imap: ImapError, cause: unknown): ProviderFailure {
+  const text =
+    textOf(imap.responseText) || textOf(imap.response) || textOf(imap.reason) || textOf(imap.message)
+  const byCode = KIND_BY_CODE[textOf(imap.serverResponseCode).toUpperCase()]
+  if (byCode) return new ProviderFailure(byCode, describe('The server refused the login', text), { cause })
+  if (THROTTLED.test(text))
+    return new ProviderFailure('throttled', describe('The server refused the login', text), { cause })
+  if (TRANSIENT.test(text))
+    return new ProviderFailure('unavailable', describe('The server refused the login', text), { cause })
+  if (/login is disabled|no matching authentication/i.test(text)) {
+    return new ProviderFailure('unsupported', describe('The server offers no login by password', text), {
+      cause,
+    })
+  }
+  const isRefusal = imap.responseStatus === 'NO' || imap.response !== undefined
+  return new ProviderFailure(
+    isRefusal ? 'login_failed' : 'unavailable',
+    describe('The server refused the login', text),
+    { cause },
+  )
+}
+
+function refusal(imap: ImapError, cause: unknown): ProviderFailure {
+  const text = textOf(imap.responseText)
+  const code = codeOf(imap)
+  const kind =
+    KIND_BY_CODE[code] ??
+    (THROTTLED.test(text)
+      ? 'throttled'
+      : TRANSIENT.test(text)
+        ? 'unavailable'
+        : MISSING.test(text)
+          ? 'not_found'
+          : 'rejected')
+  // A login that fails in the midst of a session is the server's trouble, not the password's.
+  return new ProviderFailure(
+    kind === 'login_failed' ? 'unavailable' : kind,
+    describe('The server refused', text),
+    { cause },
+  )
+}
+
+function lostConnection(imap: ImapError, cause: unknown): ProviderFailure {
+  const reason = textOf(imap.reason)
+  const kind = THROTTLED.test(reason) ? 'throttled' : 'unavailable'
+  const detail = reason || [textOf(imap.code), textOf(imap.message)].filter(Boolean).join(': ')
+  return new ProviderFailure(kind, describe('The connection to the server failed', detail), { cause })
+}
+
+function codeOf({ serverResponseCode, response }: ImapError): string {
+  if (typeof serverResponseCode === 'string') return serverResponseCode.toUpperCase()
+  const attributes =
+    typeof response === 'object' && response !== null && 'attributes' in response ? response.attributes : null
+  const first: unknown = Array.isArray(attributes) ? attributes[0] : null
+  const section: unknown =
+    typeof first === 'object' && first !== null && 'section' in first ? first.section : null
+  const code: unknown = Array.isArray(section) ? section[0] : null
+  return typeof code === 'object' && code !== null && 'value' in code ? textOf(code.value).toUpperCase() : ''
+}
+
+function isTlsCode(code: unknown): boolean {
+  return (
+    typeof code === 'string' &&
+    /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|STARTTLS_|UPGRADE_)/.test(
+      code,
+    )
+  )
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function describe(what: string, detail: string): string {
+  const text = cleanLine(detail, TEXT_LENGTH_MAX)
+  return text ? `${what}: ${text}` : `${what}.`
+}

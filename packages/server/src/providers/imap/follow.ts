@@ -1,0 +1,60 @@
+import type { MessageKey } from '../provider.ts'
+import type { ImapConnection, Selected } from './connection.ts'
+import type { ImapCursor } from './cursor.ts'
+import { encodeMailboxName } from './names.ts'
+import { searchSequence } from './search.ts'
+import type { Suspicions } from './suspicions.ts'
+
+/** Where the backfill of a mailbox stood: the messages below `below` have sequence numbers of at most `high`. */
+export interface BackfillPosition {
+  uidValidity: number
+  below: number
+  high: number
+}
+
+/** What one connection remembers of the mailboxes of its account. */
+export interface Following {
+  connection: ImapConnection
+  hasQresync: boolean
+  suspicions: Suspicions
+  /** Names of the wire by mailbox key, as last listed. */
+  wireNames: Map<string, string>
+  /** Unseen messages as last listed. */
+  listedUnseen: Map<string, number>
+  /** Mailboxes of which the server said that flags changed, and that were not compared since. */
+  dirty: Set<string>
+  /** What mailboxes were like when they were last compared. */
+  compared: Map<string, Readonly<Selected>>
+  positions: Map<string, BackfillPosition>
+  now(): number
+}
+
+export function wireNameOf(following: Following, source: string): string {
+  return following.wireNames.get(source) ?? encodeMailboxName(source)
+}
+
+/** Whether a cursor belongs to another mailbox than the opened one, or to one that was numbered anew. */
+export function isRenumbered(cursor: ImapCursor, opened: Selected): boolean {
+  if (cursor.uidValidity !== opened.uidValidity) return true
+  return cursor.mailboxId !== null && opened.mailboxId !== null && cursor.mailboxId !== opened.mailboxId
+}
+
+/** The UID that the next message gets, at least; asked for by hand where the server does not tell. */
+export async function uidNextOf(connection: ImapConnection, opened: Selected): Promise<number> {
+  if (opened.uidNext !== null) return opened.uidNext
+  if (opened.exists === 0) return 1
+  const [last] = await searchSequence(connection, opened.exists, opened.exists)
+  return (last ?? 0) + 1
+}
+
+/** Ends the connection when the signal does: a command of IMAP cannot be called back. */
+export function endOnAbort({ connection }: Following, signal: AbortSignal): Disposable {
+  const close = () => connection.close()
+  if (signal.aborted) close()
+  else signal.addEventListener('abort', close, { once: true })
+  return { [Symbol.dispose]: () => signal.removeEventListener('abort', close) }
+}
+
+export function toUids(keys: Iterable<MessageKey>): number[] {
+  return [...keys].filter(key => typeof key === 'number')
+}

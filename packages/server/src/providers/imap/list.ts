@@ -1,0 +1,149 @@
+import { ProviderFailure } from '../provider.ts'
+import type { CommandArguments, ImapConnection } from './connection.ts'
+import { type ListedMailbox, MAILBOXES_MAX, type MailboxStatus, type Namespaces } from './mailboxes.ts'
+import { decodeMailboxName } from './names.ts'
+import { type ImapAttribute, modseqOf, numberOf, pairsOf, textOf, textsOf } from './values.ts'
+
+const atom = (value: string) => ({ type: 'ATOM', value })
+
+export interface Listing {
+  mailboxes: ListedMailbox[]
+  statuses: Map<string, MailboxStatus>
+}
+
+/** Asks for every mailbox and its state: in one round where the server can, else with a STATUS for each. */
+export async function askMailboxes(connection: ImapConnection): Promise<Listing> {
+  const listing: Listing = { mailboxes: [], statuses: new Map() }
+  const canAskStatus = connection.has('LIST-STATUS') && connection.has('LIST-EXTENDED')
+  if (!canAskStatus || !(await list(connection, listing, returnOptions(connection)))) {
+    listing.mailboxes.length = 0
+    if (!(await list(connection, listing, [])))
+      throw new ProviderFailure('rejected', 'The server lists no mailboxes.')
+  }
+  for (const { wireName, attributes } of listing.mailboxes) {
+    const isSelectable = ![...attributes].some(attribute => /^\\(?:noselect|nonexistent)$/i.test(attribute))
+    if (isSelectable && !listing.statuses.has(keyOf(wireName))) await askStatus(connection, listing, wireName)
+  }
+  return listing
+}
+
+export function findStatus(listing: Listing, wireName: string): MailboxStatus | null {
+  return listing.statuses.get(keyOf(wireName)) ?? null
+}
+
+function keyOf(wireName: string): string {
+  return wireName.toUpperCase() === 'INBOX' ? 'INBOX' : wireName
+}
+
+/** RFC 5258 and RFC 5819. What is not asked for by name a server may leave out. */
+function returnOptions(connection: ImapConnection): CommandArguments {
+  const options: CommandArguments = connection.has('SPECIAL-USE') ? [atom('SPECIAL-USE')] : []
+  return [atom('RETURN'), [...options, atom('STATUS'), statusItems(connection)]]
+}
+
+function statusItems(connection: ImapConnection): CommandArguments {
+  const items = ['MESSAGES', 'UNSEEN', 'UIDNEXT', 'UIDVALIDITY']
+  if (connection.has('CONDSTORE') || connection.has('QRESYNC')) items.push('HIGHESTMODSEQ')
+  if (connection.has('OBJECTID')) items.push('MAILBOXID')
+  return items.map(atom)
+}
+
+/** @returns false where the server refuses the command */
+async function list(
+  connection: ImapConnection,
+  listing: Listing,
+  options: CommandArguments,
+): Promise<boolean> {
+  // XLIST is what Gmail had before RFC 6154.
+  const name =
+    connection.has('XLIST') && !connection.has('SPECIAL-USE') && options.length === 0 ? 'XLIST' : 'LIST'
+  return accepts(connection, () =>
+    connection.run({
+      name,
+      arguments: ['', '*', ...options],
+      answers: {
+        [name](_: number, values: ImapAttribute[]) {
+          if (listing.mailboxes.length >= MAILBOXES_MAX) return
+          const separator = textOf(values[1])
+          listing.mailboxes.push({
+            wireName: textOf(values[2]) ?? '',
+            separator: separator && separator.length === 1 ? separator : null,
+            attributes: new Set(textsOf(values[0])),
+          })
+        },
+        STATUS: (_, values) => readStatus(listing, values),
+      },
+    }),
+  )
+}
+
+async function askStatus(connection: ImapConnection, listing: Listing, wireName: string): Promise<void> {
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000\r\n]/.test(wireName)) return
+  await accepts(connection, () =>
+    connection.run({
+      name: 'STATUS',
+      arguments: [wireName, statusItems(connection)],
+      answers: { STATUS: (_, values) => readStatus(listing, values) },
+    }),
+  )
+}
+
+function readStatus(listing: Listing, values: ImapAttribute[]): void {
+  const items = new Map(pairsOf(values[1]))
+  const mailboxId = items.get('MAILBOXID')
+  listing.statuses.set(keyOf(textOf(values[0]) ?? ''), {
+    messages: numberOf(items.get('MESSAGES')),
+    unseen: numberOf(items.get('UNSEEN')),
+    uidNext: numberOf(items.get('UIDNEXT')),
+    uidValidity: numberOf(items.get('UIDVALIDITY')),
+    highestModseq: modseqOf(items.get('HIGHESTMODSEQ')),
+    mailboxId: textOf(Array.isArray(mailboxId) ? mailboxId[0] : mailboxId),
+  })
+}
+
+/**
+ * Where the account's own mailboxes lie. Asked also of servers that do not announce NAMESPACE: some have it, and the
+ * others only refuse.
+ */
+export async function askNamespaces(connection: ImapConnection): Promise<Namespaces> {
+  const namespaces: Namespaces = { personalPrefix: '', foreignPrefixes: [] }
+  await accepts(connection, () =>
+    connection.run({
+      name: 'NAMESPACE',
+      answers: {
+        NAMESPACE(_, [personal, others, shared]) {
+          namespaces.personalPrefix = prefixesOf(personal)[0] ?? ''
+          namespaces.foreignPrefixes = [...prefixesOf(others), ...prefixesOf(shared)].filter(
+            prefix => prefix !== '' && !namespaces.personalPrefix.startsWith(prefix),
+          )
+        },
+      },
+    }),
+  )
+  return { ...namespaces, personalPrefix: decodeMailboxName(namespaces.personalPrefix) }
+}
+
+function prefixesOf(namespace: ImapAttribute | undefined): string[] {
+  if (!Array.isArray(namespace)) return []
+  return namespace.flatMap(entry => {
+    if (!Array.isArray(entry)) return []
+    const prefix = textOf(entry[0]) ?? ''
+    const separator = textOf(entry[1]) ?? ''
+    return [
+      prefix === '' || separator === '' || prefix.endsWith(separator) ? prefix : `${prefix}${separator}`,
+    ]
+  })
+}
+
+/** @returns false where the server refuses; a connection that ends is a failure */
+async function accepts(connection: ImapConnection, ask: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await ask()
+    return true
+  } catch (error) {
+    if (connection.isClosed || !(error instanceof ProviderFailure)) throw error
+    if (error.kind === 'unavailable' || error.kind === 'throttled') throw error
+    return false
+  }
+}

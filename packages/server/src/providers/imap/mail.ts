@@ -1,0 +1,142 @@
+import type { Cursor, MailProvider, MessageKey, RemoteMailbox } from '../provider.ts'
+import { arrivals } from './arrivals.ts'
+import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
+import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
+import { type ImapConnection, openConnection } from './connection.ts'
+import { reachesBack, readCursor } from './cursor.ts'
+import { type Following, isRenumbered, toUids, wireNameOf } from './follow.ts'
+import { askMailboxes, askNamespaces, findStatus } from './list.ts'
+import { arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
+import { searchPresent } from './search.ts'
+import type { Suspicions } from './suspicions.ts'
+import { textsOf } from './values.ts'
+import { canIdle, watch, type Watching } from './watch.ts'
+
+const KEEP_ALIVE_SECONDS = 240
+/** A UIDVALIDITY that is no point in time (RFC 9051 section 2.3.1.1 suggests one) may be shared by many mailboxes. */
+const UID_VALIDITY_TELLING = 1_000_000
+
+export interface ImapMailOptions {
+  endpoint: ImapEndpoint
+  login: ImapLogin
+  /** Kept by the caller for as long as it follows the account, over its connections. */
+  suspicions: Suspicions
+  /** Ends the login; afterwards each method has its own. */
+  signal: AbortSignal
+  /** How often a waiting connection is asked for a sign of life. */
+  keepAliveSeconds?: number
+  now?: () => number
+}
+
+/** Connects to an account on an IMAP server. Throws `ProviderFailure`. */
+export async function imapMail(options: ImapMailOptions): Promise<MailProvider> {
+  const client = await connectImap(options.endpoint, options.login, options.signal)
+  const connection = openConnection(client)
+  const following: Following = {
+    connection,
+    hasQresync: await enableQresync(connection),
+    suspicions: options.suspicions,
+    wireNames: new Map(),
+    listedUnseen: new Map(),
+    dirty: new Set(),
+    compared: new Map(),
+    positions: new Map(),
+    now: options.now ?? Date.now,
+  }
+  const watching: Watching = {
+    keepAliveMs: (options.keepAliveSeconds ?? KEEP_ALIVE_SECONDS) * 1000,
+    isIdleBroken: false,
+  }
+  let namespaces: Namespaces | null = null
+
+  return {
+    async listMailboxes() {
+      namespaces ??= await askNamespaces(connection)
+      return listMailboxes(following, namespaces)
+    },
+    hasChanged: (mailbox, cursor) => hasChanged(following, mailbox, cursor),
+    compare: (source, follow) => compareSource(following, source, follow),
+    arrivals: (source, follow) => arrivals(following, source, follow),
+    isComplete(stored, since) {
+      const cursor = readCursor(stored)
+      return cursor !== null && cursor.backfillBelow === null && reachesBack(cursor, since)
+    },
+    isRenamed,
+    findPresent: (source, cursor, keys) => findPresent(following, source, cursor, keys),
+    watch: (source, seconds, signal) => watch(following, watching, source, { seconds, signal }),
+    get isPushed() {
+      return canIdle(following, watching)
+    },
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  }
+}
+
+/** RFC 7162 section 3.2.3. Then messages that go are named by their UIDs. @returns whether the server agreed */
+async function enableQresync(connection: ImapConnection): Promise<boolean> {
+  if (!connection.has('QRESYNC') || !connection.has('ENABLE')) return false
+  const enabled: string[] = []
+  await connection.run({
+    name: 'ENABLE',
+    arguments: [{ type: 'ATOM', value: 'QRESYNC' }],
+    answers: { ENABLED: (_, values) => void enabled.push(...textsOf(values)) },
+  })
+  return enabled.some(name => name.toUpperCase() === 'QRESYNC')
+}
+
+async function listMailboxes(following: Following, namespaces: Namespaces): Promise<RemoteMailbox[]> {
+  const listing = await askMailboxes(following.connection)
+  const arranged = arrangeMailboxes(listing.mailboxes, namespaces, wireName => findStatus(listing, wireName))
+  following.wireNames.clear()
+  following.listedUnseen.clear()
+  for (const { mailbox, wireName } of arranged) {
+    following.wireNames.set(mailbox.key, wireName)
+    if (mailbox.unreadCount !== null) following.listedUnseen.set(mailbox.key, mailbox.unreadCount)
+  }
+  return arranged.map(({ mailbox }) => mailbox)
+}
+
+function hasChanged(following: Following, { key, state }: RemoteMailbox, stored: Cursor | null): boolean {
+  const cursor = readCursor(stored)
+  const status = readState(state)
+  if (!cursor || !status || following.dirty.has(key)) return true
+  if (status.uidValidity !== cursor.uidValidity || status.uidNext !== cursor.uidNext) return true
+  if (status.messages !== cursor.exists) return true
+  if (status.highestModseq !== null || cursor.highestModseq !== null)
+    return status.highestModseq !== cursor.highestModseq
+  const age = following.now() - cursor.comparedAt
+  if (age < 0 || age >= flagsIntervalMs(cursor.exists)) return true
+  return cursor.exists <= FLAGS_AT_ONCE && status.unseen !== cursor.unseen
+}
+
+/** The state that `listMailboxes` put there. */
+function readState(state: Cursor | null): MailboxStatus | null {
+  return state as MailboxStatus | null
+}
+
+/** By RFC 8474 MAILBOXID, else by a UIDVALIDITY that no other mailbox can have (RFC 9051 section 2.3.1.1). */
+function isRenamed({ providerId, state }: RemoteMailbox, stored: Cursor): boolean {
+  const cursor = readCursor(stored)
+  const status = readState(state)
+  if (!cursor || !status) return false
+  if (providerId !== null && cursor.mailboxId !== null) return providerId === cursor.mailboxId
+  if (status.uidValidity !== cursor.uidValidity || cursor.uidValidity < UID_VALIDITY_TELLING) return false
+  return cursor.uidNext > 1 && status.uidNext !== null && status.uidNext >= cursor.uidNext
+}
+
+async function findPresent(
+  following: Following,
+  source: string,
+  stored: Cursor | null,
+  keys: readonly MessageKey[],
+): Promise<Set<MessageKey>> {
+  const { connection } = following
+  const opened = await connection.examine(wireNameOf(following, source))
+  const cursor = readCursor(stored)
+  if (cursor && isRenumbered(cursor, opened)) return new Set()
+  return new Set(
+    await searchPresent(
+      connection,
+      toUids(keys).toSorted((a, b) => a - b),
+    ),
+  )
+}

@@ -1,0 +1,20 @@
+/** Reads a mailbox name of the wire: modified UTF-7 (RFC 3501 section 5.1.3). What is not well formed stays as it is. */
+export function decodeMailboxName(wire: string): string {
+  if (!wire.includes('&')) return wire
+  return wire.replaceAll(/&([A-Za-z0-9+,]*)-/g, (whole, encoded: string) => {
+    if (encoded === '') return '&'
+    const bytes = Buffer.from(encoded.replaceAll(',', '/'), 'base64')
+    if (bytes.length % 2 !== 0 || bytes.length === 0) return whole
+    const text = bytes.swap16().toString('utf16le')
+    return text.isWellFormed() ? text : whole
+  })
+}
+
+/** The name of the wire of a mailbox name: printable ASCII stays, all else is modified UTF-7. */
+export function encodeMailboxName(name: string): string {
+  return name.replaceAll(/&|[^\u0020-\u007e]+/g, run => {
+    if (run === '&') return '&-'
+    const bytes = Buffer.from(run, 'utf16le').swap16()
+    return `&${bytes.toString('base64').replaceAll('=', '').replaceAll('/', ',')}-`
+  })
+}

@@ -1,0 +1,133 @@
+import { lowerBound, parseRanges, uidSets } from './compare.ts'
+import type { CommandArguments, ImapConnection } from './connection.ts'
+import { numberOf, textOf } from './values.ts'
+
+/** Sequence numbers that one SEARCH looks at: its answer and our memory stay small however large the mailbox is. */
+export const SEARCH_CHUNK = 10_000
+const UIDS_PER_SET = 1000
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const DAY_MS = 24 * 60 * 60_000
+
+const sequence = (value: string) => ({ type: 'SEQUENCE', value })
+const atom = (value: string) => ({ type: 'ATOM', value })
+
+/**
+ * UIDs that match, ascending, of at most `countMax` messages: more than the server was asked about is no answer.
+ */
+async function search(
+  connection: ImapConnection,
+  criteria: CommandArguments,
+  countMax: number,
+): Promise<Uint32Array> {
+  const found: number[] = []
+  const hasEsearch = connection.has('ESEARCH')
+  await connection.run({
+    name: 'UID SEARCH',
+    arguments: hasEsearch ? [atom('RETURN'), [atom('ALL')], ...criteria] : criteria,
+    answers: {
+      SEARCH(_, values) {
+        for (const value of values) {
+          const uid = numberOf(value)
+          if (uid && found.length < countMax) found.push(uid)
+        }
+      },
+      ESEARCH(_, values) {
+        const at = values.findIndex(value => textOf(value)?.toUpperCase() === 'ALL')
+        for (const [from, to] of at < 0 ? [] : parseRanges(textOf(values[at + 1]) ?? '')) {
+          for (let uid = from; uid <= to && found.length < countMax; uid++) found.push(uid)
+        }
+      },
+    },
+  })
+  const uids = Uint32Array.from(found).toSorted()
+  return uids.filter((uid, at) => uid > 0 && uid !== uids[at - 1])
+}
+
+/** UIDs of the messages with these sequence numbers, ascending; with `since`, of those received about then or later. */
+export function searchSequence(
+  connection: ImapConnection,
+  low: number,
+  high: number,
+  options: { uids?: string; since?: Date | null } = {},
+): Promise<Uint32Array> {
+  const criteria: CommandArguments = [sequence(`${low}:${high}`)]
+  if (options.uids) criteria.push(atom('UID'), sequence(options.uids))
+  if (options.since) criteria.push(atom('SINCE'), atom(formatDay(options.since)))
+  return search(connection, criteria, high - low + 1)
+}
+
+/**
+ * A day that is safely early: SINCE disregards time and zone (RFC 9051 section 6.4.4), and nobody knows the server's.
+ */
+function formatDay(since: Date): string {
+  const day = new Date(Math.max(0, since.getTime() - DAY_MS))
+  return `${day.getUTCDate()}-${MONTHS[day.getUTCMonth()]}-${day.getUTCFullYear()}`
+}
+
+/**
+ * UIDs from `uid` up among the first `exists` messages, ascending. Reads downward from the last, so that expunges
+ * meanwhile, which only lower the numbers of others, never make it skip one.
+ */
+export async function searchFrom(
+  connection: ImapConnection,
+  uid: number,
+  exists: number,
+): Promise<Uint32Array> {
+  const chunks: Uint32Array[] = []
+  for (let high = exists; high > 0; high -= SEARCH_CHUNK) {
+    const low = Math.max(1, high - SEARCH_CHUNK + 1)
+    const below = chunks.at(-1)?.[0] ?? Number.POSITIVE_INFINITY
+    // `n:*` always names the last message as well (RFC 9051 section 9, seq-range).
+    const found = await searchSequence(connection, low, high, { uids: `${uid}:*` })
+    const fresh = found.subarray(lowerBound(found, uid)).filter(other => other < below)
+    if (fresh.length > 0) chunks.push(fresh)
+    if (found.length < high - low + 1 || fresh.length === 0) break
+  }
+  return concatenate(chunks.toReversed())
+}
+
+/** Which of ascending UIDs are there; with `since`, and were received about then or later. */
+export async function searchPresent(
+  connection: ImapConnection,
+  uids: Uint32Array | readonly number[],
+  since: Date | null = null,
+): Promise<Uint32Array> {
+  const chunks: Uint32Array[] = []
+  const window = since ? [atom('SINCE'), atom(formatDay(since))] : []
+  for (const { set, from, to } of uidSets(uids, UIDS_PER_SET)) {
+    chunks.push(await search(connection, [atom('UID'), sequence(set), ...window], to - from))
+  }
+  return concatenate(chunks)
+}
+
+/** How many messages below a UID were received about `since` or later; null where the server cannot count. */
+export async function countSince(
+  connection: ImapConnection,
+  below: number,
+  since: Date,
+): Promise<number | null> {
+  if (!connection.has('ESEARCH') || below <= 1) return null
+  let count: number | null = null
+  const criteria = [atom('UID'), sequence(`1:${below - 1}`), atom('SINCE'), atom(formatDay(since))]
+  await connection.run({
+    name: 'UID SEARCH',
+    arguments: [atom('RETURN'), [atom('COUNT')], ...criteria],
+    answers: {
+      ESEARCH(_, values) {
+        const at = values.findIndex(value => textOf(value)?.toUpperCase() === 'COUNT')
+        count = numberOf(values[at + 1])
+      },
+    },
+  })
+  return count
+}
+
+function concatenate(chunks: readonly Uint32Array[]): Uint32Array {
+  const whole = new Uint32Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.length
+  }
+  return whole
+}

@@ -1,0 +1,83 @@
+import type { RemoteFlags } from '../provider.ts'
+import type { CommandArguments, ImapConnection } from './connection.ts'
+import { readFetched } from './translate.ts'
+
+const BATCH = 500
+/** Batches that wait for our caller before the socket is paused. */
+const BATCHES_WAITING_MAX = 2
+
+export interface FetchedFlags {
+  uid: number
+  flags: RemoteFlags
+}
+
+/**
+ * The flags that one FETCH answers with, in batches of at most 500, in constant memory: while the caller is busy with
+ * earlier ones, the connection is not read.
+ */
+export async function* streamFlags(
+  connection: ImapConnection,
+  values: CommandArguments,
+): AsyncGenerator<FetchedFlags[]> {
+  const waiting: FetchedFlags[][] = []
+  let batch: FetchedFlags[] = []
+  let isDone = false
+  let isAbandoned = false
+  let failure: unknown = null
+  let onProgress = Promise.withResolvers<void>()
+  let onRoom = Promise.withResolvers<void>()
+  const hand = () => {
+    if (batch.length > 0) waiting.push(batch)
+    batch = []
+    onProgress.resolve()
+  }
+  const waitForRoom = async () => {
+    const resume = connection.pauseWatch()
+    // oxlint-disable-next-line no-unmodified-loop-condition -- the consumer's end sets it
+    while (waiting.length >= BATCHES_WAITING_MAX && !isAbandoned && !connection.isClosed) {
+      onRoom = Promise.withResolvers<void>()
+      await onRoom.promise
+    }
+    resume()
+  }
+  const run = async () => {
+    await connection.run({
+      name: 'UID FETCH',
+      arguments: values,
+      answers: {
+        async FETCH(_, [list]) {
+          const fetched = readFetched(list)
+          if (!fetched?.flags || isAbandoned) return
+          batch.push({ uid: fetched.uid, flags: fetched.flags })
+          if (batch.length < BATCH) return
+          hand()
+          if (waiting.length >= BATCHES_WAITING_MAX) await waitForRoom()
+        },
+      },
+    })
+  }
+  const ended = run()
+    .catch((error: unknown) => (failure = error))
+    .finally(() => {
+      isDone = true
+      hand()
+    })
+  try {
+    for (;;) {
+      const next = waiting.shift()
+      onRoom.resolve()
+      if (next) yield next
+      else if (failure) throw failure
+      else if (isDone) return
+      else {
+        await onProgress.promise
+        onProgress = Promise.withResolvers<void>()
+      }
+    }
+  } finally {
+    // Others must not speak before the server has.
+    isAbandoned = true
+    onRoom.resolve()
+    await ended
+  }
+}

@@ -1,0 +1,73 @@
+/** What is left of a group that killed a connection is tried in pieces of an eighth: three steps from 500 to one. */
+const DIVISOR = 8
+/** A single message is given up when this many connections died over it alone: one may have died of something else. */
+const STRIKES = 2
+const SOURCES_MAX = 1000
+
+interface Suspicion {
+  uidValidity: number
+  /** UIDs that were asked for and not received when a connection died, ascending. */
+  uids: number[]
+  /** How many connections died over the only one that is left. */
+  strikes: number
+}
+
+/**
+ * Remembers over the connections of one account which messages may have killed one: an answer that breaks the bounds of
+ * our parser, or a server process that dies over a corrupt file, would otherwise end every pass at the same place.
+ */
+export class Suspicions {
+  readonly #bySource = new Map<string, Suspicion>()
+
+  /**
+   * Cuts UIDs that are to be fetched into groups: those free of suspicion as they are, the others in small groups.
+   * @returns groups in the order given, and the UIDs that are to be given up
+   */
+  plan(
+    source: string,
+    uidValidity: number,
+    uids: readonly number[],
+  ): { groups: number[][]; poison: number[] } {
+    const suspicion = this.#find(source, uidValidity)
+    if (!suspicion) return { groups: uids.length > 0 ? [[...uids]] : [], poison: [] }
+    const suspects = new Set(suspicion.uids)
+    const poison = suspicion.strikes >= STRIKES ? uids.filter(uid => suspects.has(uid)) : []
+    const size = Math.max(1, Math.floor(suspicion.uids.length / DIVISOR))
+    const groups: number[][] = []
+    let wasSuspect: boolean | null = null
+    for (const uid of uids) {
+      if (poison.includes(uid)) continue
+      const isSuspect = suspects.has(uid)
+      const group = groups.at(-1)
+      if (group && isSuspect === wasSuspect && (!isSuspect || group.length < size)) group.push(uid)
+      else groups.push([uid])
+      wasSuspect = isSuspect
+    }
+    return { groups, poison }
+  }
+
+  /** The connection died while these were outstanding. */
+  accuse(source: string, uidValidity: number, uids: readonly number[]): void {
+    if (uids.length === 0) return
+    const earlier = this.#find(source, uidValidity)
+    const isSame = earlier?.uids.length === 1 && uids.length === 1 && earlier.uids[0] === uids[0]
+    const strikes = uids.length > 1 ? 0 : isSame ? earlier.strikes + 1 : 1
+    if (this.#bySource.size >= SOURCES_MAX && !earlier) this.#bySource.clear()
+    this.#bySource.set(source, { uidValidity, uids: uids.toSorted((a, b) => a - b), strikes })
+  }
+
+  /** These were received, or given up. */
+  clear(source: string, uidValidity: number, uids: readonly number[]): void {
+    const suspicion = this.#find(source, uidValidity)
+    if (!suspicion) return
+    const cleared = new Set(uids)
+    suspicion.uids = suspicion.uids.filter(uid => !cleared.has(uid))
+    suspicion.strikes = 0
+    if (suspicion.uids.length === 0) this.#bySource.delete(source)
+  }
+
+  #find(source: string, uidValidity: number): Suspicion | null {
+    const suspicion = this.#bySource.get(source)
+    return suspicion && suspicion.uidValidity === uidValidity ? suspicion : null
+  }
+}

@@ -1,0 +1,148 @@
+import { isAttachment } from '../../kit/mime/attachment.ts'
+import { readDate } from '../../kit/mime/date.ts'
+import { identityOf } from '../../kit/mime/identity.ts'
+import type { MessageSummary } from '../../kit/mime/summary.ts'
+import { cleanLine } from '../../kit/mime/text.ts'
+import type { RemoteFlags, RemoteMessage } from '../provider.ts'
+import { decodeMailboxName } from './names.ts'
+import { bytesOf, type ImapAttribute, numberOf, pairsOf, textOf, textsOf } from './values.ts'
+
+const CATEGORIES_MAX = 100
+const CATEGORY_LENGTH_MAX = 200
+/** Keywords by which clients and servers take notes for themselves (the registry of RFC 5788 begins them with `$`). */
+const TECHNICAL_KEYWORDS = new Set([
+  'junk',
+  'nonjunk',
+  'notjunk',
+  'forwarded',
+  'redirected',
+  'mdnsent',
+  'receipthandled',
+])
+
+/** What FETCH told of one message, as far as it was asked. */
+export interface FetchedMessage {
+  uid: number
+  flags: RemoteFlags | null
+  internalDate: string | null
+  size: number
+  /** The first octets of the message; null where the server gave none. */
+  source: Buffer | null
+  emailId: string | null
+  threadId: string | null
+  structure: ImapAttribute | undefined
+}
+
+/** Reads the list of a FETCH answer; null where it names no UID. */
+export function readFetched(list: ImapAttribute | undefined): FetchedMessage | null {
+  const message: FetchedMessage = {
+    uid: 0,
+    flags: null,
+    internalDate: null,
+    size: 0,
+    source: null,
+    emailId: null,
+    threadId: null,
+    structure: undefined,
+  }
+  for (const [name, value] of pairsOf(list)) {
+    if (name === 'UID') message.uid = numberOf(value) ?? 0
+    else if (name === 'FLAGS') message.flags = toFlags(textsOf(value))
+    else if (name === 'INTERNALDATE') message.internalDate = textOf(value)
+    else if (name === 'RFC822.SIZE') message.size = Number(textOf(value)) || 0
+    else if (name === 'BODY') message.source = bytesOf(value)
+    else if (name === 'BODYSTRUCTURE') message.structure = value
+    else if (name === 'EMAILID' || name === 'X-GM-MSGID') message.emailId = idOf(value)
+    else if (name === 'THREADID' || name === 'X-GM-THRID') message.threadId = idOf(value)
+  }
+  return message.uid === 0 ? null : message
+}
+
+/** RFC 8474 puts its ids in parentheses and allows NIL; Gmail writes numbers. */
+function idOf(value: ImapAttribute | undefined): string | null {
+  const id = textOf(Array.isArray(value) ? value[0] : value)
+  return id !== null && /^[\x21-\x7e]{1,255}$/.test(id) ? id : null
+}
+
+export function toFlags(flags: readonly string[]): RemoteFlags {
+  const system = new Set<string>()
+  const categories = new Set<string>()
+  for (const flag of flags) {
+    if (flag.startsWith('\\')) system.add(flag.toLowerCase())
+    else if (
+      !flag.startsWith('$') &&
+      !TECHNICAL_KEYWORDS.has(flag.toLowerCase()) &&
+      categories.size < CATEGORIES_MAX
+    ) {
+      const category = cleanLine(decodeMailboxName(flag), CATEGORY_LENGTH_MAX)
+      if (category) categories.add(category)
+    }
+  }
+  return {
+    isRead: system.has('\\seen'),
+    isFlagged: system.has('\\flagged'),
+    isDraft: system.has('\\draft'),
+    categories: [...categories].toSorted(),
+  }
+}
+
+export function toRemoteMessage(
+  fetched: FetchedMessage,
+  summary: MessageSummary,
+  mailboxKey: string,
+): RemoteMessage {
+  const receivedAt = readDate(fetched.internalDate) ?? summary.sentAt ?? new Date(0)
+  const { internetMessageId, references, subject, from, to, cc, bcc, replyTo } = summary
+  const facts = { internetMessageId, subject, from, sentAt: summary.sentAt, receivedAt, size: fetched.size }
+  return {
+    key: fetched.uid,
+    mailboxKeys: [mailboxKey],
+    identity: identityOf(facts, fetched.emailId),
+    threadId: fetched.threadId,
+    references,
+    to,
+    cc,
+    bcc,
+    replyTo,
+    snippet: summary.snippet,
+    hasAttachments: summary.hasAttachments,
+    importance: summary.importance,
+    ...facts,
+    ...(fetched.flags ?? toFlags([])),
+  }
+}
+
+const DEPTH_MAX = 64
+const PARTS_MAX = 1000
+
+/** Whether a BODYSTRUCTURE (RFC 9051 section 7.5.2) shows an attachment. Bounded in depth and parts. */
+export function showsAttachment(structure: ImapAttribute | undefined): boolean {
+  let parts = 0
+  const look = (part: ImapAttribute | undefined, depth: number): boolean => {
+    if (!Array.isArray(part) || depth > DEPTH_MAX || ++parts > PARTS_MAX) return false
+    // Of a multipart the parts come first, and its subtype ends them.
+    if (Array.isArray(part[0])) {
+      const end = part.findIndex(child => !Array.isArray(child))
+      return part.slice(0, end < 0 ? part.length : end).some(child => look(child, depth + 1))
+    }
+    const type = `${textOf(part[0]) ?? ''}/${textOf(part[1]) ?? ''}`.toLowerCase()
+    const disposition = part[dispositionIndex(type)]
+    const parameters = new Map([
+      ...pairsOf(part[2]),
+      ...(Array.isArray(disposition) ? pairsOf(disposition[1]) : []),
+    ])
+    return isAttachment({
+      type,
+      disposition: (Array.isArray(disposition) ? (textOf(disposition[0]) ?? '') : '').toLowerCase(),
+      hasFileName: [...parameters.keys()].some(name => /^(?:FILE)?NAME(?:\*|$)/.test(name)),
+      hasContentId: Boolean(textOf(part[3])),
+    })
+  }
+  return look(structure, 0)
+}
+
+/** Text parts have a count of lines before the extension data, messages also an envelope and a structure. */
+function dispositionIndex(type: string): number {
+  if (type.startsWith('text/')) return 9
+  return type === 'message/rfc822' || type === 'message/global' ? 11 : 8
+}

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Notice, ProviderFailure } from '../provider.ts'
+import { KEEP_ALIVE_ANSWER_MS, type Selected } from './connection.ts'
+import { type Following, wireNameOf } from './follow.ts'
+
+const POLL_MS = 30_000
+/** An IDLE that the server ends sooner by itself is no IDLE. */
+const IDLE_LEAST_MS = 1000
+
+export interface Watching {
+  keepAliveMs: number
+  /** Set once the server turned out not to idle, whatever it announces. */
+  isIdleBroken: boolean
+}
+
+/** `MailProvider.watch` on IMAP: IDLE, begun anew every `keepAliveMs` so that a dead connection is noticed, else NOOP. */
+export async function watch(
+  following: Following,
+  watching: Watching,
+  source: string,
+  options: { seconds: number; signal: AbortSignal },
+): Promise<Notice> {
+  const { connection } = following
+  const until = performance.now() + options.seconds * 1000
+  const wireName = wireNameOf(following, source)
+  if (connection.selected?.wireName !== wireName) await connection.examine(wireName)
+  const missed = changesSince(following.compared.get(source), connection.selected)
+  if (missed.arrived || missed.gone || missed.changed) return missed
+  for (;;) {
+    const notice = connection.takeNotice()
+    if (notice.changed) following.dirty.add(source)
+    if (notice.arrived || notice.gone || notice.changed) return notice
+    const left = until - performance.now()
+    if (left <= 0 || options.signal.aborted) return notice
+    if (connection.isClosed) throw new ProviderFailure('unavailable', 'The connection to the server ended.')
+    if (canIdle(following, watching)) await idle(following, watching, left, options.signal)
+    else await poll(following, left, options.signal)
+  }
+}
+
+export function canIdle({ connection }: Following, { isIdleBroken }: Watching): boolean {
+  return connection.has('IDLE') && !isIdleBroken
+}
+
+async function idle(
+  { connection }: Following,
+  watching: Watching,
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const begunAt = performance.now()
+  try {
+    const outcome = await connection.idle(Math.min(ms, watching.keepAliveMs), signal)
+    if (outcome === 'ended_by_server' && performance.now() - begunAt < IDLE_LEAST_MS)
+      watching.isIdleBroken = true
+  } catch (error) {
+    if (connection.isClosed || !(error instanceof ProviderFailure)) throw error
+    watching.isIdleBroken = true
+  }
+}
+
+async function poll({ connection }: Following, ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(Math.min(ms, POLL_MS), null, { signal }).catch(() => {})
+  if (!signal.aborted) await connection.run({ name: 'NOOP', silenceMsMax: KEEP_ALIVE_ANSWER_MS })
+}
+
+/** What happened between the last comparison and now, when the mailbox was opened anew in between. */
+function changesSince(before: Selected | undefined, now: Selected | null): Notice {
+  if (!before || !now) return { arrived: false, changed: false, gone: false }
+  return {
+    arrived: before.uidNext !== null && now.uidNext !== null && now.uidNext > before.uidNext,
+    changed: before.highestModseq !== now.highestModseq || before.uidValidity !== now.uidValidity,
+    gone: now.exists < before.exists,
+  }
+}
