@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
-import { rotateAlone } from '../database/sealed-value.ts'
+import { runAlone } from '../database/alone.ts'
 import { rotateKeyRing } from '../features/accounts/key-rotation.ts'
 import { addKey, readKeys, retireOldKeys } from '../kit/key-ring-file.ts'
+import { CommandError } from './command-error.ts'
 import type { CommandConnection, Connect } from './connect.ts'
 
 export function register(program: Command, connect: Connect) {
@@ -36,38 +37,38 @@ A rotation that was interrupted is finished by the next one.`,
     )
     .action(async () => {
       await using connection = await connect()
-      for (const line of await rotateAlone(connection.db, () => rotate(connection))) console.log(line)
+      const isDone = await runAlone(connection.db, 'key-ring rotate', () => rotate(connection, console.log))
+      if (!isDone) throw new CommandError('Another rotation is running. Wait for its end.')
     })
 }
 
 /** Rotates, and tells what was done, line by line. */
-async function rotate({ db, keyRing, config }: CommandConnection): Promise<string[]> {
-  const lines: string[] = []
+async function rotate(
+  { db, keyRing, config }: CommandConnection,
+  tell: (line: string) => void,
+): Promise<void> {
   const isFile = keyRing.source === 'file'
   if (isFile) {
     const isInterrupted = readKeys(config.dataDir).length > 1
     if (!isInterrupted) addKey(config.dataDir)
-    lines.push(
+    tell(
       isInterrupted ? 'Finishing a rotation that was interrupted.' : `Made the key ${keyRing.currentId()}.`,
     )
   }
   const { dataKeys, sealedValues } = await rotateKeyRing(db, keyRing)
-  lines.push(
-    `Sealed ${dataKeys} account keys and ${sealedValues} values of the service with the key ${keyRing.currentId()}.`,
+  tell(
+    `Sealed ${dataKeys} account keys and ${sealedValues} values of the service with ${keyRing.currentId()}.`,
   )
   if (isFile) {
     const retired = retireOldKeys(config.dataDir)
-    lines.push(
-      `Moved ${retired.join(', ')} to secret.key.retired. Only older backups of the database need it.`,
-    )
-  } else {
-    const others = keyRing.ids().slice(1)
-    lines.push(
-      others.length > 0
-        ? `Nothing in the database needs ${others.join(', ')} any more: take it out of WAXWING_SECRET_KEY. ` +
-            'Keep it as long as you keep backups that are older than this.'
-        : 'WAXWING_SECRET_KEY holds one key only, so nothing had to change. To rotate, put a new key in front of it.',
-    )
+    tell(`Moved ${retired.join(', ')} to secret.key.retired. Only older backups of the database need it.`)
+    return
   }
-  return lines
+  const others = keyRing.ids().slice(1)
+  tell(
+    others.length > 0
+      ? `The database needs ${others.join(', ')} no more: take it out of WAXWING_SECRET_KEY, and keep it as long as ` +
+          'you keep older backups.'
+      : 'WAXWING_SECRET_KEY holds one key only, so nothing had to change. To rotate, put a new key in front of it.',
+  )
 }

@@ -7,7 +7,6 @@ import type { Tables } from './tables.ts'
 /** First key of the two-key advisory locks of the key ring. */
 const KEY_RING_LOCK_CLASS = 0x57_41_59
 const KEY_RING_IN_USE = 0
-const KEY_RING_ROTATION = 1
 
 /** What `sealed_value` holds: random octets that the installation needs the same at every start. */
 export type SealedValueName = 'credential_pepper' | 'cursor_key'
@@ -27,22 +26,6 @@ export async function holdKeyRing(tx: Transaction<Tables>): Promise<void> {
 /** Waits for every `holdKeyRing` to end and keeps new ones waiting until the transaction ends. */
 export async function closeKeyRing(tx: Transaction<Tables>): Promise<void> {
   await sql`select pg_advisory_xact_lock(${KEY_RING_LOCK_CLASS}::int, ${KEY_RING_IN_USE}::int)`.execute(tx)
-}
-
-/** Runs `work` unless another process rotates the key ring of this installation: then throws `KeyRingError`. */
-export async function rotateAlone<T>(db: Kysely<Tables>, work: () => Promise<T>): Promise<T> {
-  return db.connection().execute(async connection => {
-    const lock = sql`${KEY_RING_LOCK_CLASS}::int, ${KEY_RING_ROTATION}::int`
-    const { rows } = await sql<{ isOurs: boolean }>`select pg_try_advisory_lock(${lock}) as "isOurs"`.execute(
-      connection,
-    )
-    if (!rows[0]?.isOurs) throw new KeyRingError('Another rotation is running. Wait for its end.')
-    try {
-      return await work()
-    } finally {
-      await sql`select pg_advisory_unlock(${lock})`.execute(connection)
-    }
-  })
 }
 
 /**

@@ -7,18 +7,13 @@ import { createAccountToken } from '../credentials/store.ts'
 import { requirePosition, sealPosition } from '../list-cursor.ts'
 import { refuse } from '../refuse.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
+import { askForSync } from './ask-for-sync.ts'
 import { changeImapAccount } from './change-imap.ts'
 import { connectImapAccount } from './connect-imap.ts'
+import { deleteAccount } from './deletion.ts'
 import { presentAccount } from './present.ts'
 import { effectiveSettings, enabledKinds, planSettings } from './rules.ts'
-import {
-  type AccountChange,
-  askForSync,
-  deleteAccount,
-  listAccountViews,
-  lockAccount,
-  updateAccount,
-} from './store.ts'
+import { type AccountChange, listAccountViews, lockAccount, updateAccount } from './store.ts'
 
 const on = implement(contract).$context<RequestContext>()
 

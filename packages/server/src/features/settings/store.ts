@@ -25,3 +25,14 @@ export async function updateTenantSettings(unit: UnitOfWork, settings: TenantSet
     .where('id', '=', unit.tenantId)
     .execute()
 }
+
+/** How long each tenant keeps its events. */
+export async function listTenantRetention(
+  db: Db,
+): Promise<Array<{ tenantId: string; eventRetentionDays: number }>> {
+  const rows = await db.selectFrom('tenant').select(['id', 'settings']).orderBy('id').execute()
+  return rows.map(({ id, settings }) => ({
+    tenantId: id,
+    eventRetentionDays: (settings as TenantSettings).eventRetentionDays,
+  }))
+}

@@ -1,0 +1,56 @@
+import { sql } from 'kysely'
+import type { Db } from '../database/pool.ts'
+
+const BATCH_ROWS = 2000
+
+/**
+ * Deletes the tenant's events that are older, oldest first in batches. Ids ascend with time, so it ends at the first
+ * batch that holds a younger one. Returns how many.
+ */
+export async function deleteOldEvents(
+  db: Db,
+  tenantId: string,
+  retentionDays: number,
+  signal: AbortSignal,
+): Promise<number> {
+  let total = 0
+  while (!signal.aborted) {
+    const { numAffectedRows = 0n } = await sql`
+      with oldest as (
+        select id, created_at from event where tenant_id = ${tenantId} order by id limit ${BATCH_ROWS}
+      )
+      delete from event using oldest
+      where event.tenant_id = ${tenantId} and event.id = oldest.id
+        and oldest.created_at < clock_timestamp() - make_interval(days => ${retentionDays})
+    `.execute(db)
+    total += Number(numAffectedRows)
+    if (numAffectedRows < BATCH_ROWS) break
+  }
+  return total
+}
+
+/**
+ * Empties the events of a purged account. Their ids stay, so that no reader's cursor is touched. Walks the tenant's feed,
+ * which is as long as its retention.
+ */
+export async function emptyAccountEvents(
+  db: Db,
+  account: { id: string; tenantId: string },
+  signal: AbortSignal,
+): Promise<void> {
+  let afterId: string | null = '0'
+  while (afterId !== null && !signal.aborted) {
+    const { rows }: { rows: { last_id: string | null }[] } = await sql<{ last_id: string | null }>`
+      with page as (
+        select id, account_id from event where tenant_id = ${account.tenantId} and id > ${afterId}
+        order by id limit ${BATCH_ROWS}
+      ), emptied as (
+        update event set data = '{}' from page
+        where event.tenant_id = ${account.tenantId} and event.id = page.id and page.account_id = ${account.id}
+          and event.data::text <> '{}'
+      )
+      select max(id) as last_id from page
+    `.execute(db)
+    afterId = rows[0]?.last_id ?? null
+  }
+}

@@ -1,0 +1,29 @@
+import type { Db } from '../database/pool.ts'
+import { deleteOldEvents } from '../events/retention.ts'
+import { deleteExpiredTokens } from '../features/accounts/deletion.ts'
+import { purgeDueAccounts } from '../features/accounts/purge.ts'
+import { listTenantRetention } from '../features/settings/store.ts'
+import { sweepThreadLinks } from '../features/threads/sweep.ts'
+import { type RecurringTask, startJobs } from '../jobs/runner.ts'
+import type { Shared } from './roles.ts'
+
+/** The role `jobs`: background work of the whole installation. */
+export function startJobsRole({ installation, log }: Shared): Promise<AsyncDisposable> {
+  const { db, pool } = installation.database
+  return startJobs({ db, pool, tasks: recurringTasks(db), log })
+}
+
+function recurringTasks(db: Db): RecurringTask[] {
+  return [
+    { name: 'purge_accounts', schedule: '* * * * *', run: signal => purgeDueAccounts(db, signal) },
+    { name: 'sweep_events', schedule: '*/10 * * * *', run: signal => sweepEvents(db, signal) },
+    { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },
+    { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },
+  ]
+}
+
+async function sweepEvents(db: Db, signal: AbortSignal): Promise<void> {
+  for (const { tenantId, eventRetentionDays } of await listTenantRetention(db)) {
+    await deleteOldEvents(db, tenantId, eventRetentionDays, signal)
+  }
+}
