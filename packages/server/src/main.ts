@@ -12,6 +12,7 @@ import { type Installation, openInstallation } from './start/database.ts'
 import { makeFirstKey, welcome } from './start/first-start.ts'
 import { createReadiness } from './start/readiness.ts'
 import { type Role, startRoles } from './start/roles.ts'
+import type { SyncPace } from './start/sync.ts'
 
 /** The running service. Disposing it is `stop()`. */
 export interface Service extends AsyncDisposable {
@@ -39,6 +40,8 @@ export interface ServiceOptions {
   certificateAuthority?: string
   /** Checks every answer against the contract, which is too slow for production. */
   isStrict?: boolean
+  /** For tests, which are more impatient. */
+  pace?: SyncPace
 }
 
 const METRICS_HOST = '127.0.0.1'
@@ -66,6 +69,7 @@ export async function startOn(
     resolve,
     certificateAuthority,
     isStrict = false,
+    pace = {},
   } = options
   const { database, keyRing } = installation
   const pepper = await requireSealedValue(database.db, keyRing, 'credential_pepper')
@@ -85,6 +89,7 @@ export async function startOn(
     resolve,
     certificateAuthority,
     isStrict,
+    pace,
   })
   opened.use(roles)
   await welcomeFirst(database.db, pepper, config.baseUrl ?? roles.address ?? 'the API', print)

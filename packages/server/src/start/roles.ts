@@ -9,6 +9,7 @@ import { openWaker, type Waker } from '../database/wake.ts'
 import { type Api, startApi } from './api.ts'
 import type { Installation } from './database.ts'
 import type { Readiness } from './readiness.ts'
+import { startSyncRole, type SyncPace } from './sync.ts'
 
 export type { Role }
 
@@ -24,6 +25,7 @@ export interface RoleOptions {
   resolve: Resolver | undefined
   certificateAuthority: string | undefined
   isStrict: boolean
+  pace: SyncPace
 }
 
 /** What the roles of one process share. */
@@ -49,6 +51,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   })
   const shared: Shared = { ...options, guard, waker }
   const workers: AsyncDisposable[] = []
+  if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))
   let api: Api | null = null
   if (config.roles.includes('api')) api = opened.use(await startApi(shared))
   const running = opened.move()

@@ -5,7 +5,7 @@ import { HostBudget } from './host-budget.ts'
 import { Instance } from './instance.ts'
 import { Keeper, type KeeperOptions, type MailDoor } from './keeper.ts'
 import { Nudge, pause } from './nudge.ts'
-import { claimAccounts, findAttention, takeWanted } from './ownership.ts'
+import { claimAccounts, findAttention, type OwnedAccount, takeWanted } from './ownership.ts'
 import { Turns } from './turns.ts'
 
 const CLAIM_INTERVAL_MS = 3_000
@@ -20,7 +20,7 @@ export interface SyncOptions {
   db: Kysely<Tables>
   /** A connection apart, so that a busy pool never stops the heartbeat. */
   leaseDb: Kysely<Tables>
-  openMail(accountId: string): Promise<MailDoor>
+  openMail(owned: OwnedAccount): Promise<MailDoor>
   connectionsPerHost: number
   /** Whether no other process can be using this database. */
   isAlone: boolean
@@ -45,7 +45,7 @@ export class SyncEngine implements AsyncDisposable {
     this.#instance = instance
     this.#keeperOptions = {
       db: options.db,
-      openMail: accountId => options.openMail(accountId),
+      openMail: owned => options.openMail(owned),
       budget: new HostBudget(options.connectionsPerHost),
       turns: new Turns(HEAVY_PASSES_AT_ONCE),
       log: options.log,

@@ -24,7 +24,7 @@ export interface MailDoor {
 export interface KeeperOptions {
   db: Kysely<Tables>
   /** Reads servers and secrets. @throws ProviderFailure */
-  openMail(accountId: string): Promise<MailDoor>
+  openMail(owned: OwnedAccount): Promise<MailDoor>
   budget: HostBudget
   turns: Turns
   log: Logger
@@ -85,7 +85,7 @@ export class Keeper implements AsyncDisposable {
 
   async #followOnce(until: AbortSignal): Promise<void> {
     const { db, openMail, budget, turns, pollSeconds, stallSeconds } = this.#options
-    const door = await openMail(this.owned.id)
+    const door = await openMail(this.owned)
     await this.#report.tell('connecting', `waiting for a connection to ${door.host}`)
     using permit = await budget.acquire(door.host, until)
     using stall = new StallWatch(stallSeconds, until)

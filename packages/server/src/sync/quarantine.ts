@@ -65,3 +65,10 @@ export async function countQuarantined(db: Kysely<Tables>, accountId: string): P
   `.execute(db)
   return rows[0]?.count ?? 0
 }
+
+export async function countAllQuarantined(db: Kysely<Tables>): Promise<number> {
+  const { rows } = await sql<{
+    count: number
+  }>`select count(*)::int as count from quarantined_message`.execute(db)
+  return rows[0]?.count ?? 0
+}

@@ -1,0 +1,54 @@
+import { Gauge } from 'prom-client'
+import { openDatabase } from '../database/pool.ts'
+import { listenForWakes } from '../database/wake.ts'
+import { accountKeys } from '../features/accounts/secrets.ts'
+import { SyncEngine } from '../sync/engine.ts'
+import { openMail } from '../sync/open-mail.ts'
+import { countAllQuarantined } from '../sync/quarantine.ts'
+import type { Shared } from './roles.ts'
+
+/** How quickly the sync looks and gives up; tests are more impatient than the defaults. */
+export interface SyncPace {
+  pollSeconds?: number
+  stallSeconds?: number
+  keepAliveSeconds?: number
+}
+
+/** The role `sync`: owns accounts and keeps them in step with their providers. */
+export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
+  const { config, installation, guard, certificateAuthority, log, metrics, pace } = shared
+  const { db, address } = installation.database
+  await using opened = new AsyncDisposableStack()
+  const lease = opened.use(openDatabase({ address, applicationName: 'waxwing lease', connectionsMax: 1 }))
+  const mail = { db, accountKeys: accountKeys(installation.keyRing), guard, certificateAuthority, ...pace }
+  const engine = opened.use(
+    await SyncEngine.start({
+      db,
+      leaseDb: lease.db,
+      openMail: owned => openMail(mail, owned),
+      connectionsPerHost: config.connectionsPerHost,
+      isAlone: installation.isEmbedded,
+      log,
+      ...pace,
+    }),
+  )
+  const wake = () => engine.wake()
+  opened.use(listenForWakes(address, { onWake: wake, onListening: wake }, log))
+  new Gauge({
+    name: 'waxwing_accounts_owned',
+    help: 'Accounts that this process keeps in sync',
+    registers: [metrics],
+    collect() {
+      this.set(engine.accountCount)
+    },
+  })
+  new Gauge({
+    name: 'waxwing_messages_quarantined',
+    help: 'Messages of the whole installation that could not be read and are tried again',
+    registers: [metrics],
+    async collect() {
+      this.set(await countAllQuarantined(db))
+    },
+  })
+  return opened.move()
+}

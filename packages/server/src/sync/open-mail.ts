@@ -1,0 +1,53 @@
+import type { Db } from '../database/pool.ts'
+import { effectiveSettings } from '../features/accounts/rules.ts'
+import type { AccountKeys } from '../features/accounts/secrets.ts'
+import { findAccountView } from '../features/accounts/store.ts'
+import type { EgressGuard } from '../kit/egress/guard.ts'
+import { imapMail } from '../providers/imap/mail.ts'
+import { Suspicions } from '../providers/imap/suspicions.ts'
+import { ProviderFailure } from '../providers/provider.ts'
+import { resolveServer } from '../providers/resolve-server.ts'
+import type { MailDoor } from './keeper.ts'
+import { FenceLost, type OwnedAccount } from './ownership.ts'
+
+export interface OpenMailOptions {
+  db: Db
+  accountKeys: AccountKeys
+  guard: EgressGuard
+  /** PEM of the authority to trust in place of the public ones; for tests. */
+  certificateAuthority?: string | undefined
+  /** How often a waiting connection is asked for a sign of life. */
+  keepAliveSeconds?: number
+}
+
+/** Reads how an account's mail is reached. The password is read anew for each connection, so a new one counts at once. */
+export async function openMail(options: OpenMailOptions, owned: OwnedAccount): Promise<MailDoor> {
+  const { db, accountKeys, guard, certificateAuthority, keepAliveSeconds } = options
+  const account = await findAccountView(db, owned.tenantId, owned.id)
+  if (!account) throw new FenceLost(owned.id)
+  const server = account.imap?.imap
+  if (!server) throw new ProviderFailure('unsupported', `accounts of ${account.provider} cannot be followed`)
+  const suspicions = new Suspicions()
+  return {
+    host: server.host,
+    syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
+    async connect(signal) {
+      const password = await accountKeys.findSecret(db, account, 'imap_password')
+      if (!password) throw new ProviderFailure('login_failed', 'no password is stored for this account')
+      const { host, port, addresses } = await resolveServer(guard, 'imap', server)
+      return imapMail({
+        endpoint: {
+          address: addresses[0],
+          servername: host,
+          port,
+          security: server.security,
+          ...(certificateAuthority !== undefined && { certificateAuthority }),
+        },
+        login: { user: server.user, password: password.reveal() },
+        suspicions,
+        signal,
+        ...(keepAliveSeconds !== undefined && { keepAliveSeconds }),
+      })
+    },
+  }
+}
