@@ -18,6 +18,7 @@ export interface Ended {
 
 /** A `waxwing serve` in a process of its own. Disposing it kills it. */
 export interface ServiceProcess extends AsyncDisposable {
+  pid: number
   address: string
   /** The key that the first start printed; null at later ones. */
   key: string | null
@@ -81,6 +82,7 @@ export async function startServiceProcess(
     const address = addressIn(written.stdout)
     if (address === null) throw new Error(`The service ended:\n${written.stdout}${written.stderr}`)
     return {
+      pid: child.pid ?? 0,
       address,
       key: /^ {2}(wk_\w+)$/m.exec(written.stdout)?.[1] ?? null,
       output: () => written.stdout + written.stderr,

@@ -1,0 +1,60 @@
+import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
+import type { MailServer, TestUser } from '../packages/server/test/servers/mail-server.ts'
+import { median, short } from './figures.ts'
+import { runFetch } from './imapflow-process.ts'
+import { makeFullMailbox } from './mailbox.ts'
+import type { Benchmark } from './row.ts'
+import { startBenchService } from './service.ts'
+
+const RUNS = 3
+
+export const firstSync: Benchmark = {
+  name: 'first-sync',
+  about:
+    'From connecting an account until all its mail is indexed, by imapflow that fetches it and drops it.',
+  async run(report) {
+    await using server = await startDovecot()
+    for (const count of [10_000, 50_000]) {
+      const user = await makeFullMailbox(server, count)
+      const login = { host: server.host, port: server.port, ...user }
+      // The first reading fills Dovecot's cache, for both.
+      await runFetch(login)
+      const yardsticks: number[] = []
+      const syncs: number[] = []
+      for (let run = 0; run < RUNS; run++) {
+        yardsticks.push(count / (await runFetch(login)).seconds)
+        syncs.push(count / (await timeSync(server, user, count)))
+      }
+      const [ours, theirs] = [median(syncs), median(yardsticks)]
+      report({
+        measure: `${short(count)} messages, messages per second`,
+        result: short(ours),
+        yardstick: `imapflow ${short(theirs)}`,
+        ratio: ours / theirs,
+        target: '≥ 0.40 (0.8)',
+      })
+    }
+  },
+}
+
+async function timeSync(server: MailServer, user: TestUser, count: number) {
+  await using service = await startBenchService()
+  const start = performance.now()
+  const accountId = await service.connect(server, user)
+  const seconds = ((await service.untilInitialized(accountId)) - start) / 1000
+  const indexed = await countMessages(service, accountId)
+  if (indexed !== count) throw new Error(`${indexed} of ${count} messages were indexed`)
+  return seconds
+}
+
+async function countMessages(service: Awaited<ReturnType<typeof startBenchService>>, accountId: string) {
+  let count = 0
+  let cursor = ''
+  do {
+    const path = `/v1/accounts/${accountId}/messages?limit=200${cursor}`
+    const { body } = await service.get<{ items: unknown[]; nextCursor: string | null }>(path)
+    count += body.items.length
+    cursor = body.nextCursor === null ? '' : `&cursor=${encodeURIComponent(body.nextCursor)}`
+  } while (cursor !== '')
+  return count
+}

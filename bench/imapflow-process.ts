@@ -1,0 +1,100 @@
+/** The yardstick, in a process of its own: imapflow alone, told by JSON on the command line what to do. */
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { ImapFlow } from 'imapflow'
+import { readCpuSeconds, readMemory } from './process-stats.ts'
+
+interface Login {
+  host: string
+  port: number
+  user: string
+  password: string
+}
+
+type Task =
+  | { type: 'fetch'; login: Login }
+  | { type: 'idle'; logins: Login[]; settleSeconds: number; seconds: number }
+
+export interface FetchFigures {
+  messages: number
+  seconds: number
+  peakMb: number
+}
+
+export interface IdleFigures {
+  /** Before the first connection, and with all of them. */
+  emptyMb: number
+  idleMb: number
+  cpuShare: number
+}
+
+export const runFetch = (login: Login) => runTask<FetchFigures>({ type: 'fetch', login })
+export const runIdle = (task: Omit<Task & { type: 'idle' }, 'type'>) =>
+  runTask<IdleFigures>({ type: 'idle', ...task })
+
+function runTask<Figures>(task: Task): Promise<Figures> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  child.stdin.end(JSON.stringify(task))
+  let output = ''
+  child.stdout.on('data', (text: Buffer) => (output += text.toString()))
+  return new Promise((resolve, reject) => {
+    child.once('close', code =>
+      code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`imapflow: ${code}`)),
+    )
+  })
+}
+
+function open({ host, port, user, password }: Login) {
+  return new ImapFlow({ host, port, secure: false, auth: { user, pass: password }, logger: false })
+}
+
+/** One connection, the attributes of a list and every header, each message dropped at once. */
+async function fetchAll(login: Login): Promise<FetchFigures> {
+  const start = performance.now()
+  const client = open(login)
+  await client.connect()
+  await client.mailboxOpen('INBOX')
+  let messages = 0
+  const wanted = {
+    uid: true,
+    flags: true,
+    envelope: true,
+    bodyStructure: true,
+    internalDate: true,
+    size: true,
+  }
+  for await (const _ of client.fetch('1:*', { ...wanted, headers: true })) messages++
+  const seconds = (performance.now() - start) / 1000
+  await client.logout()
+  return { messages, seconds, peakMb: readMemory(process.pid).peakMb }
+}
+
+async function idle({ logins, settleSeconds, seconds }: Task & { type: 'idle' }): Promise<IdleFigures> {
+  const emptyMb = readMemory(process.pid).nowMb
+  for (const login of logins) {
+    const client = open(login)
+    await client.connect()
+    await client.mailboxOpen('INBOX')
+    void client.idle()
+  }
+  await wait(settleSeconds)
+  const before = readCpuSeconds(process.pid)
+  await wait(seconds)
+  const cpuShare = (readCpuSeconds(process.pid) - before) / seconds
+  return { emptyMb, idleMb: readMemory(process.pid).nowMb, cpuShare }
+}
+
+export function wait(seconds: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, seconds * 1000))
+}
+
+if (import.meta.main) {
+  let input = ''
+  for await (const text of process.stdin) input += String(text)
+  // Written by `runTask` above.
+  const task = JSON.parse(input) as Task
+  process.stdout.write(JSON.stringify(task.type === 'fetch' ? await fetchAll(task.login) : await idle(task)))
+  process.exit(0)
+}

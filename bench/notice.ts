@@ -1,0 +1,68 @@
+import { startChaosProxy } from '../packages/server/test/servers/chaos-proxy.ts'
+import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
+import { openWorld } from '../packages/server/test/servers/world.ts'
+import { percentile, short } from './figures.ts'
+import { wait } from './imapflow-process.ts'
+import { makeFullMailbox } from './mailbox.ts'
+import type { Benchmark } from './row.ts'
+import { type BenchService, startBenchService } from './service.ts'
+
+const DELIVERIES = 50
+const SECONDS_MAX = 90
+
+export const notice: Benchmark = {
+  name: 'notice',
+  about: "From the server's notice of new mail on the wire until the message is in the change feed.",
+  async run(report) {
+    await using server = await startDovecot()
+    const user = await makeFullMailbox(server, 1000)
+    let noticedAt = 0
+    await using wire = await startChaosProxy(server, {
+      rewrite(line) {
+        if (/^\* \d+ EXISTS$/.test(line)) noticedAt = performance.now()
+        return line
+      },
+    })
+    await using service = await startBenchService()
+    await service.untilInitialized(await service.connect(server, user, wire.port))
+    await using world = await openWorld(server, user)
+    // The engine goes from its first passes to waiting.
+    await wait(5)
+
+    let cursor = await headOf(service)
+    const tookMs: number[] = []
+    for (let number = 0; number < DELIVERIES; number++) {
+      // Not in step with anything that happens every second.
+      await wait(0.3 + (number % 10) * 0.077)
+      await world.deliver({
+        raw: `Subject: Now ${number}\r\nMessage-ID: <now.${number}@example.com>\r\n\r\nHello\r\n`,
+      })
+      cursor = await untilCreated(service, cursor)
+      tookMs.push(performance.now() - noticedAt)
+    }
+    const [p50, p95] = [percentile(tookMs, 0.5), percentile(tookMs, 0.95)]
+    report({ measure: 'p50 in ms', result: short(p50), yardstick: '', ratio: null, target: '≤ 20 (10)' })
+    report({ measure: 'p95 in ms', result: short(p95), yardstick: '', ratio: null, target: '≤ 60' })
+  },
+}
+
+interface Page {
+  items: Array<{ type: string }>
+  nextCursor: string
+}
+
+async function headOf(service: BenchService) {
+  return (await service.get<Page>('/v1/changes?start=now')).body.nextCursor
+}
+
+/** Asks over and over; each answer takes about a millisecond, which is part of the figure. */
+async function untilCreated(service: BenchService, from: string) {
+  const deadline = performance.now() + SECONDS_MAX * 1000
+  let cursor = from
+  while (performance.now() < deadline) {
+    const { body } = await service.get<Page>(`/v1/changes?cursor=${encodeURIComponent(cursor)}&limit=200`)
+    cursor = body.nextCursor
+    if (body.items.some(({ type }) => type === 'message.created')) return cursor
+  }
+  throw new Error(`no message.created within ${SECONDS_MAX} s`)
+}

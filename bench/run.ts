@@ -1,0 +1,41 @@
+/**
+ * `npm run bench [-- name …]`: measures the service against yardsticks in the same run, and prints a table for
+ * bench/README.md. `--json <file>` also writes the rows there. Only ratios within one run mean anything elsewhere.
+ */
+import { writeFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { installServers } from '../packages/server/test/servers/install.ts'
+import { firstSync } from './first-sync.ts'
+import { idleAccounts } from './idle-accounts.ts'
+import { listPage } from './list-page.ts'
+import { memory } from './memory.ts'
+import { notice } from './notice.ts'
+import { type Benchmark, formatTable, type Row } from './row.ts'
+
+const BENCHMARKS: readonly Benchmark[] = [firstSync, listPage, notice, memory, idleAccounts]
+
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })
+const unknown = positionals.filter(name => !BENCHMARKS.some(benchmark => benchmark.name === name))
+if (unknown.length > 0) {
+  console.error(`There is no ${unknown.join(', ')}. There are:`)
+  for (const { name, about } of BENCHMARKS) console.error(`  ${name.padEnd(16)}${about}`)
+  process.exit(2)
+}
+
+await installServers()
+const rows: Row[] = []
+for (const benchmark of BENCHMARKS) {
+  if (positionals.length > 0 && !positionals.includes(benchmark.name)) continue
+  console.error(`${benchmark.name}: ${benchmark.about}`)
+  await benchmark.run(row => {
+    rows.push({ benchmark: benchmark.name, ...row })
+    console.error(
+      `  ${row.measure}: ${row.result}  ${row.yardstick}  ${row.ratio?.toFixed(2) ?? ''}  target ${row.target}`,
+    )
+  })
+}
+
+const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.versions.node}`
+console.log(`\n${new Date().toISOString().slice(0, 10)}, ${machine}\n\n${formatTable(rows)}`)
+if (values.json) await writeFile(values.json, `${JSON.stringify({ machine, rows }, null, 2)}\n`)

@@ -1,0 +1,78 @@
+import { type Caller, callerOf } from '../packages/server/test/caller.ts'
+import type { MailServer, TestUser } from '../packages/server/test/servers/mail-server.ts'
+import {
+  type DataFolder,
+  makeDataFolder,
+  startServiceProcess,
+} from '../packages/server/test/service-process.ts'
+
+const INITIALIZED_SECONDS_MAX = 1800
+const POLL_MS = 20
+
+/** The service as anybody runs it, in a process and a data folder of its own, and a caller with a key of it. */
+export interface BenchService extends Caller, AsyncDisposable {
+  pid: number
+  address: string
+  key: string
+  folder: DataFolder
+  /** Connects an account without waiting for its mail; `port` is that of a proxy where there is one before the server. */
+  connect(server: MailServer, user: TestUser, port?: number): Promise<string>
+  /** Waits until the first sync of an account is done; returns ms since `performance.timeOrigin`. */
+  untilInitialized(accountId: string): Promise<number>
+}
+
+interface Account {
+  id: string
+  initializedAt: string | null
+  status: string
+  runtime: unknown
+}
+
+export async function startBenchService(): Promise<BenchService> {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await makeDataFolder())
+  const service = opened.use(
+    await startServiceProcess(folder, {
+      env: {
+        WAXWING_EGRESS_ALLOW: '127.0.0.1',
+        WAXWING_ALLOW_PLAINTEXT: 'true',
+        WAXWING_CONNECTIONS_PER_HOST: '1000',
+        WAXWING_LOG_LEVEL: 'info',
+      },
+    }),
+  )
+  const { address, key } = service
+  if (key === null) throw new Error('The first start printed no key')
+  const caller = callerOf(address, key)
+  const owned = opened.move()
+  return {
+    ...caller,
+    pid: service.pid,
+    address,
+    key,
+    folder,
+    async connect(server, { user, password, email }, port = server.port) {
+      const imap = { host: server.host, port, security: 'none', user }
+      const settings = { syncWindowDays: null }
+      const answer = await caller.post<Account>('/v1/imap-accounts', {
+        email,
+        password,
+        imap,
+        smtp: null,
+        settings,
+      })
+      if (answer.status !== 200 && answer.status !== 201) throw new Error(JSON.stringify(answer.body))
+      return answer.body.id
+    },
+    async untilInitialized(accountId) {
+      const deadline = performance.now() + INITIALIZED_SECONDS_MAX * 1000
+      for (;;) {
+        const { body } = await caller.get<Account>(`/v1/accounts/${accountId}`)
+        if (body.initializedAt !== null) return performance.now()
+        if (performance.now() > deadline) throw new Error(`not initialized: ${JSON.stringify(body)}`)
+        await new Promise(resolve => setTimeout(resolve, POLL_MS))
+      }
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
