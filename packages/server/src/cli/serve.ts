@@ -7,6 +7,10 @@ import { readProcessConfig } from './connect.ts'
 
 /** Longest wait for requests that are under way. */
 const DRAIN_SECONDS = { SIGINT: 5, SIGTERM: 30 } as const
+/** SIGTERM comes from a supervisor, and there may be a load balancer that has to notice first. */
+const NOTICE_SECONDS = { SIGINT: 0, SIGTERM: 2 } as const
+/** After the drain everything closes at once. What does not is left to the next start. */
+const CLOSE_SECONDS_MAX = 20
 /** Ctrl-C under npm arrives twice: from the terminal, and from npm, which passes it on. */
 const SAME_SIGNAL_MILLISECONDS = 1000
 
@@ -36,10 +40,16 @@ async function serve() {
   let starting: Promise<Service> | null = null
   let running: Service | null = null
 
-  async function end(drainSeconds: number, exitCode: number) {
+  async function end(timing: { drainSeconds: number; noticeSeconds: number }, exitCode: number) {
+    const { drainSeconds, noticeSeconds } = timing
+    const deadlineSeconds = noticeSeconds + drainSeconds + CLOSE_SECONDS_MAX
+    setTimeout(
+      () => endAtOnce('Did not stop in time; the next start recovers'),
+      deadlineSeconds * 1000,
+    ).unref()
     try {
       const service = await starting
-      await service?.stop({ drainSeconds })
+      await service?.stop(timing)
       process.exit(exitCode)
     } catch (error) {
       log.error({ error }, 'Did not stop cleanly; the next start recovers')
@@ -47,9 +57,14 @@ async function serve() {
     }
   }
 
+  function endAtOnce(message: string) {
+    log.warn(message)
+    void Promise.resolve(running?.abandon()).finally(() => process.exit(1))
+  }
+
   function fail(error: unknown, message: string) {
     log.error({ error }, message)
-    void end(0, 1)
+    void end({ drainSeconds: 0, noticeSeconds: 0 }, 1)
   }
 
   let firstSignalAt: number | null = null
@@ -57,10 +72,9 @@ async function serve() {
     if (firstSignalAt === null) {
       firstSignalAt = performance.now()
       log.info({ signal }, 'Stopping')
-      void end(DRAIN_SECONDS[signal], 0)
+      void end({ drainSeconds: DRAIN_SECONDS[signal], noticeSeconds: NOTICE_SECONDS[signal] }, 0)
     } else if (performance.now() - firstSignalAt > SAME_SIGNAL_MILLISECONDS) {
-      log.warn({ signal }, 'Ending at once')
-      void Promise.resolve(running?.abandon()).finally(() => process.exit(1))
+      endAtOnce('Ending at once')
     }
   }
   process.on('SIGINT', onSignal)

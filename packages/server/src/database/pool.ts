@@ -42,6 +42,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_SECONDS * 1000,
   })
   pool.on('error', error => options.onIdleError?.(error))
+  // The pool listens only while a client is idle. One that breaks between two statements of its user would end the
+  // process; the next statement rejects anyway.
+  pool.on('connect', client => client.on('error', () => {}))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparingPool(pool) }) })
   return { db, pool, address: options.address, [Symbol.asyncDispose]: () => pool.end() }
 }

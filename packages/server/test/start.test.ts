@@ -1,0 +1,192 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { callerOf } from './caller.ts'
+import {
+  isRunning,
+  makeDataFolder,
+  runWaxwing,
+  type ServiceProcess,
+  startServiceProcess,
+  until,
+} from './service-process.ts'
+
+const SECONDS = 1000
+
+function call(service: ServiceProcess, key: string | null) {
+  return callerOf(service.address, key)
+}
+
+/** Starts on a new folder and returns the first key, with a mark in the data that must outlive everything. */
+async function startWithMark() {
+  const folder = await makeDataFolder()
+  const service = await startServiceProcess(folder)
+  const { key } = service
+  if (key === null) throw new Error('The first start printed no key')
+  const changed = await call(service, key).patch('/v1/settings', { syncWindowDays: 17 })
+  expect(changed.status).toBe(200)
+  return {
+    folder,
+    service,
+    key,
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function expectMark(service: ServiceProcess, key: string) {
+  expect((await call(service, key).get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
+}
+
+async function requireServer(folder: { findServer(): Promise<number | null> }) {
+  const pid = await folder.findServer()
+  if (pid === null) throw new Error('The embedded server does not run')
+  return pid
+}
+
+describe('waxwing serve', () => {
+  test('makes a tenant and a key at the first start, and says what to do with a line that works', async () => {
+    await using folder = await makeDataFolder()
+    await using service = await startServiceProcess(folder)
+
+    const [, key, url] = /curl -H 'Authorization: Bearer (\S+)' (http:\S+)/.exec(service.output()) ?? []
+    const answer = await fetch(url ?? '', { headers: { authorization: `Bearer ${key}` } })
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({ items: [], nextCursor: null })
+    expect((await call(service, service.key).get('/v1/settings')).status).toBe(200)
+    expect((await readdir(folder.path)).toSorted()).toEqual(['postgres', 'secret.key'])
+  })
+
+  test('goes on where it was at a second start, and prints no key', async () => {
+    await using first = await startWithMark()
+    first.service.kill('SIGTERM')
+    expect((await first.service.ended).code).toBe(0)
+
+    await using second = await startServiceProcess(first.folder)
+    expect(second.output()).not.toContain('wk_')
+    await expectMark(second, first.key)
+  })
+
+  test('refuses a second service on the data folder, and the first does not notice', async () => {
+    await using first = await startWithMark()
+    const second = await runWaxwing(['serve'], { env: { WAXWING_DATA_DIR: first.folder.path } })
+
+    expect(second.code).toBe(1)
+    expect(second.stderr).toContain(
+      `The data folder ${first.folder.path} is in use by another Waxwing service, process`,
+    )
+    expect(second.stderr).not.toContain('    at ')
+    await expectMark(first.service, first.key)
+  })
+
+  test('ends cleanly in seconds by Ctrl-C, which npm sends twice, and takes its database along', async () => {
+    await using first = await startWithMark()
+    const server = await requireServer(first.folder)
+    const startedAt = Date.now()
+    first.service.kill('SIGINT')
+    first.service.kill('SIGINT')
+    const { code, signal } = await first.service.ended
+
+    expect({ code, signal }).toEqual({ code: 0, signal: null })
+    expect(Date.now() - startedAt).toBeLessThan(5 * SECONDS)
+    expect(isRunning(server)).toBe(false)
+  })
+
+  test('takes over the running database after kill -9 of the service', async () => {
+    await using first = await startWithMark()
+    const server = await requireServer(first.folder)
+    first.service.kill('SIGKILL')
+    await first.service.ended
+    expect(isRunning(server)).toBe(true)
+
+    await using second = await startServiceProcess(first.folder)
+    expect(await requireServer(first.folder)).toBe(server)
+    await expectMark(second, first.key)
+  })
+
+  test('starts its database again after kill -9 of it, and goes on', async () => {
+    await using first = await startWithMark()
+    const server = await requireServer(first.folder)
+    process.kill(server, 'SIGKILL')
+
+    const { get } = call(first.service, null)
+    await until(async () => (await first.folder.findServer()) !== null, 'the database is started again')
+    await until(async () => (await get('/health/ready')).status === 200, 'the service is ready again')
+    await expectMark(first.service, first.key)
+    first.service.kill('SIGINT')
+    expect((await first.service.ended).code).toBe(0)
+    expect(await first.folder.findServer()).toBeNull()
+  })
+
+  test('recovers after kill -9 of both', async () => {
+    await using first = await startWithMark()
+    process.kill(await requireServer(first.folder), 'SIGKILL')
+    first.service.kill('SIGKILL')
+    await first.service.ended
+
+    await using second = await startServiceProcess(first.folder)
+    await expectMark(second, first.key)
+  })
+
+  test('keeps its data in the folder where it is started', async () => {
+    await using folder = await makeDataFolder()
+    const env = { WAXWING_DATA_DIR: 'kept/here' }
+    await using service = await startServiceProcess(folder, { env, cwd: folder.path })
+    expect((await readdir(path.join(folder.path, 'kept/here'))).toSorted()).toEqual([
+      'postgres',
+      'secret.key',
+    ])
+    service.kill('SIGINT')
+    expect((await service.ended).code).toBe(0)
+  })
+
+  test('names every wrong setting at once and touches nothing', async () => {
+    await using folder = await makeDataFolder()
+    const dataDir = path.join(folder.path, 'data')
+    const env = { WAXWING_DATA_DIR: dataDir, WAXWING_PORT: 'http', WAXWING_ALOW_PLAINTEXT: 'true' }
+    const { code, stderr } = await runWaxwing(['serve'], { env })
+
+    expect(code).toBe(1)
+    expect(stderr).toContain('WAXWING_PORT must be a whole number from 0 to 65535, not "http"')
+    expect(stderr).toContain('WAXWING_ALOW_PLAINTEXT is not a setting. Did you mean WAXWING_ALLOW_PLAINTEXT?')
+    expect(await readdir(folder.path)).toEqual([])
+  })
+
+  test('says in words that its port is taken, and leaves no database behind', async () => {
+    await using first = await startWithMark()
+    await using folder = await makeDataFolder()
+    const env = { WAXWING_DATA_DIR: folder.path, WAXWING_PORT: new URL(first.service.address).port }
+    const { code, stderr } = await runWaxwing(['serve'], { env })
+
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^127\.0\.0\.1:\d+ is in use by another program\./)
+    expect(await folder.findServer()).toBeNull()
+  })
+
+  test('shows metrics and health on a port of their own', async () => {
+    await using folder = await makeDataFolder()
+    const metricsPort = 20_000 + (process.pid % 20_000)
+    await using service = await startServiceProcess(folder, {
+      env: { WAXWING_METRICS_PORT: String(metricsPort) },
+    })
+    await call(service, service.key).get('/v1/accounts')
+    const { get } = callerOf(`http://127.0.0.1:${metricsPort}`, null)
+
+    expect((await get('/health/live')).status).toBe(200)
+    expect((await get('/health/ready')).status).toBe(200)
+    const { status, body } = await get<string>('/metrics')
+    expect(status).toBe(200)
+    expect(body).toContain(
+      'waxwing_http_request_seconds_count{method="GET",route="/v1/accounts",status="200"} 1',
+    )
+  })
+
+  test('lists every setting in its help', async () => {
+    const { code, stdout } = await runWaxwing(['serve', '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('WAXWING_EGRESS_ALLOW')
+    expect(stdout).toContain('DATABASE_URL')
+  })
+})
