@@ -1,0 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const LOOK_AGAIN_MS = 20
+
+/** Looks again and again until `look` gives something, and returns it. Throws with what was awaited after the limit. */
+export async function waitUntil<T>(
+  awaited: string,
+  look: () => Promise<T | null | undefined | false>,
+  limitSeconds = 20,
+): Promise<T> {
+  const until = performance.now() + limitSeconds * 1_000
+  for (;;) {
+    const found = await look()
+    if (found !== null && found !== undefined && found !== false) return found
+    if (performance.now() > until) throw new Error(`Waited ${limitSeconds} s in vain for ${awaited}`)
+    await sleep(LOOK_AGAIN_MS)
+  }
+}
