@@ -15,9 +15,9 @@ export const messageOperations = {
   list: on.list.handler(async ({ input: { params, query }, context }) => {
     const { limit, cursor, ...filters } = query
     if (filters.after && filters.before && filters.before <= filters.after) refuse('invalid_range')
-    const account = await requireAccount(context, params.accountId)
-    const binding = { list: `accounts/${account.id}/messages`, filters }
+    const binding = { list: `accounts/${params.accountId.toLowerCase()}/messages`, filters }
     const position = requirePosition(context, cursor, binding)
+    const account = await requireAccount(context, params.accountId)
 
     const rows = await listSummaries(context.db, account.id, { filters, position, limit })
     // Messages are looked for in the account only, so a page that has some proves that the mailbox is the account's.

@@ -14,9 +14,9 @@ const on = implement(threads).$context<RequestContext>()
 export const threadOperations = {
   list: on.list.handler(async ({ input: { params, query }, context }) => {
     const { limit, cursor, mailboxId } = query
-    const account = await requireAccount(context, params.accountId)
-    const binding = { list: `accounts/${account.id}/threads`, filters: { mailboxId } }
+    const binding = { list: `accounts/${params.accountId.toLowerCase()}/threads`, filters: { mailboxId } }
     const position = requirePosition(context, cursor, binding)
+    const account = await requireAccount(context, params.accountId)
 
     const rows = await listThreads(context.db, account.id, { mailboxId, position, limit })
     if (rows.length === 0 && mailboxId) await requireMailbox(context.db, account.id, mailboxId)
@@ -28,6 +28,8 @@ export const threadOperations = {
 
   get: on.get.handler(async ({ input: { params }, context }) => {
     const account = await requireAccount(context, params.accountId)
+    // PostgreSQL holds no U+0000, so no thread has it.
+    if (params.threadId.includes('\0')) refuse('thread_not_found')
     return (await findThread(context.db, account.id, params.threadId)) ?? refuse('thread_not_found')
   }),
 }

@@ -1,0 +1,180 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql, type Transaction } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { openTestDatabase } from '../../../test/open-database.ts'
+import { sampleTenant } from '../../../test/sample-rows.ts'
+import { type Random, seeded } from '../../../test/seeded.ts'
+import type { Db } from '../../database/pool.ts'
+import type { Tables } from '../../database/tables.ts'
+import { appendEvents } from '../../events/append.ts'
+import { type Announcement, inTransaction } from '../../events/unit-of-work.ts'
+import { readFeed } from './store.ts'
+
+const WRITERS = 14
+const POLLERS = 5
+const TRANSACTIONS_A_WRITER = 30
+const DELAY_MS_MAX = 6
+const ROLLBACK_PROBABILITY = 0.1
+const POLLS_MAX = 20_000
+
+/** Runs the work in a transaction that appends the events before its commit. */
+type Commit = (
+  db: Db,
+  tenantId: string,
+  events: readonly Announcement[],
+  work: () => Promise<void>,
+) => Promise<void>
+
+class DeliberateRollback extends Error {}
+
+/** What a reader that only ever moves its cursor on was given, as the notes of the events. */
+interface Reading {
+  notes: string[]
+  ids: bigint[]
+}
+
+/**
+ * Writers append batches in transactions that dawdle and sometimes roll back, while pollers follow the feed from its
+ * start with pages of any size. Returns what was committed and what each poller read.
+ */
+async function followWhileWriting(db: Db, seed: string, commit: Commit) {
+  const tenant = await sampleTenant(db)
+  const random = seeded(seed)
+  const committed: string[] = []
+  let isWriting = true
+
+  async function write(writer: number, own: Random) {
+    for (let nth = 0; nth < TRANSACTIONS_A_WRITER; nth++) {
+      const batch = Array.from({ length: own.between(1, 4) }, (_, item) => `${writer}/${nth}/${item}`)
+      const isRolledBack = own.chance(ROLLBACK_PROBABILITY)
+      try {
+        await commit(db, tenant.id, batch.map(toAnnouncement), async () => {
+          await pause(own.between(0, DELAY_MS_MAX))
+          if (isRolledBack) throw new DeliberateRollback()
+        })
+        committed.push(...batch)
+      } catch (error) {
+        if (!(error instanceof DeliberateRollback)) throw error
+      }
+    }
+  }
+
+  async function poll(own: Random): Promise<Reading> {
+    const reading: Reading = { notes: [], ids: [] }
+    const filter = {
+      tenantId: tenant.id,
+      accountIds: null,
+      types: own.chance(0.5) ? (['contact.created'] as const) : null,
+    }
+    let after = '0'
+    for (let polls = 0; polls < POLLS_MAX; polls++) {
+      const wasWriting = isWriting
+      const page = await readFeed(db, filter, after, own.between(1, 60))
+      for (const json of page.items) {
+        const event = JSON.parse(json) as { id: string; data: { note: string } }
+        reading.notes.push(event.data.note)
+        reading.ids.push(BigInt(event.id))
+      }
+      // After a page that was asked for when nobody wrote any more, an empty one is the end.
+      if (!wasWriting && page.items.length === 0) return reading
+      after = page.readUpTo
+      await pause(own.between(0, 2))
+    }
+    throw new Error('The feed has no end')
+  }
+
+  const pollers = Array.from({ length: POLLERS }, (_, nth) => poll(random.fork(`poller ${nth}`)))
+  try {
+    await Promise.all(Array.from({ length: WRITERS }, (_, nth) => write(nth, random.fork(`writer ${nth}`))))
+  } finally {
+    isWriting = false
+  }
+  return { tenantId: tenant.id, committed, readings: await Promise.all(pollers) }
+}
+
+const toAnnouncement = (note: string): Announcement => ({
+  type: 'contact.created',
+  accountId: null,
+  data: { note },
+})
+
+const idOf = (json: string) => BigInt((JSON.parse(json) as { id: string }).id)
+
+/** How a reading breaks the promise of the feed. */
+function violationsOf(committed: readonly string[], { notes, ids }: Reading) {
+  const seen = new Set(notes)
+  return {
+    missed: committed.filter(note => !seen.has(note)).length,
+    repeated: notes.length - seen.size,
+    neverCommitted:
+      notes.length - committed.filter(note => seen.has(note)).length - (notes.length - seen.size),
+    outOfOrder: ids.filter((id, at) => at > 0 && id <= ids[at - 1]!).length,
+  }
+}
+
+const NONE = { missed: 0, repeated: 0, neverCommitted: 0, outOfOrder: 0 }
+
+/** The way of the service: the work comes first, and nothing between the events and the commit. */
+const inOrder: Commit = (db, tenantId, events, work) =>
+  inTransaction(db, tenantId, async unit => {
+    unit.announce(...events)
+    await work()
+  })
+
+/** A commit that is slow in coming after the ids were taken, or never comes. */
+function dawdling(append: typeof appendEvents): Commit {
+  return (db, tenantId, events, work) =>
+    db.transaction().execute(async tx => {
+      await append(tx, tenantId, events)
+      await work()
+    })
+}
+
+/** `appendEvents` as it would be without the tenant's lock. */
+async function appendWithoutLock(
+  tx: Transaction<Tables>,
+  tenantId: string,
+  announcements: readonly Announcement[],
+) {
+  await sql`
+    insert into event (tenant_id, id, account_id, type, data)
+    select ${tenantId}::uuid, nextval('event_id'), null, type, data
+    from unnest(
+      ${announcements.map(({ type }) => type)}::text[],
+      ${announcements.map(({ data }) => JSON.stringify(data))}::json[]
+    ) as announced (type, data)
+  `.execute(tx)
+}
+
+describe('the change feed under concurrent writers', () => {
+  const seed = process.env['FEED_SEED'] ?? String(Date.now())
+
+  for (const [name, commit] of [
+    ['in the way of the service', inOrder],
+    ['however long commits take', dawdling(appendEvents)],
+  ] as const) {
+    test(`gives every poller every event once and in order, ${name} (FEED_SEED=${seed})`, async () => {
+      await using database = await openTestDatabase({ connectionsMax: WRITERS + POLLERS })
+      const { committed, readings, tenantId } = await followWhileWriting(database.db, seed, commit)
+      for (const reading of readings) expect(violationsOf(committed, reading)).toEqual(NONE)
+
+      // A reader that sets out from any position gets exactly what the others got after it.
+      const { ids } = readings[0]!
+      const random = seeded(seed).fork('positions')
+      for (let round = 0; round < 50; round++) {
+        const at = random.between(0, ids.length - 1)
+        const limit = random.between(1, 200)
+        const filter = { tenantId, accountIds: null, types: null }
+        const page = await readFeed(database.db, filter, String(ids[at]), limit)
+        expect(page.items.map(idOf)).toEqual(ids.slice(at + 1, at + 1 + limit))
+      }
+    })
+  }
+
+  test(`would lose events without the lock, and this test would see it (FEED_SEED=${seed})`, async () => {
+    await using database = await openTestDatabase({ connectionsMax: WRITERS + POLLERS })
+    const { committed, readings } = await followWhileWriting(database.db, seed, dawdling(appendWithoutLock))
+    const violations = readings.map(reading => violationsOf(committed, reading))
+    expect(violations.some(({ missed }) => missed > 0)).toBe(true)
+  })
+})
