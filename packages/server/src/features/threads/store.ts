@@ -100,9 +100,10 @@ function walkMailbox(
 function summarize(accountId: string, threadId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     with member as materialized (
-      select * from message
+      select id, thread_id, mailbox_ids, subject, "from", "to", cc, snippet, received_at, is_read, is_flagged,
+        is_draft, has_attachments
+      from message
       where account_id = ${accountId} and thread_id = ${threadId} and received_at >= ${windowStart(accountId)}
-      order by received_at desc, id desc
     )
     select newest.thread_id as id, newest.subject, newest.snippet,
       (${PARTICIPANTS}) as participants,
@@ -118,12 +119,19 @@ function summarize(accountId: string, threadId: RawBuilder<unknown>): RawBuilder
     ) as total`
 }
 
-/** Everybody in From, To and Cc in the order of their first named appearance; an address counts once in any case. */
+/**
+ * Everybody in From, To and Cc in the order in which they appeared, with a name where any message gives one; an address
+ * is the same in any case. Equal fields of several messages become one before their addresses are taken apart, which
+ * is what costs most in a long thread.
+ */
 const PARTICIPANTS = sql`
-  select coalesce(json_agg(person order by received_at, id, nth), '[]') from (
-    select distinct on (lower(person ->> 'address')) person, received_at, id, nth
-    from member cross join lateral jsonb_array_elements(
-      case when "from" is null then '[]' else jsonb_build_array("from") end || "to" || cc
-    ) with ordinality as named (person, nth)
-    order by lower(person ->> 'address'), (person ->> 'name') is null, received_at, id, nth
+  select coalesce(json_agg(person order by since, field, nth, person), '[]') from (
+    select distinct on (lower(person ->> 'address')) person, since, field, nth
+    from (
+      select field, people, min(received_at) as since
+      from member cross join lateral (values (1, jsonb_build_array("from")), (2, "to"), (3, cc)) as named (field, people)
+      group by field, people
+    ) as circle cross join lateral jsonb_array_elements(people) with ordinality as listed (person, nth)
+    where person <> 'null'
+    order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
   ) as participant`
