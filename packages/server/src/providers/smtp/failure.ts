@@ -22,20 +22,14 @@ export function toFailure(error: unknown): ProviderFailure {
     const kind = isTemporary ? 'unavailable' : 'login_failed'
     return new ProviderFailure(kind, `The server refused the login: ${text}`, { cause: error })
   }
-  if (code === 'ETLS' && /STARTTLS/.test(text)) {
+  if (typeof message === 'string' && /with STARTTLS/.test(message)) {
     return new ProviderFailure('unsupported', 'The server does not offer STARTTLS.', { cause: error })
   }
-  if (code === 'ETLS' || isCertificateCode(code)) {
+  // nodemailer puts one code of its own on every error of the socket, so the words have to tell.
+  if (code === 'ETLS' || /certificate|\b(?:tls|ssl)\b/i.test(text)) {
     return new ProviderFailure('unavailable', `No secure connection to the server: ${text}`, { cause: error })
   }
   return new ProviderFailure('unavailable', `The connection to the server failed: ${text}`, { cause: error })
-}
-
-function isCertificateCode(code: unknown): boolean {
-  return (
-    typeof code === 'string' &&
-    /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)
-  )
 }
 
 function clean(text: unknown): string {

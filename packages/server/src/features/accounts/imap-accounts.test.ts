@@ -1,0 +1,375 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Account } from '@waxwing/contract/accounts.ts'
+import type { ChangeEvent } from '@waxwing/contract/events.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type TestApp, type TestAppOptions, openTestApp } from '../../../test/open-app.ts'
+import { tablesWith } from '../../../test/database-text.ts'
+import { sampleAccount } from '../../../test/sample-rows.ts'
+import { makeCertificates } from '../../../test/servers/certificate.ts'
+import { startDovecot } from '../../../test/servers/dovecot.ts'
+import type { MailServer, TestUser } from '../../../test/servers/mail-server.ts'
+import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from '../../../test/smtp-server.ts'
+
+let dovecot: MailServer
+let certificates: string
+let authorities: string
+
+beforeAll(async () => {
+  dovecot = await startDovecot({ tls: true })
+  certificates = await mkdtemp(join(tmpdir(), 'waxwing-certificates-'))
+  authorities = `${dovecot.ca}\n${await makeCertificates(certificates)}`
+})
+afterAll(async () => {
+  await dovecot[Symbol.asyncDispose]()
+  await rm(certificates, { recursive: true })
+})
+
+/** The API alone, which may reach the servers of this test and trusts their certificates. */
+function openApp(options: TestAppOptions = {}): Promise<TestApp> {
+  return openTestApp({
+    egressAllow: ['localhost'],
+    resolve: async () => ['127.0.0.1'],
+    certificateAuthority: authorities,
+    ...options,
+  })
+}
+
+function openSmtp(user: TestUser, options: Partial<SmtpServerOptions> = {}): Promise<SmtpServer> {
+  return startSmtpServer({ user: user.user, password: user.password, certificates, ...options })
+}
+
+function connection(user: TestUser, smtp: SmtpServer | null = null) {
+  return {
+    email: user.email,
+    password: user.password,
+    imap: { host: 'localhost', port: dovecot.tlsPort, security: 'tls' },
+    smtp: smtp && { host: 'localhost', port: smtp.port, security: 'starttls' },
+  }
+}
+
+async function eventsOf(app: TestApp): Promise<ChangeEvent[]> {
+  const { body } = await app.get<{ items: ChangeEvent[] }>('/v1/changes?limit=200')
+  return body.items
+}
+
+async function accountCount(app: TestApp): Promise<number> {
+  const { body } = await app.get<{ items: Account[] }>('/v1/accounts')
+  return body.items.length
+}
+
+describe('POST /v1/imap-accounts', () => {
+  test('logs in to both servers, stores the account and announces it', async () => {
+    await using app = await openApp()
+    const user = await dovecot.addUser()
+    await using smtp = await openSmtp(user)
+
+    const made = await app.post<Account>('/v1/imap-accounts', {
+      ...connection(user, smtp),
+      displayName: 'Ada',
+      externalRef: 'crm-1',
+      settings: { syncWindowDays: null, trackOpens: true },
+      appendSent: false,
+    })
+
+    expect(made.status).toBe(200)
+    expect(made.body).toMatchObject({
+      provider: 'imap',
+      email: user.email,
+      displayName: 'Ada',
+      externalRef: 'crm-1',
+      status: 'active',
+      statusReason: null,
+      auth: { method: 'password' },
+      settings: { syncWindowDays: null, trackOpens: true, calendarEnabled: false, contactsEnabled: false },
+      settingsOverride: { syncWindowDays: null, trackOpens: true },
+      runtime: null,
+      initializedAt: null,
+      imap: {
+        imap: { host: 'localhost', port: dovecot.tlsPort, security: 'tls', user: user.email },
+        smtp: { host: 'localhost', port: smtp.port, security: 'starttls', user: user.email },
+        auth: 'password',
+        appendSent: false,
+        dav: null,
+      },
+    })
+    expect(smtp.lines.filter(line => line.startsWith('AUTH'))).toHaveLength(1)
+    expect((await app.get(`/v1/accounts/${made.body.id}`)).body).toEqual(made.body)
+    expect(await eventsOf(app)).toMatchObject([
+      {
+        type: 'account.connected',
+        accountId: made.body.id,
+        data: { email: user.email, provider: 'imap', cloud: null, externalRef: 'crm-1', reauthorized: false },
+      },
+    ])
+  })
+
+  test('keeps no password in the clear, in no table and no log line', async () => {
+    await using app = await openApp()
+    const user = await dovecot.addUser()
+    await using smtp = await openSmtp(user, { password: 'canary-of-smtp' })
+
+    const made = await app.post<Account>('/v1/imap-accounts', {
+      ...connection(user, smtp),
+      smtpPassword: 'canary-of-smtp',
+    })
+    await app.post('/v1/imap-accounts', {
+      ...connection(user, smtp),
+      email: 'b@b.test',
+      password: 'canary-refused',
+    })
+
+    expect(made.status).toBe(200)
+    for (const secret of [user.password, 'canary-of-smtp', 'canary-refused']) {
+      expect(await tablesWith(app.db, secret)).toEqual([])
+      expect(app.logLines.join('')).not.toContain(secret)
+      expect(JSON.stringify(made.body)).not.toContain(secret)
+    }
+    const { rows } = await app.database.pool.query('select name from account_secret order by name')
+    expect(rows).toEqual([{ name: 'imap_password' }, { name: 'smtp_password' }])
+  })
+
+  test('connects an account that only reads', async () => {
+    await using app = await openApp()
+
+    const made = await app.post<Account>('/v1/imap-accounts', connection(await dovecot.addUser()))
+
+    expect(made.body.imap).toMatchObject({ smtp: null, appendSent: true })
+  })
+
+  test.each<[string, Record<string, unknown>, number, string, Partial<SmtpServerOptions>?]>([
+    ['a wrong password', { password: 'wrong' }, 400, 'login_failed'],
+    ['a wrong password of the SMTP server', { smtpPassword: 'wrong' }, 400, 'login_failed'],
+    ['no IMAP server', { imap: undefined }, 422, 'autodiscovery_failed'],
+    ['no SMTP server', { smtp: undefined }, 422, 'autodiscovery_failed'],
+    ['calendars', { dav: { calendarUrl: 'https://dav.example.com/' } }, 400, 'provider_unsupported'],
+    ['calendars in the settings', { settings: { calendarEnabled: true } }, 400, 'provider_unsupported'],
+    ['shared mailboxes', { settings: { sharedMailboxesEnabled: true } }, 400, 'provider_unsupported'],
+    ['a honeypot alone', { settings: { trackingHoneypot: true } }, 400, 'honeypot_needs_click_tracking'],
+    [
+      'no encryption',
+      { imap: { host: 'localhost', port: 143, security: 'none' } },
+      400,
+      'plaintext_not_allowed',
+    ],
+    ['a private server', { imap: { host: '127.0.0.1', port: 993 } }, 400, 'server_not_allowed'],
+    ['a private SMTP server', { smtp: { host: '10.0.0.1', port: 465 } }, 400, 'server_not_allowed'],
+    ['an unusual port', { imap: { host: 'mail.example.com', port: 22 } }, 400, 'server_not_allowed'],
+    ['a server that is down', { imap: { host: 'localhost', port: 9 } }, 502, 'provider_unavailable'],
+    ['an SMTP server without STARTTLS', {}, 400, 'provider_unsupported', { certificates: undefined }],
+    ['an SMTP server in trouble', {}, 502, 'provider_unavailable', { authAnswer: '454 4.7.0 later' }],
+    ['a name of no account', { email: 'not an address' }, 400, 'invalid_input'],
+    ['a line break in the password', { password: 'a\r\nA2 LOGOUT' }, 400, 'invalid_input'],
+    ['an unknown field', { passwort: 'x' }, 400, 'invalid_input'],
+  ])('refuses %s, and stores nothing', async (_, change, status, code, smtpOptions) => {
+    await using app = await openApp()
+    const user = await dovecot.addUser()
+    await using smtp = await openSmtp(user, smtpOptions)
+
+    const answer = await app.post('/v1/imap-accounts', { ...connection(user, smtp), ...change })
+
+    expect(answer).toMatchObject({ status, body: { defined: true, code, status } })
+    expect(await accountCount(app)).toBe(0)
+    expect(await eventsOf(app)).toEqual([])
+    if (smtpOptions && 'certificates' in smtpOptions) expect(smtp.lines.join()).not.toContain('AUTH')
+  })
+
+  test('refuses a certificate that nobody trusted vouches for, and sends no password', async () => {
+    await using app = await openApp({ certificateAuthority: dovecot.ca ?? '' })
+    const user = await dovecot.addUser()
+    await using smtp = await openSmtp(user)
+
+    const answer = await app.post('/v1/imap-accounts', connection(user, smtp))
+
+    expect(answer).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
+    expect(String(answer.body['message'])).toMatch(/^SMTP: No secure connection/)
+    expect(smtp.lines.join()).not.toContain('AUTH')
+  })
+
+  test('speaks TLS from the first octet, STARTTLS, and in the clear where the operator allows it', async () => {
+    await using app = await openApp({ allowPlaintext: true })
+    for (const [imap, security] of [
+      [{ port: dovecot.tlsPort, security: 'tls' }, 'tls'],
+      [{ port: dovecot.port, security: 'starttls' }, 'starttls'],
+      [{ port: dovecot.port, security: 'none' }, 'none'],
+    ] as const) {
+      const user = await dovecot.addUser()
+      await using smtp = await openSmtp(user, { isImplicitTls: security === 'tls' })
+
+      const made = await app.post('/v1/imap-accounts', {
+        ...connection(user),
+        imap: { host: 'localhost', ...imap },
+        smtp: { host: 'localhost', port: smtp.port, security },
+      })
+
+      expect(made.status, security).toBe(200)
+      expect(smtp.lines.includes('STARTTLS')).toBe(security === 'starttls')
+    }
+  })
+
+  test('makes one account of a mailbox, however many ask for it at once and however it is spelt', async () => {
+    await using app = await openApp()
+    const user = await dovecot.addUser()
+    const spellings = [user.email, user.email.toUpperCase(), user.email, user.email, user.email.toUpperCase()]
+
+    const answers = await Promise.all(
+      spellings.map(email =>
+        app.post('/v1/imap-accounts', {
+          ...connection(user),
+          email,
+          imap: { host: 'localhost', port: dovecot.tlsPort, security: 'tls', user: user.user },
+        }),
+      ),
+    )
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409])
+    const id = String(answers.find(({ status }) => status === 200)?.body['id'])
+    for (const { body } of answers.filter(({ status }) => status === 409)) {
+      expect(body).toMatchObject({ code: 'account_exists', message: expect.stringContaining(id) })
+    }
+    expect((await eventsOf(app)).map(({ type }) => type)).toEqual(['account.connected'])
+
+    await app.delete(`/v1/accounts/${id}`)
+    const again = await app.post('/v1/imap-accounts', connection(user))
+    expect(again.status).toBe(200)
+    expect(again.body['id']).not.toBe(id)
+  })
+})
+
+describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
+  async function connect(app: TestApp, user: TestUser, smtp: SmtpServer | null = null) {
+    const { body } = await app.post<Account>('/v1/imap-accounts', connection(user, smtp))
+    return { account: body, path: `/v1/accounts/${body.id}/imap-settings` }
+  }
+
+  test('changes nothing where a login fails', async () => {
+    await using app = await openApp()
+    const user = await dovecot.addUser()
+    await using smtp = await openSmtp(user)
+    const { account, path } = await connect(app, user, smtp)
+    const before = await app.database.pool.query('select name, sealed from account_secret order by name')
+
+    const answers = [
+      await app.patch(path, { password: 'wrong', appendSent: false }),
+      await app.patch(path, { imap: { host: 'localhost', port: 9 } }),
+      await app.patch(path, { smtpPassword: 'wrong' }),
+      await app.patch(path, { imap: { host: '127.0.0.1', port: 993 } }),
+      await app.patch(path, { smtp: { host: 'localhost', port: 587, security: 'none' } }),
+      await app.patch(path, { dav: { user: 'x' } }),
+    ]
+
+    expect(answers.map(({ body }) => body['code'])).toEqual([
+      'login_failed',
+      'provider_unavailable',
+      'login_failed',
+      'server_not_allowed',
+      'plaintext_not_allowed',
+      'provider_unsupported',
+    ])
+    expect((await app.get(`/v1/accounts/${account.id}`)).body).toEqual(account)
+    const after = await app.database.pool.query('select name, sealed from account_secret order by name')
+    expect(after.rows).toEqual(before.rows)
+    expect(await eventsOf(app)).toHaveLength(1)
+  })
+
+  test.each(['reauth_required', 'disabled', 'paused', 'active'] as const)(
+    'takes a password that logs in for a new grant: from %s',
+    async status => {
+      await using app = await openApp()
+      const user = await dovecot.addUser()
+      const { account, path } = await connect(app, user)
+      await app.db
+        .updateTable('account')
+        .set({ status, status_reason: status === 'active' ? null : 'some_reason' })
+        .where('id', '=', account.id)
+        .execute()
+      const renewed = await dovecot.setPassword(user, 'another one')
+
+      const answer = await app.patch<Account>(path, { password: renewed.password })
+
+      const isStillPaused = status === 'paused'
+      expect(answer.body.status).toBe(isStillPaused ? 'paused' : 'active')
+      expect(answer.body.statusReason).toBe(isStillPaused ? 'some_reason' : null)
+      const [, ...events] = await eventsOf(app)
+      const isCleared = status === 'reauth_required' || status === 'disabled'
+      expect(events).toMatchObject([
+        ...(isCleared ? [{ type: 'account.updated', data: { changes: ['status', 'statusReason'] } }] : []),
+        { type: 'account.connected', data: { email: user.email, reauthorized: true } },
+      ])
+      const row = await app.db.selectFrom('account').select('sync_wanted').executeTakeFirstOrThrow()
+      expect(row.sync_wanted).toEqual(['restart'])
+    },
+  )
+
+  test('replaces and removes servers, trying only what changes, with the stored password', async () => {
+    await using app = await openApp()
+    const user = await dovecot.addUser()
+    await using smtp = await openSmtp(user)
+    await using other = await openSmtp(user, { password: 'of its own' })
+    const { path } = await connect(app, user, smtp)
+
+    const moved = await app.patch<Account>(path, {
+      imap: { host: 'localhost', port: dovecot.port },
+      smtp: { host: 'localhost', port: other.port },
+      smtpPassword: 'of its own',
+    })
+    expect(moved.body.imap).toMatchObject({
+      imap: { port: dovecot.port, security: 'starttls', user: user.user },
+      smtp: { port: other.port, security: 'starttls', user: user.user },
+    })
+    const connections = other.connections
+    const quiet = await app.patch<Account>(path, { appendSent: false, password: user.password })
+    expect(quiet.body.imap).toMatchObject({ appendSent: false })
+    expect(other.connections).toBe(connections)
+
+    const back = await app.patch<Account>(path, {
+      smtp: { host: 'localhost', port: smtp.port },
+      smtpPassword: null,
+    })
+    expect(back.body.imap?.smtp?.port).toBe(smtp.port)
+    const removed = await app.patch<Account>(path, { smtp: null })
+    expect(removed.body.imap?.smtp).toBeNull()
+    const { rows } = await app.database.pool.query('select name from account_secret')
+    expect(rows).toEqual([{ name: 'imap_password' }])
+    const changes = (await eventsOf(app)).filter(({ type }) => type === 'account.updated')
+    expect(changes.map(({ data }) => data['changes'])).toEqual([['imap'], ['imap'], ['imap'], ['imap']])
+  })
+
+  test('refuses an account whose password is gone, another kind of account, and one that is deleted', async () => {
+    await using app = await openApp()
+    const { account, path } = await connect(app, await dovecot.addUser())
+    await app.db.deleteFrom('account_secret').execute()
+    const gmail = await sampleAccount(app.db, app.tenantId, {
+      provider: 'gmail',
+      imap: null,
+      auth_method: 'oauth',
+    })
+    const port = dovecot.port
+
+    expect((await app.patch(path, { imap: { host: 'localhost', port } })).body['code']).toBe(
+      'password_not_stored',
+    )
+    expect((await app.patch(`/v1/accounts/${gmail.id}/imap-settings`, {})).body['code']).toBe(
+      'not_imap_account',
+    )
+    await app.delete(`/v1/accounts/${account.id}`)
+    expect((await app.patch(path, {})).body['code']).toBe('account_not_found')
+  })
+
+  test('refuses a change that was tried with what another one replaced meanwhile', async () => {
+    await using app = await openApp()
+    const user = await dovecot.addUser()
+    const { path } = await connect(app, user)
+    const { promise: authHold, resolve: letGo } = Promise.withResolvers<void>()
+    await using smtp = await openSmtp(user, { authHold })
+
+    const slow = app.patch(path, { smtp: { host: 'localhost', port: smtp.port } })
+    await expect.poll(() => smtp.lines.some(line => line.startsWith('AUTH'))).toBe(true)
+    const quick = await app.patch(path, { password: user.password })
+    letGo()
+
+    expect(quick.status).toBe(200)
+    expect(await slow).toMatchObject({ status: 409, body: { code: 'provider_conflict' } })
+  })
+})

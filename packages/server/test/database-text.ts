@@ -1,0 +1,20 @@
+import { sql } from 'kysely'
+import type { Db } from '../src/database/pool.ts'
+
+/** The tables that hold the text in any column, in the clear: as text, in JSON, or as the octets of a `bytea`. */
+export async function tablesWith(db: Db, text: string): Promise<string[]> {
+  const { rows } = await sql<{ schema: string; name: string }>`
+    select schemaname as schema, tablename as name from pg_tables
+    where schemaname not in ('pg_catalog', 'information_schema') order by 1, 2
+  `.execute(db)
+  const octets = Buffer.from(text).toString('hex')
+  const found: string[] = []
+  for (const { schema, name } of rows) {
+    const { rows: hits } = await sql`
+      select from ${sql.table(`${schema}.${name}`)} as entry
+      where position(${text} in entry::text) > 0 or position(${octets} in entry::text) > 0 limit 1
+    `.execute(db)
+    if (hits.length > 0) found.push(name)
+  }
+  return found
+}
