@@ -5,38 +5,42 @@ import { collapseText, cutText } from './text.ts'
 import { decodeQuotedPrintable } from './transfer-encoding.ts'
 
 export const SNIPPET_LENGTH = 200
-/** Encoded octets of plain text that nearly always hold a whole snippet; more is decoded only where they do not. */
-const FIRST_GLANCE = 640
+/** Encoded octets that nearly always hold a whole snippet; more is decoded only where they do not. */
+const FIRST_GLANCE = { plain: 640, html: 4096 }
 
 /** The first characters of the first part that shows any text, on one line. `text` is the latin1 of `bytes`. */
 export function readSnippet(bytes: Buffer, text: string, parts: readonly TextPart[]): string {
   for (const part of parts) {
-    const snippet = part.isHtml
-      ? htmlText(decodePart(bytes, text, part, part.end), SNIPPET_LENGTH)
-      : plainText(bytes, text, part)
+    const snippet = readText(bytes, text, part)
     // The end of what is at hand may cut a character in two.
-    if (snippet)
-      return cutText(
-        part.end === text.length ? snippet.replace(/\ufffd$/, '') : snippet,
-        SNIPPET_LENGTH,
-      ).trimEnd()
+    const whole = part.end === text.length ? snippet.replace(/\ufffd$/, '') : snippet
+    if (whole) return cutText(whole, SNIPPET_LENGTH).trimEnd()
   }
   return ''
 }
 
-function plainText(bytes: Buffer, text: string, part: TextPart): string {
-  const glance = Math.min(part.end, part.start + FIRST_GLANCE)
-  const first = collapseText(decodePart(bytes, text, part, glance))
+function readText(bytes: Buffer, text: string, part: TextPart): string {
+  const glance = Math.min(part.end, part.start + (part.isHtml ? FIRST_GLANCE.html : FIRST_GLANCE.plain))
+  const first = show(decodePart(bytes, text, part, glance), part)
+  // Not a character more is wanted than the glance surely showed whole.
   if (first.length > SNIPPET_LENGTH || glance === part.end) return first
-  return collapseText(decodePart(bytes, text, part, part.end))
+  return show(decodePart(bytes, text, part, part.end), part)
+}
+
+function show(decoded: string, { isHtml }: TextPart): string {
+  return isHtml ? htmlText(decoded, SNIPPET_LENGTH + 1) : collapseText(decoded)
 }
 
 function decodePart(bytes: Buffer, text: string, part: TextPart, end: number): string {
-  const content =
-    part.encoding === 'base64'
-      ? Buffer.from(text.slice(part.start, end), 'base64')
-      : part.encoding === 'quoted-printable'
-        ? decodeQuotedPrintable(text.slice(part.start, end))
-        : bytes.subarray(part.start, end)
-  return decodeBytes(content, part.charset)
+  return decodeBytes(
+    decodeTransfer(bytes, text, part, end),
+    part.charset,
+    end < part.end || end === text.length,
+  )
+}
+
+function decodeTransfer(bytes: Buffer, text: string, { encoding, start }: TextPart, end: number): Buffer {
+  if (encoding === 'base64') return Buffer.from(text.slice(start, end), 'base64')
+  if (encoding === 'quoted-printable') return decodeQuotedPrintable(text.slice(start, end))
+  return bytes.subarray(start, end)
 }

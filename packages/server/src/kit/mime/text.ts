@@ -22,8 +22,9 @@ export function cutText(value: string, lengthMax: number): string {
 const INVISIBLE =
   /\u{ad}|\u{34f}|\u{61c}|\u{115f}|\u{1160}|\u{17b4}|\u{17b5}|[\u{180e}\u{200b}\u{200e}\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{feff}]/gu
 const NON_JOINERS = /[\u200c\u200d](?=[\s\u200c\u200d]|$)/g
+// Runs of white space and control characters; the single spaces between words, nearly all there is, are let be.
 // oxlint-disable-next-line no-control-regex
-const BLANK = /[\s\u0000-\u001f\u007f-\u009f]+/g
+const BLANK = / *(?:[^\S ]|[\u0000-\u001f\u007f-\u009f])[\s\u0000-\u001f\u007f-\u009f]*| {2,}/g
 // oxlint-disable-next-line no-control-regex
 const MAY_BE_INVISIBLE = /[^\u0000-\u00ac\u00ae-\u02ff]/
 

@@ -2,31 +2,23 @@
 export function decodeQuotedPrintable(text: string): Buffer {
   const out = Buffer.allocUnsafe(text.length)
   let length = 0
-  let from = 0
-  for (;;) {
-    const at = text.indexOf('=', from)
-    length += out.write(text.slice(from, at < 0 ? text.length : at), length, 'latin1')
-    if (at < 0) break
-    const byte = hexByte(text, at + 1)
-    if (byte >= 0) {
-      out[length++] = byte
-      from = at + 3
-    } else if (text.charCodeAt(at + 1) === 10) {
-      from = at + 2
-    } else if (text.charCodeAt(at + 1) === 13 && text.charCodeAt(at + 2) === 10) {
-      from = at + 3
-    } else {
-      out[length++] = 0x3d
-      from = at + 1
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code !== 0x3d) {
+      out[length++] = code
+      continue
     }
+    const next = text.charCodeAt(at + 1)
+    const high = hexDigit(next)
+    const low = high < 0 ? -1 : hexDigit(text.charCodeAt(at + 2))
+    if (low >= 0) {
+      out[length++] = high * 16 + low
+      at += 2
+    } else if (next === 10) at += 1
+    else if (next === 13 && text.charCodeAt(at + 2) === 10) at += 2
+    else out[length++] = code
   }
   return out.subarray(0, length)
-}
-
-function hexByte(text: string, at: number): number {
-  const high = hexDigit(text.charCodeAt(at))
-  const low = hexDigit(text.charCodeAt(at + 1))
-  return high < 0 || low < 0 ? -1 : high * 16 + low
 }
 
 function hexDigit(code: number): number {

@@ -7,7 +7,7 @@ import { type ImapAttributeList, modseqOf, numberOf, responseCode, textOf } from
 /** A command may take long, but not without a word. */
 const SILENCE_MS = 120_000
 /** A connection that does not answer an idle question so long is dead. */
-export const KEEP_ALIVE_ANSWER_MS = 30_000
+const KEEP_ALIVE_ANSWER_MS = 30_000
 
 export type CommandArguments = ImapCompileNode[]
 
@@ -38,6 +38,8 @@ export interface ImapConnection extends AsyncDisposable {
   has(capability: string): boolean
   /** Runs one command to its end. Throws `ProviderFailure`. */
   run(command: Command): Promise<ImapResponse>
+  /** Asks for a sign of life. */
+  poke(): Promise<void>
   /** Opens a mailbox for reading, anew also when it is open. */
   examine(wireName: string): Promise<Selected>
   /** The open mailbox; `exists` follows what the server tells. */
@@ -67,8 +69,8 @@ interface RawClient {
 
 const NO_NOTICE: Notice = { arrived: false, changed: false, gone: false }
 
-/** Speaks over a connection of imapflow that is logged in. */
-export function openConnection(client: ImapFlow): ImapConnection {
+/** Speaks over a connection of imapflow that is logged in. `answerMs`: how soon a sign of life must come. */
+export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS): ImapConnection {
   const raw = client as unknown as RawClient
   let selected: Selected | null = null
   let notice = NO_NOTICE
@@ -152,6 +154,9 @@ export function openConnection(client: ImapFlow): ImapConnection {
   return {
     has: capability => client.capabilities.has(capability),
     run,
+    async poke() {
+      await run({ name: 'NOOP', silenceMsMax: answerMs })
+    },
     get selected() {
       return selected
     },
@@ -191,13 +196,13 @@ export function openConnection(client: ImapFlow): ImapConnection {
       }
       let endWatch: (() => void) | null = null
       const sayDone = () => {
-        endWatch = watchSilence(KEEP_ALIVE_ANSWER_MS)
+        endWatch = watchSilence(answerMs)
         if (!client.isClosed) raw.write('DONE')
       }
       const timer = setTimeout(end, ms)
       signal.addEventListener('abort', end, { once: true })
       onNotice = end
-      endWatch = watchSilence(KEEP_ALIVE_ANSWER_MS)
+      endWatch = watchSilence(answerMs)
       const untagged = listen({})
       const onPlusTag = () => {
         isReady = true

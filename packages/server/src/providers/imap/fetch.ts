@@ -10,6 +10,8 @@ import { type FetchedMessage, readFetched, showsAttachment, toRemoteMessage } fr
 const SOURCE_BYTES = 16 * 1024
 const HEADER_BYTES = 256 * 1024
 export const MESSAGES_PER_FETCH = 500
+/** So many refusals in a row without a single message are the server's trouble. */
+const HOPELESS = 16
 
 /** Where messages are fetched from. */
 export interface FetchPlace {
@@ -57,71 +59,82 @@ export async function fetchMessages(place: FetchPlace, uids: readonly number[]):
   return result
 }
 
+interface Read {
+  fetched: FetchedMessage
+  summary: MessageSummary
+}
+
+/** A group on its way in. */
+interface Reading {
+  place: FetchPlace
+  /** Of these something is still to come that might take the connection with it. */
+  outstanding: Set<number>
+  read: Map<number, Read>
+  unreadable: Map<number, string>
+}
+
 async function fetchGroup(
   place: FetchPlace,
   uids: readonly number[],
   outstanding: Set<number>,
   result: FetchResult,
 ): Promise<void> {
-  // What is whole needs nothing more; only the others can still take the connection with them.
-  const onRead = ({ fetched, summary }: Read) => isWhole(fetched, summary) && outstanding.delete(fetched.uid)
-  const read = await fetchSources(place, uids, onRead)
-  const received = new Set(read.map(({ fetched }) => fetched.uid))
-  const missing = uids.filter(uid => !received.has(uid))
-  if (missing.length > 0) {
-    for (const uid of await searchPresent(
-      place.connection,
-      missing.toSorted((a, b) => a - b),
-    )) {
-      const [alone] = await fetchSources(place, [uid], onRead)
-      if (alone) read.push(alone)
-      else result.unreadable.push({ key: uid, reason: 'The server lists it and does not give it.' })
-      if (!alone) outstanding.delete(uid)
-    }
-  }
+  const reading: Reading = { place, outstanding, read: new Map(), unreadable: new Map() }
+  await readSources(reading, uids)
+  const read = [...reading.read.values()]
   await completeHeaders(place, read)
   await completeStructures(place, read)
-  const byUid = new Map(read.map(entry => [entry.fetched.uid, entry]))
   for (const uid of uids) {
-    const entry = byUid.get(uid)
+    const entry = reading.read.get(uid)
+    const reason = reading.unreadable.get(uid)
     if (entry) result.messages.push(toRemoteMessage(entry.fetched, entry.summary, place.mailboxKey))
+    else if (reason !== undefined) result.unreadable.push({ key: uid, reason })
   }
 }
 
-interface Read {
-  fetched: FetchedMessage
-  summary: MessageSummary
+/** Reads messages; of those that do not come although they are there, halves of halves, until it is known which. */
+async function readSources(reading: Reading, uids: readonly number[]): Promise<void> {
+  const { place, read, unreadable, outstanding } = reading
+  const refusal = await askSources(reading, uids)
+  const absent = uids.filter(uid => !read.has(uid)).toSorted((a, b) => a - b)
+  if (absent.length === 0) return
+  const missing = [...(await searchPresent(place.connection, absent))]
+  if (uids.length > 1) {
+    const size = refusal ? Math.ceil(missing.length / 2) : 1
+    for (let at = 0; at < missing.length; at += size) await readSources(reading, missing.slice(at, at + size))
+    return
+  }
+  for (const uid of missing) {
+    unreadable.set(uid, refusal?.message ?? 'The server lists it and does not give it.')
+    outstanding.delete(uid)
+  }
+  // A server that gives nothing at all is not well; its messages are.
+  if (refusal && read.size === 0 && unreadable.size >= HOPELESS && !isFinal(refusal)) throw refusal
 }
 
 /** One FETCH of sources, each summarised as it arrives, so that only the summaries stay in memory. */
-async function fetchSources(
-  { connection }: FetchPlace,
+function askSources(
+  { place, outstanding, read }: Reading,
   uids: readonly number[],
-  onRead: (read: Read) => void,
-): Promise<Read[]> {
-  const items: CommandArguments = [
-    atom('UID'),
-    atom('FLAGS'),
-    atom('INTERNALDATE'),
-    atom('RFC822.SIZE'),
-    part(null, SOURCE_BYTES),
-  ]
+): Promise<ProviderFailure | null> {
+  const { connection } = place
+  const items: CommandArguments = ['UID', 'FLAGS', 'INTERNALDATE', 'RFC822.SIZE'].map(atom)
+  items.push(part(null, SOURCE_BYTES))
   if (connection.has('OBJECTID')) items.push(atom('EMAILID'), atom('THREADID'))
   else if (connection.has('X-GM-EXT-1')) items.push(atom('X-GM-MSGID'), atom('X-GM-THRID'))
   const wanted = new Set(uids)
-  const read = new Map<number, Read>()
-  await fetchItems(connection, uids, items, fetched => {
-    const { source } = fetched
-    if (!source || !wanted.has(fetched.uid)) return
+  return fetchItems(connection, uids, items, fetched => {
+    const { source, uid, size } = fetched
+    if (!source || !wanted.has(uid)) return
     fetched.source = null
-    const entry = { fetched, summary: summarize(source) }
-    read.set(fetched.uid, entry)
-    onRead(entry)
+    const summary = summarize(source)
+    read.set(uid, { fetched, summary })
+    // What is whole needs nothing more; only the others can still take the connection with them.
+    if (isWhole(size, summary)) outstanding.delete(uid)
   })
-  return [...read.values()]
 }
 
-function isWhole({ size }: FetchedMessage, summary: MessageSummary): boolean {
+function isWhole(size: number, summary: MessageSummary): boolean {
   return size <= SOURCE_BYTES || (summary.isHeaderComplete && !needsStructure(size, summary))
 }
 
@@ -165,12 +178,14 @@ async function completeStructures({ connection }: FetchPlace, read: readonly Rea
   )
 }
 
+/** @returns what the server said when it refused to give all of it (RFC 9051 section 6.4.5); the rest it gave */
 async function fetchItems(
   connection: ImapConnection,
   uids: readonly number[],
   items: CommandArguments,
   take: (fetched: FetchedMessage) => void,
-): Promise<void> {
+): Promise<ProviderFailure | null> {
+  let refusal: ProviderFailure | null = null
   for (const { set } of uidSets(
     uids.toSorted((a, b) => a - b),
     MESSAGES_PER_FETCH,
@@ -187,12 +202,14 @@ async function fetchItems(
         },
       })
     } catch (error) {
-      // RFC 9051 section 6.4.5 lets a server answer NO when it cannot give some of what was asked; the rest it gave.
-      if (connection.isClosed || !isRefused(error)) throw error
+      if (connection.isClosed || !(error instanceof ProviderFailure) || error.kind === 'throttled')
+        throw error
+      refusal = error
     }
   }
+  return refusal
 }
 
-function isRefused(error: unknown): boolean {
-  return error instanceof ProviderFailure && ['rejected', 'not_found', 'forbidden'].includes(error.kind)
+function isFinal({ kind }: ProviderFailure): boolean {
+  return kind !== 'unavailable'
 }

@@ -13,6 +13,8 @@ import { textsOf } from './values.ts'
 import { canIdle, watch, type Watching } from './watch.ts'
 
 const KEEP_ALIVE_SECONDS = 240
+const ANSWER_SECONDS = 30
+const POLL_SECONDS = 30
 /** A UIDVALIDITY that is no point in time (RFC 9051 section 2.3.1.1 suggests one) may be shared by many mailboxes. */
 const UID_VALIDITY_TELLING = 1_000_000
 
@@ -25,13 +27,17 @@ export interface ImapMailOptions {
   signal: AbortSignal
   /** How often a waiting connection is asked for a sign of life. */
   keepAliveSeconds?: number
+  /** How soon it must come. */
+  answerSeconds?: number
+  /** How often a server without IDLE is asked for news. */
+  pollSeconds?: number
   now?: () => number
 }
 
 /** Connects to an account on an IMAP server. Throws `ProviderFailure`. */
 export async function imapMail(options: ImapMailOptions): Promise<MailProvider> {
   const client = await connectImap(options.endpoint, options.login, options.signal)
-  const connection = openConnection(client)
+  const connection = openConnection(client, (options.answerSeconds ?? ANSWER_SECONDS) * 1000)
   const following: Following = {
     connection,
     hasQresync: await enableQresync(connection),
@@ -45,6 +51,7 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
   }
   const watching: Watching = {
     keepAliveMs: (options.keepAliveSeconds ?? KEEP_ALIVE_SECONDS) * 1000,
+    pollMs: (options.pollSeconds ?? POLL_SECONDS) * 1000,
     isIdleBroken: false,
   }
   let namespaces: Namespaces | null = null

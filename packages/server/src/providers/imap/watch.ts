@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Notice, ProviderFailure } from '../provider.ts'
-import { KEEP_ALIVE_ANSWER_MS, type Selected } from './connection.ts'
+import type { Selected } from './connection.ts'
 import { type Following, wireNameOf } from './follow.ts'
 
-const POLL_MS = 30_000
 /** An IDLE that the server ends sooner by itself is no IDLE. */
 const IDLE_LEAST_MS = 1000
 
 export interface Watching {
   keepAliveMs: number
+  /** How often a server without IDLE is asked. */
+  pollMs: number
   /** Set once the server turned out not to idle, whatever it announces. */
   isIdleBroken: boolean
 }
@@ -34,7 +35,7 @@ export async function watch(
     if (left <= 0 || options.signal.aborted) return notice
     if (connection.isClosed) throw new ProviderFailure('unavailable', 'The connection to the server ended.')
     if (canIdle(following, watching)) await idle(following, watching, left, options.signal)
-    else await poll(following, left, options.signal)
+    else await poll(following, watching.pollMs, left, options.signal)
   }
 }
 
@@ -59,9 +60,14 @@ async function idle(
   }
 }
 
-async function poll({ connection }: Following, ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(Math.min(ms, POLL_MS), null, { signal }).catch(() => {})
-  if (!signal.aborted) await connection.run({ name: 'NOOP', silenceMsMax: KEEP_ALIVE_ANSWER_MS })
+async function poll(
+  { connection }: Following,
+  pollMs: number,
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await sleep(Math.min(ms, pollMs), null, { signal }).catch(() => {})
+  if (!signal.aborted) await connection.poke()
 }
 
 /** What happened between the last comparison and now, when the mailbox was opened anew in between. */
