@@ -126,6 +126,11 @@ export async function openTestDoor(options: DoorOptions = {}) {
       }
       return (await createApiKey(db, PEPPER, key)).text
     },
+    /** How many keys have been used. */
+    async keyUses(): Promise<number> {
+      const used = await db.selectFrom('api_key').select('id').where('last_used_at', 'is not', null).execute()
+      return used.length
+    },
     async [Symbol.asyncDispose]() {
       await listener.close({ deadlineMilliseconds: 0 })
       await database[Symbol.asyncDispose]()

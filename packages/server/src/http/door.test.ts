@@ -144,10 +144,14 @@ describe('the body', () => {
     expect(({} as Record<string, unknown>)['note']).toBeUndefined()
   })
 
-  test('refuses U+0000, which PostgreSQL cannot store, where it stands', async () => {
+  test('refuses where it stands what PostgreSQL cannot store: U+0000, and half of a surrogate pair', async () => {
     await using door = await openTestDoor()
     const body = await send(door, 'POST', ECHO, { json: { free: { list: ['a', 'b\0'] } } })
     expect(body.body.data.issues).toMatchObject([{ path: ['free', 'list', 1] }])
+    const half = await send(door, 'POST', ECHO, { body: '{"free":{"a":"\\ud83d"}}', headers: json })
+    expect(half.body.data.issues).toMatchObject([{ path: ['free', 'a'] }])
+    const pair = await send(door, 'POST', ECHO, { body: '{"note":"\\ud83d\\udc4b"}', headers: json })
+    expect(pair.body.body).toEqual({ note: '👋' })
     const escaped = await send(door, 'POST', ECHO, { body: '{"note":"\\\\u000"}', headers: json })
     expect(escaped.status).toBe(202)
     const query = await send(door, 'POST', `${ECHO}?names=%00`)

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
 
 /** Sends bytes as they are and reads until the server closes or has answered as often as expected. */
@@ -48,6 +48,19 @@ describe('listen', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(answer.toLowerCase()).toContain('x-request-id: ')
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ defined: false, status })
+  })
+
+  test('takes a client that goes away in the middle of its body for no fault of ours', async () => {
+    await using door = await openTestDoor()
+    const key = await door.createKey()
+    const head = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n`
+    const socket = connect(door.port, '127.0.0.1')
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"note":`)
+    await vi.waitFor(async () => expect(await door.keyUses()).toBe(1), { timeout: 5000 })
+    socket.destroy()
+
+    await door.close()
+    expect(door.lines).toEqual([])
   })
 
   test('lets a request under way end when it closes, and takes no new one', async () => {

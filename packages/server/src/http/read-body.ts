@@ -25,9 +25,13 @@ export async function readBody(request: Request): Promise<Body> {
   if (!JSON_TYPE.test(headers.get('content-type') ?? '') || (encoding && encoding !== 'identity')) {
     return { outcome: 'unsupported' }
   }
-  const bytes = await readBytes(request)
-  if (bytes === null) return { outcome: 'too_large' }
-  return parseJson(bytes)
+  try {
+    const bytes = await readBytes(request)
+    return bytes === null ? { outcome: 'too_large' } : parseJson(bytes)
+  } catch {
+    // The client went away or dribbled: a fault of its own, though it hardly hears so.
+    return { outcome: 'invalid', issues: [{ path: [], message: 'The body ended early.' }] }
+  }
 }
 
 /** RFC 9112 section 6.3: a request has a body only where one of the two says so. */
@@ -61,21 +65,25 @@ function parseJson(bytes: Buffer): Body {
   } catch {
     return { outcome: 'invalid', issues: [{ path: [], message: 'The body is not valid JSON in UTF-8.' }] }
   }
-  // Only an escape can bring U+0000 into a string, and few bodies hold one, so few are searched.
-  const nul = text.includes('\\u0000') ? findNul(value) : null
-  if (nul) return { outcome: 'invalid', issues: [{ path: nul, message: 'must not contain U+0000' }] }
+  // Only an escape brings such a character into a string, and few bodies hold one, so few are searched.
+  const path = SUSPECT_ESCAPE.test(text) ? findUnstorable(value) : null
+  if (path) return { outcome: 'invalid', issues: [{ path, message: UNSTORABLE }] }
   return { outcome: 'read', value }
 }
 
-/** Where the value holds a character that PostgreSQL cannot store; null where nowhere. */
-function findNul(value: unknown): Issue['path'] | null {
+const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
+const UNSTORABLE = 'must not contain U+0000 or half of a surrogate pair'
+
+/** Where the value holds text that PostgreSQL cannot store; null where nowhere. */
+function findUnstorable(value: unknown): Issue['path'] | null {
+  const isUnstorable = (text: string) => text.includes('\0') || !text.isWellFormed()
   const pending: { at: unknown; path: Issue['path'] }[] = [{ at: value, path: [] }]
   for (let next = pending.pop(); next; next = pending.pop()) {
     const { at, path } = next
-    if (typeof at === 'string' && at.includes('\0')) return path
+    if (typeof at === 'string' && isUnstorable(at)) return path
     if (typeof at !== 'object' || at === null) continue
     for (const [key, inner] of Object.entries(at)) {
-      if (key.includes('\0')) return path
+      if (isUnstorable(key)) return path
       pending.push({ at: inner, path: [...path, Array.isArray(at) ? Number(key) : key] })
     }
   }
