@@ -85,6 +85,7 @@ export async function openTestDoor(options: DoorOptions = {}) {
   let skewMilliseconds = 0
   const clock = { now: () => Date.now() + skewMilliseconds }
   const lines: string[] = []
+  const answers: string[] = []
   const log = openLog({
     level: 'info',
     format: 'json',
@@ -101,6 +102,7 @@ export async function openTestDoor(options: DoorOptions = {}) {
     corsOrigins: options.corsOrigins ?? [],
     trustProxy: options.trustProxy ?? [],
     isReady: () => Promise.resolve(true),
+    observe: ({ method, status }) => void answers.push(`${method} ${status}`),
   })
   const listener = await listen(app, { host: '127.0.0.1', port: 0 })
   return {
@@ -109,6 +111,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     pepper: PEPPER,
     tenantId: tenant.id,
     lines,
+    /** Method and status of every answer. */
+    answers,
     pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
     /** Holds the request of that id in its handler, from when it `entered` until it is released. */
     hold(requestId: string) {

@@ -59,7 +59,7 @@ describe('listen', () => {
     await vi.waitFor(async () => expect(await door.keyUses()).toBe(1), { timeout: 5000 })
     socket.destroy()
 
-    await door.close()
+    await vi.waitFor(() => expect(door.answers).toEqual(['POST 400']), { timeout: 5000 })
     expect(door.lines).toEqual([])
   })
 
