@@ -20,7 +20,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
   ],
   [
     /^server\/sync\//,
-    /^(?:server\/(?:sync|providers|events|jobs|database|kit)\/|server\/features\/[^/]+\/(?:store|rules|record[^/]*)\.ts|(?!@orpc|hono|server\/|contract\/))/,
+    /^(?:server\/(?:sync|providers|events|jobs|database|kit)\/|server\/features\/[^/]+\/(?:store|rules|record[^/]*|secrets)\.ts|(?!@orpc|hono|server\/|contract\/))/,
   ],
   [
     /^server\/http\//,

@@ -75,22 +75,28 @@ export function createApp(options: AppOptions): App {
   }
 
   for (const [path, methods] of operationPaths(options)) addPath(path, methods)
-  // The document never changes while the service runs, so it is written once.
-  const openapi = JSON.stringify(openapiDocument)
-  addPath('/v1/openapi.json', {
-    GET: (_, headers) => new Response(openapi, { headers: { ...headers, 'cache-control': 'no-cache' } }),
-  })
-  addPath('/health/live', { GET: (_, headers) => answerJson(headers, 200, { status: 'ok' }) })
-  addPath('/health/ready', {
-    GET: async (_, headers) =>
-      (await options.isReady())
-        ? answerJson(headers, 200, { status: 'ok' })
-        : answerJson(headers, 503, { status: 'unavailable' }),
-  })
+  for (const [path, methods] of publicPaths(options)) addPath(path, methods)
   app.notFound(context =>
     exchange(context, 'none', (_, headers) => answerProtocolError(headers, 'not_found')),
   )
   return app
+}
+
+/** What everybody may read. */
+function publicPaths({ isReady }: AppOptions): [path: string, methods: Methods][] {
+  // The document never changes while the service runs, so it is written once.
+  const openapi = JSON.stringify(openapiDocument)
+  const serveOpenapi: Serve = (_, headers) =>
+    new Response(openapi, { headers: { ...headers, 'cache-control': 'no-cache' } })
+  const serveReadiness: Serve = async (_, headers) =>
+    (await isReady())
+      ? answerJson(headers, 200, { status: 'ok' })
+      : answerJson(headers, 503, { status: 'unavailable' })
+  return [
+    ['/v1/openapi.json', { GET: serveOpenapi }],
+    ['/health/live', { GET: (_, headers) => answerJson(headers, 200, { status: 'ok' }) }],
+    ['/health/ready', { GET: serveReadiness }],
+  ]
 }
 
 async function answerOrFail(
