@@ -1,8 +1,10 @@
 import type { MessageSummary } from '@waxwing/contract/messages.ts'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestApp } from '../../../test/open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessageIn, sampleMessages } from '../../../test/sample-rows.ts'
 import { newId } from '../../kit/ids.ts'
+import { presentSummary, summaryColumns, type SummaryRow } from './present.ts'
 
 interface Page {
   items: MessageSummary[]
@@ -103,6 +105,25 @@ describe('GET /v1/accounts/{accountId}/messages', () => {
         },
       ],
     })
+  })
+
+  test('shows a message as events show it', async () => {
+    await using mail = await openMailApp()
+    await mail.add({
+      subject: '"\\/\b\f\n\r\t\u001f\u007f\u2029é🐦',
+      snippet: '</script>',
+      receivedAt: new Date(1),
+    })
+    await mail.add({ subject: null, from: null, to: [{ name: '', address: '' }], receivedAt: new Date(0) })
+    const { rows } = await sql<SummaryRow>`
+      select ${summaryColumns} from message order by received_at desc
+    `.execute(mail.app.db)
+
+    const { body } = await mail.list()
+    expect(body.items).toEqual(rows.map(presentSummary))
+    expect(body.items.map(item => Object.keys(item))).toEqual(
+      rows.map(row => Object.keys(presentSummary(row))),
+    )
   })
 
   test('narrows by mailbox', async () => {

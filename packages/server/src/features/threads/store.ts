@@ -56,7 +56,11 @@ export async function findThread(db: Db, accountId: string, threadId: string): P
   return rows[0]?.thread ?? null
 }
 
-/** Messages after which nothing came in their thread. Those without a thread are in no list of threads. */
+/**
+ * Messages after which nothing came in their thread. Those without a thread are in no list of threads. The planner
+ * takes `is not true` for true of every other row and therefore walks; `is null` or `not exists` it believes to be
+ * rare, and would gather and sort the whole account.
+ */
 function walkAccount(accountId: string, position: NewestFirst | null): RawBuilder<unknown> {
   return sql`
     select message.thread_id, message.received_at, message.id from message
@@ -68,7 +72,7 @@ function walkAccount(accountId: string, position: NewestFirst | null): RawBuilde
         where later.account_id = ${accountId} and later.thread_id = message.thread_id
           and (later.received_at, later.id) > (message.received_at, message.id)
         order by later.received_at, later.id limit 1
-      ) is null
+      ) is not true
     order by message.received_at desc, message.id desc`
 }
 
@@ -92,7 +96,7 @@ function walkMailbox(
           and (later.received_at, later.id) > (held.received_at, held.message_id)
           and later.mailbox_ids @> array[${mailboxId}::uuid]
         order by later.received_at, later.id limit 1
-      ) is null
+      ) is not true
     order by held.received_at desc, held.message_id desc`
 }
 

@@ -1,0 +1,313 @@
+-- messages of an account, first page
+select row_to_json(summary)::text as json from (
+select message.id, message.thread_id as "threadId", message.internet_message_id as "internetMessageId",
+message.mailbox_ids as "mailboxIds", message.subject, message."from", message."to", message.cc, message.snippet,
+to_char(message.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt", to_char(message.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "sentAt",
+message.is_read as "isRead", message.is_flagged as "isFlagged", message.is_draft as "isDraft",
+message.has_attachments as "hasAttachments", message.categories, message.direction,
+message.outbox_id as "outboxId", message.reference, message.importance from message
+where message.account_id = $1 and "message"."received_at" >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $2
+) and true
+order by "message"."received_at" desc, "message"."id" desc
+limit 51
+) as summary;
+
+-- messages of an account, a later page
+select row_to_json(summary)::text as json from (
+select message.id, message.thread_id as "threadId", message.internet_message_id as "internetMessageId",
+message.mailbox_ids as "mailboxIds", message.subject, message."from", message."to", message.cc, message.snippet,
+to_char(message.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt", to_char(message.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "sentAt",
+message.is_read as "isRead", message.is_flagged as "isFlagged", message.is_draft as "isDraft",
+message.has_attachments as "hasAttachments", message.categories, message.direction,
+message.outbox_id as "outboxId", message.reference, message.importance from message
+where message.account_id = $1 and "message"."received_at" >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $2
+) and ("message"."received_at", "message"."id")
+< ($3::timestamptz, $4::uuid)
+order by "message"."received_at" desc, "message"."id" desc
+limit 51
+) as summary;
+
+-- messages of an account, every filter
+select row_to_json(summary)::text as json from (
+select message.id, message.thread_id as "threadId", message.internet_message_id as "internetMessageId",
+message.mailbox_ids as "mailboxIds", message.subject, message."from", message."to", message.cc, message.snippet,
+to_char(message.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt", to_char(message.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "sentAt",
+message.is_read as "isRead", message.is_flagged as "isFlagged", message.is_draft as "isDraft",
+message.has_attachments as "hasAttachments", message.categories, message.direction,
+message.outbox_id as "outboxId", message.reference, message.importance from message
+where message.account_id = $1 and "message"."received_at" >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $2
+) and ("message"."received_at", "message"."id")
+< ($3::timestamptz, $4::uuid) and "message"."received_at" >= $5 and "message"."received_at" < $6 and strpos(message.sender_text, $7) <> 0 and strpos(message.recipients_text, $8) <> 0 and message.is_read = $9 and message.is_flagged = $10 and message.has_attachments = $11 and message.importance = $12
+order by "message"."received_at" desc, "message"."id" desc
+limit 51
+) as summary;
+
+-- messages of a mailbox, a later page
+select row_to_json(summary)::text as json from (
+select message.id, message.thread_id as "threadId", message.internet_message_id as "internetMessageId",
+message.mailbox_ids as "mailboxIds", message.subject, message."from", message."to", message.cc, message.snippet,
+to_char(message.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt", to_char(message.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "sentAt",
+message.is_read as "isRead", message.is_flagged as "isFlagged", message.is_draft as "isDraft",
+message.has_attachments as "hasAttachments", message.categories, message.direction,
+message.outbox_id as "outboxId", message.reference, message.importance from message_mailbox as held cross join lateral (
+select * from message where message.id = held.message_id and message.account_id = $1 offset 0
+) as message
+where held.mailbox_id = (select id from mailbox where id = $2 and account_id = $3) and "held"."received_at" >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $4
+) and ("held"."received_at", "held"."message_id")
+< ($5::timestamptz, $6::uuid)
+order by "held"."received_at" desc, "held"."message_id" desc
+limit 51
+) as summary;
+
+-- messages of a mailbox, every filter
+select row_to_json(summary)::text as json from (
+select message.id, message.thread_id as "threadId", message.internet_message_id as "internetMessageId",
+message.mailbox_ids as "mailboxIds", message.subject, message."from", message."to", message.cc, message.snippet,
+to_char(message.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt", to_char(message.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "sentAt",
+message.is_read as "isRead", message.is_flagged as "isFlagged", message.is_draft as "isDraft",
+message.has_attachments as "hasAttachments", message.categories, message.direction,
+message.outbox_id as "outboxId", message.reference, message.importance from message_mailbox as held cross join lateral (
+select * from message where message.id = held.message_id and message.account_id = $1 offset 0
+) as message
+where held.mailbox_id = (select id from mailbox where id = $2 and account_id = $3) and "held"."received_at" >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $4
+) and ("held"."received_at", "held"."message_id")
+< ($5::timestamptz, $6::uuid) and "held"."received_at" >= $7 and "held"."received_at" < $8 and strpos(message.sender_text, $9) <> 0 and strpos(message.recipients_text, $10) <> 0 and message.is_read = $11 and message.is_flagged = $12 and message.has_attachments = $13 and message.importance = $14
+order by "held"."received_at" desc, "held"."message_id" desc
+limit 51
+) as summary;
+
+-- threads of an account
+select row_to_json(summary)::text as json, to_char(latest.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as time, latest.id
+from (
+select message.thread_id, message.received_at, message.id from message
+where message.account_id = $1 and message.thread_id is not null
+and message.received_at >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $2
+)
+and ("message"."received_at", "message"."id")
+< ($3::timestamptz, $4::uuid)
+and (
+select true from message as later
+where later.account_id = $5 and later.thread_id = message.thread_id
+and (later.received_at, later.id) > (message.received_at, message.id)
+order by later.received_at, later.id limit 1
+) is not true
+order by message.received_at desc, message.id desc limit 26) as latest
+cross join lateral (
+with member as materialized (
+select id, thread_id, mailbox_ids, subject, "from", "to", cc, snippet, received_at, is_read, is_flagged,
+is_draft, has_attachments
+from message
+where account_id = $6 and thread_id = latest.thread_id and received_at >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $7
+)
+)
+select newest.thread_id as id, newest.subject, newest.snippet,
+(
+select coalesce(json_agg(person order by since, field, nth, person), '[]') from (
+select distinct on (lower(person ->> 'address')) person, since, field, nth
+from (
+select field, people, min(received_at) as since
+from member cross join lateral (values (1, jsonb_build_array("from")), (2, "to"), (3, cc)) as named (field, people)
+group by field, people
+) as circle cross join lateral jsonb_array_elements(people) with ordinality as listed (person, nth)
+where person <> 'null'
+order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
+) as participant) as participants,
+total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
+array(select distinct unnest(mailbox_ids) from member) as "mailboxIds",
+newest.id as "latestMessageId", to_char(newest.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt"
+from (select * from member order by received_at desc, id desc limit 1) as newest
+cross join (
+select count(*)::int as "messageCount", (count(*) filter (where not is_read))::int as "unreadCount",
+bool_or(is_flagged) as "isFlagged", bool_or(has_attachments) as "hasAttachments",
+bool_or(is_draft) as "hasDrafts"
+from member
+) as total) as summary
+order by latest.received_at desc, latest.id desc;
+
+-- threads of a mailbox
+select row_to_json(summary)::text as json, to_char(latest.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as time, latest.id
+from (
+select message.thread_id, held.received_at, held.message_id as id
+from message_mailbox as held cross join lateral (
+select thread_id from message where id = held.message_id and account_id = $1 offset 0
+) as message
+where held.mailbox_id = (select id from mailbox where id = $2 and account_id = $3) and message.thread_id is not null
+and held.received_at >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $4
+)
+and ("held"."received_at", "held"."message_id")
+< ($5::timestamptz, $6::uuid)
+and (
+select true from message as later
+where later.account_id = $7 and later.thread_id = message.thread_id
+and (later.received_at, later.id) > (held.received_at, held.message_id)
+and later.mailbox_ids @> array[$8::uuid]
+order by later.received_at, later.id limit 1
+) is not true
+order by held.received_at desc, held.message_id desc limit 26) as latest
+cross join lateral (
+with member as materialized (
+select id, thread_id, mailbox_ids, subject, "from", "to", cc, snippet, received_at, is_read, is_flagged,
+is_draft, has_attachments
+from message
+where account_id = $9 and thread_id = latest.thread_id and received_at >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $10
+)
+)
+select newest.thread_id as id, newest.subject, newest.snippet,
+(
+select coalesce(json_agg(person order by since, field, nth, person), '[]') from (
+select distinct on (lower(person ->> 'address')) person, since, field, nth
+from (
+select field, people, min(received_at) as since
+from member cross join lateral (values (1, jsonb_build_array("from")), (2, "to"), (3, cc)) as named (field, people)
+group by field, people
+) as circle cross join lateral jsonb_array_elements(people) with ordinality as listed (person, nth)
+where person <> 'null'
+order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
+) as participant) as participants,
+total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
+array(select distinct unnest(mailbox_ids) from member) as "mailboxIds",
+newest.id as "latestMessageId", to_char(newest.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt"
+from (select * from member order by received_at desc, id desc limit 1) as newest
+cross join (
+select count(*)::int as "messageCount", (count(*) filter (where not is_read))::int as "unreadCount",
+bool_or(is_flagged) as "isFlagged", bool_or(has_attachments) as "hasAttachments",
+bool_or(is_draft) as "hasDrafts"
+from member
+) as total) as summary
+order by latest.received_at desc, latest.id desc;
+
+-- a thread
+select row_to_json(whole) as thread from (
+select summary.*, (
+select json_agg(listed) from (
+select message.id, message.thread_id as "threadId", message.internet_message_id as "internetMessageId",
+message.mailbox_ids as "mailboxIds", message.subject, message."from", message."to", message.cc, message.snippet,
+to_char(message.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt", to_char(message.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "sentAt",
+message.is_read as "isRead", message.is_flagged as "isFlagged", message.is_draft as "isDraft",
+message.has_attachments as "hasAttachments", message.categories, message.direction,
+message.outbox_id as "outboxId", message.reference, message.importance from message
+where message.account_id = $1 and message.thread_id = $2
+and message.received_at >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $3
+)
+order by message.received_at, message.id
+) as listed
+) as messages
+from (
+with member as materialized (
+select id, thread_id, mailbox_ids, subject, "from", "to", cc, snippet, received_at, is_read, is_flagged,
+is_draft, has_attachments
+from message
+where account_id = $4 and thread_id = $5 and received_at >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $6
+)
+)
+select newest.thread_id as id, newest.subject, newest.snippet,
+(
+select coalesce(json_agg(person order by since, field, nth, person), '[]') from (
+select distinct on (lower(person ->> 'address')) person, since, field, nth
+from (
+select field, people, min(received_at) as since
+from member cross join lateral (values (1, jsonb_build_array("from")), (2, "to"), (3, cc)) as named (field, people)
+group by field, people
+) as circle cross join lateral jsonb_array_elements(people) with ordinality as listed (person, nth)
+where person <> 'null'
+order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
+) as participant) as participants,
+total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
+array(select distinct unnest(mailbox_ids) from member) as "mailboxIds",
+newest.id as "latestMessageId", to_char(newest.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt"
+from (select * from member order by received_at desc, id desc limit 1) as newest
+cross join (
+select count(*)::int as "messageCount", (count(*) filter (where not is_read))::int as "unreadCount",
+bool_or(is_flagged) as "isFlagged", bool_or(has_attachments) as "hasAttachments",
+bool_or(is_draft) as "hasDrafts"
+from member
+) as total) as summary
+) as whole;
+
+-- the change feed
+with bound as (
+select max(scanned.id) as id from (
+select event.id from event where event.tenant_id = $1 and event.id > $2
+order by event.id limit 0
+) as scanned
+)
+select bound.id as bound, listed.id, listed.json from bound left join lateral (
+select event.id, row_to_json((select shown from (select event.id::text as id, event.type, event.account_id as "accountId",
+to_char(event.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt", event.data) as shown))::text as json from event
+where event.tenant_id = $3 and event.id > $4
+order by event.id limit 51
+) as listed on true
+order by listed.id;
+
+-- the change feed, narrowed
+with bound as (
+select max(scanned.id) as id from (
+select event.id from event where event.tenant_id = $1 and event.id > $2
+order by event.id limit 5000
+) as scanned
+)
+select bound.id as bound, listed.id, listed.json from bound left join lateral (
+select event.id, row_to_json((select shown from (select event.id::text as id, event.type, event.account_id as "accountId",
+to_char(event.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt", event.data) as shown))::text as json from event
+where event.tenant_id = $3 and event.id > $4 and event.account_id = any($5::uuid[]) and event.type = any($6::text[]) and event.id <= bound.id
+order by event.id limit 51
+) as listed on true
+order by listed.id;
+
+-- the head of the change feed
+select id from event where tenant_id = $1 order by event.id desc limit 1;

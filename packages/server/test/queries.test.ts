@@ -1,0 +1,125 @@
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+} from 'kysely'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Database, Db } from '../src/database/pool.ts'
+import type { Tables } from '../src/database/tables.ts'
+import { findFeedHead, readFeed } from '../src/features/changes/store.ts'
+import { type MessageFilters, listSummaries } from '../src/features/messages/store.ts'
+import { findThread, listThreads } from '../src/features/threads/store.ts'
+import { openTestDatabase } from './open-database.ts'
+import { sampleAccount, sampleMailbox, sampleMessages, sampleTenant } from './sample-rows.ts'
+
+const ID = '0190d9a4-7c1e-7000-8000-000000000001'
+const position = { time: '2026-03-01T10:00:00.000Z', id: ID }
+const every: MessageFilters = {
+  from: 'ada',
+  to: 'bob',
+  unread: true,
+  flagged: true,
+  hasAttachments: true,
+  importance: 'high',
+  after: new Date(0),
+  before: new Date(1),
+}
+
+const list = (filters: MessageFilters, at: typeof position | null) => (db: Db) =>
+  listSummaries(db, ID, { filters, position: at, limit: 50 })
+const threads = (mailboxId?: string) => (db: Db) => listThreads(db, ID, { mailboxId, position, limit: 25 })
+const feed = (accountIds: string[] | null, types: ['message.created'] | null) => (db: Db) =>
+  readFeed(db, { tenantId: ID, accountIds, types }, '1', 50)
+
+/** The statements that callers send all day, by what they are asked for. */
+const HOT: Record<string, (db: Db) => Promise<unknown>> = {
+  'messages of an account, first page': list({}, null),
+  'messages of an account, a later page': list({}, position),
+  'messages of an account, every filter': list(every, position),
+  'messages of a mailbox, a later page': list({ mailboxId: ID }, position),
+  'messages of a mailbox, every filter': list({ ...every, mailboxId: ID }, position),
+  'threads of an account': threads(),
+  'threads of a mailbox': threads(ID),
+  'a thread': db => findThread(db, ID, 'thread'),
+  'the change feed': feed(null, null),
+  'the change feed, narrowed': feed([ID], ['message.created']),
+  'the head of the change feed': db => findFeedHead(db, ID),
+}
+
+/** What is sent to PostgreSQL, without a PostgreSQL. */
+async function statementOf(run: (db: Db) => Promise<unknown>): Promise<string> {
+  const statements: string[] = []
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: of => new PostgresIntrospector(of),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+    log: event => void statements.push(event.query.sql),
+  })
+  await run(db)
+  expect(statements).toHaveLength(1)
+  return statements[0]!
+}
+
+/** The text as it is sent, with its indentation made even. */
+function readable(statement: string): string {
+  const lines = statement.split('\n').map(line => line.trim())
+  return lines.filter(line => line !== '').join('\n')
+}
+
+/** The statements are prepared, so a value in the text, or a text that varies, would cost a plan at each use. */
+test('the hot statements are those of goldens/queries.sql; update it with `vitest -u`', async () => {
+  const sections: string[] = []
+  for (const [name, run] of Object.entries(HOT))
+    sections.push(`-- ${name}\n${readable(await statementOf(run))};\n`)
+  await expect(sections.join('\n')).toMatchFileSnapshot('goldens/queries.sql')
+})
+
+describe('the plan of a hot statement', () => {
+  let database: Database
+
+  // As many messages as it takes for a scan of the table to look cheap to a planner that goes wrong.
+  beforeAll(async () => {
+    database = await openTestDatabase()
+    const { db } = database
+    const tenant = await sampleTenant(db)
+    for (const count of [20_000, 200]) {
+      const account = await sampleAccount(db, tenant.id)
+      const boxes = [await sampleMailbox(db, account), await sampleMailbox(db, account)]
+      const messages = Array.from({ length: count }, (_, nth) => ({
+        mailboxIds: [boxes[nth % 2]!.id],
+        threadId: `t${nth % Math.floor(count / 4)}`,
+        receivedAt: new Date(nth * 60_000),
+        isRead: nth % 10 > 0,
+        isFlagged: nth % 100 === 0,
+      }))
+      await sampleMessages(db, account, messages)
+    }
+    await sql`
+      insert into event (tenant_id, id, type, data)
+      select ${tenant.id}, nextval('event_id'), 'message.updated', '{}' from generate_series(1, 20000)
+    `.execute(db)
+    for (const table of ['account', 'tenant', 'mailbox', 'message', 'message_mailbox', 'event']) {
+      await sql`analyze ${sql.table(table)}`.execute(db)
+    }
+    return () => database[Symbol.asyncDispose]()
+  })
+
+  test.each(Object.entries(HOT))('walks indexes: %s', async (_, run) => {
+    const explain = sql.raw<{ 'QUERY PLAN': string }>(
+      `explain (generic_plan, costs off) ${await statementOf(run)}`,
+    )
+    const { rows } = await explain.execute(database.db)
+    const plan = rows.map(row => row['QUERY PLAN'])
+    expect(plan.join('\n')).not.toMatch(
+      /(?:Seq Scan|Bitmap Heap Scan) on (?:message|message_mailbox|event)\b/,
+    )
+    // The order of a list is that of its index. What is sorted is a page, or what one thread holds.
+    expect(plan.join('\n')).not.toMatch(/Sort Key: (?:message|held)\.received_at/)
+  })
+})
