@@ -150,7 +150,6 @@ export interface MessageMailboxTable {
 export interface QuarantinedMessageTable {
   account_id: string
   mailbox_id: string
-  uid_validity: Int8
   uid: Int8
   reason: string
   attempts: number

@@ -1,0 +1,113 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { openTestApp } from '../../test/open-app.ts'
+import { openTestDatabase } from '../../test/open-database.ts'
+import { sampleAccount } from '../../test/sample-rows.ts'
+import type { Db } from '../database/pool.ts'
+import { silentLog } from '../kit/log.ts'
+import { startJobs } from './runner.ts'
+
+/** A time that does not come while a test runs. */
+const RARELY = '0 0 29 2 *'
+
+/** Asks for a task now rather than on its schedule. */
+async function addJob(db: Db, task: string) {
+  await sql`select graphile_worker.add_job(${task})`.execute(db)
+}
+
+describe('startJobs', () => {
+  test('runs a task, again after it failed, and never twice at once', async () => {
+    await using database = await openTestDatabase()
+    const { db, pool } = database
+    let runs = 0
+    let running = 0
+    let runningMax = 0
+    const mayEnd = Promise.withResolvers<void>()
+    const task = {
+      name: 'count',
+      schedule: RARELY,
+      async run() {
+        runs += 1
+        runningMax = Math.max(runningMax, (running += 1))
+        if (runs === 1) {
+          running -= 1
+          throw new Error('the first time')
+        }
+        await mayEnd.promise
+        running -= 1
+      },
+    }
+    await using _one = await startJobs({ db, pool, tasks: [task], log: silentLog })
+    await using _two = await startJobs({ db, pool, tasks: [task], log: silentLog })
+
+    await addJob(db, 'count')
+    await expect.poll(() => runs).toBe(1)
+    await addJob(db, 'count')
+    await expect.poll(() => runs).toBe(2)
+    // These find it running, and leave it alone.
+    for (let more = 0; more < 4; more += 1) await addJob(db, 'count')
+    await expect
+      .poll(
+        async () =>
+          (await sql`select from graphile_worker.jobs where locked_at is null`.execute(db)).rows.length,
+      )
+      .toBe(0)
+    mayEnd.resolve()
+    await expect.poll(() => running).toBe(0)
+    expect(runningMax).toBe(1)
+  })
+
+  test('tells a running task to stop and waits for it when disposed', async () => {
+    await using database = await openTestDatabase()
+    const { db, pool } = database
+    const started = Promise.withResolvers<void>()
+    let hasEnded = false
+    const jobs = await startJobs({
+      db,
+      pool,
+      log: silentLog,
+      tasks: [
+        {
+          name: 'wait',
+          schedule: RARELY,
+          async run(signal) {
+            started.resolve()
+            await new Promise(resolve => signal.addEventListener('abort', resolve))
+            hasEnded = true
+          },
+        },
+      ],
+    })
+    await addJob(db, 'wait')
+    await started.promise
+
+    await jobs[Symbol.asyncDispose]()
+
+    expect(hasEnded).toBe(true)
+  })
+})
+
+test('the role jobs purges a deleted account', async () => {
+  await using app = await openTestApp({ roles: ['api', 'jobs'] })
+  const { id } = await sampleAccount(app.db, app.tenantId, { email: 'canary@example.com' })
+  await app.delete(`/v1/accounts/${id}?purge=true`)
+
+  await addJob(app.db, 'purge_accounts')
+
+  await expect
+    .poll(
+      async () => (await app.db.selectFrom('account').select('purged_at').executeTakeFirst())?.purged_at,
+      {
+        timeout: 20_000,
+      },
+    )
+    .toBeInstanceOf(Date)
+  for (const task of ['sweep_events', 'sweep_account_tokens', 'sweep_thread_links'])
+    await addJob(app.db, task)
+  await expect
+    .poll(async () => (await sql`select from graphile_worker.jobs`.execute(app.db)).rows.length, {
+      timeout: 20_000,
+    })
+    .toBe(0)
+  expect(app.logLines.filter(line => line.includes('"level":"error"'))).toEqual([])
+})
