@@ -138,6 +138,12 @@ export interface MailProvider extends AsyncDisposable {
   /** Whether all messages since `since` have been handed over by `arrivals`, and compared since. */
   isComplete(cursor: Cursor | null, since: Date | null): boolean
 
+  /**
+   * The cursor of a source whose messages from before `since` are no longer in the index: a window that reaches further
+   * back later brings them in again. The same cursor where it never reached back that far.
+   */
+  narrow(cursor: Cursor, since: Date): Cursor
+
   /** Whether an appeared mailbox is the one that this cursor followed under another name. Sure, or false. */
   isRenamed(mailbox: RemoteMailbox, cursor: Cursor): boolean
 

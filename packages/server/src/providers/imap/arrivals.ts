@@ -1,9 +1,9 @@
 import { type FollowOptions, ProviderFailure, type RemoteMessage, type SourceStep } from '../provider.ts'
 import { hasUid, lowerBound } from './compare.ts'
 import type { Selected } from './connection.ts'
-import { freshCursor, type ImapCursor, reachesBack, readCursor } from './cursor.ts'
+import { type ImapCursor, reachesBack, readCursor } from './cursor.ts'
 import { type FetchPlace, type FetchResult, fetchMessages, MESSAGES_PER_FETCH } from './fetch.ts'
-import { endOnAbort, type Following, isRenumbered, toUids, uidNextOf, wireNameOf } from './follow.ts'
+import { endOnAbort, type Following, isRenumbered, startCursor, toUids, wireNameOf } from './follow.ts'
 import { countSince, SEARCH_CHUNK, searchFrom, searchPresent, searchSequence } from './search.ts'
 
 /** From so many on it is worth asking which of them lie in the window before their beginnings are fetched. */
@@ -36,7 +36,7 @@ async function* bring(
   }
   const cursor = stored
     ? widen(stored, options.since)
-    : freshCursor(opened, await uidNextOf(connection, opened), options.since, following.now())
+    : await startCursor(following, source, opened, options.since)
   const place = {
     connection,
     mailboxKey: source,

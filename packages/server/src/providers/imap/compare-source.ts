@@ -9,8 +9,15 @@ import {
   uidSets,
 } from './compare.ts'
 import type { Selected } from './connection.ts'
-import { freshCursor, type ImapCursor, readCursor } from './cursor.ts'
-import { endOnAbort, type Following, isRenumbered, uidNextOf, wireNameOf } from './follow.ts'
+import { type ImapCursor, readCursor } from './cursor.ts'
+import {
+  endOnAbort,
+  type Following,
+  isRenumbered,
+  rememberChange,
+  startCursor,
+  wireNameOf,
+} from './follow.ts'
 import { searchFrom, searchSequence, SEARCH_CHUNK } from './search.ts'
 import { streamFlags } from './stream.ts'
 import { textOf } from './values.ts'
@@ -38,12 +45,12 @@ export async function* compareSource(
 ): AsyncGenerator<SourceStep> {
   using _guard = endOnAbort(following, options.signal)
   const { connection } = following
+  rememberChange(following)
   const opened = { ...(await connection.examine(wireNameOf(following, source))) }
   following.compared.set(source, opened)
   const cursor = readCursor(options.cursor)
   if (!cursor || isRenumbered(cursor, opened)) {
-    const uidNext = await uidNextOf(connection, opened)
-    yield { type: 'reset', cursor: freshCursor(opened, uidNext, options.since, following.now()) }
+    yield { type: 'reset', cursor: await startCursor(following, source, opened, options.since) }
     return
   }
 
@@ -86,7 +93,9 @@ async function* compareFlags(
   const listed = following.listedUnseen.get(source) ?? null
   const hasLostCount = opened.highestModseq !== null || cursor.highestModseq !== null
   const isDue = now - cursor.comparedAt >= flagsIntervalMs(cursor.exists) || now < cursor.comparedAt
-  const isTold = following.dirty.has(source) || (listed !== null && listed !== cursor.unseen)
+  const isUnseenOther = listed !== null && cursor.unseen !== null && listed !== cursor.unseen
+  const isTold = following.dirty.has(source) || isUnseenOther
+  next.unseen ??= listed
   if (!hasLostCount && !isDue && !(isTold && cursor.exists <= FLAGS_AT_ONCE)) return
   yield* differingFlags(following, await options.known(), cursor.uidNext, before)
   following.dirty.delete(source)

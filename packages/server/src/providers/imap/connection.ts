@@ -42,6 +42,8 @@ export interface ImapConnection extends AsyncDisposable {
   poke(): Promise<void>
   /** Opens a mailbox for reading, anew also when it is open. */
   examine(wireName: string): Promise<Selected>
+  /** Leaves the open mailbox, if any. */
+  leave(): Promise<void>
   /** The open mailbox; `exists` follows what the server tells. */
   readonly selected: Selected | null
   /** What the server told of the open mailbox since it was opened or since this was last called. */
@@ -122,11 +124,11 @@ export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS
   }
   /** Ends the connection when nothing was heard for too long and nobody on our side is to blame. */
   const watchSilence = (silenceMsMax: number) => {
-    heardAt = performance.now()
+    const begunAt = performance.now()
     const timer = setInterval(
       () => {
         if (pauses > 0) heardAt = performance.now()
-        if (performance.now() - heardAt < silenceMsMax) return
+        if (performance.now() - Math.max(begunAt, heardAt) < silenceMsMax) return
         failure ??= new ProviderFailure('unavailable', 'The server stopped answering.')
         client.close()
       },
@@ -182,6 +184,12 @@ export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS
       selected = opened
       notice = NO_NOTICE
       return opened
+    },
+    async leave() {
+      if (!selected) return
+      selected = null
+      // CLOSE would expunge, were the mailbox not opened by EXAMINE (RFC 9051 section 6.4.1).
+      await run({ name: client.capabilities.has('UNSELECT') ? 'UNSELECT' : 'CLOSE' })
     },
     async idle(ms, signal) {
       let isReady = false

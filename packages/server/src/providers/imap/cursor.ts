@@ -36,9 +36,12 @@ export function readCursor(cursor: Cursor | null): ImapCursor | null {
 /** A mailbox that was never followed, or was renumbered. */
 export function freshCursor(
   mailbox: { uidValidity: number; mailboxId: string | null; exists: number; highestModseq: string | null },
-  uidNext: number,
-  since: Date | null,
-  now: number,
+  {
+    uidNext,
+    unseen,
+    since,
+    now,
+  }: { uidNext: number; unseen: number | null; since: Date | null; now: number },
 ): ImapCursor {
   return {
     version: 1,
@@ -47,12 +50,20 @@ export function freshCursor(
     uidNext,
     exists: mailbox.exists,
     highestModseq: mailbox.highestModseq,
-    unseen: null,
+    unseen,
     comparedAt: now,
     backfillBelow: mailbox.exists === 0 ? null : uidNext,
     since: since ? since.getTime() : null,
     widenedBefore: null,
   }
+}
+
+/** A cursor whose window was shortened; it stands where it stood. */
+export function narrowCursor(cursor: ImapCursor, since: Date): ImapCursor {
+  const at = since.getTime()
+  if (cursor.since !== null && cursor.since >= at) return cursor
+  const widenedBefore = cursor.widenedBefore === null ? null : Math.max(cursor.widenedBefore, at)
+  return { ...cursor, since: at, widenedBefore }
 }
 
 /** Whether the window of a cursor reaches back as far as that. */

@@ -1,6 +1,7 @@
 import type { MessageKey } from '../provider.ts'
 import type { ImapConnection, Selected } from './connection.ts'
-import type { ImapCursor } from './cursor.ts'
+import { freshCursor, type ImapCursor } from './cursor.ts'
+import type { MailboxIds } from './list.ts'
 import { encodeMailboxName } from './names.ts'
 import { searchSequence } from './search.ts'
 import type { Suspicions } from './suspicions.ts'
@@ -19,6 +20,7 @@ export interface Following {
   suspicions: Suspicions
   /** Names of the wire by mailbox key, as last listed. */
   wireNames: Map<string, string>
+  mailboxIds: MailboxIds
   /** Unseen messages as last listed. */
   listedUnseen: Map<string, number>
   /** Mailboxes of which the server said that flags changed, and that were not compared since. */
@@ -33,6 +35,13 @@ export function wireNameOf(following: Following, source: string): string {
   return following.wireNames.get(source) ?? encodeMailboxName(source)
 }
 
+/** Keeps what the server said of flags, in case the mailbox is left before anybody asked. */
+export function rememberChange({ connection, wireNames, dirty }: Following): void {
+  const { selected } = connection
+  if (!selected || !connection.takeNotice().changed) return
+  for (const [key, wireName] of wireNames) if (wireName === selected.wireName) dirty.add(key)
+}
+
 /** Whether a cursor belongs to another mailbox than the opened one, or to one that was numbered anew. */
 export function isRenumbered(cursor: ImapCursor, opened: Selected): boolean {
   if (cursor.uidValidity !== opened.uidValidity) return true
@@ -40,11 +49,22 @@ export function isRenumbered(cursor: ImapCursor, opened: Selected): boolean {
 }
 
 /** The UID that the next message gets, at least; asked for by hand where the server does not tell. */
-export async function uidNextOf(connection: ImapConnection, opened: Selected): Promise<number> {
+async function uidNextOf(connection: ImapConnection, opened: Selected): Promise<number> {
   if (opened.uidNext !== null) return opened.uidNext
   if (opened.exists === 0) return 1
   const [last] = await searchSequence(connection, opened.exists, opened.exists)
   return (last ?? 0) + 1
+}
+
+/** The cursor of a mailbox that was never followed, or was renumbered. */
+export async function startCursor(
+  { connection, listedUnseen, now }: Following,
+  source: string,
+  opened: Selected,
+  since: Date | null,
+): Promise<ImapCursor> {
+  const unseen = listedUnseen.get(source) ?? null
+  return freshCursor(opened, { uidNext: await uidNextOf(connection, opened), unseen, since, now: now() })
 }
 
 /** Ends the connection when the signal does: a command of IMAP cannot be called back. */

@@ -6,13 +6,22 @@ import { type ImapAttribute, modseqOf, numberOf, pairsOf, textOf, textsOf } from
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 
+/** Each costs a round trip; of so many mailboxes a rename is recognised otherwise, if at all. */
+const IDS_MAX = 1000
+
 export interface Listing {
   mailboxes: ListedMailbox[]
   statuses: Map<string, MailboxStatus>
 }
 
-/** Asks for every mailbox and its state: in one round where the server can, else with a STATUS for each. */
-export async function askMailboxes(connection: ImapConnection): Promise<Listing> {
+/** RFC 8474 ids of mailboxes by their name and UIDVALIDITY, as far as they were asked for. */
+export type MailboxIds = Map<string, string | null>
+
+/**
+ * Asks for every mailbox and its state: in one round where the server can, else with a STATUS for each. Ids are asked
+ * for once, and apart: in the answer to LIST, Cyrus 3.6 gives octets of its memory for them.
+ */
+export async function askMailboxes(connection: ImapConnection, ids: MailboxIds): Promise<Listing> {
   const listing: Listing = { mailboxes: [], statuses: new Map() }
   const canAskStatus = connection.has('LIST-STATUS') && connection.has('LIST-EXTENDED')
   if (!canAskStatus || !(await list(connection, listing, returnOptions(connection)))) {
@@ -24,6 +33,9 @@ export async function askMailboxes(connection: ImapConnection): Promise<Listing>
     const isSelectable = ![...attributes].some(attribute => /^\\(?:noselect|nonexistent)$/i.test(attribute))
     if (isSelectable && !listing.statuses.has(keyOf(wireName))) await askStatus(connection, listing, wireName)
   }
+  if (connection.has('OBJECTID'))
+    for (const [name, status] of listing.statuses)
+      status.mailboxId = await askId(connection, ids, name, status)
   return listing
 }
 
@@ -44,7 +56,6 @@ function returnOptions(connection: ImapConnection): CommandArguments {
 function statusItems(connection: ImapConnection): CommandArguments {
   const items = ['MESSAGES', 'UNSEEN', 'UIDNEXT', 'UIDVALIDITY']
   if (connection.has('CONDSTORE') || connection.has('QRESYNC')) items.push('HIGHESTMODSEQ')
-  if (connection.has('OBJECTID')) items.push('MAILBOXID')
   return items.map(atom)
 }
 
@@ -89,16 +100,43 @@ async function askStatus(connection: ImapConnection, listing: Listing, wireName:
   )
 }
 
+async function askId(
+  connection: ImapConnection,
+  ids: MailboxIds,
+  name: string,
+  { uidValidity }: MailboxStatus,
+): Promise<string | null> {
+  const key = `${uidValidity} ${name}`
+  const known = ids.get(key)
+  if (known !== undefined || ids.size >= IDS_MAX) return known ?? null
+  let id: string | null = null
+  await accepts(connection, () =>
+    connection.run({
+      name: 'STATUS',
+      arguments: [name, [atom('MAILBOXID')]],
+      answers: {
+        STATUS(_, values) {
+          const value = new Map(pairsOf(values[1])).get('MAILBOXID')
+          const text = textOf(Array.isArray(value) ? value[0] : value)
+          // RFC 8474 section 7, objectid.
+          id = text !== null && /^[\w-]{1,255}$/.test(text) ? text : null
+        },
+      },
+    }),
+  )
+  ids.set(key, id)
+  return id
+}
+
 function readStatus(listing: Listing, values: ImapAttribute[]): void {
   const items = new Map(pairsOf(values[1]))
-  const mailboxId = items.get('MAILBOXID')
   listing.statuses.set(keyOf(textOf(values[0]) ?? ''), {
     messages: numberOf(items.get('MESSAGES')),
     unseen: numberOf(items.get('UNSEEN')),
     uidNext: numberOf(items.get('UIDNEXT')),
     uidValidity: numberOf(items.get('UIDVALIDITY')),
     highestModseq: modseqOf(items.get('HIGHESTMODSEQ')),
-    mailboxId: textOf(Array.isArray(mailboxId) ? mailboxId[0] : mailboxId),
+    mailboxId: null,
   })
 }
 

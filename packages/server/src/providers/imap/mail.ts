@@ -3,8 +3,8 @@ import { arrivals } from './arrivals.ts'
 import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
 import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
 import { type ImapConnection, openConnection } from './connection.ts'
-import { reachesBack, readCursor } from './cursor.ts'
-import { type Following, isRenumbered, toUids, wireNameOf } from './follow.ts'
+import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
+import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from './follow.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
 import { arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
 import { searchPresent } from './search.ts'
@@ -23,7 +23,7 @@ export interface ImapMailOptions {
   login: ImapLogin
   /** Kept by the caller for as long as it follows the account, over its connections. */
   suspicions: Suspicions
-  /** Ends the login; afterwards each method has its own. */
+  /** Ends the connection, whatever is being asked: no command of IMAP can be called back. */
   signal: AbortSignal
   /** How often a waiting connection is asked for a sign of life. */
   keepAliveSeconds?: number
@@ -43,6 +43,7 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
     hasQresync: await enableQresync(connection),
     suspicions: options.suspicions,
     wireNames: new Map(),
+    mailboxIds: new Map(),
     listedUnseen: new Map(),
     dirty: new Set(),
     compared: new Map(),
@@ -68,6 +69,10 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
       const cursor = readCursor(stored)
       return cursor !== null && cursor.backfillBelow === null && reachesBack(cursor, since)
     },
+    narrow(stored, since) {
+      const cursor = readCursor(stored)
+      return cursor ? narrowCursor(cursor, since) : stored
+    },
     isRenamed,
     findPresent: (source, cursor, keys) => findPresent(following, source, cursor, keys),
     watch: (source, seconds, signal) => watch(following, watching, source, { seconds, signal }),
@@ -91,7 +96,10 @@ async function enableQresync(connection: ImapConnection): Promise<boolean> {
 }
 
 async function listMailboxes(following: Following, namespaces: Namespaces): Promise<RemoteMailbox[]> {
-  const listing = await askMailboxes(following.connection)
+  // Of the open mailbox Dovecot's STATUS tells only what the session knew before.
+  rememberChange(following)
+  await following.connection.leave()
+  const listing = await askMailboxes(following.connection, following.mailboxIds)
   const arranged = arrangeMailboxes(listing.mailboxes, namespaces, wireName => findStatus(listing, wireName))
   following.wireNames.clear()
   following.listedUnseen.clear()
@@ -112,7 +120,7 @@ function hasChanged(following: Following, { key, state }: RemoteMailbox, stored:
     return status.highestModseq !== cursor.highestModseq
   const age = following.now() - cursor.comparedAt
   if (age < 0 || age >= flagsIntervalMs(cursor.exists)) return true
-  return cursor.exists <= FLAGS_AT_ONCE && status.unseen !== cursor.unseen
+  return cursor.exists <= FLAGS_AT_ONCE && cursor.unseen !== null && status.unseen !== cursor.unseen
 }
 
 /** The state that `listMailboxes` put there. */

@@ -62,7 +62,6 @@ export class Suspicions {
     if (!suspicion) return
     const cleared = new Set(uids)
     suspicion.uids = suspicion.uids.filter(uid => !cleared.has(uid))
-    suspicion.strikes = 0
     if (suspicion.uids.length === 0) this.#bySource.delete(source)
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Notice, ProviderFailure } from '../provider.ts'
 import type { Selected } from './connection.ts'
-import { type Following, wireNameOf } from './follow.ts'
+import { type Following, rememberChange, wireNameOf } from './follow.ts'
 
 /** An IDLE that the server ends sooner by itself is no IDLE. */
 const IDLE_LEAST_MS = 1000
@@ -24,7 +24,10 @@ export async function watch(
   const { connection } = following
   const until = performance.now() + options.seconds * 1000
   const wireName = wireNameOf(following, source)
-  if (connection.selected?.wireName !== wireName) await connection.examine(wireName)
+  if (connection.selected?.wireName !== wireName) {
+    rememberChange(following)
+    await connection.examine(wireName)
+  }
   const missed = changesSince(following.compared.get(source), connection.selected)
   if (missed.arrived || missed.gone || missed.changed) return missed
   for (;;) {

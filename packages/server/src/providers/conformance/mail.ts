@@ -1,0 +1,507 @@
+import { describe, expect, test } from 'vitest'
+import type { MailProvider, MessageKey, RemoteMailbox } from '../provider.ts'
+import { ProviderFailure } from '../provider.ts'
+import { openIndex } from './memory-index.ts'
+
+/** The mailboxes of an account as another client changes them. Mailboxes go by their `/`-separated path. */
+export interface ProviderWorld extends AsyncDisposable {
+  /** The path under which the provider lists a mailbox that is made here. */
+  listedAs(mailbox: string): string
+  deliver(
+    messages: ReadonlyArray<{ raw: string; internalDate?: Date }>,
+    mailbox?: string,
+  ): Promise<MessageKey[]>
+  /** Marks messages; a word without a leading backslash is a category. */
+  flag(mailbox: string, keys: readonly MessageKey[], ...flags: string[]): Promise<void>
+  move(mailbox: string, keys: readonly MessageKey[], target: string): Promise<unknown>
+  expunge(mailbox: string, keys: readonly MessageKey[]): Promise<void>
+  createMailbox(mailbox: string): Promise<void>
+  renameMailbox(mailbox: string, to: string): Promise<void>
+  deleteMailbox(mailbox: string): Promise<void>
+  renumber(mailbox: string): Promise<void>
+}
+
+export interface ConnectOptions {
+  /** What a clock reads that is so much ahead. */
+  clockAheadMs?: number
+  keepAliveSeconds?: number
+  answerSeconds?: number
+  pollSeconds?: number
+}
+
+/** One account of its own at a provider, and what can befall it. */
+export interface MailArrangement extends AsyncDisposable {
+  world: ProviderWorld
+  connect(options?: ConnectOptions): Promise<MailProvider>
+  /** Reading the content of these ends the connection, is refused, or yields nothing. */
+  poison(keys: readonly MessageKey[], does: 'cut' | 'refuse' | 'omit'): void
+  /** The provider says goodbye to every connection. */
+  sayGoodbye(): void
+  /** Connections stay open, and nothing comes from them any more. */
+  fallSilent(): void
+}
+
+const REPLY = (number: number, extra = '') =>
+  `From: Ada Lovelace <ada@example.com>\r\nTo: bob@example.com\r\nSubject: Letter ${number}\r\n` +
+  `Message-ID: <letter-${number}@example.com>\r\nDate: Mon, 1 Jan 2024 10:00:00 +0000\r\n${extra}\r\nDear Bob, ${number}\r\n`
+
+const letters = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, index) => ({ raw: REPLY(from + index) }))
+
+const DAY_MS = 24 * 60 * 60_000
+const never = new AbortController().signal
+
+function requireMailbox(
+  mailboxes: readonly RemoteMailbox[],
+  path: string,
+): RemoteMailbox & { source: string } {
+  const found = mailboxes.find(mailbox => mailbox.path === path)
+  if (!found?.source)
+    throw new Error(`${path} is not listed: ${mailboxes.map(mailbox => mailbox.path).join(', ')}`)
+  return { ...found, source: found.source }
+}
+
+/** What the engine may rely on of every `MailProvider`. `setUp` makes a new account for each test. */
+export function describeMailProvider(name: string, setUp: () => Promise<MailArrangement>): void {
+  describe(`${name}: listMailboxes`, () => {
+    test('tells paths, roles and counts, parents before children', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Projects')
+      await arranged.world.createMailbox('Projects/Grüße & more')
+      await arranged.world.createMailbox('Papierkorb')
+      await arranged.world.deliver(letters(3))
+      await arranged.world.deliver(letters(1), 'Projects/Grüße & more')
+      await using mail = await arranged.connect()
+
+      const mailboxes = await mail.listMailboxes()
+
+      expect(requireMailbox(mailboxes, 'INBOX')).toMatchObject({
+        role: 'inbox',
+        kind: 'folder',
+        totalCount: 3,
+        unreadCount: 3,
+      })
+      const child = requireMailbox(mailboxes, arranged.world.listedAs('Projects/Grüße & more'))
+      expect(child).toMatchObject({ name: 'Grüße & more', role: 'custom', totalCount: 1 })
+      const keys = mailboxes.map(({ key }) => key)
+      expect(new Set(keys).size).toBe(keys.length)
+      for (const { key, parentKey } of mailboxes) {
+        if (parentKey !== null)
+          expect(keys.indexOf(parentKey)).toSatisfy((at: number) => at >= 0 && at < keys.indexOf(key))
+      }
+      expect(mailboxes.find(({ key }) => key === child.parentKey)?.path).toBe(
+        arranged.world.listedAs('Projects'),
+      )
+      const trash = mailboxes.filter(({ role }) => role === 'trash')
+      expect(trash).toHaveLength(1)
+    })
+
+    test('says of a renamed mailbox, and of no other, that it is the one that was followed', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Before')
+      await arranged.world.createMailbox('Other')
+      await arranged.world.deliver(letters(2), 'Before')
+      await arranged.world.deliver(letters(2), 'Other')
+      await using mail = await arranged.connect()
+      const index = openIndex(
+        requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Before')).source,
+      )
+      await index.follow(mail)
+
+      await arranged.world.renameMailbox('Before', 'After')
+      const mailboxes = await mail.listMailboxes()
+
+      expect(mailboxes.map(({ path }) => path)).not.toContain(arranged.world.listedAs('Before'))
+      expect(
+        mail.isRenamed(requireMailbox(mailboxes, arranged.world.listedAs('Other')), index.cursor ?? {}),
+      ).toBe(false)
+      expect(mail.isRenamed(requireMailbox(mailboxes, 'INBOX'), index.cursor ?? {})).toBe(false)
+      expect(
+        mail.isRenamed(requireMailbox(mailboxes, arranged.world.listedAs('After')), index.cursor ?? {}),
+      ).toBe(true)
+    })
+  })
+
+  describe(`${name}: following a source`, () => {
+    test('begins with a reset and brings every message, newest first', async () => {
+      await using arranged = await setUp()
+      const keys = await arranged.world.deliver(letters(5))
+      await using mail = await arranged.connect()
+      const index = openIndex('INBOX')
+
+      expect(mail.isComplete(index.cursor, null)).toBe(false)
+      await index.compare(mail)
+      expect(index.takeSteps().map(({ type }) => type)).toEqual(['reset'])
+      expect(mail.isComplete(index.cursor, null)).toBe(false)
+      await index.bring(mail)
+
+      expect([...index.messages.keys()]).toEqual(keys.toReversed())
+      expect(index.steps.every(step => step.type === 'arrived' && step.origin === 'missing')).toBe(true)
+      expect(mail.isComplete(index.cursor, null)).toBe(true)
+      const first = index.messages.get(keys[0]!)
+      expect(first).toMatchObject({
+        subject: 'Letter 1',
+        internetMessageId: '<letter-1@example.com>',
+        from: { name: 'Ada Lovelace', address: 'ada@example.com' },
+        to: [{ name: null, address: 'bob@example.com' }],
+        snippet: 'Dear Bob, 1',
+        isRead: false,
+        hasAttachments: false,
+        sentAt: new Date('2024-01-01T10:00:00Z'),
+      })
+      expect(first?.size).toBe(Buffer.byteLength(REPLY(1)))
+    })
+
+    test('can be broken off after any step and taken up by another connection', async () => {
+      await using arranged = await setUp()
+      const keys = await arranged.world.deliver(letters(1100))
+      const index = openIndex('INBOX')
+
+      let connections = 0
+      for (let isDone = false; !isDone && connections < 20; connections++) {
+        await using mail = await arranged.connect()
+        await index.compare(mail)
+        isDone = await index.bring(mail, 1)
+        if (connections === 1) await arranged.world.deliver(letters(1, 5000)).then(more => keys.push(...more))
+      }
+
+      expect(connections).toBeGreaterThan(3)
+      expect(index.keys()).toEqual(keys)
+    })
+
+    test('finds nothing to tell where nothing happened', async () => {
+      await using arranged = await setUp()
+      await arranged.world.deliver(letters(3))
+      await using mail = await arranged.connect()
+      await mail.listMailboxes()
+      const index = openIndex('INBOX')
+      await index.follow(mail)
+      const quiet = async () =>
+        !mail.hasChanged(requireMailbox(await mail.listMailboxes(), 'INBOX'), index.cursor)
+      await index.compare(mail)
+      index.takeSteps()
+
+      expect(await quiet()).toBe(true)
+      await index.follow(mail)
+
+      expect(index.takeSteps()).toEqual([])
+    })
+
+    test('brings new mail in the order of its arrival', async () => {
+      await using arranged = await setUp()
+      await arranged.world.deliver(letters(2))
+      await using mail = await arranged.connect()
+      const index = openIndex('INBOX')
+      await index.follow(mail)
+      index.takeSteps()
+
+      const keys = await arranged.world.deliver(letters(3, 10))
+      expect(mail.hasChanged(requireMailbox(await mail.listMailboxes(), 'INBOX'), index.cursor)).toBe(true)
+      await index.follow(mail)
+
+      const arrived = index.takeSteps().filter(step => step.type === 'arrived')
+      expect(arrived.flatMap(({ messages }) => messages.map(({ key }) => key))).toEqual(keys)
+      expect(arrived.map(({ origin }) => origin)).toEqual(['new'])
+    })
+
+    test('tells flags and categories that another client changed', async () => {
+      await using arranged = await setUp()
+      const [one, two, three] = await arranged.world.deliver(letters(4))
+      await using mail = await arranged.connect()
+      const index = openIndex('INBOX')
+      await index.follow(mail)
+      await using later = await arranged.connect({ clockAheadMs: 10 * 60_000 })
+
+      await arranged.world.flag('INBOX', [one!], '\\Seen')
+      await arranged.world.flag('INBOX', [two!], '\\Flagged', '\\Draft')
+      await arranged.world.flag('INBOX', [three!], 'work')
+      expect(later.hasChanged(requireMailbox(await later.listMailboxes(), 'INBOX'), index.cursor)).toBe(true)
+      await index.follow(later)
+
+      expect(
+        index
+          .keys()
+          .map(key => index.messages.get(key))
+          .map(message => [message?.isRead, message?.isFlagged, message?.isDraft, message?.categories]),
+      ).toEqual([
+        [true, false, false, []],
+        [false, true, true, []],
+        [false, false, false, ['work']],
+        [false, false, false, []],
+      ])
+    })
+
+    test('tells which messages are gone, also when as many arrived', async () => {
+      await using arranged = await setUp()
+      const keys = await arranged.world.deliver(letters(6))
+      await using mail = await arranged.connect()
+      const index = openIndex('INBOX')
+      await index.follow(mail)
+      index.takeSteps()
+
+      await arranged.world.expunge('INBOX', [keys[0]!, keys[3]!, keys[5]!])
+      const more = await arranged.world.deliver(letters(3, 20))
+      expect(mail.hasChanged(requireMailbox(await mail.listMailboxes(), 'INBOX'), index.cursor)).toBe(true)
+      await index.follow(mail)
+
+      const gone = index.takeSteps().flatMap(step => (step.type === 'gone' ? step.keys : []))
+      expect(gone).toEqual([keys[0], keys[3], keys[5]])
+      expect(index.keys()).toEqual([keys[1], keys[2], keys[4], ...more])
+      expect(await mail.findPresent('INBOX', index.cursor, [keys[0]!, keys[1]!])).toEqual(new Set([keys[1]]))
+    })
+
+    test('lets a message that came and went unseen pass', async () => {
+      await using arranged = await setUp()
+      await arranged.world.deliver(letters(2))
+      await using mail = await arranged.connect()
+      const index = openIndex('INBOX')
+      await mail.listMailboxes()
+      await index.follow(mail)
+
+      const brief = await arranged.world.deliver(letters(1, 30))
+      await arranged.world.expunge('INBOX', brief)
+      await index.follow(mail)
+      await index.follow(mail)
+
+      expect(index.messages.size).toBe(2)
+      const inbox = requireMailbox(await mail.listMailboxes(), 'INBOX')
+      expect(mail.hasChanged(inbox, index.cursor)).toBe(false)
+    })
+
+    test('shows a moved message under the same identity', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Kept')
+      const [key] = await arranged.world.deliver(letters(2))
+      await using mail = await arranged.connect()
+      const kept = openIndex(
+        requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Kept')).source,
+      )
+      const inbox = openIndex('INBOX')
+      await inbox.follow(mail)
+      await kept.follow(mail)
+      const { identity } = inbox.messages.get(key!)!
+
+      await arranged.world.move('INBOX', [key!], 'Kept')
+      await inbox.follow(mail)
+      await kept.follow(mail)
+
+      expect(inbox.messages.has(key!)).toBe(false)
+      expect([...kept.messages.values()].map(message => message.identity)).toEqual([identity])
+      expect(new Set([...inbox.messages.values()].map(message => message.identity))).not.toContain(identity)
+    })
+
+    test('starts anew with the same identities where the provider renumbered', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Numbers')
+      const keys = await arranged.world.deliver(letters(4), 'Numbers')
+      await using mail = await arranged.connect()
+      const { source } = requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Numbers'))
+      const index = openIndex(source)
+      await index.follow(mail)
+      const before = [...index.messages.values()].map(({ identity }) => identity).toSorted()
+      const old = index.cursor
+
+      await arranged.world.renumber('Numbers')
+      await using other = await arranged.connect()
+      expect(await other.findPresent(source, old, keys)).toEqual(new Set())
+      await expect(index.bring(other)).rejects.toThrow(ProviderFailure)
+      index.takeSteps()
+      await index.follow(other)
+
+      expect(index.steps[0]?.type).toBe('reset')
+      expect([...index.messages.values()].map(({ identity }) => identity).toSorted()).toEqual(before)
+    })
+
+    test('fails with not_found where the mailbox is gone, and goes on with others', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Doomed')
+      await arranged.world.deliver(letters(2), 'Doomed')
+      await using mail = await arranged.connect()
+      const doomed = openIndex(
+        requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Doomed')).source,
+      )
+      await doomed.follow(mail)
+
+      await arranged.world.deleteMailbox('Doomed')
+
+      // A server may say goodbye to those who have a mailbox open that is deleted.
+      if ((await failureOf(doomed.compare(mail))) === 'unavailable') {
+        await using again = await arranged.connect()
+        expect(await failureOf(doomed.compare(again))).toBe('not_found')
+        await openIndex('INBOX').follow(again)
+      } else {
+        expect(await failureOf(doomed.compare(mail))).toBe('not_found')
+        await openIndex('INBOX').follow(mail)
+      }
+    })
+
+    test('keeps to the window, and brings what a wider one adds as no news', async () => {
+      await using arranged = await setUp()
+      const now = Date.now()
+      const ages = [100, 50, 20, 3, 40, 1]
+      const keys = await arranged.world.deliver(
+        ages.map((days, number) => ({ raw: REPLY(number), internalDate: new Date(now - days * DAY_MS) })),
+      )
+      await using mail = await arranged.connect()
+      const index = openIndex('INBOX')
+      index.since = new Date(now - 30 * DAY_MS)
+      await index.follow(mail)
+      expect(index.keys()).toEqual([keys[2], keys[3], keys[5]])
+      expect(mail.isComplete(index.cursor, new Date(now - 20 * DAY_MS))).toBe(true)
+
+      index.since = new Date(now - 60 * DAY_MS)
+      expect(mail.isComplete(index.cursor, index.since)).toBe(false)
+      index.takeSteps()
+      await index.follow(mail)
+
+      expect(mail.isComplete(index.cursor, index.since)).toBe(true)
+      expect(index.keys()).toEqual(keys.slice(1))
+      const origins = index
+        .takeSteps()
+        .flatMap(step => (step.type === 'arrived' && step.messages.length > 0 ? [step.origin] : []))
+      expect(new Set(origins)).toEqual(new Set(['widened']))
+      index.since = null
+      await index.follow(mail)
+      expect(index.keys()).toEqual(keys)
+    })
+  })
+
+  describe(`${name}: trouble`, () => {
+    test.each(['cut', 'refuse', 'omit'] as const)(
+      'reports a message whose reading ends in %s, and brings all others',
+      async does => {
+        await using arranged = await setUp()
+        const keys = await arranged.world.deliver(letters(40))
+        const bad = keys[17]!
+        arranged.poison([bad], does)
+        const index = openIndex('INBOX')
+
+        let tries = 0
+        for (let isDone = false; !isDone && tries < 12; tries++) {
+          await using mail = await arranged.connect()
+          isDone = await follows(index, mail)
+        }
+
+        expect([...index.unreadable.keys()]).toEqual([bad])
+        expect(index.keys()).toEqual(keys.filter(key => key !== bad))
+
+        await using mail = await arranged.connect()
+        index.skip.add(bad)
+        await index.follow(mail)
+        arranged.poison([], does)
+        index.skip.clear()
+        index.retry.push(bad)
+        await index.follow(mail)
+        expect(index.keys()).toEqual(keys)
+      },
+    )
+
+    test('ends promptly when it is told to, and while nothing is read', async () => {
+      await using arranged = await setUp()
+      await arranged.world.deliver(letters(600))
+      await using mail = await arranged.connect()
+      const abort = new AbortController()
+      const index = openIndex('INBOX', abort.signal)
+      await index.compare(mail)
+      await index.bring(mail, 1)
+      const begunAt = performance.now()
+      abort.abort()
+
+      await expect(index.bring(mail)).rejects.toThrow(ProviderFailure)
+      expect(performance.now() - begunAt).toBeLessThan(1000)
+    })
+
+    test('fails with unavailable when the provider says goodbye', async () => {
+      await using arranged = await setUp()
+      await using mail = await arranged.connect({ pollSeconds: 1 })
+      await openIndex('INBOX').follow(mail)
+
+      const watching = mail.watch('INBOX', 20, never)
+      setTimeout(() => arranged.sayGoodbye(), 200)
+
+      await expect(watching).rejects.toMatchObject({ name: 'ProviderFailure', kind: 'unavailable' })
+    })
+
+    test('notices a connection that died in silence', async () => {
+      await using arranged = await setUp()
+      await using mail = await arranged.connect({ keepAliveSeconds: 1, answerSeconds: 1, pollSeconds: 1 })
+      await openIndex('INBOX').follow(mail)
+
+      const watching = mail.watch('INBOX', 60, never)
+      setTimeout(() => arranged.fallSilent(), 200)
+      const begunAt = performance.now()
+
+      await expect(watching).rejects.toMatchObject({ name: 'ProviderFailure', kind: 'unavailable' })
+      expect(performance.now() - begunAt).toBeLessThan(6000)
+    })
+  })
+
+  describe(`${name}: watch`, () => {
+    test('returns at the first notice of mail that arrives or goes', async () => {
+      await using arranged = await setUp()
+      const [key] = await arranged.world.deliver(letters(2))
+      await using mail = await arranged.connect({ pollSeconds: 1 })
+      const index = openIndex('INBOX')
+      await index.follow(mail)
+
+      const arriving = mail.watch('INBOX', 20, never)
+      await arranged.world.deliver(letters(1, 50))
+      expect(await arriving).toMatchObject({ arrived: true })
+      await index.follow(mail)
+
+      const going = mail.watch('INBOX', 20, never)
+      await arranged.world.expunge('INBOX', [key!])
+      // To delete is to mark first, which may be told first.
+      const notice = await going
+      if (!notice.gone) expect(await mail.watch('INBOX', 20, never)).toMatchObject({ gone: true })
+      await index.follow(mail)
+      expect(index.messages.size).toBe(2)
+    })
+
+    test('tells of what happened since the source was compared, whatever was read in between', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Elsewhere')
+      await using mail = await arranged.connect({ pollSeconds: 1 })
+      const elsewhere = requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Elsewhere'))
+      await openIndex('INBOX').follow(mail)
+
+      await openIndex(elsewhere.source).follow(mail)
+      await arranged.world.deliver(letters(1))
+
+      expect(await mail.watch('INBOX', 20, never)).toMatchObject({ arrived: true })
+    })
+
+    test('ends when the time is up or the signal says so', async () => {
+      await using arranged = await setUp()
+      await using mail = await arranged.connect({ pollSeconds: 1 })
+      const index = openIndex('INBOX')
+      await index.follow(mail)
+      const nothing = { arrived: false, changed: false, gone: false }
+
+      expect(await mail.watch('INBOX', 0.3, never)).toEqual(nothing)
+      const begunAt = performance.now()
+      expect(await mail.watch('INBOX', 20, AbortSignal.timeout(200))).toEqual(nothing)
+      expect(performance.now() - begunAt).toBeLessThan(2000)
+      await arranged.world.deliver(letters(1))
+      await index.follow(mail)
+      expect(index.messages.size).toBe(1)
+    })
+  })
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'none',
+    (error: unknown) => (error instanceof ProviderFailure ? error.kind : String(error)),
+  )
+}
+
+async function follows(index: ReturnType<typeof openIndex>, mail: MailProvider): Promise<boolean> {
+  try {
+    await index.follow(mail)
+    return true
+  } catch (error) {
+    if (error instanceof ProviderFailure) return false
+    throw error
+  }
+}

@@ -1,0 +1,102 @@
+import {
+  type Cursor,
+  FlagBit,
+  type FollowOptions,
+  type KnownMessages,
+  type MailProvider,
+  type MessageKey,
+  type RemoteMessage,
+  type SourceStep,
+} from '../provider.ts'
+
+/** What the engine's index does with the steps of one source, in memory: enough to tell whether they say the truth. */
+export interface MemoryIndex {
+  readonly messages: Map<MessageKey, RemoteMessage>
+  readonly unreadable: Map<MessageKey, string>
+  readonly steps: SourceStep[]
+  cursor: Cursor | null
+  since: Date | null
+  readonly skip: Set<MessageKey>
+  readonly retry: MessageKey[]
+  compare(provider: MailProvider): Promise<void>
+  /** @returns whether it went to the end; it stops after `stepsMax` steps */
+  bring(provider: MailProvider, stepsMax?: number): Promise<boolean>
+  /** Compares and brings until nothing is left to do. */
+  follow(provider: MailProvider): Promise<void>
+  /** Steps since this was last called. */
+  takeSteps(): SourceStep[]
+  /** Keys, ascending. */
+  keys(): MessageKey[]
+}
+
+export function openIndex(source: string, signal: AbortSignal = new AbortController().signal): MemoryIndex {
+  const options = (): FollowOptions => ({
+    cursor: index.cursor,
+    known: async () => toKnown(index.messages),
+    since: index.since,
+    skip: index.skip,
+    retry: index.retry,
+    signal,
+  })
+  const apply = (step: SourceStep) => {
+    index.steps.push(step)
+    if (step.type === 'reset') index.messages.clear()
+    else if (step.type === 'gone') for (const key of step.keys) index.messages.delete(key)
+    else if (step.type === 'flags') {
+      for (const { key, flags } of step.changes) {
+        const message = index.messages.get(key)
+        if (message) Object.assign(message, flags)
+      }
+    } else {
+      for (const message of step.messages) {
+        if (index.messages.has(message.key)) throw new Error(`${message.key} was handed over twice`)
+        index.messages.set(message.key, message)
+      }
+      for (const { key, reason } of step.unreadable) index.unreadable.set(key, reason)
+    }
+    // A cursor is stored as JSON.
+    index.cursor = JSON.parse(JSON.stringify(step.cursor))
+  }
+  const index: MemoryIndex = {
+    messages: new Map(),
+    unreadable: new Map(),
+    steps: [],
+    cursor: null,
+    since: null,
+    skip: new Set(),
+    retry: [],
+    async compare(provider) {
+      for await (const step of provider.compare(source, options())) apply(step)
+    },
+    async bring(provider, stepsMax = Number.POSITIVE_INFINITY) {
+      let steps = 0
+      for await (const step of provider.arrivals(source, options())) {
+        apply(step)
+        if (++steps >= stepsMax) return false
+      }
+      return true
+    },
+    async follow(provider) {
+      await index.compare(provider)
+      await index.bring(provider)
+    },
+    takeSteps: () => index.steps.splice(0),
+    keys: () => [...index.messages.keys()].toSorted((a, b) => Number(a) - Number(b)),
+  }
+  return index
+}
+
+function toKnown(messages: ReadonlyMap<MessageKey, RemoteMessage>): KnownMessages {
+  const sorted = [...messages.values()].toSorted((a, b) => Number(a.key) - Number(b.key))
+  return {
+    keys: Uint32Array.from(sorted, ({ key }) => Number(key)),
+    flags: Uint8Array.from(
+      sorted,
+      ({ isRead, isFlagged, isDraft, categories }) =>
+        (isRead ? FlagBit.read : 0) |
+        (isFlagged ? FlagBit.flagged : 0) |
+        (isDraft ? FlagBit.draft : 0) |
+        (categories.length > 0 ? FlagBit.categories : 0),
+    ),
+  }
+}
