@@ -13,7 +13,7 @@ interface Login {
 
 type Task =
   | { type: 'fetch'; login: Login }
-  | { type: 'idle'; logins: Login[]; settleSeconds: number; seconds: number }
+  | { type: 'idle'; logins: Login[]; warmUp: number; settleSeconds: number; seconds: number }
 
 export interface FetchFigures {
   messages: number
@@ -22,9 +22,8 @@ export interface FetchFigures {
 }
 
 export interface IdleFigures {
-  /** Before the first connection, and with all of them. */
-  emptyMb: number
-  idleMb: number
+  /** What a connection takes, without the first `warmUp` of them and what they load. */
+  kbEach: number
   cpuShare: number
 }
 
@@ -71,19 +70,27 @@ async function fetchAll(login: Login): Promise<FetchFigures> {
   return { messages, seconds, peakMb: readMemory(process.pid).peakMb }
 }
 
-async function idle({ logins, settleSeconds, seconds }: Task & { type: 'idle' }): Promise<IdleFigures> {
-  const emptyMb = readMemory(process.pid).nowMb
-  for (const login of logins) {
+async function idle({
+  logins,
+  warmUp,
+  settleSeconds,
+  seconds,
+}: Task & { type: 'idle' }): Promise<IdleFigures> {
+  const connect = async (login: Login) => {
     const client = open(login)
     await client.connect()
     await client.mailboxOpen('INBOX')
     void client.idle()
   }
+  for (const login of logins.slice(0, warmUp)) await connect(login)
+  await wait(settleSeconds)
+  const warmMb = readMemory(process.pid).nowMb
+  for (const login of logins.slice(warmUp)) await connect(login)
   await wait(settleSeconds)
   const before = readCpuSeconds(process.pid)
   await wait(seconds)
   const cpuShare = (readCpuSeconds(process.pid) - before) / seconds
-  return { emptyMb, idleMb: readMemory(process.pid).nowMb, cpuShare }
+  return { kbEach: ((readMemory(process.pid).nowMb - warmMb) * 1024) / (logins.length - warmUp), cpuShare }
 }
 
 export function wait(seconds: number): Promise<void> {

@@ -137,6 +137,17 @@ describe('a chaos proxy', () => {
     expect(await idle).toBe('closed')
   })
 
+  test('accepts connections and never says a word', async () => {
+    await using chaos = await openThrough({ isSilent: true })
+    const attempt = chaos.connect()
+    await vi.waitFor(() => expect(chaos.proxy.stats.connections).toBe(1))
+    const state = await Promise.race([attempt, new Promise(resolve => setTimeout(resolve, 200, 'waiting'))])
+
+    expect(state).toBe('waiting')
+    chaos.proxy.cutAll()
+    await expect(attempt).rejects.toThrow('closed the connection')
+  })
+
   test('poisons a message: cut, refused or left out, while flags can still be read', async () => {
     await using chaos = await openThrough({ poison: { uids: [3, 7], does: 'omit' } })
     await using witness = await chaos.connect()
