@@ -8,6 +8,7 @@ import type { Logger } from '../kit/log.ts'
 import { openWaker, type Waker } from '../database/wake.ts'
 import { type Api, startApi } from './api.ts'
 import type { Installation } from './database.ts'
+import { startJobsRole } from './jobs.ts'
 import type { Readiness } from './readiness.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
@@ -51,6 +52,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   })
   const shared: Shared = { ...options, guard, waker }
   const workers: AsyncDisposable[] = []
+  if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
   if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))
   let api: Api | null = null
   if (config.roles.includes('api')) api = opened.use(await startApi(shared))
