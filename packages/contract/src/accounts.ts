@@ -322,7 +322,8 @@ export const accounts = {
     description:
       'What changes is tried by logging in first, with the stored password where none is given; nothing is changed when ' +
       'that fails. A server is replaced as a whole, but keeps its `user` where none is given. A `password` that logs in ' +
-      'is a new grant: it leads out of `reauth_required` and `disabled`.',
+      'is a new grant: it leads out of `reauth_required` and `disabled`. Another change of the servers meanwhile answers ' +
+      '`provider_conflict`.',
     refuses: [
       'account_not_found',
       'login_failed',

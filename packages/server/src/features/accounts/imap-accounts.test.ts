@@ -187,6 +187,47 @@ describe('POST /v1/imap-accounts', () => {
     expect(smtp.lines.join()).not.toContain('AUTH')
   })
 
+  test('answers alike for whatever private target, and connects to none of them', async () => {
+    await using app = await openTestApp({ resolve: async () => ['127.0.0.1'] })
+    const user = await dovecot.addUser()
+    await using canary = await openSmtp(user)
+    const hosts = [
+      '127.0.0.1',
+      'localhost',
+      '169.254.169.254',
+      '[::1]',
+      '::ffff:127.0.0.1',
+      '0x7f.1',
+      '2130706433',
+    ]
+    const ports = [canary.port, 22, 143, 465, 587, 993, 5432]
+    const bodies = new Set<string>()
+    for (const host of [...hosts, 'rebind.example.com', 'metadata', '127.0.0.1.']) {
+      for (const port of ports) {
+        const answer = await app.post('/v1/imap-accounts', { ...connection(user), imap: { host, port } })
+        bodies.add(JSON.stringify([answer.status, answer.body]))
+      }
+    }
+    expect([...bodies]).toHaveLength(1)
+    expect([...bodies][0]).toContain('server_not_allowed')
+    expect(canary.connections).toBe(0)
+    // The operator is told what the caller is not.
+    expect(app.logLines.join('')).toContain('169.254.169.254, which is not public')
+  })
+
+  test('sends no password to an IMAP server that lost its STARTTLS', async () => {
+    await using app = await openApp()
+    await using bare = await startDovecot()
+    const user = await bare.addUser()
+
+    const answer = await app.post('/v1/imap-accounts', {
+      ...connection(user),
+      imap: { host: 'localhost', port: bare.port, security: 'starttls' },
+    })
+
+    expect(answer).toMatchObject({ status: 400, body: { code: 'provider_unsupported' } })
+  })
+
   test('speaks TLS from the first octet, STARTTLS, and in the clear where the operator allows it', async () => {
     await using app = await openApp({ allowPlaintext: true })
     for (const [imap, security] of [

@@ -1,3 +1,4 @@
+import { EgressRefused } from '../../kit/egress/guard.ts'
 import type { MailServer } from '../../providers/provider.ts'
 import { Secret } from '../../kit/secret.ts'
 import type { RequestContext } from '../context.ts'
@@ -26,6 +27,16 @@ export async function requireLogin(
     if (logins.imap) await servers.imap(logins.imap.server, logins.imap.password.reveal())
     if (logins.smtp) await servers.smtp(logins.smtp.server, logins.smtp.password.reveal())
   } catch (error) {
+    logRefusedServer(context, error)
     refuseFailure(error)
+  }
+}
+
+/** The caller is not told what the network behind looks like; whoever could allow the server has to know. */
+function logRefusedServer({ services, requestId }: RequestContext, error: unknown): void {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof EgressRefused) {
+      services.log.info({ requestId, reason: cause.detail }, 'Refused to connect to a mail server')
+    }
   }
 }

@@ -140,4 +140,6 @@ const SPECIAL_IPV4 = [
 ].map(knownRange)
 
 // https://www.iana.org/assignments/iana-ipv6-special-registry, as far as it lies in 2000::/3.
-const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'].map(knownRange)
+const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'].map(
+  knownRange,
+)
