@@ -12,6 +12,8 @@ export interface SyncPace {
   pollSeconds?: number
   stallSeconds?: number
   keepAliveSeconds?: number
+  answerSeconds?: number
+  refusalSeconds?: number
 }
 
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
@@ -34,21 +36,22 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
   )
   const wake = () => engine.wake()
   opened.use(listenForWakes(address, { onWake: wake, onListening: wake }, log))
-  new Gauge({
+  const owned = new Gauge({
     name: 'waxwing_accounts_owned',
     help: 'Accounts that this process keeps in sync',
-    registers: [metrics],
+    registers: [],
     collect() {
       this.set(engine.accountCount)
     },
   })
-  new Gauge({
+  const quarantined = new Gauge({
     name: 'waxwing_messages_quarantined',
     help: 'Messages of the whole installation that could not be read and are tried again',
-    registers: [metrics],
+    registers: [],
     async collect() {
       this.set(await countAllQuarantined(db))
     },
   })
+  for (const gauge of [owned, quarantined]) metrics.registerMetric(gauge)
   return opened.move()
 }

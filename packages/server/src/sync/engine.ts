@@ -5,6 +5,7 @@ import { HostBudget } from './host-budget.ts'
 import { Instance } from './instance.ts'
 import { Keeper, type KeeperOptions, type MailDoor } from './keeper.ts'
 import { Nudge, pause } from './nudge.ts'
+import { DEFAULT_REFUSAL_SECONDS } from './login-refusals.ts'
 import { claimAccounts, findAttention, type OwnedAccount, takeWanted } from './ownership.ts'
 import { Turns } from './turns.ts'
 
@@ -20,13 +21,14 @@ export interface SyncOptions {
   db: Kysely<Tables>
   /** A connection apart, so that a busy pool never stops the heartbeat. */
   leaseDb: Kysely<Tables>
-  openMail(owned: OwnedAccount): Promise<MailDoor>
+  openMail(owned: OwnedAccount): () => Promise<MailDoor>
   connectionsPerHost: number
   /** Whether no other process can be using this database. */
   isAlone: boolean
   log: Logger
   pollSeconds?: number
   stallSeconds?: number
+  refusalSeconds?: number
 }
 
 /** The sync role: owns accounts as long as this process lives, and keeps each in sync. */
@@ -51,6 +53,7 @@ export class SyncEngine implements AsyncDisposable {
       log: options.log,
       pollSeconds: options.pollSeconds ?? DEFAULT_POLL_SECONDS,
       stallSeconds: options.stallSeconds ?? DEFAULT_STALL_SECONDS,
+      refusalSeconds: options.refusalSeconds ?? DEFAULT_REFUSAL_SECONDS,
     }
     this.#running = this.#run()
   }

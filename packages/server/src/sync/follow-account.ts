@@ -13,7 +13,7 @@ import type { RuntimeReport } from './report.ts'
 import type { FollowedSource, Session } from './session.ts'
 import { findInbox } from './source-store.ts'
 import type { StallWatch } from './stall-watch.ts'
-import type { Turns } from './turns.ts'
+import type { Place, Turns } from './turns.ts'
 
 const DAY_MS = 86_400_000
 /** A pass that ends without being through and without having brought anything is not repeated at once. */
@@ -27,6 +27,7 @@ export interface FollowAccountOptions {
   stall: StallWatch
   permit: ConnectionPermit
   turns: Turns
+  place: Place
   nudge: Nudge
   report: RuntimeReport
   doubted: Set<string>
@@ -35,12 +36,16 @@ export interface FollowAccountOptions {
   onCaughtUp(): void
 }
 
-/** Follows an account over one connection, until that is wanted elsewhere or breaks. */
-export async function followAccount(options: FollowAccountOptions): Promise<void> {
+/**
+ * Follows an account over one connection, until that is wanted elsewhere or breaks.
+ * @returns whether older mail was still to come when it was given up
+ */
+export async function followAccount(options: FollowAccountOptions): Promise<'caught_up' | 'more'> {
   const { permit, stall, nudge, onCaughtUp } = options
   for (;;) {
     nudge.clear()
-    await takeWanted(options.db, options.owned)
+    // Taken here, it is hidden from the engine, and no less wanted.
+    if ((await takeWanted(options.db, options.owned)).includes('restart')) return 'more'
     const session = await openSession(options)
     const hasMore = await pass(session, options)
     stall.signal.throwIfAborted()
@@ -48,8 +53,8 @@ export async function followAccount(options: FollowAccountOptions): Promise<void
       onCaughtUp()
       await reportLive(session, options)
     }
-    if (permit.isWanted) return
-    if (!hasMore && (await watchUntilNextPass(session, options)) === 'permit_wanted') return
+    if (permit.isWanted) return hasMore ? 'more' : 'caught_up'
+    if (!hasMore && (await watchUntilNextPass(session, options)) === 'permit_wanted') return 'caught_up'
   }
 }
 
@@ -74,11 +79,16 @@ async function openSession(options: FollowAccountOptions): Promise<Session> {
 }
 
 /** @returns whether older mail is still to come */
-async function pass(session: Session, { report, turns, stall }: FollowAccountOptions): Promise<boolean> {
+async function pass(session: Session, options: FollowAccountOptions): Promise<boolean> {
+  const { report, turns, place, stall, pollSeconds } = options
   let brought = 0
   if (!session.isInitialized) await report.tell('syncing', 'reading the mailboxes for the first time')
   const outcome = await runPass(session, {
-    turns,
+    takeTurn() {
+      // Meanwhile new mail waits, and maybe other accounts for the connection: so not longer than to the next pass.
+      stall.allow(pollSeconds)
+      return turns.take(place, pollSeconds * 1_000, stall.signal)
+    },
     onBackfill: async (count, remaining) => {
       brought += count
       await report.tell(

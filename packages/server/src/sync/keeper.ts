@@ -4,27 +4,28 @@ import type { Logger } from '../kit/log.ts'
 import { type MailProvider, ProviderFailure } from '../providers/provider.ts'
 import { backoffMs } from './backoff.ts'
 import { followAccount } from './follow-account.ts'
-import type { HostBudget } from './host-budget.ts'
+import type { ConnectionPermit, HostBudget } from './host-budget.ts'
 import { LoginRefusals } from './login-refusals.ts'
 import { Nudge, pause } from './nudge.ts'
-import { FenceLost, type OwnedAccount, releaseAccount } from './ownership.ts'
+import { FenceLost, type OwnedAccount, releaseAccount, takeWanted } from './ownership.ts'
 import { RuntimeReport } from './report.ts'
 import { StallWatch } from './stall-watch.ts'
 import { recordMisconfigured, recordRefusedGrant } from './trouble.ts'
-import type { Turns } from './turns.ts'
+import { Place, type Turns } from './turns.ts'
 
 /** How an account's mail is reached, with what the account has now. */
 export interface MailDoor {
   host: string
   /** null: the full history. */
   syncWindowDays: number | null
+  /** The signal ends the connection, whatever is being done over it. */
   connect(signal: AbortSignal): Promise<MailProvider>
 }
 
 export interface KeeperOptions {
   db: Kysely<Tables>
-  /** Reads servers and secrets. @throws ProviderFailure */
-  openMail(owned: OwnedAccount): Promise<MailDoor>
+  /** Called once for an account; what it returns reads servers and secrets, anew for each connection. */
+  openMail(owned: OwnedAccount): () => Promise<MailDoor>
   budget: HostBudget
   turns: Turns
   log: Logger
@@ -32,6 +33,8 @@ export interface KeeperOptions {
   pollSeconds: number
   /** A stage that gets nowhere for so long is ended and tried again. */
   stallSeconds: number
+  /** So long a login must be refused before the password is taken to be wrong. */
+  refusalSeconds: number
 }
 
 /** Keeps one owned account in sync until it is stopped. Never throws. */
@@ -42,7 +45,9 @@ export class Keeper implements AsyncDisposable {
   readonly #options: KeeperOptions
   readonly #stop = new AbortController()
   readonly #report: RuntimeReport
-  readonly #refusals = new LoginRefusals()
+  readonly #openDoor: () => Promise<MailDoor>
+  readonly #refusals: LoginRefusals
+  readonly #place = new Place()
   readonly #doubted = new Set<string>()
   readonly #log: Logger
   #restart = new AbortController()
@@ -54,6 +59,8 @@ export class Keeper implements AsyncDisposable {
     this.#options = options
     this.#report = new RuntimeReport(options.db, owned)
     this.#log = options.log.child({ accountId: owned.id })
+    this.#openDoor = options.openMail(owned)
+    this.#refusals = new LoginRefusals(options.refusalSeconds)
     this.finished = this.#run()
   }
 
@@ -71,8 +78,10 @@ export class Keeper implements AsyncDisposable {
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       if (this.#restart.signal.aborted) this.#restart = new AbortController()
+      const until = AbortSignal.any([this.#stop.signal, this.#restart.signal])
       try {
-        await this.#followOnce(AbortSignal.any([this.#stop.signal, this.#restart.signal]))
+        const outcome = await this.#followOnce(until)
+        if (outcome === 'caught_up') await this.#awaitTurn(until)
       } catch (error) {
         if (this.#stop.signal.aborted || error instanceof FenceLost) break
         if (!this.#restart.signal.aborted) await this.#recover(error)
@@ -83,16 +92,30 @@ export class Keeper implements AsyncDisposable {
     )
   }
 
-  async #followOnce(until: AbortSignal): Promise<void> {
-    const { db, openMail, budget, turns, pollSeconds, stallSeconds } = this.#options
-    const door = await openMail(this.owned)
+  /** Follows the account over one connection. @returns whether older mail was still to come when that was given up */
+  async #followOnce(until: AbortSignal): Promise<'caught_up' | 'more'> {
+    const { db, budget, stallSeconds } = this.#options
+    // What was asked for until now is this very attempt; left there, it would end each wait after a failure.
+    await takeWanted(db, this.owned)
+    const door = await this.#openDoor()
     await this.#report.tell('connecting', `waiting for a connection to ${door.host}`)
     using permit = await budget.acquire(door.host, until)
     using stall = new StallWatch(stallSeconds, until)
+    try {
+      return await this.#follow(door, permit, stall)
+    } catch (error) {
+      // A connection that was ended for this reason fails in ways of its own.
+      stall.signal.throwIfAborted()
+      throw error
+    }
+  }
+
+  async #follow(door: MailDoor, permit: ConnectionPermit, stall: StallWatch): Promise<'caught_up' | 'more'> {
+    const { db, turns, pollSeconds } = this.#options
     await using provider = await door.connect(stall.signal)
     this.#refusals.clear()
     await recordMisconfigured(db, this.owned, null)
-    await followAccount({
+    return await followAccount({
       db,
       owned: this.owned,
       provider,
@@ -100,6 +123,7 @@ export class Keeper implements AsyncDisposable {
       stall,
       permit,
       turns,
+      place: this.#place,
       nudge: this.nudge,
       report: this.#report,
       doubted: this.#doubted,
@@ -109,7 +133,15 @@ export class Keeper implements AsyncDisposable {
         this.#failures = 0
       },
     })
-    // The connection was given up to another account: come back when it is this one's turn to be read.
+  }
+
+  /** The connection was given up to another account: waits until a pass is due. */
+  async #awaitTurn(until: AbortSignal): Promise<void> {
+    const { pollSeconds } = this.#options
+    await this.#report.tell(
+      'live',
+      `read in turns with other accounts of its server, every ${pollSeconds} s or later`,
+    )
     this.nudge.clear()
     await pause(pollSeconds * 1_000, until, this.nudge.signal)
   }

@@ -18,16 +18,27 @@ export interface OpenMailOptions {
   certificateAuthority?: string | undefined
   /** How often a waiting connection is asked for a sign of life. */
   keepAliveSeconds?: number
+  /** How soon it must come. */
+  answerSeconds?: number
 }
 
-/** Reads how an account's mail is reached. The password is read anew for each connection, so a new one counts at once. */
-export async function openMail(options: OpenMailOptions, owned: OwnedAccount): Promise<MailDoor> {
-  const { db, accountKeys, guard, certificateAuthority, keepAliveSeconds } = options
+/** How an account's mail is reached. The returned function reads it anew for each connection: a change counts at once. */
+export function openMail(options: OpenMailOptions, owned: OwnedAccount): () => Promise<MailDoor> {
+  // Over all connections of the account: what killed the last one must not kill each.
+  const suspicions = new Suspicions()
+  return () => openDoor(options, owned, suspicions)
+}
+
+async function openDoor(
+  options: OpenMailOptions,
+  owned: OwnedAccount,
+  suspicions: Suspicions,
+): Promise<MailDoor> {
+  const { db, accountKeys, guard, certificateAuthority, keepAliveSeconds, answerSeconds } = options
   const account = await findAccountView(db, owned.tenantId, owned.id)
   if (!account) throw new FenceLost(owned.id)
   const server = account.imap?.imap
   if (!server) throw new ProviderFailure('unsupported', `accounts of ${account.provider} cannot be followed`)
-  const suspicions = new Suspicions()
   return {
     host: server.host,
     syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
@@ -47,6 +58,7 @@ export async function openMail(options: OpenMailOptions, owned: OwnedAccount): P
         suspicions,
         signal,
         ...(keepAliveSeconds !== undefined && { keepAliveSeconds }),
+        ...(answerSeconds !== undefined && { answerSeconds }),
       })
     },
   }

@@ -10,9 +10,6 @@ import { ProviderFailure } from '../providers/provider.ts'
 import { claimAccounts, type OwnedAccount } from './ownership.ts'
 import { runPass } from './pass.ts'
 import type { Session } from './session.ts'
-import { Turns } from './turns.ts'
-
-const turns = new Turns(1)
 
 /** An account of a memory server, owned by an instance that this test plays. */
 async function ownAccount(db: Db): Promise<OwnedAccount> {
@@ -62,7 +59,10 @@ async function openSession(
 }
 
 const pass = async (db: Db, owned: OwnedAccount, server: MemoryServer, doubted?: Set<string>) =>
-  runPass(await openSession(db, owned, server, doubted), { turns, onBackfill: () => Promise.resolve() })
+  runPass(await openSession(db, owned, server, doubted), {
+    takeTurn: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
+    onBackfill: () => Promise.resolve(),
+  })
 
 async function passUntilCaughtUp(db: Db, owned: OwnedAccount, server: MemoryServer): Promise<void> {
   const doubted = new Set<string>()

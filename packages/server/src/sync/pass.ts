@@ -1,17 +1,18 @@
-import { sql } from 'kysely'
 import { bringArrivals } from './bring-arrivals.ts'
 import { compareSource } from './compare-source.ts'
 import { completeFirstSync } from './first-sync.ts'
 import { databaseTime, hasMissing, passMailboxes, type RemoteSource, settleMissing } from './mailbox-pass.ts'
+import { findDueMailboxes } from './quarantine.ts'
 import type { Session } from './session.ts'
 import { listIndexedMailboxes } from './source-store.ts'
-import type { Turns } from './turns.ts'
+import type { Turn } from './turns.ts'
 
 /** So long an account reads old mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000
 
 export interface PassOptions {
-  turns: Turns
+  /** The right to read much; null when it did not come in time. */
+  takeTurn(): Promise<Turn | null>
   /** Told how many messages of the older mail were brought in, and how many are to come as far as is known. */
   onBackfill(brought: number, remaining: number): Promise<void>
 }
@@ -46,11 +47,12 @@ export async function runPass(session: Session, options: PassOptions): Promise<'
 async function bringOlder(
   session: Session,
   sources: readonly RemoteSource[],
-  { turns, onBackfill }: PassOptions,
+  { takeTurn, onBackfill }: PassOptions,
 ): Promise<boolean> {
   const incomplete = await incompleteSources(session, sources)
   if (incomplete.length === 0) return true
-  using _turn = await turns.take(session.signal)
+  using turn = await takeTurn()
+  if (!turn) return false
   const until = performance.now() + SLICE_MS
   for (const followed of incomplete) {
     const outcome = await bringArrivals(session, followed, {
@@ -80,11 +82,7 @@ async function incompleteSources(
 /** Sources in which something may have happened, or which are not read to their end, or hold a message to try again. */
 async function changedSources(session: Session, sources: readonly RemoteSource[]): Promise<RemoteSource[]> {
   const cursors = await cursorsBySource(session)
-  const { rows } = await sql<{ mailbox_id: string }>`
-    select distinct mailbox_id from quarantined_message
-    where account_id = ${session.owned.id} and next_attempt_at <= clock_timestamp()
-  `.execute(session.db)
-  const due = new Set(rows.map(row => row.mailbox_id))
+  const due = await findDueMailboxes(session.db, session.owned.id)
   return sources.filter(({ mailbox, remote }) => {
     const cursor = cursors.get(mailbox.id) ?? null
     return (

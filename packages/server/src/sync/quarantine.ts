@@ -10,13 +10,23 @@ const QUICK_RETRY_SECONDS = 60
 const SLOW_RETRY_SECONDS = 86_400
 const RETRIES_AT_ONCE = 100
 
+const isDue = sql<boolean>`(next_attempt_at <= clock_timestamp() or parser_version < ${PARSER_VERSION})`
+
+/** Mailboxes of the account that hold a message due for another try. */
+export async function findDueMailboxes(db: Kysely<Tables>, accountId: string): Promise<Set<string>> {
+  const { rows } = await sql<{ mailbox_id: string }>`
+    select distinct mailbox_id from quarantined_message where account_id = ${accountId} and ${isDue}
+  `.execute(db)
+  return new Set(rows.map(row => row.mailbox_id))
+}
+
 /** Messages of a mailbox that could not be read: those to leave alone for now, and those due for another try. */
 export async function loadQuarantine(
   db: Kysely<Tables>,
   mailboxId: string,
 ): Promise<{ skip: Set<MessageKey>; retry: number[] }> {
   const { rows } = await sql<{ uid: string; is_due: boolean }>`
-    select uid, next_attempt_at <= clock_timestamp() or parser_version < ${PARSER_VERSION} as is_due
+    select uid, ${isDue} as is_due
     from quarantined_message where mailbox_id = ${mailboxId} order by next_attempt_at
   `.execute(db)
   const due = rows.filter(row => row.is_due).slice(0, RETRIES_AT_ONCE)

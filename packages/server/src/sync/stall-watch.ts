@@ -1,6 +1,6 @@
 import { ProviderFailure } from '../providers/provider.ts'
 
-const CHECK_INTERVAL_MS = 5_000
+const CHECK_INTERVAL_MS_MAX = 5_000
 
 /** Aborts its signal when nothing got anywhere for so long, so that no state of an account lasts for ever. */
 export class StallWatch implements Disposable {
@@ -15,10 +15,13 @@ export class StallWatch implements Disposable {
     this.#seconds = seconds
     this.#deadline = performance.now() + seconds * 1_000
     this.signal = AbortSignal.any([until, this.#controller.signal])
-    this.#timer = setInterval(() => {
-      if (performance.now() < this.#deadline) return
-      this.#controller.abort(new ProviderFailure('unavailable', `no progress for ${this.#seconds} seconds`))
-    }, CHECK_INTERVAL_MS)
+    this.#timer = setInterval(
+      () => {
+        if (performance.now() < this.#deadline) return
+        this.#controller.abort(new ProviderFailure('unavailable', `no progress for ${this.#seconds} seconds`))
+      },
+      Math.min(CHECK_INTERVAL_MS_MAX, seconds * 250),
+    )
   }
 
   progressed(): void {

@@ -4,36 +4,57 @@ export interface Turn extends Disposable {
   readonly isWanted: boolean
 }
 
+/** A place in the line that outlives a wait which was given up. */
+export class Place {
+  askedAt: number | null = null
+}
+
+interface Waiter {
+  askedAt: number
+  go(): void
+}
+
 /** Lets a bounded number of accounts read large amounts of mail at a time; the others wait in the order of asking. */
 export class Turns {
   readonly #limit: number
-  readonly #waiting: Array<() => void> = []
+  readonly #waiting: Waiter[] = []
   #running = 0
 
   constructor(atOnce: number) {
     this.#limit = atOnce
   }
 
-  /** @throws the signal's reason when it aborts first */
-  async take(signal: AbortSignal): Promise<Turn> {
+  /**
+   * @returns null when the turn did not come within `waitMs`; the place in the line is kept for the next time
+   * @throws the signal's reason when it aborts first
+   */
+  async take(place: Place, waitMs: number, signal: AbortSignal): Promise<Turn | null> {
     signal.throwIfAborted()
+    place.askedAt ??= performance.now()
     if (this.#running < this.#limit) this.#running++
-    else await this.#wait(signal)
+    else if (!(await this.#wait(place.askedAt, waitMs, signal))) return null
+    place.askedAt = null
     return this.#turn()
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const go = () => {
-        signal.removeEventListener('abort', abandon)
-        resolve()
-      }
-      const abandon = () => {
-        this.#waiting.splice(this.#waiting.indexOf(go), 1)
-        reject(signal.reason)
-      }
-      signal.addEventListener('abort', abandon, { once: true })
-      this.#waiting.push(go)
+  #wait(askedAt: number, waitMs: number, signal: AbortSignal): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+    const waiter: Waiter = { askedAt, go: () => resolve(true) }
+    const behind = this.#waiting.findIndex(other => other.askedAt > askedAt)
+    this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, waiter)
+    const leave = (settle: () => void) => {
+      const at = this.#waiting.indexOf(waiter)
+      // A turn that was handed over in this very moment is taken.
+      if (at < 0) return
+      this.#waiting.splice(at, 1)
+      settle()
+    }
+    const timer = setTimeout(() => leave(() => resolve(false)), waitMs)
+    const abandon = () => leave(() => reject(signal.reason))
+    signal.addEventListener('abort', abandon, { once: true })
+    return promise.finally(() => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abandon)
     })
   }
 
@@ -48,7 +69,7 @@ export class Turns {
         if (isOver) return
         isOver = true
         const next = waiting.shift()
-        if (next) next()
+        if (next) next.go()
         else this.#running--
       },
     }

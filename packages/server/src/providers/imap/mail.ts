@@ -36,11 +36,10 @@ export interface ImapMailOptions {
 
 /** Connects to an account on an IMAP server. Throws `ProviderFailure`. */
 export async function imapMail(options: ImapMailOptions): Promise<MailProvider> {
-  const client = await connectImap(options.endpoint, options.login, options.signal)
-  const connection = openConnection(client, (options.answerSeconds ?? ANSWER_SECONDS) * 1000)
+  const { connection, hasQresync } = await connect(options)
   const following: Following = {
     connection,
-    hasQresync: await enableQresync(connection),
+    hasQresync,
     suspicions: options.suspicions,
     wireNames: new Map(),
     mailboxIds: new Map(),
@@ -80,6 +79,21 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
       return canIdle(following, watching)
     },
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  }
+}
+
+async function connect({ endpoint, login, signal, answerSeconds = ANSWER_SECONDS }: ImapMailOptions) {
+  const client = await connectImap(endpoint, login, signal)
+  const connection = openConnection(client, answerSeconds * 1000)
+  const close = () => connection.close()
+  signal.addEventListener('abort', close, { once: true })
+  client.once('close', () => signal.removeEventListener('abort', close))
+  try {
+    signal.throwIfAborted()
+    return { connection, hasQresync: await enableQresync(connection) }
+  } catch (error) {
+    close()
+    throw error
   }
 }
 
