@@ -30,7 +30,7 @@ export function register(program: Command, connect: Connect) {
 With the file secret.key in the data folder a new key is made, everything is sealed with it, and the old key is moved to
 secret.key.retired, which only older backups of the database need.
 
-With WAXWING_SECRET_KEY: put a new key in front of the old one (new,old) everywhere the service runs, restart it, then
+Where several machines serve one database, use WAXWING_SECRET_KEY instead of the file. With it: put a new key in front of the old one (new,old) everywhere the service runs, restart it, then
 rotate, then take the old key away.
 
 A rotation that was interrupted is finished by the next one.`,

@@ -27,29 +27,39 @@ export async function rotateKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<
 }
 
 async function rewrapAll(
-  inTransaction: (run: (tx: Transaction<Tables>) => Promise<number>) => Promise<number>,
+  inTransaction: (run: (tx: Transaction<Tables>) => Promise<Batch>) => Promise<Batch>,
   ring: KeyRing,
   locked: 'skip locked' | 'wait',
 ): Promise<number> {
   let total = 0
-  for (;;) {
-    const rewrapped = await inTransaction(tx => rewrapBatch(tx, ring, locked))
-    if (rewrapped === 0) return total
-    total += rewrapped
+  let afterId: string | null = '00000000-0000-0000-0000-000000000000'
+  while (afterId !== null) {
+    const from: string = afterId
+    const { count, lastId } = await inTransaction(tx => rewrapBatch(tx, ring, from, locked))
+    total += count
+    afterId = lastId
   }
+  return total
+}
+
+interface Batch {
+  count: number
+  /** Null when nothing is left behind the last one. */
+  lastId: string | null
 }
 
 async function rewrapBatch(
   tx: Transaction<Tables>,
   ring: KeyRing,
+  afterId: string,
   locked: 'skip locked' | 'wait',
-): Promise<number> {
+): Promise<Batch> {
   const current = Buffer.from(ring.currentId(), 'hex')
   const { rows } = await sql<{ id: string; tenant_id: string; data_key: Buffer }>`
     select id, tenant_id, data_key from account
-    where data_key is not null and substring(data_key from 1 for 8) <> ${current}
+    where id > ${afterId} and data_key is not null and substring(data_key from 1 for 8) <> ${current}
     order by id limit ${ROTATION_BATCH_ROWS}
-    for update ${locked === 'wait' ? sql`` : sql`skip locked`}
+    for no key update ${locked === 'wait' ? sql`` : sql`skip locked`}
   `.execute(tx)
   const rewrapped = rows.map(row => {
     const context = dataKeyContext(row)
@@ -66,5 +76,5 @@ async function rewrapBatch(
     from unnest(${rows.map(({ id }) => id)}::uuid[], ${rewrapped}::bytea[]) as rewrapped (id, data_key)
     where account.id = rewrapped.id
   `.execute(tx)
-  return rows.length
+  return { count: rows.length, lastId: rows.at(-1)?.id ?? null }
 }

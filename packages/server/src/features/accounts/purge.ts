@@ -53,7 +53,11 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
         imap: null,
         // Copies of what it sealed, in backups of the database, are unreadable from here on.
         data_key: null,
+        runtime_state: null,
         runtime_detail: null,
+        // Whoever still holds it can write nothing more.
+        owner_instance: null,
+        owner_epoch: sql`owner_epoch + 1`,
         purged_at: sql`clock_timestamp()`,
       })
       .where('id', '=', account.id)
