@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { userInfo } from 'node:os'
 
 export type Flavour = 'full' | 'poor'
@@ -12,11 +13,10 @@ export interface DovecotSettings {
 }
 
 const isRoot = process.getuid?.() === 0
+const ownGroup = execFileSync('id', ['-gn'], { encoding: 'utf8' }).trim()
 
-/** The user and group who own the mail: Dovecot refuses to serve mail as root. */
-export const mailOwner = isRoot
-  ? { user: 'mail', group: 'mail' }
-  : { user: userInfo().uid, group: userInfo().gid }
+/** The user and group who own the mail, by name: Dovecot refuses to serve mail as root. */
+const mailOwner = isRoot ? { user: 'mail', group: 'mail' } : { user: userInfo().username, group: ownGroup }
 
 /** The configuration of Dovecot 2.3 (https://doc.dovecot.org/2.3/), tuned for tests: nothing is flushed to disk. */
 export function dovecotConfig(folder: string, settings: DovecotSettings): string {
