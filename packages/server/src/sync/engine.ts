@@ -7,6 +7,7 @@ import { Keeper, type KeeperOptions, type MailDoor } from './keeper.ts'
 import { Nudge, pause } from './nudge.ts'
 import { DEFAULT_REFUSAL_SECONDS } from './login-refusals.ts'
 import { claimAccounts, findAttention, type OwnedAccount, takeWanted } from './ownership.ts'
+import { TableStatistics } from './table-statistics.ts'
 import { Turns } from './turns.ts'
 
 const CLAIM_INTERVAL_MS = 3_000
@@ -39,17 +40,20 @@ export class SyncEngine implements AsyncDisposable {
   readonly #keepers = new Map<string, Keeper>()
   readonly #stop = new AbortController()
   readonly #nudge = new Nudge()
+  readonly #statistics: TableStatistics
   readonly #running: Promise<void>
   #claimedAt = Number.NEGATIVE_INFINITY
 
   private constructor(options: SyncOptions, instance: Instance) {
     this.#options = options
     this.#instance = instance
+    this.#statistics = new TableStatistics(options.db, options.log)
     this.#keeperOptions = {
       db: options.db,
       openMail: owned => options.openMail(owned),
       budget: new HostBudget(options.connectionsPerHost),
       turns: new Turns(HEAVY_PASSES_AT_ONCE),
+      statistics: this.#statistics,
       log: options.log,
       pollSeconds: options.pollSeconds ?? DEFAULT_POLL_SECONDS,
       stallSeconds: options.stallSeconds ?? DEFAULT_STALL_SECONDS,
@@ -123,6 +127,7 @@ export class SyncEngine implements AsyncDisposable {
     this.#stop.abort()
     await this.#running
     await Promise.all([...this.#keepers.values()].map(keeper => keeper[Symbol.asyncDispose]()))
+    await this.#statistics[Symbol.asyncDispose]()
     await this.#instance[Symbol.asyncDispose]()
   }
 }

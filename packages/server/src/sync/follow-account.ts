@@ -13,6 +13,7 @@ import type { RuntimeReport } from './report.ts'
 import type { FollowedSource, Session } from './session.ts'
 import { findInbox } from './source-store.ts'
 import type { StallWatch } from './stall-watch.ts'
+import type { TableStatistics } from './table-statistics.ts'
 import type { Place, Turns } from './turns.ts'
 
 const DAY_MS = 86_400_000
@@ -30,6 +31,7 @@ export interface FollowAccountOptions {
   place: Place
   nudge: Nudge
   report: RuntimeReport
+  statistics: TableStatistics
   doubted: Set<string>
   pollSeconds: number
   log: Logger
@@ -80,7 +82,7 @@ async function openSession(options: FollowAccountOptions): Promise<Session> {
 
 /** @returns whether older mail is still to come */
 async function pass(session: Session, options: FollowAccountOptions): Promise<boolean> {
-  const { report, turns, place, stall, pollSeconds } = options
+  const { report, turns, place, stall, statistics, pollSeconds } = options
   let brought = 0
   if (!session.isInitialized) await report.tell('syncing', 'reading the mailboxes for the first time')
   const outcome = await runPass(session, {
@@ -91,6 +93,7 @@ async function pass(session: Session, options: FollowAccountOptions): Promise<bo
     },
     onBackfill: async (count, remaining) => {
       brought += count
+      statistics.inserted(count)
       await report.tell(
         'syncing',
         `about ${remaining} older messages of the mailbox at hand are still to come`,

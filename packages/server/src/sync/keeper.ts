@@ -10,6 +10,7 @@ import { Nudge, pause } from './nudge.ts'
 import { FenceLost, type OwnedAccount, releaseAccount, takeWanted } from './ownership.ts'
 import { RuntimeReport } from './report.ts'
 import { StallWatch } from './stall-watch.ts'
+import type { TableStatistics } from './table-statistics.ts'
 import { recordMisconfigured, recordRefusedGrant } from './trouble.ts'
 import { Place, type Turns } from './turns.ts'
 
@@ -28,6 +29,7 @@ export interface KeeperOptions {
   openMail(owned: OwnedAccount): () => Promise<MailDoor>
   budget: HostBudget
   turns: Turns
+  statistics: TableStatistics
   log: Logger
   /** A pass over all mailboxes at least so often. */
   pollSeconds: number
@@ -111,7 +113,7 @@ export class Keeper implements AsyncDisposable {
   }
 
   async #follow(door: MailDoor, permit: ConnectionPermit, stall: StallWatch): Promise<'caught_up' | 'more'> {
-    const { db, turns, pollSeconds } = this.#options
+    const { db, turns, statistics, pollSeconds } = this.#options
     await using provider = await door.connect(stall.signal)
     this.#refusals.clear()
     await recordMisconfigured(db, this.owned, null)
@@ -126,6 +128,7 @@ export class Keeper implements AsyncDisposable {
       place: this.#place,
       nudge: this.nudge,
       report: this.#report,
+      statistics,
       doubted: this.#doubted,
       pollSeconds,
       log: this.#log,
