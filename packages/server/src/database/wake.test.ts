@@ -1,0 +1,78 @@
+import { sql } from 'kysely'
+import { describe, expect, test, vi } from 'vitest'
+import { openTestDatabase } from '../../test/open-database.ts'
+import { newId } from '../kit/ids.ts'
+import { silentLog } from '../kit/log.ts'
+import type { Database } from './pool.ts'
+import { listenForWakes, openWaker } from './wake.ts'
+
+/** Listens, and keeps what it heard. `listening` counts how often listening began. */
+async function openListener(database: Database) {
+  const heard: string[] = []
+  const notices: string[][] = []
+  let began = 0
+  const listener = listenForWakes(
+    database.address,
+    {
+      onWake(accountIds) {
+        notices.push(accountIds)
+        heard.push(...accountIds)
+      },
+      onListening: () => void began++,
+    },
+    silentLog,
+  )
+  await vi.waitUntil(() => began > 0, { timeout: 10_000 })
+  return {
+    heard,
+    notices,
+    listening: () => began,
+    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
+  }
+}
+
+describe('wake', () => {
+  test('reaches every listener, with many accounts in few notices', async () => {
+    await using database = await openTestDatabase()
+    await using listener = await openListener(database)
+    await using waker = openWaker(database.db, silentLog)
+    const ids = Array.from({ length: 500 }, () => newId())
+    for (const id of [...ids, ...ids]) waker.wake(id)
+
+    await vi.waitUntil(() => new Set(listener.heard).size === ids.length, { timeout: 10_000 })
+    // The first went out before it was woken again.
+    expect(listener.heard.toSorted()).toEqual([ids[0], ...ids])
+    expect(listener.notices.length).toBeLessThanOrEqual(4)
+  })
+
+  test('tells what is still waiting before it closes', async () => {
+    await using database = await openTestDatabase()
+    await using listener = await openListener(database)
+    const waker = openWaker(database.db, silentLog)
+    waker.wake('a')
+    await waker[Symbol.asyncDispose]()
+    await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 10_000 })
+  })
+
+  test('does not throw where the database is gone', async () => {
+    const database = await openTestDatabase()
+    await database[Symbol.asyncDispose]()
+    await using waker = openWaker(database.db, silentLog)
+    waker.wake('a')
+  })
+})
+
+describe('listenForWakes', () => {
+  test('listens again when its connection breaks, and says so', async () => {
+    await using database = await openTestDatabase()
+    await using listener = await openListener(database)
+    await using waker = openWaker(database.db, silentLog)
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'waxwing listen' and datname = current_database()`.execute(database.db)
+
+    await vi.waitUntil(() => listener.listening() === 2, { timeout: 10_000 })
+    waker.wake('a')
+    await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 10_000 })
+  })
+})
