@@ -181,6 +181,8 @@ export function memoryMail(server: MemoryServer): MailProvider {
       return at !== null && at.backfillBelow === null && at.exists !== null
     },
 
+    narrow: cursor => cursor,
+
     isRenamed({ state }, cursor) {
       return state?.uidValidity === cursor.uidValidity
     },

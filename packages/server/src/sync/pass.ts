@@ -4,6 +4,7 @@ import { completeFirstSync } from './first-sync.ts'
 import { databaseTime, hasMissing, passMailboxes, type RemoteSource, settleMissing } from './mailbox-pass.ts'
 import { findDueMailboxes } from './quarantine.ts'
 import type { Session } from './session.ts'
+import { forgetOutsideWindow } from './shrink-window.ts'
 import { listIndexedMailboxes } from './source-store.ts'
 import type { Turn } from './turns.ts'
 
@@ -13,7 +14,7 @@ const SLICE_MS = 30_000
 export interface PassOptions {
   /** The right to read much; null when it did not come in time. */
   takeTurn(): Promise<Turn | null>
-  /** Told how many messages of the older mail were brought in, and how many are to come as far as is known. */
+  /** Told how many older messages were brought in, and how many are to come as far as is known. */
   onBackfill(brought: number, remaining: number): Promise<void>
 }
 
@@ -24,6 +25,7 @@ export interface PassOptions {
  * @returns `more` when older mail is still to come
  */
 export async function runPass(session: Session, options: PassOptions): Promise<'caught_up' | 'more'> {
+  await forgetOutsideWindow(session)
   let { sources, vanished } = await passMailboxes(session)
   for (const followed of await changedSources(session, sources)) await compareSource(session, followed)
 

@@ -49,10 +49,12 @@ export async function followOptions(
     findCursor(session.db, session.owned.id, source),
     loadQuarantine(session.db, mailbox.id),
   ])
+  const { provider, since } = session
   return {
-    cursor,
+    // What arrives from before the window is left out, so the cursor must not tell that it was handed over.
+    cursor: cursor && since ? provider.narrow(cursor, since) : cursor,
     known: () => loadKnown(session.db, mailbox.id),
-    since: session.since,
+    since,
     skip: quarantine.skip,
     retry: quarantine.retry,
     signal: session.signal,

@@ -43,6 +43,16 @@ export async function storeCursor(
   `.execute(unit.sql)
 }
 
+/** Every cursor of the account, by source. */
+export async function listCursors(db: Kysely<Tables>, accountId: string): Promise<Map<string, Cursor>> {
+  const rows = await db
+    .selectFrom('sync_cursor')
+    .select(['source', 'cursor'])
+    .where('account_id', '=', accountId)
+    .execute()
+  return new Map(rows.map(({ source, cursor }) => [source, cursor as Cursor]))
+}
+
 export async function dropCursor(unit: UnitOfWork, accountId: string, source: string): Promise<void> {
   await unit.sql
     .deleteFrom('sync_cursor')

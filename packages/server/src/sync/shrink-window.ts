@@ -1,0 +1,37 @@
+import { forgetOlder } from '../features/messages/record-missing.ts'
+import { type Session, underFence } from './session.ts'
+import { listCursors, storeCursor } from './source-store.ts'
+
+const FORGOTTEN_PER_TRANSACTION = 5_000
+
+/**
+ * Takes out of the index what fell out of the sync window, since time passed or the window was shortened. In the first
+ * transaction the cursors learn of it, or a window that is widened again would bring nothing back.
+ */
+export async function forgetOutsideWindow(session: Session): Promise<void> {
+  const { since, owned, provider } = session
+  if (since === null || !(await hasOlder(session, since))) return
+  await underFence(session, async unit => {
+    for (const [source, cursor] of await listCursors(unit.sql, owned.id)) {
+      const narrowed = provider.narrow(cursor, since)
+      if (narrowed !== cursor) await storeCursor(unit, owned.id, source, narrowed)
+    }
+  })
+  for (let forgotten = FORGOTTEN_PER_TRANSACTION; forgotten === FORGOTTEN_PER_TRANSACTION;) {
+    forgotten = await underFence(session, (unit, account) =>
+      forgetOlder(unit, account, since, FORGOTTEN_PER_TRANSACTION),
+    )
+    session.progressed()
+  }
+}
+
+async function hasOlder({ db, owned }: Session, since: Date): Promise<boolean> {
+  const row = await db
+    .selectFrom('message')
+    .select('id')
+    .where('account_id', '=', owned.id)
+    .where('received_at', '<', since)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
