@@ -8,7 +8,8 @@ import { type FetchedMessage, readFetched, showsAttachment, toRemoteMessage } fr
 
 /** The header of nearly every message and the beginning of its text lie within it. */
 const SOURCE_BYTES = 16 * 1024
-const HEADER_BYTES = 256 * 1024
+/** Of the few whose header is longer: the header, and with it the beginning of the text. */
+const LONG_SOURCE_BYTES = 256 * 1024
 export const MESSAGES_PER_FETCH = 500
 /** So many refusals in a row without a single message are the server's trouble. */
 const HOPELESS = 16
@@ -28,12 +29,7 @@ export interface FetchResult {
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 const sequence = (value: string) => ({ type: 'SEQUENCE', value })
-const part = (section: string | null, bytes: number) => ({
-  type: 'ATOM',
-  value: 'BODY.PEEK',
-  section: section === null ? [] : [atom(section)],
-  partial: [0, bytes],
-})
+const part = (bytes: number) => ({ type: 'ATOM', value: 'BODY.PEEK', section: [], partial: [0, bytes] })
 
 /**
  * Fetches what the index shows of at most 500 messages. Those that are no longer there are left out; those that the
@@ -119,7 +115,7 @@ function askSources(
 ): Promise<ProviderFailure | null> {
   const { connection } = place
   const items: CommandArguments = ['UID', 'FLAGS', 'INTERNALDATE', 'RFC822.SIZE'].map(atom)
-  items.push(part(null, SOURCE_BYTES))
+  items.push(part(SOURCE_BYTES))
   if (connection.has('OBJECTID')) items.push(atom('EMAILID'), atom('THREADID'))
   else if (connection.has('X-GM-EXT-1')) items.push(atom('X-GM-MSGID'), atom('X-GM-THRID'))
   const wanted = new Set(uids)
@@ -150,15 +146,10 @@ async function completeHeaders({ connection }: FetchPlace, read: readonly Read[]
         : [[entry.fetched.uid, entry] as const],
     ),
   )
-  await fetchItems(
-    connection,
-    [...cut.keys()],
-    [atom('UID'), part('HEADER', HEADER_BYTES)],
-    ({ uid, source }) => {
-      const entry = cut.get(uid)
-      if (entry && source) entry.summary = summarize(source)
-    },
-  )
+  await fetchItems(connection, [...cut.keys()], [atom('UID'), part(LONG_SOURCE_BYTES)], ({ uid, source }) => {
+    const entry = cut.get(uid)
+    if (entry && source) entry.summary = summarize(source)
+  })
 }
 
 async function completeStructures({ connection }: FetchPlace, read: readonly Read[]): Promise<void> {
