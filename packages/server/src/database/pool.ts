@@ -41,7 +41,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     statement_timeout: STATEMENT_TIMEOUT_SECONDS * 1000,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_SECONDS * 1000,
   })
-  pool.on('error', error => options.onIdleError?.(error))
+  pool.on('error', error => {
+    // Connections are still closing when `end` returns, and a server that stops next ends them first.
+    if (!pool.ending) options.onIdleError?.(error)
+  })
   // The pool listens only while a client is idle. One that breaks between two statements of its user would end the
   // process; the next statement rejects anyway.
   pool.on('connect', client => client.on('error', () => {}))
