@@ -14,6 +14,8 @@ export interface SyncPace {
   keepAliveSeconds?: number
   answerSeconds?: number
   refusalSeconds?: number
+  /** Milliseconds since 1970, by which flags are compared anew on servers that do not tell of their changes. */
+  now?: () => number
 }
 
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
@@ -22,7 +24,14 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
   const { db, address } = installation.database
   await using opened = new AsyncDisposableStack()
   const lease = opened.use(openDatabase({ address, applicationName: 'waxwing lease', connectionsMax: 1 }))
-  const mail = { db, accountKeys: accountKeys(installation.keyRing), guard, certificateAuthority, ...pace }
+  const mail = {
+    db,
+    accountKeys: accountKeys(installation.keyRing),
+    guard,
+    allowPlaintext: config.allowPlaintext,
+    certificateAuthority,
+    ...pace,
+  }
   const engine = opened.use(
     await SyncEngine.start({
       db,

@@ -14,12 +14,16 @@ export interface OpenMailOptions {
   db: Db
   accountKeys: AccountKeys
   guard: EgressGuard
+  /** Whether the operator lets passwords travel without TLS. */
+  allowPlaintext: boolean
   /** PEM of the authority to trust in place of the public ones; for tests. */
   certificateAuthority?: string | undefined
   /** How often a waiting connection is asked for a sign of life. */
   keepAliveSeconds?: number
   /** How soon it must come. */
   answerSeconds?: number
+  /** Milliseconds since 1970, by which flags are compared anew on servers that do not tell of their changes. */
+  now?: () => number
 }
 
 /** How an account's mail is reached. The returned function reads it anew for each connection: a change counts at once. */
@@ -34,11 +38,23 @@ async function openDoor(
   owned: OwnedAccount,
   suspicions: Suspicions,
 ): Promise<MailDoor> {
-  const { db, accountKeys, guard, certificateAuthority, keepAliveSeconds, answerSeconds } = options
+  const {
+    db,
+    accountKeys,
+    guard,
+    allowPlaintext,
+    certificateAuthority,
+    keepAliveSeconds,
+    answerSeconds,
+    now,
+  } = options
   const account = await findAccountView(db, owned.tenantId, owned.id)
   if (!account) throw new FenceLost(owned.id)
   const server = account.imap?.imap
   if (!server) throw new ProviderFailure('unsupported', `accounts of ${account.provider} cannot be followed`)
+  if (server.security === 'none' && !allowPlaintext) {
+    throw new ProviderFailure('not_allowed', 'connections without TLS are not allowed here')
+  }
   return {
     host: server.host,
     syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
@@ -48,7 +64,7 @@ async function openDoor(
       const { host, port, addresses } = await resolveServer(guard, 'imap', server)
       return imapMail({
         endpoint: {
-          address: addresses[0],
+          addresses,
           servername: host,
           port,
           security: server.security,
@@ -59,6 +75,7 @@ async function openDoor(
         signal,
         ...(keepAliveSeconds !== undefined && { keepAliveSeconds }),
         ...(answerSeconds !== undefined && { answerSeconds }),
+        ...(now && { now }),
       })
     },
   }

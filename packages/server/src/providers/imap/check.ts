@@ -11,7 +11,7 @@ export async function checkImap(options: CheckOptions, server: MailServer, passw
   const signal = AbortSignal.timeout(CHECK_SECONDS * 1000)
   const destination = await resolveServer(guard, 'imap', server)
   const endpoint = {
-    address: destination.addresses[0],
+    addresses: destination.addresses,
     servername: destination.host,
     port: destination.port,
     security: server.security,

@@ -1,11 +1,12 @@
 import { isIP } from 'node:net'
 import { ImapFlow } from 'imapflow'
+import { ProviderFailure } from '../provider.ts'
 import { toFailure } from './failure.ts'
 
 /** Where an IMAP server is, after the egress guard resolved its name. */
 export interface ImapEndpoint {
-  /** An address that was checked: nothing is resolved again. */
-  address: string
+  /** Addresses that were checked, best first: nothing is resolved again. They are tried in turn. */
+  addresses: readonly string[]
   /** The name that the certificate must bear, also sent as SNI. */
   servername: string
   port: number
@@ -19,7 +20,8 @@ export interface ImapLogin {
   password: string
 }
 
-const CONNECT_MS = 30_000
+/** One address of several is given so long; a route that leads nowhere must not use up the whole attempt. */
+const CONNECT_MS = 15_000
 const GREETING_MS = 30_000
 /** The watch over silence is ours (`connection.ts`); imapflow's own would break an IDLE that is not its. */
 const SOCKET_SILENCE_MS = 24 * 60 * 60_000
@@ -36,8 +38,34 @@ export async function connectImap(
   login: ImapLogin,
   signal: AbortSignal,
 ): Promise<ImapFlow> {
+  let unreachable: unknown = new ProviderFailure('unavailable', 'The server has no address.')
+  for (const address of endpoint.addresses) {
+    try {
+      return await connectTo(address, endpoint, login, signal)
+    } catch (error) {
+      if (signal.aborted || !isUnreachable(error)) throw error
+      unreachable = error
+    }
+  }
+  throw unreachable
+}
+
+const UNREACHABLE = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT'])
+
+/** Nothing answers at this address, while another one may. */
+function isUnreachable(error: unknown): boolean {
+  const cause = error instanceof ProviderFailure ? error.cause : null
+  return cause instanceof Error && 'code' in cause && UNREACHABLE.has(String(cause.code))
+}
+
+async function connectTo(
+  address: string,
+  endpoint: ImapEndpoint,
+  login: ImapLogin,
+  signal: AbortSignal,
+): Promise<ImapFlow> {
   const client = new ImapFlow({
-    host: endpoint.address,
+    host: address,
     port: endpoint.port,
     ...(isIP(endpoint.servername) ? {} : { servername: endpoint.servername }),
     secure: endpoint.security === 'tls',

@@ -39,7 +39,7 @@ async function arrange(
     },
     connect: ({ clockAheadMs = 0, ...options } = {}) =>
       imapMail({
-        endpoint: { address: proxy.host, servername: 'localhost', port: proxy.port, security: 'none' },
+        endpoint: { addresses: [proxy.host], servername: 'localhost', port: proxy.port, security: 'none' },
         login: { user: user.user, password: user.password },
         suspicions,
         signal: new AbortController().signal,
