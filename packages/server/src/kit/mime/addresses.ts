@@ -69,10 +69,18 @@ function isGroupName(draft: Draft): boolean {
 
 /** A run of plain characters; `prefix` is a quoted local part that it continues. */
 function readWord(scan: Scan, prefix: string): void {
-  SPECIAL.lastIndex = scan.position + 1
-  const end = SPECIAL.exec(scan.text)?.index ?? scan.text.length
+  let end = endOfWord(scan.text, scan.position)
+  // The colons within an address are those of a literal: ada@[IPv6:::1].
+  if (scan.text[end] === ':' && scan.text.slice(scan.position, end).includes('@[')) {
+    while (scan.text[end] === ':') end = endOfWord(scan.text, end)
+  }
   scan.draft.words.push(prefix + scan.text.slice(scan.position, end))
   scan.position = end
+}
+
+function endOfWord(text: string, start: number): number {
+  SPECIAL.lastIndex = start + 1
+  return SPECIAL.exec(text)?.index ?? text.length
 }
 
 function readQuoted(scan: Scan): void {
@@ -139,7 +147,11 @@ function finish(scan: Scan): void {
   const { words, comment, angle } = scan.draft
   scan.draft = newDraft()
   const bare = angle === null || angle.trim() === '' ? findBareAddress(words) : null
-  const address = cleanLine((bare?.address ?? angle ?? '').replaceAll(/\s+/g, ''), ADDRESS_LENGTH_MAX + 1)
+  const given = (bare?.address ?? angle ?? '').trim()
+  const address = cleanLine(
+    given.startsWith('"') ? given : given.replaceAll(/\s+/g, ''),
+    ADDRESS_LENGTH_MAX + 1,
+  )
   if (address === '' || address === '@' || address.length > ADDRESS_LENGTH_MAX) return
   const phrase = cleanLine(decodeWords((bare ? bare.rest : words).join(' ')), NAME_LENGTH_MAX)
   const name = phrase || cleanLine(decodeWords(comment), NAME_LENGTH_MAX)

@@ -13,6 +13,7 @@ const ZONE_HOURS = new Map([
 ])
 const DATE =
   /^(?:[a-z]{2,12}\.?,?\s*)?(\d{1,2})[\s-]+([a-z]{3})[a-z]{0,6}\.?[\s-]+(\d{2,4}),?\s+(\d{1,2})[:.](\d{1,2})(?:[:.](\d{1,2}))?(?:\s*([+-]\d{2}:?\d{2}|[a-z]{1,5}))?/i
+const ISO_DATE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/i
 const YEAR_MIN = 1900
 const YEAR_MAX = 9999
 
@@ -24,7 +25,7 @@ export function readDate(field: string | null): Date | null {
     .replaceAll(/\([^()]*\)/g, ' ')
     .trim()
   const found = DATE.exec(text)
-  const date = found ? fromParts(found) : new Date(text.length <= 64 ? Date.parse(text) : Number.NaN)
+  const date = found ? fromParts(found) : new Date(ISO_DATE.test(text) ? text : Number.NaN)
   if (!date || Number.isNaN(date.getTime())) return null
   const year = date.getUTCFullYear()
   return year >= YEAR_MIN && year <= YEAR_MAX ? date : null

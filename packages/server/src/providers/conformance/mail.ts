@@ -109,13 +109,15 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       await index.follow(mail)
 
       await arranged.world.renameMailbox('Before', 'After')
-      const mailboxes = await mail.listMailboxes()
+      // A server may end the sessions that have a renamed mailbox open.
+      await using later = await arranged.connect()
+      const mailboxes = await later.listMailboxes()
 
       expect(mailboxes.map(({ path }) => path)).not.toContain(arranged.world.listedAs('Before'))
       expect(
         mail.isRenamed(requireMailbox(mailboxes, arranged.world.listedAs('Other')), index.cursor ?? {}),
       ).toBe(false)
-      expect(mail.isRenamed(requireMailbox(mailboxes, 'INBOX'), index.cursor ?? {})).toBe(false)
+      expect(later.isRenamed(requireMailbox(mailboxes, 'INBOX'), index.cursor ?? {})).toBe(false)
       expect(
         mail.isRenamed(requireMailbox(mailboxes, arranged.world.listedAs('After')), index.cursor ?? {}),
       ).toBe(true)

@@ -18,7 +18,7 @@ import {
   startCursor,
   wireNameOf,
 } from './follow.ts'
-import { searchFrom, searchSequence, SEARCH_CHUNK } from './search.ts'
+import { SEARCH_CHUNK, searchFrom, searchPresent, searchSequence } from './search.ts'
 import { streamFlags } from './stream.ts'
 import { textOf } from './values.ts'
 
@@ -157,8 +157,10 @@ async function findGone(
   if (keys.length === 0) return []
   if (following.hasQresync && cursor.highestModseq !== null && lost > 0 && lost <= VANISHED_MAX) {
     const vanished = knownWithin(keys, await askVanished(following, cursor.highestModseq))
-    // Believed only where it accounts for every message that is missing from the count.
-    if (vanished.length === lost) return vanished
+    const there = vanished.length < lost ? null : await searchPresent(connection, vanished)
+    const absent = there ? vanished.filter(uid => !hasUid(there, uid)) : []
+    // Each of them was counted and is not there: when they account for the loss, nothing else is missing.
+    if (absent.length === lost) return absent
   }
   const gone: number[] = []
   let below = cursor.uidNext

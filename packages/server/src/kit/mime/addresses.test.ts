@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { readAddresses } from './addresses.ts'
+
+const CASES: Array<[field: string, expected: Array<[name: string | null, address: string]>]> = [
+  ['ada@example.com', [[null, 'ada@example.com']]],
+  ['Ada Lovelace <ada@example.com>', [['Ada Lovelace', 'ada@example.com']]],
+  [
+    '"Lovelace, Ada" <ada@example.com>, bob@example.com',
+    [
+      ['Lovelace, Ada', 'ada@example.com'],
+      [null, 'bob@example.com'],
+    ],
+  ],
+  [String.raw`"Ada \"Countess\" L" <ada@example.com>`, [['Ada "Countess" L', 'ada@example.com']]],
+  ['ada@example.com (Ada (the first) Lovelace)', [['Ada (the first) Lovelace', 'ada@example.com']]],
+  ['Ada (Countess) <ada@example.com>', [['Ada', 'ada@example.com']]],
+  ['=?utf-8?Q?Lovelace=2C_Ada?= <ada@example.com>', [['Lovelace, Ada', 'ada@example.com']]],
+  ['"=?utf-8?Q?M=C3=BCller?=" <m@example.com>', [['Müller', 'm@example.com']]],
+  ['undisclosed-recipients:;', []],
+  [
+    'Friends: ada@example.com, Bob <bob@example.com>;, eve@example.com',
+    [
+      [null, 'ada@example.com'],
+      ['Bob', 'bob@example.com'],
+      [null, 'eve@example.com'],
+    ],
+  ],
+  ['<@relay.example,@other.example:ada@example.com>', [[null, 'ada@example.com']]],
+  ['ada @ example . com', [[null, 'ada@example.com']]],
+  ['Ada Lovelace ada@example.com', [['Ada Lovelace', 'ada@example.com']]],
+  [
+    'ada@example.com; bob@example.com',
+    [
+      [null, 'ada@example.com'],
+      [null, 'bob@example.com'],
+    ],
+  ],
+  ['"ada lovelace"@example.com', [[null, '"ada lovelace"@example.com']]],
+  // CVE-2025-14874 and its kin: what stands in quotes never becomes the address.
+  ['"eve@evil.example x"@internal.example', [[null, '"eve@evil.example x"@internal.example']]],
+  ['"ada@example.com" <eve@evil.example>', [['ada@example.com', 'eve@evil.example']]],
+  ['Ada <ada@example.com', [['Ada', 'ada@example.com']]],
+  ['<ada@example.com', [[null, 'ada@example.com']]],
+  ['MAILER-DAEMON', [[null, 'MAILER-DAEMON']]],
+  ['Mail Delivery System <>', []],
+  ['"ada@example.com" <ADA@example.com>', [[null, 'ADA@example.com']]],
+  ['ada@[IPv6:::1]', [[null, 'ada@[IPv6:::1]']]],
+  ['', []],
+  [', , ;', []],
+]
+
+describe('readAddresses', () => {
+  test.each(CASES)('reads %j', (field, expected) => {
+    expect(readAddresses(field)).toEqual(expected.map(([name, address]) => ({ name, address })))
+  })
+
+  test('reads at most two thousand', () => {
+    expect(readAddresses('a@b.example,'.repeat(4000))).toHaveLength(2000)
+  })
+})

@@ -1,0 +1,281 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { generateMail } from '../../../test/mail/corpus.ts'
+import { type MessageSummary, summarize } from './summary.ts'
+
+const read = (...lines: string[]): MessageSummary => summarize(Buffer.from(lines.join('\r\n'), 'utf8'))
+const readLatin1 = (...lines: string[]): MessageSummary =>
+  summarize(Buffer.from(lines.join('\r\n'), 'latin1'))
+
+describe('summarize', () => {
+  test('reads three thousand generated messages of every kind as their writer meant them', () => {
+    const differences: unknown[] = []
+    for (const { raw, kind, expected } of generateMail({ seed: 'summaries', count: 3000 })) {
+      const summary = summarize(raw)
+      const { snippetStart, ...facts } = expected
+      for (const [name, value] of Object.entries(facts)) {
+        const found: unknown = Object.entries(summary).find(([key]) => key === name)?.[1]
+        if (value !== undefined && JSON.stringify(found) !== JSON.stringify(value))
+          differences.push({ kind, name, found, value })
+      }
+      if (snippetStart !== undefined && !summary.snippet.startsWith(snippetStart.slice(0, 150))) {
+        differences.push({ kind, found: summary.snippet, value: snippetStart })
+      }
+    }
+    expect(differences).toEqual([])
+  })
+
+  test.each([
+    [
+      'a folded encoded word that cuts a character in two',
+      'Subject: =?utf-8?B?R3LD?=\r\n =?utf-8?B?vMOfZQ==?= all',
+      'Grüße all',
+    ],
+    ['words in two charsets', 'Subject: =?iso-8859-1?Q?=E4?= =?utf-8?Q?=C3=A4?=', 'ää'],
+    ['a word with a language', 'Subject: =?iso-8859-1*de?Q?Gr=FC=DFe?=', 'Grüße'],
+    [
+      'a word with spaces, which is none by the book',
+      'Subject: =?utf-8?Q?Hello big world?=',
+      'Hello big world',
+    ],
+    ['a word in a charset that nobody knows', 'Subject: =?x-nobody?Q?caf=E9?=', 'café'],
+    ['Japanese', 'Subject: =?iso-2022-jp?B?GyRCRnxLXBsoQg==?=', '日本'],
+    ['an unfinished word', 'Subject: =?utf-8?Q?never', '=?utf-8?Q?never'],
+    ['NUL, tabs and a bell', 'Subject: a\0b\tc\u0007', 'a b c'],
+    ['nothing', 'Subject:  ', null],
+    ['a lone surrogate in UTF-7', 'Subject: =?utf-7?Q?+2AA-x?=', '\ufffdx'],
+  ])('reads a subject with %s', (_, field, subject) => {
+    expect(read(field, '', '').subject).toBe(subject)
+  })
+
+  test('reads headers of raw octets as UTF-8, else as windows-1252', () => {
+    expect(read('Subject: Grüße', '', '').subject).toBe('Grüße')
+    expect(readLatin1('Subject: Gr\u00fc\u00dfe \u0080', '', '').subject).toBe('Grüße €')
+  })
+
+  test.each([
+    ['Importance: High', 'high'],
+    ['Importance: normal\r\nX-Priority: 1', 'high'],
+    ['X-Priority: 5 (Lowest)', 'low'],
+    ['X-MSMail-Priority: Low', 'low'],
+    ['Priority: urgent', 'high'],
+    ['Priority: non-urgent', 'low'],
+    ['X-Priority: 3', 'normal'],
+    ['Subject: none', 'normal'],
+  ])('takes the importance from %j', (fields, importance) => {
+    expect(read(fields, '', '').importance).toBe(importance)
+  })
+
+  test('collects references oldest first, without its own and at most a hundred', () => {
+    const many = Array.from({ length: 300 }, (_, index) => `<${index}@x>`).join('\r\n ')
+    const summary = read(
+      'Message-ID: <own@x>',
+      `References: ${many} <own@x>`,
+      'In-Reply-To: <299@x> (yesterday) <parent@x>',
+      '',
+      '',
+    )
+
+    expect(summary.references).toHaveLength(100)
+    expect(summary.references[0]).toBe('<0@x>')
+    expect(summary.references.at(-1)).toBe('<parent@x>')
+    expect(summary.references).not.toContain('<own@x>')
+  })
+
+  test('shows the first part with text, in whatever it is wrapped', () => {
+    const message = [
+      'Content-Type: multipart/mixed; boundary="b"',
+      '',
+      'preamble',
+      '--b',
+      'Content-Type: multipart/alternative; boundary="b-inner"',
+      '',
+      '--b-inner',
+      'Content-Type: text/plain',
+      '',
+      '   ',
+      '--b-inner',
+      'Content-Type: text/html; charset=iso-8859-1',
+      'Content-Transfer-Encoding: quoted-printable',
+      '',
+      '<html><head><title>No</title><style>p { color: red }</style></head><body>&nbsp;<p>Gr=FC=DFe</p>an <b>al</b>le &amp; =',
+      'jeden<script>alert(1)</script></body></html>',
+      '--b-inner--',
+      '--b',
+      'Content-Type: application/pdf',
+      "Content-Disposition: attachment; filename*=utf-8''%e2%82%ac.pdf",
+      '',
+      'JVBERi0=',
+      '--b--',
+      '',
+    ]
+    expect(read(...message)).toMatchObject({
+      snippet: 'Grüße an alle & jeden',
+      hasAttachments: true,
+      isMultipart: true,
+    })
+  })
+
+  test.each([
+    ['an image that the text shows', 'Content-Type: image/png; name=a.png\r\nContent-ID: <a>', false],
+    ['an inline image', 'Content-Type: image/png\r\nContent-Disposition: inline; filename=a.png', false],
+    ['an attached image', 'Content-Type: image/png\r\nContent-Disposition: attachment; filename=a.png', true],
+    ['a named image of no disposition', 'Content-Type: image/png; name=a.png', true],
+    [
+      'an inline document',
+      'Content-Type: application/pdf\r\nContent-Disposition: inline; filename=a.pdf',
+      true,
+    ],
+    ['an attachment without a name', 'Content-Type: text/plain\r\nContent-Disposition: attachment', true],
+    ['a mere second text', 'Content-Type: text/plain', false],
+    ['a name in pieces', 'Content-Type: application/x; name*0=a; name*1=.bin', true],
+  ])('counts attachments: %s', (_, fields, hasAttachments) => {
+    const message = [
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      '',
+      'text',
+      '--b',
+      fields,
+      '',
+      'x',
+      '--b--',
+      '',
+    ]
+    expect(read(...message).hasAttachments).toBe(hasAttachments)
+  })
+
+  test('never cuts a character of the snippet in two, wherever the octets at hand end', () => {
+    const bytes = Buffer.from(`Content-Type: text/plain; charset=utf-8\r\n\r\n${'😀é'.repeat(150)}`)
+    for (let length = bytes.length - 12; length <= bytes.length; length++) {
+      const { snippet } = summarize(bytes.subarray(0, length))
+      expect(snippet.isWellFormed()).toBe(true)
+      expect(snippet).not.toContain('\ufffd')
+      expect(snippet.length).toBeLessThanOrEqual(200)
+    }
+    const short = summarize(Buffer.from('Subject: x\r\n\r\nGrüß').subarray(0, -1))
+    expect(short.snippet).toBe('Grü')
+  })
+
+  test('drops what senders pad previews with', () => {
+    expect(
+      read(
+        'Content-Type: text/html',
+        '',
+        `<div>Sale${'&nbsp;&zwnj;&#847;\u200c '.repeat(100)}</div><p>now</p>`,
+      ).snippet,
+    ).toBe('Sale now')
+  })
+})
+
+const HOSTILE: Array<[name: string, text: (size: number) => string]> = [
+  ['opening brackets', size => `To: ${'<'.repeat(size)}`],
+  ['quotes that never end', size => `To: ${'"\\"'.repeat(size / 3)}`],
+  ['quoted local parts that never end', size => `To: ${'<"'.repeat(size / 2)}`],
+  ['comments that never end', size => `To: ${'('.repeat(size)}`],
+  ['nested comments', size => `To: ${'('.repeat(size / 2)}${')'.repeat(size / 2)}`],
+  ['commas', size => `To: ${','.repeat(size)}`],
+  ['signs at', size => `To: ${'@'.repeat(size)}`],
+  ['colons of a literal', size => `To: ${'a'.repeat(size / 2)}@[${':'.repeat(size / 2)}`],
+  ['groups', size => `To: ${'a:'.repeat(size / 2)}`],
+  ['addresses', size => `To: ${'a@b.c,'.repeat(size / 6)}`],
+  ['words without commas', size => `To: ${'a '.repeat(size / 2)}`],
+  ['fields To', size => 'To: a\r\n'.repeat(size / 7)],
+  ['beginnings of encoded words', size => `Subject: ${'=?a?Q?'.repeat(size / 6)}`],
+  ['signs of encoded words', size => `Subject: ${'=?'.repeat(size / 2)}`],
+  ['encoded words', size => `Subject: ${'=?utf-8?Q?=41?= '.repeat(size / 16)}`],
+  [
+    'encoded words of changing charsets',
+    size => `Subject: ${'=?utf-8?Q?a?= =?iso-8859-1?Q?b?= '.repeat(size / 32)}`,
+  ],
+  ['white space', size => `Subject: ${' '.repeat(size)}x`],
+  ['lines without a colon', size => 'aaaaaaaa\r\n'.repeat(size / 10)],
+  ['folded lines', size => `Subject: x${'\r\n '.repeat(size / 3)}y`],
+  ['semicolons', size => `Content-Type: text/plain${';'.repeat(size)}`],
+  ['parameters', size => `Content-Type: text/plain${';a*0=b'.repeat(size / 6)}`],
+  ['references', size => `References: ${'<a@b>'.repeat(size / 5)}`],
+  ['brackets in references', size => `References: ${'<'.repeat(size)}`],
+  ['parentheses in the date', size => `Date: ${'('.repeat(size)}`],
+  ['boundaries', size => `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n'.repeat(size / 5)}`],
+  ['nested multiparts', size => 'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'.repeat(size / 52)],
+  [
+    'nested multiparts of growing boundaries',
+    size =>
+      Array.from(
+        { length: size / 60 },
+        (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}\r\n`,
+      ).join(''),
+  ],
+  ['tags that never end', size => `Content-Type: text/html\r\n\r\n${'<a'.repeat(size / 2)}`],
+  ['comments of HTML that never end', size => `Content-Type: text/html\r\n\r\n${'<!--'.repeat(size / 4)}`],
+  ['styles that never end', size => `Content-Type: text/html\r\n\r\n${'<style>'.repeat(size / 7)}`],
+  ['empty styles', size => `Content-Type: text/html\r\n\r\n${'<style></style>'.repeat(size / 15)}`],
+  ['ampersands', size => `Content-Type: text/html\r\n\r\n${'&'.repeat(size)}`],
+  ['blanks in HTML', size => `Content-Type: text/html\r\n\r\n${'<b> </b>'.repeat(size / 8)}`],
+  ['blanks and joiners', size => `\r\n${'\u200c '.repeat(size / 4)}`],
+  ['equals signs', size => `Content-Transfer-Encoding: quoted-printable\r\n\r\n${'='.repeat(size)}`],
+]
+
+describe('a hostile message', () => {
+  test.each(HOSTILE)('of %s takes at most 100 ms, whatever its size', (_, text) => {
+    for (const size of [64 * 1024, 1024 * 1024]) {
+      const bytes = Buffer.from(text(size))
+      // CPU time: what else runs on the machine is not the parser's doing.
+      const begun = process.cpuUsage()
+      summarize(bytes)
+      const { user, system } = process.cpuUsage(begun)
+      expect((user + system) / 1000).toBeLessThan(100)
+    }
+  })
+
+  test('of any octets is summarised within the bounds', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        '\r\n',
+        '\n',
+        ' ',
+        '"',
+        '<',
+        '>',
+        '(',
+        ')',
+        '@',
+        ',',
+        ';',
+        ':',
+        '\\',
+        '=?utf-8?B?',
+        '?=',
+        '--b',
+        '<style',
+        '&#0;',
+        '\0',
+        '=',
+        '\u00ff',
+      ),
+      fc.constantFrom(
+        'From: ',
+        'To: ',
+        'Subject: ',
+        'Date: ',
+        'References: ',
+        'Content-Type: multipart/mixed; boundary=b\r\n',
+        'Content-Type: text/html\r\n',
+        '\r\n\r\n',
+      ),
+      fc.string({ unit: 'binary' }),
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 60 }), pieces => {
+        const summary = summarize(Buffer.from(pieces.join(''), 'latin1'))
+        const text = JSON.stringify(summary)
+        expect(text).not.toContain(String.raw`\u0000`)
+        expect(text).not.toMatch(/\\ud[89a-f]/i)
+        expect(summary.snippet.length).toBeLessThanOrEqual(200)
+        for (const { address } of [...summary.to, ...summary.cc]) expect(address.length).toBeGreaterThan(0)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import { ProviderFailure } from '../provider.ts'
+import { toFailure } from './failure.ts'
+
+const login = (response: string, serverResponseCode?: string) =>
+  Object.assign(new Error('Command failed'), {
+    authenticationFailed: true,
+    responseStatus: 'NO',
+    response,
+    serverResponseCode,
+  })
+const refused = (responseText: string, code?: string, responseStatus = 'NO') =>
+  Object.assign(new Error('Command failed'), {
+    responseStatus,
+    responseText,
+    response: {
+      attributes: code ? [{ type: 'ATOM', value: '', section: [{ type: 'ATOM', value: code }] }] : [],
+    },
+  })
+
+describe('toFailure', () => {
+  test.each([
+    ['a wrong password', login('Authentication failed.', 'AUTHENTICATIONFAILED'), 'login_failed'],
+    ['a wrong password without a code', login('LOGIN failed.'), 'login_failed'],
+    ['an expired password', login('Expired', 'EXPIRED'), 'login_failed'],
+    ['a directory that is down', login('Temporary authentication failure.', 'UNAVAILABLE'), 'unavailable'],
+    [
+      'a directory that is down, without a code',
+      login('Temporary authentication failure. Try again later.'),
+      'unavailable',
+    ],
+    ['a mailbox in use', login('Mailbox locked', 'INUSE'), 'unavailable'],
+    ['too many connections by code', login('Maximum exceeded', 'LIMIT'), 'throttled'],
+    ['too many connections by word', login('Too many simultaneous connections. (Failure)'), 'throttled'],
+    ['a login without TLS', login('TLS required', 'PRIVACYREQUIRED'), 'not_allowed'],
+    [
+      'no login by password',
+      Object.assign(new Error('Login is disabled'), { authenticationFailed: true }),
+      'unsupported',
+    ],
+    ['a missing mailbox', refused("Mailbox doesn't exist: Doomed", 'NONEXISTENT'), 'not_found'],
+    ['a missing mailbox without a code', refused('Unknown Mailbox: Doomed (Failure)'), 'not_found'],
+    ['a forbidden mailbox', refused('Permission denied', 'NOPERM'), 'forbidden'],
+    ['a broken server', refused('Internal error occurred', 'SERVERBUG'), 'unavailable'],
+    ['a command that it does not know', refused('Unknown command', undefined, 'BAD'), 'rejected'],
+    ['a session whose login lapsed', refused('Log in again', 'AUTHENTICATIONFAILED'), 'unavailable'],
+    [
+      'a goodbye over connections',
+      Object.assign(new Error('x'), {
+        code: 'NoConnection',
+        reason: 'Maximum number of connections from user+IP exceeded',
+      }),
+      'throttled',
+    ],
+    [
+      'a goodbye',
+      Object.assign(new Error('x'), { code: 'NoConnection', reason: 'Server is shutting down' }),
+      'unavailable',
+    ],
+    [
+      'a socket that ends',
+      Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }),
+      'unavailable',
+    ],
+    [
+      'a certificate that does not fit',
+      Object.assign(new Error('altnames'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }),
+      'unavailable',
+    ],
+    [
+      'no STARTTLS',
+      Object.assign(new Error('Server does not support STARTTLS'), { tlsFailed: true }),
+      'unsupported',
+    ],
+    [
+      'injected octets',
+      Object.assign(new Error('x'), { code: 'STARTTLS_INJECTION', tlsFailed: true }),
+      'unavailable',
+    ],
+    ['something thrown that is no error', 'what', 'unavailable'],
+  ])('tells %s', (_, error, kind) => {
+    expect(toFailure(error)).toMatchObject({ name: 'ProviderFailure', kind })
+  })
+
+  test('passes on a failure, and how long a server asks to wait', () => {
+    const failure = new ProviderFailure('forbidden', 'no')
+    expect(toFailure(failure)).toBe(failure)
+    expect(
+      toFailure(Object.assign(new Error('x'), { code: 'ETHROTTLE', throttleReset: 92_415 })),
+    ).toMatchObject({ kind: 'throttled', retryAfterSeconds: 93 })
+  })
+
+  test('shows at most a line of what the server said', () => {
+    const { message } = toFailure(refused(`a\r\n\u001b[2J${'x'.repeat(5000)}`))
+    expect(message.length).toBeLessThan(400)
+    // oxlint-disable-next-line no-control-regex
+    expect(message).not.toMatch(/[\u0000-\u001f]/)
+  })
+})
