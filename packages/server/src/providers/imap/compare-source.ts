@@ -1,5 +1,6 @@
 import { type FollowOptions, type KnownMessages, ProviderFailure, type SourceStep } from '../provider.ts'
 import {
+  hasUid,
   knownWithin,
   lowerBound,
   mayDiffer,
