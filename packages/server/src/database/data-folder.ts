@@ -15,7 +15,7 @@ import {
 } from 'node:fs/promises'
 import path from 'node:path'
 import { type ClusterFolders, createCluster, makePrivateFolder } from './cluster.ts'
-import { type PostgresBinaries, PostgresUnavailable } from './postgres-binaries.ts'
+import { type PostgresBinaries, PostgresUnavailable, STAGED } from './postgres-binaries.ts'
 import { blockedAt, type SystemUser } from './system-user.ts'
 
 /** A cluster that exists, with what is needed to start it and to connect to it. */
@@ -28,7 +28,6 @@ export interface LocalCluster {
 const SOCKET_PATH_BYTES_MAX = 107
 const SOCKET_NAME = '/.s.PGSQL.5432'
 const LOG_BYTES_MAX = 10_000_000
-const STAGED = 'postgres.new-'
 
 /** Makes the data folder where it is missing and returns its real path. Refuses one that PostgreSQL cannot use. */
 export async function prepareDataFolder(dataDir: string, user: SystemUser | null): Promise<string> {
@@ -94,7 +93,7 @@ async function createHome(
 }
 
 /** Removes what starts that were cut short left behind. Only the owner of the data folder may. */
-export async function removeStagedClusters(dataFolder: string) {
+export async function removeStaged(dataFolder: string) {
   const names = await readdir(dataFolder)
   const staged = names.filter(name => name.startsWith(STAGED))
   await Promise.all(staged.map(name => rm(path.join(dataFolder, name), { recursive: true, force: true })))

@@ -96,7 +96,7 @@ describe('openEmbedded', () => {
     for (const command of commands) await command[Symbol.asyncDispose]()
 
     expect(isRunning(pid)).toBe(false)
-    expect(await readdir(folder.path)).toEqual(['postgres'])
+    expect((await readdir(folder.path)).filter(name => name.startsWith('postgres.new'))).toEqual([])
   })
 
   test('lets commands come and go beside a service', async () => {
@@ -163,6 +163,13 @@ describe('openEmbedded', () => {
 
     await using service = await openService(folder.path)
     expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('clears away what a start that was cut short left behind', async () => {
+    await using folder = await makeFolder()
+    await mkdir(path.join(folder.path, 'postgres.new-left', 'cluster'), { recursive: true })
+    await using _service = await openService(folder.path)
+    expect(await readdir(folder.path)).not.toContain('postgres.new-left')
   })
 
   test('works in a folder whose path is too long for a socket', async () => {

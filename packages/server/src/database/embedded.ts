@@ -10,7 +10,7 @@ import {
   prepareCluster,
   prepareDataFolder,
   removeForeignLocks,
-  removeStagedClusters,
+  removeStaged,
   rotateLog,
 } from './data-folder.ts'
 import { findOwner, joinUsers, tryBeLast, tryLockOutUsers, tryOwn } from './embedded-lock.ts'
@@ -83,7 +83,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
   const server: Server = { options, cluster, binaries, user, applicationName }
 
   const control = await takeHold(server)
-  if (options.as === 'service') await removeStagedClusters(dataFolder)
+  if (options.as === 'service') await removeStaged(dataFolder)
   await ensureDatabase(control)
   const address = addressOf(cluster, DATABASE)
   return options.as === 'service' ? supervise(server, control, address) : join(server, control, address)

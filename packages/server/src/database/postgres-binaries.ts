@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { access, constants, cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -8,6 +9,9 @@ export interface PostgresBinaries {
   initdb: string
   postgres: string
 }
+
+/** Begins the names of folders that are renamed when they are whole. The owner of a data folder removes left ones. */
+export const STAGED = 'postgres.new-'
 
 /** Says in words why no PostgreSQL can be started here. */
 export class PostgresUnavailable extends Error {}
@@ -41,8 +45,7 @@ export async function reachableBinaries(
   if (!(await exists(target))) {
     onCopy(target)
     // Copied beside and renamed, so that a copy that was cut short is never taken for a whole one.
-    const staged = `${target}.${process.pid}`
-    await rm(staged, { recursive: true, force: true })
+    const staged = path.join(folder, STAGED + randomUUID())
     await mkdir(folder, { recursive: true })
     await cp(native, staged, { recursive: true, verbatimSymlinks: true })
     await rename(staged, target).catch(async (error: unknown) => {
