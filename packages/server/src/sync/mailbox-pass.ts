@@ -1,9 +1,14 @@
 import { sql } from 'kysely'
 import { recordMailboxes, recordVanishedMailboxes } from '../features/mailboxes/record.ts'
-import { type IndexedMailbox, type MailboxPlan, planMailboxes } from '../features/mailboxes/rules.ts'
+import {
+  type IndexedMailbox,
+  isSettled,
+  type MailboxPlan,
+  planMailboxes,
+} from '../features/mailboxes/rules.ts'
 import { recordLost } from '../features/messages/record-missing.ts'
 import { MAILBOX_ROLES, type MailboxRole } from '../providers/mailbox-role.ts'
-import type { RemoteMailbox } from '../providers/provider.ts'
+import type { Cursor, RemoteMailbox } from '../providers/provider.ts'
 import { type FollowedSource, type Session, underFence } from './session.ts'
 import { countMessages, listIndexedMailboxes } from './source-store.ts'
 
@@ -19,20 +24,21 @@ export interface RemoteSource extends FollowedSource {
 export interface MailboxPass {
   /** In the order to be read: inbox first, junk and trash last. */
   sources: RemoteSource[]
+  /** Where each mailbox stood when it was listed, by mailbox id. */
+  cursors: ReadonlyMap<string, Cursor | null>
   vanished: IndexedMailbox[]
 }
 
 /** Lists the provider's mailboxes and brings the index up to them. */
 export async function passMailboxes(session: Session): Promise<MailboxPass> {
   const plan = await planPass(session)
-  await underFence(session, (unit, account) => recordMailboxes(unit, account, plan))
   session.progressed()
-  const indexed = new Map(
-    (await listIndexedMailboxes(session.db, session.owned.id)).map(mailbox => [
-      mailbox.provider_key,
-      mailbox,
-    ]),
-  )
+  let rows = plan.kept.map(({ indexed }) => indexed)
+  if (!isSettled(plan)) {
+    await underFence(session, (unit, account) => recordMailboxes(unit, account, plan))
+    rows = await listIndexedMailboxes(session.db, session.owned.id)
+  }
+  const indexed = new Map(rows.map(mailbox => [mailbox.provider_key, mailbox]))
   const remotes = [...plan.kept.map(({ remote }) => remote), ...plan.created]
   const sources = remotes.flatMap(remote => {
     const mailbox = indexed.get(remote.key)
@@ -40,7 +46,11 @@ export async function passMailboxes(session: Session): Promise<MailboxPass> {
       ? [{ source: remote.source, mailbox: { id: mailbox.id, role: roleOf(mailbox.role) }, remote }]
       : []
   })
-  return { sources: sources.toSorted((a, b) => urgency(a) - urgency(b)), vanished: plan.vanished }
+  return {
+    sources: sources.toSorted((a, b) => urgency(a) - urgency(b)),
+    cursors: new Map(rows.map(({ id, cursor }) => [id, cursor])),
+    vanished: plan.vanished,
+  }
 }
 
 async function planPass(session: Session): Promise<MailboxPlan> {
@@ -50,6 +60,7 @@ async function planPass(session: Session): Promise<MailboxPlan> {
       session.provider.isRenamed(remote, cursor),
     )
   const first = await plan()
+  if (first.vanished.length === 0) return first
   const atStake = await countMessages(
     session.db,
     first.vanished.map(({ id }) => id),

@@ -3,6 +3,7 @@ import { compareSource } from './compare-source.ts'
 import { completeFirstSync } from './first-sync.ts'
 import { databaseTime, hasMissing, passMailboxes, type RemoteSource, settleMissing } from './mailbox-pass.ts'
 import { findDueMailboxes } from './quarantine.ts'
+import type { Cursor } from '../providers/provider.ts'
 import type { Session } from './session.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
 import { listIndexedMailboxes } from './source-store.ts'
@@ -26,14 +27,18 @@ export interface PassOptions {
  */
 export async function runPass(session: Session, options: PassOptions): Promise<'caught_up' | 'more'> {
   await forgetOutsideWindow(session)
-  let { sources, vanished } = await passMailboxes(session)
-  for (const followed of await changedSources(session, sources)) await compareSource(session, followed)
+  const listed = await passMailboxes(session)
+  let { sources, vanished } = listed
+  const changed = await changedSources(session, sources, listed.cursors)
+  const isQuiet = session.isInitialized && changed.length === 0 && vanished.length === 0
+  if (isQuiet && !(await hasMissing(session))) return 'caught_up'
+  for (const followed of changed) await compareSource(session, followed)
 
   const comparedAt = await databaseTime(session)
   // A message may have moved after the mailboxes were listed: only a list made after it vanished shows where to.
   if (await hasMissing(session)) ({ sources, vanished } = await passMailboxes(session))
   if (session.isInitialized) {
-    for (const followed of await changedSources(session, sources))
+    for (const followed of await changedSources(session, sources, await cursorsByMailbox(session)))
       await bringArrivals(session, followed, { onlyNew: true })
     const isListed = (await incompleteSources(session, sources)).length === 0
     await settleMissing(session, vanished, isListed ? comparedAt : null)
@@ -66,7 +71,7 @@ async function bringOlder(
   return true
 }
 
-async function cursorsBySource(session: Session) {
+async function cursorsByMailbox(session: Session) {
   const mailboxes = await listIndexedMailboxes(session.db, session.owned.id)
   return new Map(mailboxes.map(({ id, cursor }) => [id, cursor]))
 }
@@ -75,15 +80,18 @@ async function incompleteSources(
   session: Session,
   sources: readonly RemoteSource[],
 ): Promise<RemoteSource[]> {
-  const cursors = await cursorsBySource(session)
+  const cursors = await cursorsByMailbox(session)
   return sources.filter(
     ({ mailbox }) => !session.provider.isComplete(cursors.get(mailbox.id) ?? null, session.since),
   )
 }
 
 /** Sources in which something may have happened, or which are not read to their end, or hold a message to try again. */
-async function changedSources(session: Session, sources: readonly RemoteSource[]): Promise<RemoteSource[]> {
-  const cursors = await cursorsBySource(session)
+async function changedSources(
+  session: Session,
+  sources: readonly RemoteSource[],
+  cursors: ReadonlyMap<string, Cursor | null>,
+): Promise<RemoteSource[]> {
   const due = await findDueMailboxes(session.db, session.owned.id)
   return sources.filter(({ mailbox, remote }) => {
     const cursor = cursors.get(mailbox.id) ?? null

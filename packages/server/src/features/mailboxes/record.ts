@@ -5,7 +5,14 @@ import { newId } from '../../kit/ids.ts'
 import type { RemoteMailbox } from '../../providers/provider.ts'
 import type { MailAccount } from '../messages/rules.ts'
 import { type MailboxRow, mailboxColumns, presentMailbox } from './present.ts'
-import { changedMailboxFields, type IndexedMailbox, type MailboxPlan } from './rules.ts'
+import {
+  changedMailboxFields,
+  type IndexedMailbox,
+  type MailboxPlan,
+  parentIdOf,
+  rowDiffers,
+  toColumns,
+} from './rules.ts'
 
 /**
  * Records the provider's mailboxes and announces what changed. Mailboxes that vanished stay until their messages are
@@ -18,8 +25,7 @@ export async function recordMailboxes(
 ): Promise<void> {
   const ids = new Map(plan.kept.map(({ indexed, remote }) => [remote.key, indexed.id]))
   for (const remote of plan.created) ids.set(remote.key, newId())
-  const parentOf = (remote: RemoteMailbox) =>
-    remote.parentKey === null ? null : (ids.get(remote.parentKey) ?? null)
+  const parentOf = (remote: RemoteMailbox) => parentIdOf(remote, ids)
 
   await releaseKeys(unit, plan)
   await insertMailboxes(unit, account, plan.created, ids)
@@ -28,7 +34,7 @@ export async function recordMailboxes(
     const next = { ...toColumns(remote), id: indexed.id, parent_id: parentOf(remote) }
     const fields = changedMailboxFields(indexed, next)
     if (fields.length > 0) changes.set(indexed.id, fields)
-    return fields.length > 0 || differs(indexed, next) ? [next] : []
+    return fields.length > 0 || rowDiffers(indexed, next) ? [next] : []
   })
   await updateMailboxes(unit, updates)
   await moveCursors(unit, account, plan)
@@ -73,30 +79,6 @@ export async function recordVanishedMailboxes(
     }
   }
   return vanished.length - rows.length
-}
-
-function toColumns(remote: RemoteMailbox) {
-  return {
-    provider_key: remote.key,
-    provider_id: remote.providerId,
-    name: remote.name,
-    path: remote.path,
-    role: remote.role,
-    kind: remote.kind,
-    source: remote.source,
-    total_count: remote.totalCount,
-    unread_count: remote.unreadCount,
-  }
-}
-
-function differs(indexed: IndexedMailbox, next: ReturnType<typeof toColumns>): boolean {
-  return (
-    indexed.provider_key !== next.provider_key ||
-    indexed.provider_id !== next.provider_id ||
-    indexed.source !== next.source ||
-    indexed.total_count !== next.total_count ||
-    indexed.unread_count !== next.unread_count
-  )
 }
 
 /** Frees keys that a rename or replacement hands to another row, since the constraint is checked row by row. */

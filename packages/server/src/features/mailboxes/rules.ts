@@ -83,3 +83,44 @@ export function changedMailboxFields(
   if (indexed.kind !== next.kind) changed.push('kind')
   return changed
 }
+
+/** The columns that say what the provider says. */
+export function toColumns(remote: RemoteMailbox) {
+  return {
+    provider_key: remote.key,
+    provider_id: remote.providerId,
+    name: remote.name,
+    path: remote.path,
+    role: remote.role,
+    kind: remote.kind,
+    source: remote.source,
+    total_count: remote.totalCount,
+    unread_count: remote.unreadCount,
+  }
+}
+
+/** @param ids of mailboxes by key */
+export function parentIdOf(remote: RemoteMailbox, ids: ReadonlyMap<string, string>): string | null {
+  return remote.parentKey === null ? null : (ids.get(remote.parentKey) ?? null)
+}
+
+/** Whether columns differ that change without an event. */
+export function rowDiffers(indexed: IndexedMailbox, next: ReturnType<typeof toColumns>): boolean {
+  return (
+    indexed.provider_key !== next.provider_key ||
+    indexed.provider_id !== next.provider_id ||
+    indexed.source !== next.source ||
+    indexed.total_count !== next.total_count ||
+    indexed.unread_count !== next.unread_count
+  )
+}
+
+/** Whether the index says of every mailbox what the provider says, so that there is nothing to record. */
+export function isSettled({ kept, created, vanished }: MailboxPlan): boolean {
+  if (created.length > 0 || vanished.length > 0) return false
+  const ids = new Map(kept.map(({ indexed, remote }) => [remote.key, indexed.id]))
+  return kept.every(({ indexed, remote }) => {
+    const next = { ...toColumns(remote), parent_id: parentIdOf(remote, ids) }
+    return !rowDiffers(indexed, next) && changedMailboxFields(indexed, next).length === 0
+  })
+}
