@@ -50,7 +50,7 @@ export async function* compareSource(
   const opened = { ...(await connection.examine(wireNameOf(following, source))) }
   following.compared.set(source, opened)
   const cursor = readCursor(options.cursor)
-  if (!cursor || isRenumbered(cursor, opened)) {
+  if (!cursor || isRenumbered(cursor, opened) || isRewound(cursor, opened)) {
     yield { type: 'reset', cursor: await startCursor(following, source, opened, options.since) }
     return
   }
@@ -69,6 +69,11 @@ export async function* compareSource(
 
   yield* compareFlags(following, source, options, { cursor, next, opened })
   if (!isSame(next, cursor)) yield { type: 'flags', changes: [], cursor: next }
+}
+
+/** RFC 9051 section 2.3.1.1: the next UID never goes back. Where it does, a backup came back, or our cursor is no good. */
+function isRewound(cursor: ImapCursor, { uidNext }: Selected): boolean {
+  return uidNext !== null && uidNext < cursor.uidNext
 }
 
 interface Comparison {
