@@ -1,6 +1,6 @@
 // All of CI: `npm test`. Plain JavaScript, so that an older Node can say what is missing.
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -23,17 +23,34 @@ const steps = [
   ['tests', bin('vitest'), ['run', ...process.argv.slice(2)]],
 ]
 
+// What speaks SQL also runs on the oldest PostgreSQL that is supported, where there is a package of it.
+const OLDEST = 'tests on PostgreSQL 16'
+const SPEAKS_SQL = [
+  'features',
+  'jobs',
+  'events',
+  'sync',
+  'database/migrate',
+  'database/pool',
+  'database/wake',
+]
+const hasOldest = existsSync(`${root}node_modules/postgres16-${process.platform}-${process.arch}`)
+if (hasOldest)
+  steps.push([OLDEST, bin('vitest'), ['run', ...SPEAKS_SQL.map(part => `packages/server/src/${part}`)]])
+
 const failed = []
 for (const [name, program, args] of steps) {
   const startedAt = performance.now()
   process.stdout.write(`\n— ${name}\n`)
-  const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit' })
+  const env = name === OLDEST ? { ...process.env, WAXWING_TEST_PG: '16' } : process.env
+  const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit', env })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   if (error) process.stderr.write(`${error.message}\n`)
   if (status !== 0) failed.push(name)
   process.stdout.write(`— ${name}: ${status === 0 ? 'passed' : 'FAILED'} in ${seconds} s\n`)
 }
 
+if (!hasOldest) process.stdout.write(`\n— ${OLDEST}: not run, npm has none for this platform\n`)
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
 process.stdout.write(
   failed.length === 0
