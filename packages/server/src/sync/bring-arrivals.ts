@@ -4,6 +4,7 @@ import { type MessageKey, ProviderFailure, type SourceStep } from '../providers/
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { type FollowedSource, followOptions, type Session, underFence } from './session.ts'
 import {
+  countMessages,
   countUnrecognised,
   dropCursor,
   findCursor,
@@ -177,9 +178,10 @@ function isDataError(error: unknown): error is Error & { code: string } {
  * most of a mailbox, it is read anew once more, on another connection, before it is believed.
  */
 async function closeRereading(session: Session, { source, mailbox }: FollowedSource): Promise<void> {
-  const { unrecognised, all } = await countUnrecognised(session.db, mailbox.id)
+  const unrecognised = await countUnrecognised(session.db, session.owned.id, mailbox.id)
   if (unrecognised === 0) return
-  const isSuspicious = unrecognised > SUSPICIOUS_LOSS && unrecognised * 2 > all
+  const isSuspicious =
+    unrecognised > SUSPICIOUS_LOSS && unrecognised * 2 > (await countMessages(session.db, [mailbox.id]))
   if (isSuspicious && !session.doubted.has(source)) {
     session.doubted.add(source)
     await underFence(session, unit => dropCursor(unit, session.owned.id, source))

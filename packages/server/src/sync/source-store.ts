@@ -125,16 +125,17 @@ export async function findMoveCandidates(
   return rows.map(row => ({ source: row.source, mailboxId: row.mailbox_id, uid: Number(row.uid) }))
 }
 
-/** How many messages of a mailbox wait to be recognised since it was renumbered, and how many it has in all. */
+/** How many messages of a mailbox wait to be recognised since it was renumbered. */
 export async function countUnrecognised(
   db: Kysely<Tables>,
+  accountId: string,
   mailboxId: string,
-): Promise<{ unrecognised: number; all: number }> {
-  const { rows } = await sql<{ unrecognised: number; all: number }>`
-    select count(*) filter (where held.uid is null)::int as unrecognised, count(*)::int as all
-    from message_mailbox as held where mailbox_id = ${mailboxId}
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from message
+    where account_id = ${accountId} and missing_since = 'infinity' and ${mailboxId} = any(mailbox_ids)
   `.execute(db)
-  return rows[0] ?? { unrecognised: 0, all: 0 }
+  return rows[0]?.count ?? 0
 }
 
 export async function countMessages(db: Kysely<Tables>, mailboxIds: readonly string[]): Promise<number> {
