@@ -5,8 +5,8 @@ import { collapseText, cutText } from './text.ts'
 import { decodeQuotedPrintable } from './transfer-encoding.ts'
 
 export const SNIPPET_LENGTH = 200
-/** Encoded octets that nearly always hold a whole snippet; more is decoded only where they do not. */
-const FIRST_GLANCE = { plain: 640, html: 4096 }
+/** Encoded octets that mostly hold a whole snippet; four times as many are decoded where they do not, and so on. */
+const FIRST_GLANCE = { plain: 320, html: 2048 }
 
 /** The first characters of the first part that shows any text, on one line. `text` is the latin1 of `bytes`. */
 export function readSnippet(bytes: Buffer, text: string, parts: readonly TextPart[]): string {
@@ -20,11 +20,12 @@ export function readSnippet(bytes: Buffer, text: string, parts: readonly TextPar
 }
 
 function readText(bytes: Buffer, text: string, part: TextPart): string {
-  const glance = Math.min(part.end, part.start + (part.isHtml ? FIRST_GLANCE.html : FIRST_GLANCE.plain))
-  const first = show(decodePart(bytes, text, part, glance), part)
-  // Not a character more is wanted than the glance surely showed whole.
-  if (first.length > SNIPPET_LENGTH || glance === part.end) return first
-  return show(decodePart(bytes, text, part, part.end), part)
+  for (let length = part.isHtml ? FIRST_GLANCE.html : FIRST_GLANCE.plain; ; length *= 4) {
+    const end = Math.min(part.end, part.start + length)
+    const shown = show(decodePart(bytes, text, part, end), part)
+    // One more than is wanted: the last may be half a character.
+    if (shown.length > SNIPPET_LENGTH || end === part.end) return shown
+  }
 }
 
 function show(decoded: string, { isHtml }: TextPart): string {

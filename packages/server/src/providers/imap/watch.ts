@@ -29,7 +29,11 @@ export async function watch(
     await connection.examine(wireName)
   }
   const missed = changesSince(following.compared.get(source), connection.selected)
-  if (missed.arrived || missed.gone || missed.changed) return missed
+  if (missed.arrived || missed.gone || missed.changed) {
+    // Told once: whether there is anything to compare is the caller's to find out.
+    if (connection.selected) following.compared.set(source, { ...connection.selected })
+    return missed
+  }
   for (;;) {
     const notice = connection.takeNotice()
     if (notice.changed) following.dirty.add(source)
