@@ -60,7 +60,13 @@ export async function* compareSource(
   const arrived = isQuiet ? 0 : (await searchFrom(connection, cursor.uidNext, opened.exists)).length
   const present = Math.max(0, opened.exists - arrived)
   if (present !== cursor.exists) {
-    const gone = await findGone(following, cursor, present, await options.known())
+    const known = await options.known()
+    // The index holds later messages than the cursor knows of: what became of them could not be told.
+    if ((known.keys.at(-1) ?? 0) >= cursor.uidNext) {
+      yield { type: 'reset', cursor: await startCursor(following, source, opened, options.since) }
+      return
+    }
+    const gone = await findGone(following, cursor, present, known)
     next.exists = present
     if (gone.length > 0) yield { type: 'gone', keys: gone, cursor: { ...next } }
   }
