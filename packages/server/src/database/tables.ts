@@ -85,6 +85,19 @@ export interface EventTable {
   created_at: Generated<Timestamp>
 }
 
+export interface IdempotencyKeyTable {
+  tenant_id: string
+  key: string
+  fingerprint: Buffer
+  scope: string
+  account_id: string | null
+  claim: string
+  locked_until: Timestamp
+  status: number | null
+  answer: Buffer | null
+  expires_at: Timestamp
+}
+
 export interface InstanceTable {
   id: string
   heartbeat_until: Timestamp
@@ -147,6 +160,17 @@ export interface MessageMailboxTable {
   uid: Int8 | null
 }
 
+export interface PlanTable {
+  id: string
+  name: string
+  api_calls_per_minute: number | null
+  api_calls_per_minute_per_key: number | null
+  max_accounts: number | null
+  body_storage_allowed: boolean
+  storage_bytes: Int8 | null
+  created_at: Generated<Timestamp>
+}
+
 export interface QuarantinedMessageTable {
   account_id: string
   mailbox_id: string
@@ -182,6 +206,7 @@ export interface TenantTable {
   settings: Json
   suspended_at: Timestamp | null
   created_at: Generated<Timestamp>
+  plan_id: string | null
 }
 
 export interface ThreadLinkTable {
@@ -196,10 +221,12 @@ export interface Tables {
   account_token: AccountTokenTable
   api_key: ApiKeyTable
   event: EventTable
+  idempotency_key: IdempotencyKeyTable
   instance: InstanceTable
   mailbox: MailboxTable
   message: MessageTable
   message_mailbox: MessageMailboxTable
+  plan: PlanTable
   quarantined_message: QuarantinedMessageTable
   schema_migration: SchemaMigrationTable
   sealed_value: SealedValueTable
