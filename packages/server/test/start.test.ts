@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
@@ -191,5 +193,49 @@ describe('waxwing serve', () => {
     expect(code).toBe(0)
     expect(stdout).toContain('WAXWING_EGRESS_ALLOW')
     expect(stdout).toContain('DATABASE_URL')
+  })
+})
+
+describe('a signal to stop', () => {
+  /** A request that the service waits for: its body never comes to an end. */
+  async function startRequest(address: string, key: string) {
+    const { hostname, port } = new URL(address)
+    const socket = connect(Number(port), hostname)
+    await once(socket, 'connect')
+    socket.on('error', () => {})
+    const head = ['POST /v1/imap-accounts HTTP/1.1', 'host: x', `authorization: Bearer ${key}`]
+    socket.write(`${[...head, 'content-type: application/json', 'content-length: 9'].join('\r\n')}\r\n\r\n{`)
+    return { socket, [Symbol.dispose]: () => void socket.destroy() }
+  }
+
+  test('lets requests under way finish for at most 5 seconds where it was Ctrl-C', async () => {
+    await using first = await startWithMark()
+    using _request = await startRequest(first.service.address, first.key)
+    await expectMark(first.service, first.key)
+    const startedAt = Date.now()
+    first.service.kill('SIGINT')
+
+    expect((await first.service.ended).code).toBe(0)
+    expect(Date.now() - startedAt).toBeGreaterThan(4 * SECONDS)
+    expect(Date.now() - startedAt).toBeLessThan(15 * SECONDS)
+  })
+
+  test('ends at once when it comes again, and the database ends by itself', async () => {
+    await using first = await startWithMark()
+    using _request = await startRequest(first.service.address, first.key)
+    await expectMark(first.service, first.key)
+    const server = await requireServer(first.folder)
+    let isOver = false
+    void first.service.ended.then(() => (isOver = true))
+    // What comes within the first second counts as the same signal.
+    await until(() => {
+      first.service.kill('SIGTERM')
+      return isOver
+    }, 'the service ends')
+
+    expect((await first.service.ended).code).toBe(1)
+    await until(() => !isRunning(server), 'the database ends')
+    await using second = await startServiceProcess(first.folder)
+    await expectMark(second, first.key)
   })
 })

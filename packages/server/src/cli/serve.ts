@@ -67,18 +67,13 @@ async function serve() {
     void end({ drainSeconds: 0, noticeSeconds: 0 }, 1)
   }
 
-  let firstSignalAt: number | null = null
-  function onSignal(signal: 'SIGINT' | 'SIGTERM') {
-    if (firstSignalAt === null) {
-      firstSignalAt = performance.now()
+  onStopSignal(
+    signal => {
       log.info({ signal }, 'Stopping')
       void end({ drainSeconds: DRAIN_SECONDS[signal], noticeSeconds: NOTICE_SECONDS[signal] }, 0)
-    } else if (performance.now() - firstSignalAt > SAME_SIGNAL_MILLISECONDS) {
-      endAtOnce('Ending at once')
-    }
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+    },
+    () => endAtOnce('Ending at once'),
+  )
   process.on('uncaughtException', error => fail(error, 'An error was not caught; ending'))
 
   starting = startService(config, {
@@ -90,6 +85,21 @@ async function serve() {
     },
   })
   running = await starting
+}
+
+/** Tells the first signal from those that repeat it because the user will not wait. */
+function onStopSignal(stop: (signal: keyof typeof DRAIN_SECONDS) => void, hurry: () => void) {
+  let firstAt: number | null = null
+  function receive(signal: keyof typeof DRAIN_SECONDS) {
+    if (firstAt === null) {
+      firstAt = performance.now()
+      stop(signal)
+    } else if (performance.now() - firstAt > SAME_SIGNAL_MILLISECONDS) {
+      hurry()
+    }
+  }
+  process.on('SIGINT', () => receive('SIGINT'))
+  process.on('SIGTERM', () => receive('SIGTERM'))
 }
 
 function settingLines() {
