@@ -1,65 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { MailProvider, MessageKey, RemoteMailbox } from '../provider.ts'
 import { ProviderFailure } from '../provider.ts'
+import { DAY_MS, letter, letters, type MailArrangement, requireMailbox } from './arrangement.ts'
+import { describeTrouble, describeWatching } from './mail-trouble.ts'
 import { openIndex } from './memory-index.ts'
-
-/** The mailboxes of an account as another client changes them. Mailboxes go by their `/`-separated path. */
-export interface ProviderWorld extends AsyncDisposable {
-  /** The path under which the provider lists a mailbox that is made here. */
-  listedAs(mailbox: string): string
-  deliver(
-    messages: ReadonlyArray<{ raw: string; internalDate?: Date }>,
-    mailbox?: string,
-  ): Promise<MessageKey[]>
-  /** Marks messages; a word without a leading backslash is a category. */
-  flag(mailbox: string, keys: readonly MessageKey[], ...flags: string[]): Promise<void>
-  move(mailbox: string, keys: readonly MessageKey[], target: string): Promise<unknown>
-  expunge(mailbox: string, keys: readonly MessageKey[]): Promise<void>
-  createMailbox(mailbox: string): Promise<void>
-  renameMailbox(mailbox: string, to: string): Promise<void>
-  deleteMailbox(mailbox: string): Promise<void>
-  renumber(mailbox: string): Promise<void>
-}
-
-export interface ConnectOptions {
-  /** What a clock reads that is so much ahead. */
-  clockAheadMs?: number
-  keepAliveSeconds?: number
-  answerSeconds?: number
-  pollSeconds?: number
-}
-
-/** One account of its own at a provider, and what can befall it. */
-export interface MailArrangement extends AsyncDisposable {
-  world: ProviderWorld
-  connect(options?: ConnectOptions): Promise<MailProvider>
-  /** Reading the content of these ends the connection, is refused, or yields nothing. */
-  poison(keys: readonly MessageKey[], does: 'cut' | 'refuse' | 'omit'): void
-  /** The provider says goodbye to every connection. */
-  sayGoodbye(): void
-  /** Connections stay open, and nothing comes from them any more. */
-  fallSilent(): void
-}
-
-const REPLY = (number: number, extra = '') =>
-  `From: Ada Lovelace <ada@example.com>\r\nTo: bob@example.com\r\nSubject: Letter ${number}\r\n` +
-  `Message-ID: <letter-${number}@example.com>\r\nDate: Mon, 1 Jan 2024 10:00:00 +0000\r\n${extra}\r\nDear Bob, ${number}\r\n`
-
-const letters = (count: number, from = 1) =>
-  Array.from({ length: count }, (_, index) => ({ raw: REPLY(from + index) }))
-
-const DAY_MS = 24 * 60 * 60_000
-const never = new AbortController().signal
-
-function requireMailbox(
-  mailboxes: readonly RemoteMailbox[],
-  path: string,
-): RemoteMailbox & { source: string } {
-  const found = mailboxes.find(mailbox => mailbox.path === path)
-  if (!found?.source)
-    throw new Error(`${path} is not listed: ${mailboxes.map(mailbox => mailbox.path).join(', ')}`)
-  return { ...found, source: found.source }
-}
 
 /** What the engine may rely on of every `MailProvider`. `setUp` makes a new account for each test. */
 export function describeMailProvider(name: string, setUp: () => Promise<MailArrangement>): void {
@@ -151,7 +94,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
         hasAttachments: false,
         sentAt: new Date('2024-01-01T10:00:00Z'),
       })
-      expect(first?.size).toBe(Buffer.byteLength(REPLY(1)))
+      expect(first?.size).toBe(Buffer.byteLength(letter(1)))
     })
 
     test('can be broken off after any step and taken up by another connection', async () => {
@@ -342,7 +285,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       const now = Date.now()
       const ages = [100, 50, 20, 3, 40, 1]
       const keys = await arranged.world.deliver(
-        ages.map((days, number) => ({ raw: REPLY(number), internalDate: new Date(now - days * DAY_MS) })),
+        ages.map((days, number) => ({ raw: letter(number), internalDate: new Date(now - days * DAY_MS) })),
       )
       await using mail = await arranged.connect()
       const index = openIndex('INBOX')
@@ -368,129 +311,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
     })
   })
 
-  describe(`${name}: trouble`, () => {
-    test.each(['cut', 'refuse', 'omit'] as const)(
-      'reports a message whose reading ends in %s, and brings all others',
-      async does => {
-        await using arranged = await setUp()
-        const keys = await arranged.world.deliver(letters(40))
-        const bad = keys[17]!
-        arranged.poison([bad], does)
-        const index = openIndex('INBOX')
-
-        let tries = 0
-        for (let isDone = false; !isDone && tries < 12; tries++) {
-          await using mail = await arranged.connect()
-          isDone = await follows(index, mail)
-        }
-
-        expect([...index.unreadable.keys()]).toEqual([bad])
-        expect(index.keys()).toEqual(keys.filter(key => key !== bad))
-
-        await using mail = await arranged.connect()
-        index.skip.add(bad)
-        await index.follow(mail)
-        arranged.poison([], does)
-        index.skip.clear()
-        index.retry.push(bad)
-        await index.follow(mail)
-        expect(index.keys()).toEqual(keys)
-      },
-    )
-
-    test('ends promptly when it is told to, and while nothing is read', async () => {
-      await using arranged = await setUp()
-      await arranged.world.deliver(letters(600))
-      await using mail = await arranged.connect()
-      const abort = new AbortController()
-      const index = openIndex('INBOX', abort.signal)
-      await index.compare(mail)
-      await index.bring(mail, 1)
-      const begunAt = performance.now()
-      abort.abort()
-
-      await expect(index.bring(mail)).rejects.toThrow(ProviderFailure)
-      expect(performance.now() - begunAt).toBeLessThan(1000)
-    })
-
-    test('fails with unavailable when the provider says goodbye', async () => {
-      await using arranged = await setUp()
-      await using mail = await arranged.connect({ pollSeconds: 1 })
-      await openIndex('INBOX').follow(mail)
-
-      const watching = mail.watch('INBOX', 20, never)
-      setTimeout(() => arranged.sayGoodbye(), 200)
-
-      await expect(watching).rejects.toMatchObject({ name: 'ProviderFailure', kind: 'unavailable' })
-    })
-
-    test('notices a connection that died in silence', async () => {
-      await using arranged = await setUp()
-      await using mail = await arranged.connect({ keepAliveSeconds: 1, answerSeconds: 1, pollSeconds: 1 })
-      await openIndex('INBOX').follow(mail)
-
-      const watching = mail.watch('INBOX', 60, never)
-      setTimeout(() => arranged.fallSilent(), 200)
-      const begunAt = performance.now()
-
-      await expect(watching).rejects.toMatchObject({ name: 'ProviderFailure', kind: 'unavailable' })
-      expect(performance.now() - begunAt).toBeLessThan(6000)
-    })
-  })
-
-  describe(`${name}: watch`, () => {
-    test('returns at the first notice of mail that arrives or goes', async () => {
-      await using arranged = await setUp()
-      const [key] = await arranged.world.deliver(letters(2))
-      await using mail = await arranged.connect({ pollSeconds: 1 })
-      const index = openIndex('INBOX')
-      await index.follow(mail)
-
-      const arriving = mail.watch('INBOX', 20, never)
-      await arranged.world.deliver(letters(1, 50))
-      expect(await arriving).toMatchObject({ arrived: true })
-      await index.follow(mail)
-
-      const going = mail.watch('INBOX', 20, never)
-      await arranged.world.expunge('INBOX', [key!])
-      // To delete is to mark first, which may be told first.
-      const notice = await going
-      if (!notice.gone) expect(await mail.watch('INBOX', 20, never)).toMatchObject({ gone: true })
-      await index.follow(mail)
-      expect(index.messages.size).toBe(2)
-    })
-
-    test('tells of what happened since the source was compared, whatever was read in between', async () => {
-      await using arranged = await setUp()
-      await arranged.world.createMailbox('Elsewhere')
-      await using mail = await arranged.connect({ pollSeconds: 1 })
-      const elsewhere = requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Elsewhere'))
-      await openIndex('INBOX').follow(mail)
-
-      await openIndex(elsewhere.source).follow(mail)
-      await arranged.world.deliver(letters(1))
-
-      expect(await mail.watch('INBOX', 20, never)).toMatchObject({ arrived: true })
-      // Once: the caller may have known already.
-      expect(await mail.watch('INBOX', 0.3, never)).toEqual({ arrived: false, changed: false, gone: false })
-    })
-
-    test('ends when the time is up or the signal says so', async () => {
-      await using arranged = await setUp()
-      await using mail = await arranged.connect({ pollSeconds: 1 })
-      const index = openIndex('INBOX')
-      await index.follow(mail)
-      const nothing = { arrived: false, changed: false, gone: false }
-
-      expect(await mail.watch('INBOX', 0.3, never)).toEqual(nothing)
-      const begunAt = performance.now()
-      expect(await mail.watch('INBOX', 20, AbortSignal.timeout(200))).toEqual(nothing)
-      expect(performance.now() - begunAt).toBeLessThan(2000)
-      await arranged.world.deliver(letters(1))
-      await index.follow(mail)
-      expect(index.messages.size).toBe(1)
-    })
-  })
+  describeTrouble(name, setUp)
+  describeWatching(name, setUp)
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<string> {
@@ -498,14 +320,4 @@ async function failureOf(promise: Promise<unknown>): Promise<string> {
     () => 'none',
     (error: unknown) => (error instanceof ProviderFailure ? error.kind : String(error)),
   )
-}
-
-async function follows(index: ReturnType<typeof openIndex>, mail: MailProvider): Promise<boolean> {
-  try {
-    await index.follow(mail)
-    return true
-  } catch (error) {
-    if (error instanceof ProviderFailure) return false
-    throw error
-  }
 }

@@ -1,6 +1,6 @@
 import { type FollowOptions, ProviderFailure, type RemoteMessage, type SourceStep } from '../provider.ts'
 import { hasUid, lowerBound } from './compare.ts'
-import type { Selected } from './connection.ts'
+import type { Selected } from './open-mailbox.ts'
 import { type ImapCursor, reachesBack, readCursor } from './cursor.ts'
 import { type FetchPlace, type FetchResult, fetchMessages, MESSAGES_PER_FETCH } from './fetch.ts'
 import { endOnAbort, type Following, isRenumbered, startCursor, toUids, wireNameOf } from './follow.ts'

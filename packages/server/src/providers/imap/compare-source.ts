@@ -9,7 +9,7 @@ import {
   type UidRange,
   uidSets,
 } from './compare.ts'
-import type { Selected } from './connection.ts'
+import type { Selected } from './open-mailbox.ts'
 import { type ImapCursor, readCursor } from './cursor.ts'
 import {
   endOnAbort,

@@ -1,38 +1,15 @@
 import type { ImapFlow } from 'imapflow'
-import type { ImapCompileNode, ImapResponse } from 'imapflow/lib/handler/types.js'
+import type { ImapResponse } from 'imapflow/lib/handler/types.js'
 import { type Notice, ProviderFailure } from '../provider.ts'
+import type { AnswerHandler, Command, CommandArguments } from './command.ts'
 import { toFailure } from './failure.ts'
-import { type ImapAttributeList, modseqOf, numberOf, responseCode, textOf } from './values.ts'
+import { examine, hearUnasked, type Selected } from './open-mailbox.ts'
+import { type ImapAttributeList, numberOf } from './values.ts'
 
 /** A command may take long, but not without a word. */
 const SILENCE_MS = 120_000
 /** A connection that does not answer an idle question so long is dead. */
 const KEEP_ALIVE_ANSWER_MS = 30_000
-
-export type CommandArguments = ImapCompileNode[]
-
-/** Called with the number before the name (0 where there is none) and what follows the name. */
-export type AnswerHandler = (number: number, values: ImapAttributeList) => void | Promise<void>
-
-export interface Command {
-  name: string
-  arguments?: CommandArguments
-  /** By the name of the untagged answer, upper-cased. */
-  answers?: Record<string, AnswerHandler>
-  silenceMsMax?: number
-}
-
-/** What the server told of an opened mailbox. */
-export interface Selected {
-  wireName: string
-  uidValidity: number
-  /** Null where the server does not tell (RFC 3501 allowed that). */
-  uidNext: number | null
-  exists: number
-  /** Null where the server or the mailbox keeps no mod-sequences. */
-  highestModseq: string | null
-  mailboxId: string | null
-}
 
 export interface ImapConnection extends AsyncDisposable {
   has(capability: string): boolean
@@ -86,29 +63,7 @@ export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS
     notice = { ...notice, ...news }
     onNotice?.()
   }
-  /** What a server may say of the open mailbox in the answer to any command. */
-  const unasked: Record<string, AnswerHandler> = {
-    EXISTS(number) {
-      if (!selected || number <= selected.exists) return
-      selected.exists = number
-      // What EXAMINE foretold has come to pass.
-      selected.uidNext = null
-      note({ arrived: true })
-    },
-    EXPUNGE() {
-      if (selected && selected.exists > 0) selected.exists--
-      note({ gone: true })
-    },
-    VANISHED(_, values) {
-      // RFC 7162 section 3.2.10: with (EARLIER) it is history, and the count of the mailbox already knows.
-      if (Array.isArray(values[0])) return
-      if (selected) selected.exists = Math.max(0, selected.exists - countSet(textOf(values[0])))
-      note({ gone: true })
-    },
-    FETCH() {
-      note({ changed: true })
-    },
-  }
+  const unasked = hearUnasked(() => selected, note)
   const listen = (answers: Record<string, AnswerHandler>) => {
     const untagged: Record<string, (answer: ImapResponse) => void | Promise<void>> = {}
     for (const [name, handle] of Object.entries({ ...unasked, ...answers })) {
@@ -243,49 +198,6 @@ export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS
       await logOut(client)
     },
   }
-}
-
-/** EXAMINE rather than SELECT: following a mailbox must not take \Recent from others, nor any flag. */
-async function examine(run: ImapConnection['run'], wireName: string): Promise<Selected> {
-  const opened: Selected = {
-    wireName,
-    uidValidity: 0,
-    uidNext: null,
-    exists: 0,
-    highestModseq: null,
-    mailboxId: null,
-  }
-  await run({
-    name: 'EXAMINE',
-    arguments: [wireName],
-    answers: {
-      EXISTS: number => void (opened.exists = number),
-      EXPUNGE: () => void (opened.exists = Math.max(0, opened.exists - 1)),
-      FETCH: () => {},
-      OK(_, values) {
-        const code = responseCode(values)
-        const name = textOf(code?.[0])?.toUpperCase()
-        if (name === 'UIDVALIDITY') opened.uidValidity = numberOf(code?.[1]) ?? 0
-        if (name === 'UIDNEXT') opened.uidNext = numberOf(code?.[1]) || null
-        if (name === 'HIGHESTMODSEQ') opened.highestModseq = modseqOf(code?.[1])
-        if (name === 'MAILBOXID') opened.mailboxId = textOf(Array.isArray(code?.[1]) ? code[1][0] : code?.[1])
-      },
-    },
-  })
-  // RFC 3501 section 2.3.1.1: without UIDVALIDITY the server has no lasting UIDs.
-  if (opened.uidValidity === 0)
-    throw new ProviderFailure('unsupported', 'The server keeps no lasting message numbers.')
-  return opened
-}
-
-/** How many numbers a set names. */
-function countSet(set: string | null): number {
-  let count = 0
-  for (const range of (set ?? '').split(',')) {
-    const [from = 0, to = from] = range.split(':').map(Number)
-    if (Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0) count += Math.abs(to - from) + 1
-  }
-  return count
 }
 
 const LOGOUT_MS = 1000

@@ -1,5 +1,6 @@
 import type { MessageKey } from '../provider.ts'
-import type { ImapConnection, Selected } from './connection.ts'
+import type { ImapConnection } from './connection.ts'
+import type { Selected } from './open-mailbox.ts'
 import { freshCursor, type ImapCursor } from './cursor.ts'
 import type { MailboxIds } from './list.ts'
 import { encodeMailboxName } from './names.ts'

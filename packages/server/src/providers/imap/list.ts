@@ -1,5 +1,6 @@
 import { ProviderFailure } from '../provider.ts'
-import type { CommandArguments, ImapConnection } from './connection.ts'
+import type { CommandArguments } from './command.ts'
+import type { ImapConnection } from './connection.ts'
 import { type ListedMailbox, MAILBOXES_MAX, type MailboxStatus, type Namespaces } from './mailboxes.ts'
 import { decodeMailboxName } from './names.ts'
 import { type ImapAttribute, modseqOf, numberOf, pairsOf, textOf, textsOf } from './values.ts'

@@ -1,5 +1,6 @@
 import { lowerBound, parseRanges, uidSets } from './compare.ts'
-import type { CommandArguments, ImapConnection } from './connection.ts'
+import type { CommandArguments } from './command.ts'
+import type { ImapConnection } from './connection.ts'
 import { numberOf, textOf } from './values.ts'
 
 /** Sequence numbers that one SEARCH looks at: its answer and our memory stay small however large the mailbox is. */

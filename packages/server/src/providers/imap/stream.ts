@@ -1,5 +1,6 @@
 import type { RemoteFlags } from '../provider.ts'
-import type { CommandArguments, ImapConnection } from './connection.ts'
+import type { CommandArguments } from './command.ts'
+import type { ImapConnection } from './connection.ts'
 import { readFetched } from './translate.ts'
 
 const BATCH = 500

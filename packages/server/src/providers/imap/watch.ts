@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Notice, ProviderFailure } from '../provider.ts'
-import type { Selected } from './connection.ts'
+import type { Selected } from './open-mailbox.ts'
 import { type Following, rememberChange, wireNameOf } from './follow.ts'
 
 /** An IDLE that the server ends sooner by itself is no IDLE. */

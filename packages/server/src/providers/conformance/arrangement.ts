@@ -1,0 +1,59 @@
+import type { MailProvider, MessageKey, RemoteMailbox } from '../provider.ts'
+
+/** The mailboxes of an account as another client changes them. Mailboxes go by their `/`-separated path. */
+export interface ProviderWorld extends AsyncDisposable {
+  /** The path under which the provider lists a mailbox that is made here. */
+  listedAs(mailbox: string): string
+  deliver(
+    messages: ReadonlyArray<{ raw: string; internalDate?: Date }>,
+    mailbox?: string,
+  ): Promise<MessageKey[]>
+  /** Marks messages; a word without a leading backslash is a category. */
+  flag(mailbox: string, keys: readonly MessageKey[], ...flags: string[]): Promise<void>
+  move(mailbox: string, keys: readonly MessageKey[], target: string): Promise<unknown>
+  expunge(mailbox: string, keys: readonly MessageKey[]): Promise<void>
+  createMailbox(mailbox: string): Promise<void>
+  renameMailbox(mailbox: string, to: string): Promise<void>
+  deleteMailbox(mailbox: string): Promise<void>
+  renumber(mailbox: string): Promise<void>
+}
+
+export interface ConnectOptions {
+  /** What a clock reads that is so much ahead. */
+  clockAheadMs?: number
+  keepAliveSeconds?: number
+  answerSeconds?: number
+  pollSeconds?: number
+}
+
+/** One account of its own at a provider, and what can befall it. */
+export interface MailArrangement extends AsyncDisposable {
+  world: ProviderWorld
+  connect(options?: ConnectOptions): Promise<MailProvider>
+  /** Reading the content of these ends the connection, is refused, or yields nothing. */
+  poison(keys: readonly MessageKey[], does: 'cut' | 'refuse' | 'omit'): void
+  /** The provider says goodbye to every connection. */
+  sayGoodbye(): void
+  /** Connections stay open, and nothing comes from them any more. */
+  fallSilent(): void
+}
+
+export const letter = (number: number, extra = '') =>
+  `From: Ada Lovelace <ada@example.com>\r\nTo: bob@example.com\r\nSubject: Letter ${number}\r\n` +
+  `Message-ID: <letter-${number}@example.com>\r\nDate: Mon, 1 Jan 2024 10:00:00 +0000\r\n${extra}\r\nDear Bob, ${number}\r\n`
+
+export const letters = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, index) => ({ raw: letter(from + index) }))
+
+export const DAY_MS = 24 * 60 * 60_000
+export const never = new AbortController().signal
+
+export function requireMailbox(
+  mailboxes: readonly RemoteMailbox[],
+  path: string,
+): RemoteMailbox & { source: string } {
+  const found = mailboxes.find(mailbox => mailbox.path === path)
+  if (!found?.source)
+    throw new Error(`${path} is not listed: ${mailboxes.map(mailbox => mailbox.path).join(', ')}`)
+  return { ...found, source: found.source }
+}

@@ -1,0 +1,93 @@
+import { type Notice, ProviderFailure } from '../provider.ts'
+import type { AnswerHandler, Command } from './command.ts'
+import { modseqOf, numberOf, responseCode, textOf } from './values.ts'
+
+/** What the server told of an opened mailbox. */
+export interface Selected {
+  wireName: string
+  uidValidity: number
+  /** Null where the server does not tell (RFC 3501 allowed that). */
+  uidNext: number | null
+  exists: number
+  /** Null where the server or the mailbox keeps no mod-sequences. */
+  highestModseq: string | null
+  mailboxId: string | null
+}
+
+/** What a server may say of the open mailbox in the answer to any command. */
+export function hearUnasked(
+  selected: () => Selected | null,
+  note: (news: Partial<Notice>) => void,
+): Record<string, AnswerHandler> {
+  return {
+    EXISTS(number) {
+      const mailbox = selected()
+      if (!mailbox || number <= mailbox.exists) return
+      mailbox.exists = number
+      // What EXAMINE foretold has come to pass.
+      mailbox.uidNext = null
+      note({ arrived: true })
+    },
+    EXPUNGE() {
+      const mailbox = selected()
+      if (mailbox && mailbox.exists > 0) mailbox.exists--
+      note({ gone: true })
+    },
+    VANISHED(_, values) {
+      // RFC 7162 section 3.2.10: with (EARLIER) it is history, and the count of the mailbox already knows.
+      if (Array.isArray(values[0])) return
+      const mailbox = selected()
+      if (mailbox) mailbox.exists = Math.max(0, mailbox.exists - countSet(textOf(values[0])))
+      note({ gone: true })
+    },
+    FETCH() {
+      note({ changed: true })
+    },
+  }
+}
+
+/** EXAMINE rather than SELECT: following a mailbox must not take \Recent from others, nor any flag. */
+export async function examine(
+  run: (command: Command) => Promise<unknown>,
+  wireName: string,
+): Promise<Selected> {
+  const opened: Selected = {
+    wireName,
+    uidValidity: 0,
+    uidNext: null,
+    exists: 0,
+    highestModseq: null,
+    mailboxId: null,
+  }
+  await run({
+    name: 'EXAMINE',
+    arguments: [wireName],
+    answers: {
+      EXISTS: number => void (opened.exists = number),
+      EXPUNGE: () => void (opened.exists = Math.max(0, opened.exists - 1)),
+      FETCH: () => {},
+      OK(_, values) {
+        const code = responseCode(values)
+        const name = textOf(code?.[0])?.toUpperCase()
+        if (name === 'UIDVALIDITY') opened.uidValidity = numberOf(code?.[1]) ?? 0
+        if (name === 'UIDNEXT') opened.uidNext = numberOf(code?.[1]) || null
+        if (name === 'HIGHESTMODSEQ') opened.highestModseq = modseqOf(code?.[1])
+        if (name === 'MAILBOXID') opened.mailboxId = textOf(Array.isArray(code?.[1]) ? code[1][0] : code?.[1])
+      },
+    },
+  })
+  // RFC 3501 section 2.3.1.1: without UIDVALIDITY the server has no lasting UIDs.
+  if (opened.uidValidity === 0)
+    throw new ProviderFailure('unsupported', 'The server keeps no lasting message numbers.')
+  return opened
+}
+
+/** How many numbers a set names. */
+function countSet(set: string | null): number {
+  let count = 0
+  for (const range of (set ?? '').split(',')) {
+    const [from = 0, to = from] = range.split(':').map(Number)
+    if (Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0) count += Math.abs(to - from) + 1
+  }
+  return count
+}
