@@ -1,0 +1,132 @@
+import type { Account } from '@waxwing/contract/accounts.ts'
+import type { TestApp, TestAppOptions } from '../open-app.ts'
+import type { Faults } from '../servers/chaos-faults.ts'
+import { type ChaosProxy, startChaosProxy } from '../servers/chaos-proxy.ts'
+import { startDovecot } from '../servers/dovecot.ts'
+import type { MailServer, TestUser } from '../servers/mail-server.ts'
+import { openWorld, type World } from '../servers/world.ts'
+import { waitUntil } from '../wait-until.ts'
+import {
+  connectMailbox,
+  type FeedEvent,
+  openSyncApp,
+  readFeed,
+  waitForFirstSync,
+} from './followed-account.ts'
+
+/** A mailbox that the service reaches through a proxy of faults. The world goes past it. */
+export interface ProxiedAccount extends AsyncDisposable {
+  app: TestApp
+  server: MailServer
+  proxy: ChaosProxy
+  user: TestUser
+  world: World
+  accountId: string
+  /** The feed's end after the first sync. */
+  cursor: string
+}
+
+export interface ProxiedAccountOptions extends TestAppOptions {
+  faults?: Faults
+  start?: () => Promise<MailServer>
+  /** Arranges the mailbox before it is connected. */
+  arrange?(world: World): Promise<unknown>
+  /** Called once the account is connected, at the earliest moment of its first sync. */
+  onConnected?(proxy: ChaosProxy): void
+}
+
+/** Connects a mailbox through a proxy, and waits for the first sync. */
+export async function openProxiedAccount(options: ProxiedAccountOptions = {}): Promise<ProxiedAccount> {
+  const { faults, start = startDovecot, arrange, ...rest } = options
+  await using opened = new AsyncDisposableStack()
+  const server = opened.use(await start())
+  const proxy = opened.use(await startChaosProxy(server, faults))
+  const user = await server.addUser()
+  const world = opened.use(await openWorld(server, user))
+  await arrange?.(world)
+  const app = opened.use(await openSyncApp(rest))
+  const accountId = await connectMailbox(app, proxy, user)
+  await waitForFirstSync(app, accountId)
+  const { cursor } = await readFeed(app)
+  const owned = opened.move()
+  return {
+    app,
+    server,
+    proxy,
+    user,
+    world,
+    accountId,
+    cursor,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** A short message of its own Message-ID; `number` makes it one of a kind. */
+export function shortMessage(number: number | string, internalDate = new Date(Date.UTC(2026, 0, 1))) {
+  const head = `From: Ada <ada@a.test>\r\nTo: you@b.test\r\nSubject: message ${number}`
+  return { raw: `${head}\r\nMessage-ID: <${number}@a.test>\r\n\r\nHello ${number}\r\n`, internalDate }
+}
+
+export function shortMessages(from: number, count: number) {
+  return Array.from({ length: count }, (_, index) => shortMessage(from + index))
+}
+
+type Runtime = NonNullable<Account['runtime']>
+
+export async function readRuntime(app: TestApp, accountId: string): Promise<Runtime | null> {
+  const { body } = await app.get<Account>(`/v1/accounts/${accountId}`)
+  return body.runtime
+}
+
+/** Waits until the owner of the account tells this state with such a detail. */
+export function waitForRuntime(
+  app: TestApp,
+  accountId: string,
+  state: Runtime['state'],
+  detail = /.*/,
+  limitSeconds = 20,
+): Promise<Runtime> {
+  return waitUntil(
+    `the state ${state} with ${detail}`,
+    async () => {
+      const runtime = await readRuntime(app, accountId)
+      return runtime?.state === state && detail.test(runtime.detail ?? '') ? runtime : null
+    },
+    limitSeconds,
+  )
+}
+
+/** Asks for a pass now, which also ends a wait after a failure. */
+export async function askForSync(app: TestApp, accountId: string): Promise<void> {
+  const { status } = await app.post(`/v1/accounts/${accountId}/sync`, {})
+  if (status !== 202) throw new Error(`a sync was refused: ${status}`)
+}
+
+/** The events of these types since a cursor as `type subject`, once there are so many. */
+export async function waitForMessageEvents(
+  app: TestApp,
+  cursor: string,
+  count: number,
+  limitSeconds?: number,
+): Promise<string[]> {
+  return waitUntil(
+    `${count} events about messages`,
+    async () => {
+      const told = messageEvents((await readFeed(app, cursor)).events)
+      return told.length >= count ? told : null
+    },
+    limitSeconds,
+  )
+}
+
+export function messageEvents(events: readonly FeedEvent[]): string[] {
+  return events.flatMap(({ type, data }) => (data.message ? [`${type} ${data.message.subject}`] : []))
+}
+
+/** Waits until a pass that began later than now has ended well, so that what is not announced by then never will be. */
+export async function waitForAnotherPass(proxy: ChaosProxy): Promise<void> {
+  const lists = () => proxy.stats.commands.get('LIST') ?? 0
+  const before = lists()
+  // The second list comes after the first one's pass.
+  await waitUntil('another pass', () => Promise.resolve(lists() >= before + 2))
+}
