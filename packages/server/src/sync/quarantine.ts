@@ -46,14 +46,14 @@ export async function quarantine(
     insert into quarantined_message as held (account_id, mailbox_id, uid, reason, attempts, parser_version,
       next_attempt_at)
     select ${accountId}::uuid, ${mailboxId}::uuid, uid, reason, 1, ${PARSER_VERSION},
-      clock_timestamp() + make_interval(secs => ${QUICK_RETRY_SECONDS})
+      clock_timestamp() + make_interval(secs => ${QUICK_RETRY_SECONDS}::int)
     from unnest(
       ${failed.map(({ uid }) => uid)}::bigint[], ${failed.map(({ reason }) => reason)}::text[]
     ) as failed (uid, reason)
     on conflict (mailbox_id, uid) do update set reason = excluded.reason, attempts = held.attempts + 1,
       parser_version = ${PARSER_VERSION},
       next_attempt_at = clock_timestamp() + make_interval(secs => case
-        when held.attempts + 1 < ${QUICK_TRIES} then ${QUICK_RETRY_SECONDS} else ${SLOW_RETRY_SECONDS} end)
+        when held.attempts + 1 < ${QUICK_TRIES} then ${QUICK_RETRY_SECONDS}::int else ${SLOW_RETRY_SECONDS}::int end)
   `.execute(unit.sql)
 }
 
