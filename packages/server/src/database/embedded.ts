@@ -66,6 +66,11 @@ const SERVER_SETTINGS = {
   max_connections: '120',
   // Without the rows' values, which stand in DETAIL.
   log_error_verbosity: 'terse',
+  // Statements here take milliseconds; compiling one takes longer than it could save.
+  jit: 'off',
+  // A first sync fills tables within seconds, and checkpoints in the middle of it only write pages twice.
+  autovacuum_naptime: '15s',
+  max_wal_size: '2GB',
 }
 
 /** Starts the embedded server of a data folder, or takes over one that still runs. Refuses in words: see the errors. */
@@ -83,8 +88,14 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
   const server: Server = { options, cluster, binaries, user, applicationName }
 
   const control = await takeHold(server)
-  if (options.as === 'service') await removeStaged(dataFolder)
-  await ensureDatabase(control)
+  try {
+    if (options.as === 'service') await removeStaged(dataFolder)
+    await ensureDatabase(control)
+  } catch (error) {
+    // The held connection would keep this process alive. The server is taken over by the next start.
+    await control.end().catch(() => {})
+    throw error
+  }
   const address = addressOf(cluster, DATABASE)
   return options.as === 'service' ? supervise(server, control, address) : join(server, control, address)
 }
