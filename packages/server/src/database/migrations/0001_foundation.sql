@@ -146,7 +146,8 @@ create table message (
   sender_text text not null,
   recipients_text text not null,
   snippet text not null,
-  received_at timestamptz not null,
+  -- whole milliseconds, as cursors of lists hold them
+  received_at timestamptz(3) not null,
   sent_at timestamptz,
   is_read boolean not null,
   is_flagged boolean not null,
@@ -171,7 +172,7 @@ create index message_missing on message (account_id) where missing_since is not 
 -- Which mailboxes a message is in, in the order of a mailbox's listing. Only recordMessages writes it.
 create table message_mailbox (
   mailbox_id uuid not null references mailbox on delete cascade,
-  received_at timestamptz not null,
+  received_at timestamptz(3) not null,
   message_id uuid not null references message on delete cascade,
   -- RFC 9051 UID, valid under the UIDVALIDITY in the cursor of the mailbox's source; null elsewhere, and while the message is missing
   uid bigint,
