@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
 import type { Db } from './database/pool.ts'
 import { requireSealedValue } from './database/sealed-value.ts'
@@ -10,7 +11,7 @@ import type { Logger } from './kit/log.ts'
 import { openMetrics } from './kit/metrics.ts'
 import { type Installation, openInstallation } from './start/database.ts'
 import { makeFirstKey, welcome } from './start/first-start.ts'
-import { createReadiness } from './start/readiness.ts'
+import { createReadiness, type Readiness } from './start/readiness.ts'
 import { type Role, startRoles } from './start/roles.ts'
 import type { SyncPace } from './start/sync.ts'
 
@@ -62,52 +63,30 @@ export async function startOn(
   config: Config,
   options: ServiceOptions,
 ): Promise<Service> {
-  const {
-    log,
-    print = () => {},
-    clock = systemClock,
-    resolve,
-    certificateAuthority,
-    isStrict = false,
-    pace = {},
-  } = options
+  const { log, print = () => {}, clock = systemClock, resolve, certificateAuthority, pace = {} } = options
   const { database, keyRing } = installation
   const pepper = await requireSealedValue(database.db, keyRing, 'credential_pepper')
   const metrics = openMetrics()
   const readiness = createReadiness(database.db)
+  const isStrict = options.isStrict ?? false
+  const shared = { config, installation, pepper, metrics, readiness, log, clock, isStrict }
 
   await using opened = new AsyncDisposableStack()
-  if (config.metricsPort > 0) opened.use(await listenForMetrics())
-  const roles = await startRoles({
-    config,
-    installation,
-    pepper,
-    metrics,
-    readiness,
-    log,
-    clock,
-    resolve,
-    certificateAuthority,
-    isStrict,
-    pace,
-  })
-  opened.use(roles)
+  if (config.metricsPort > 0) opened.use(await listenForMetrics(config.metricsPort, metrics, readiness))
+  const roles = opened.use(await startRoles({ ...shared, resolve, certificateAuthority, pace }))
   await welcomeFirst(database.db, pepper, config.baseUrl ?? roles.address ?? 'the API', print)
   announce(config, roles.address, log)
   const running = opened.move()
 
-  async function listenForMetrics() {
-    const app = createMetricsApp({ metrics, isReady: readiness.isReady })
-    const listener = await listen(app, { host: METRICS_HOST, port: config.metricsPort })
-    return { [Symbol.asyncDispose]: () => listener.close({ deadlineMilliseconds: 0 }) }
-  }
-
   let stopping: Promise<void> | null = null
   async function stop({ drainSeconds = 0, noticeSeconds = 0 } = {}) {
+    // The last in is closed first, and the database in any case.
+    await using closing = new AsyncDisposableStack()
+    closing.use(installation)
+    closing.use(running)
     await readiness.turnOff(noticeSeconds)
     await roles.drain(drainSeconds)
-    await running.disposeAsync()
-    await installation[Symbol.asyncDispose]()
+    await closing.disposeAsync()
     log.info('Stopped')
   }
   return {
@@ -116,6 +95,11 @@ export async function startOn(
     abandon: () => installation.abandon(),
     [Symbol.asyncDispose]: () => (stopping ??= stop()),
   }
+}
+
+async function listenForMetrics(port: number, metrics: Registry, { isReady }: Readiness) {
+  const listener = await listen(createMetricsApp({ metrics, isReady }), { host: METRICS_HOST, port })
+  return { [Symbol.asyncDispose]: () => listener.close({ deadlineMilliseconds: 0 }) }
 }
 
 async function welcomeFirst(db: Db, pepper: Buffer, baseUrl: string, print: (text: string) => void) {
