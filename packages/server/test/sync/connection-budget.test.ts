@@ -1,0 +1,61 @@
+import type { Account } from '@waxwing/contract/accounts.ts'
+import { expect, test } from 'vitest'
+import { startChaosProxy } from '../servers/chaos-proxy.ts'
+import { startDovecot } from '../servers/dovecot.ts'
+import { openWorld } from '../servers/world.ts'
+import { waitUntil } from '../wait-until.ts'
+import { connectMailbox, openSyncApp, readFeed } from './followed-account.ts'
+import { messageEvents, shortMessage, shortMessages } from './proxied-account.ts'
+
+const ACCOUNTS = 30
+const CONNECTIONS = 3
+
+test('thirty accounts take turns on three connections to their server, also when it throws everybody out', async () => {
+  await using server = await startDovecot()
+  await using proxy = await startChaosProxy(server)
+  await using api = await openSyncApp({ roles: ['api'] })
+  const users = await Promise.all(Array.from({ length: ACCOUNTS }, () => server.addUser()))
+  const ids: string[] = []
+  for (const user of users) {
+    await using world = await openWorld(server, user)
+    await world.deliver(shortMessages(1, 3))
+    // One after another: the checks of logins have a connection apart.
+    ids.push(await connectMailbox(api, proxy, user))
+  }
+  await waitUntil('the end of the checks', () => Promise.resolve(proxy.stats.connections === 0))
+  proxy.stats.connectionsMax = 0
+
+  // A pass over an idle account takes far less than the time between two; nobody may keep a connection so long.
+  const pace = { pollSeconds: 5 }
+  const config = { connectionsPerHost: CONNECTIONS }
+  await using app = await openSyncApp({
+    database: api.database,
+    keyRing: api.keyRing,
+    roles: ['sync'],
+    config,
+    pace,
+  })
+  const initialized = async () => {
+    const { body } = await api.get<{ items: Account[] }>('/v1/accounts?limit=100')
+    return body.items.filter(({ initializedAt }) => initializedAt !== null).map(({ id }) => id)
+  }
+  await waitUntil('the first sync of all', async () => (await initialized()).length === ACCOUNTS)
+  expect((await initialized()).toSorted()).toEqual(ids.toSorted())
+  expect(proxy.stats.connectionsMax).toBe(CONNECTIONS)
+
+  proxy.byeAll()
+  const { cursor } = await readFeed(api)
+  for (const [index, user] of users.entries()) {
+    await using world = await openWorld(server, user)
+    await world.deliver(shortMessage(`to account ${index}`))
+  }
+  const told = await waitUntil('the new mail of all', async () => {
+    const events = messageEvents((await readFeed(api, cursor)).events)
+    return events.length >= ACCOUNTS && events
+  })
+  expect(told.toSorted()).toEqual(
+    users.map((_, index) => `message.created message to account ${index}`).toSorted(),
+  )
+  expect(proxy.stats.connectionsMax).toBe(CONNECTIONS)
+  expect(app.logLines.filter(line => line.includes('"level":"error"'))).toEqual([])
+})
