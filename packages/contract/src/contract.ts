@@ -1,4 +1,5 @@
 import { accounts } from './accounts.ts'
+import { autoconfig } from './autoconfig.ts'
 import { changes } from './changes.ts'
 import { mailboxes } from './mailboxes.ts'
 import { messages } from './messages.ts'
@@ -6,4 +7,4 @@ import { settings } from './settings.ts'
 import { threads } from './threads.ts'
 
 /** Every operation of the service, by section. */
-export const contract = { accounts, settings, mailboxes, messages, threads, changes }
+export const contract = { accounts, autoconfig, settings, mailboxes, messages, threads, changes }

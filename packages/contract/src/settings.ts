@@ -102,7 +102,7 @@ export const settings = {
       'Fields that are present change, absent ones stay; so do the keys of `mcpSendPolicy`. Accounts without their own ' +
       'value for a setting follow the tenant’s, and `account.updated` is announced for each whose settings change. ' +
       'Another `bodyStorage`, `calendarEnabled` or `syncWindowDays` restarts their syncs.',
-    refuses: ['honeypot_needs_click_tracking'],
+    refuses: ['honeypot_needs_click_tracking', 'plan_limit_storage'],
     body: tenantSettingsInput,
     output: tenantSettings,
   }),

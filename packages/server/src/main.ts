@@ -4,6 +4,7 @@ import type { Db } from './database/pool.ts'
 import { requireSealedValue } from './database/sealed-value.ts'
 import { createMetricsApp } from './http/health.ts'
 import { listen } from './http/listen.ts'
+import type { Overload } from './http/overload.ts'
 import type { Clock } from './kit/clock.ts'
 import { systemClock } from './kit/clock.ts'
 import type { Resolver } from './kit/egress/guard.ts'
@@ -39,8 +40,12 @@ export interface ServiceOptions {
   resolve?: Resolver
   /** PEM of the one authority that mail servers' certificates are checked against, in place of the system's. */
   certificateAuthority?: string
+  /** Where the servers of an address are looked for; in the world by default. */
+  autoconfig?: AutoconfigPlaces
   /** Checks every answer against the contract, which is too slow for production. */
   isStrict?: boolean
+  /** In place of what watches this process, for tests, which share theirs with much else. */
+  overload?: Overload
   /** For tests, which are more impatient. */
   pace?: SyncPace
 }
@@ -63,7 +68,15 @@ export async function startOn(
   config: Config,
   options: ServiceOptions,
 ): Promise<Service> {
-  const { log, print = () => {}, clock = systemClock, resolve, certificateAuthority, pace = {} } = options
+  const {
+    log,
+    print = () => {},
+    clock = systemClock,
+    resolve,
+    certificateAuthority,
+    pace = {},
+    overload,
+  } = options
   const { database, keyRing } = installation
   const pepper = await requireSealedValue(database.db, keyRing, 'credential_pepper')
   const metrics = openMetrics()
@@ -73,7 +86,7 @@ export async function startOn(
 
   await using opened = new AsyncDisposableStack()
   if (config.metricsPort > 0) opened.use(await listenForMetrics(config.metricsPort, metrics, readiness))
-  const roles = opened.use(await startRoles({ ...shared, resolve, certificateAuthority, pace }))
+  const roles = opened.use(await startRoles({ ...shared, overload, resolve, certificateAuthority, pace }))
   await welcomeFirst(database.db, pepper, config.baseUrl ?? roles.address ?? 'the API', print)
   announce(config, roles.address, log)
   const running = opened.move()

@@ -6,6 +6,7 @@ import type { Database, Db } from '../src/database/pool.ts'
 import { requireSealedValue } from '../src/database/sealed-value.ts'
 import { createApiKey } from '../src/features/credentials/store.ts'
 import { createTenant } from '../src/features/tenants/store.ts'
+import { neverOverloaded } from '../src/http/overload.ts'
 import { environmentKeyRing, type KeyRing } from '../src/kit/key-ring.ts'
 import { openLog } from '../src/kit/log.ts'
 import { type Service, type ServiceOptions, startOn } from '../src/main.ts'
@@ -78,7 +79,7 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
     await startOn(
       installation,
       { ...testConfig(), roles, egressAllow, allowPlaintext, ...config },
-      { isStrict: true, ...service, log },
+      { isStrict: true, overload: neverOverloaded, ...service, log },
     ),
   )
   const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')

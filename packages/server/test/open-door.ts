@@ -9,11 +9,15 @@ import { createApiKey } from '../src/features/credentials/store.ts'
 import { refuse } from '../src/features/refuse.ts'
 import { createTenant } from '../src/features/tenants/store.ts'
 import { createApp } from '../src/http/app.ts'
+import { createIdempotencyKeys } from '../src/http/idempotency.ts'
+import { createInFlight } from '../src/http/in-flight.ts'
 import { listen } from '../src/http/listen.ts'
+import { createMemoryWindows } from '../src/http/memory-windows.ts'
 import { openLog } from '../src/kit/log.ts'
 import { openTestDatabase } from './open-database.ts'
 
 const PEPPER = Buffer.alloc(32, 1)
+const ANSWER_KEY = Buffer.alloc(32, 2)
 
 /** A contract that is made to be refused: the door is the same for every operation. */
 const contract = {
@@ -91,6 +95,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     format: 'json',
     destination: { write: line => void lines.push(line) },
   })
+  let isOverloaded = false
+  const inFlight = createInFlight()
   const app = createApp({
     db,
     operations: options.operations ?? operations,
@@ -98,6 +104,10 @@ export async function openTestDoor(options: DoorOptions = {}) {
     services: { log } as Services,
     authenticator: createAuthenticator({ db, pepper: PEPPER, clock }),
     brake: createFailureBrake(clock),
+    windows: createMemoryWindows(clock),
+    inFlight,
+    idempotencyKeys: createIdempotencyKeys({ db, answerKey: ANSWER_KEY, log }),
+    overload: { isOverloaded: () => isOverloaded, [Symbol.dispose]() {} },
     isStrict: options.isStrict ?? true,
     corsOrigins: options.corsOrigins ?? [],
     trustProxy: options.trustProxy ?? [],
@@ -113,6 +123,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     lines,
     /** Method and status of every answer. */
     answers,
+    inFlight,
+    overload: (is: boolean) => void (isOverloaded = is),
     pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
     /** Holds the request of that id in its handler, from when it `entered` until it is released. */
     hold(requestId: string) {

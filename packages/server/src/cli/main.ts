@@ -4,6 +4,7 @@ import { connect } from './connect.ts'
 import { register as registerKey } from './key.ts'
 import { register as registerKeyRing } from './key-ring.ts'
 import { register as registerMigrate } from './migrate.ts'
+import { register as registerPlan } from './plan.ts'
 import { register as registerServe } from './serve.ts'
 import { register as registerTenant } from './tenant.ts'
 
@@ -25,6 +26,7 @@ Examples:
   registerServe(program)
   registerMigrate(program, connect)
   registerTenant(program, connect)
+  registerPlan(program, connect)
   registerKey(program, connect)
   registerKeyRing(program, connect)
   try {

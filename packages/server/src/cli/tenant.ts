@@ -3,6 +3,7 @@ import { type TenantRow, createTenant, findTenantByName, listTenants } from '../
 import type { Db } from '../database/pool.ts'
 import { CommandError } from './command-error.ts'
 import type { Connect } from './connect.ts'
+import { requirePlan } from './require-plan.ts'
 
 const NAME = /^[^\p{Cc}]{1,100}$/u
 
@@ -15,12 +16,14 @@ export function register(program: Command, connect: Connect) {
     .command('create')
     .description('make a tenant')
     .argument('<name>', '1 to 100 characters, used by no other tenant')
+    .option('--plan <name>', 'put it under this plan; without one it has no limits')
     .option('--json', 'print one line of JSON')
-    .action(async (name: string, { json }: { json?: boolean }) => {
+    .action(async (name: string, { json, plan: planName }: { json?: boolean; plan?: string }) => {
       if (!NAME.test(name))
         throw new CommandError('A name has 1 to 100 characters, and no control characters.')
       await using connection = await connect()
-      const made = await createTenant(connection.db, name)
+      const plan = planName === undefined ? null : await requirePlan(connection.db, planName)
+      const made = await createTenant(connection.db, name, plan)
       if (!made) throw new CommandError(`There is a tenant "${name}" already. Choose another name.`)
       if (json) console.log(JSON.stringify(shown(made)))
       else

@@ -24,6 +24,8 @@ export interface Database extends AsyncDisposable {
   /** For what needs a session of its own, such as a job runner. */
   pool: Pool
   address: DatabaseAddress
+  /** How long the first in the queue has waited for a connection; 0 where nobody waits. */
+  waitMilliseconds(): number
 }
 
 const CONNECTIONS_MAX = 20
@@ -48,8 +50,19 @@ export function openDatabase(options: DatabaseOptions): Database {
   // The pool listens only while a client is idle. One that breaks between two statements of its user would end the
   // process; the next statement rejects anyway.
   pool.on('connect', client => client.on('error', () => {}))
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparingPool(pool) }) })
-  return { db, pool, address: options.address, [Symbol.asyncDispose]: () => pool.end() }
+  const waiting = new Set<{ since: number }>()
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparingPool(pool, waiting) }) })
+  return {
+    db,
+    pool,
+    address: options.address,
+    waitMilliseconds() {
+      // A set keeps the order in which they came, and the pool serves them in it.
+      const [first] = waiting
+      return first ? performance.now() - first.since : 0
+    },
+    [Symbol.asyncDispose]: () => pool.end(),
+  }
 }
 
 /** The settings with which `pg` connects, for a pool or for a single client. */
@@ -66,15 +79,24 @@ export function clientSettings(address: DatabaseAddress, applicationName: string
   return { ...where, application_name: applicationName, keepAlive: true }
 }
 
-/** A view of the pool for Kysely: statements with parameters are prepared once per connection, under a name. */
-function preparingPool(pool: Pool) {
+/**
+ * A view of the pool for Kysely: statements with parameters are prepared once per connection, under a name. Who waits
+ * for a connection is in `waiting`.
+ */
+function preparingPool(pool: Pool, waiting: Set<{ since: number }>) {
+  async function takeClient() {
+    if (pool.idleCount > 0 && pool.waitingCount === 0) return pool.connect()
+    const wait = { since: performance.now() }
+    waiting.add(wait)
+    return pool.connect().finally(() => waiting.delete(wait))
+  }
   const nameOf = statementNames()
   const wrappers = new WeakMap<PoolClient, PostgresPoolClient>()
   return {
     options: pool.options,
     end: () => pool.end(),
     async connect() {
-      const client = await pool.connect()
+      const client = await takeClient()
       // Kysely keeps its state per client object, so a client always gets the same wrapper.
       const wrapper = wrappers.get(client) ?? preparingClient(client, nameOf)
       wrappers.set(client, wrapper)

@@ -9,7 +9,7 @@ const KEY_RING_LOCK_CLASS = 0x57_41_59
 const KEY_RING_IN_USE = 0
 
 /** What `sealed_value` holds: random octets that the installation needs the same at every start. */
-export type SealedValueName = 'credential_pepper' | 'cursor_key'
+export type SealedValueName = 'credential_pepper' | 'cursor_key' | 'answer_key'
 
 const VALUE_BYTES = 32
 

@@ -1,8 +1,8 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { CursorCodec } from '../database/page.ts'
 import type { Tables } from '../database/tables.ts'
 import type { Logger } from '../kit/log.ts'
-import type { ServerCheck } from '../providers/provider.ts'
+import type { ServerCheck, ServerSearch } from '../providers/provider.ts'
 import type { AccountKeys } from './accounts/secrets.ts'
 import type { Credential } from './credentials/credential.ts'
 
@@ -13,6 +13,12 @@ export interface RequestContext {
   credential: Credential
   requestId: string
   services: Services
+  /**
+   * To be called by every POST last in the transaction of its effect, with the body of its answer: a repetition with
+   * the same Idempotency-Key is then answered alike, whenever this process dies. Without the header it does nothing.
+   * May be left out where to repeat the effect changes nothing.
+   */
+  keepAnswer(tx: Transaction<Tables>, body: unknown): Promise<void>
 }
 
 /** What operations need besides the database; made once, where the service is composed. */
@@ -22,6 +28,7 @@ export interface Services {
   /** With which credentials are digested: `createAccountToken` of features/credentials/store.ts asks for it. */
   credentialPepper: Buffer
   servers: ServerCheck
+  serverSearch: ServerSearch
   /** Tells the owner of the account that there is work. Coalesced; never throws. */
   wake(accountId: string): void
   /** Whether `security: none` is allowed. */

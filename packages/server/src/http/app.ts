@@ -4,10 +4,19 @@ import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { type Context, Hono } from 'hono'
 import type { Logger } from '../kit/log.ts'
-import { type AnswerHeaders, answerJson, answerProtocolError, answerReason, headersFor } from './answer.ts'
+import { Refusal } from '../features/refuse.ts'
+import {
+  type AnswerHeaders,
+  answerJson,
+  answerProtocolError,
+  answerReason,
+  answerRefusal,
+  headersFor,
+} from './answer.ts'
 import { clientAddresses } from './client-address.ts'
 import { corsFor } from './cors.ts'
 import { type Door, type ServeOperation, serveOperation } from './operation-route.ts'
+import { type Overload, overloadRetrySeconds } from './overload.ts'
 import { requestIdOf } from './request-id.ts'
 
 /** The Node bindings are absent where a test calls `app.request`. */
@@ -23,6 +32,7 @@ export interface AppOptions extends Omit<Door, 'services'> {
   trustProxy: readonly string[]
   /** Whether requests can be served: the database answers and the service is not shutting down. */
   isReady: () => Promise<boolean>
+  overload: Overload
   /** Told of each answer, for metrics. `route` is the path with its parameters unfilled, or `none`. */
   observe?: (answer: { method: string; route: string; status: number; seconds: number }) => void
 }
@@ -36,12 +46,22 @@ type Methods = Record<string, Serve>
 
 /**
  * The public front door: every operation of the contract, the OpenAPI document and the health checks. Checks come in
- * this order: request id, route, declared size, authentication, what the credential may do, body, input, resource.
+ * this order: request id, overload, route, declared size, authentication, the credential's own rate and how much it has
+ * under way, what it may do, rates, body, Idempotency-Key, input, resource.
  */
 export function createApp(options: AppOptions): App {
   const app: App = new Hono()
   const cors = corsFor(options.corsOrigins)
   const { log } = options.services
+
+  /** What is refused before anybody looks at the request. Health checks tell about the process, so they get through. */
+  function shed(route: string, headers: AnswerHeaders): Response | null {
+    if (!options.overload.isOverloaded() || route.startsWith('/health/')) return null
+    return answerRefusal(
+      headers,
+      new Refusal('overloaded', undefined, { retryAfterSeconds: overloadRetrySeconds() }),
+    )
+  }
 
   /** Answers one request whatever happens, with its id, and tells who observes. */
   async function exchange(context: Context<Env>, route: string, serve: Serve): Promise<Response> {
@@ -50,7 +70,7 @@ export function createApp(options: AppOptions): App {
     const requestId = requestIdOf(headers.get('x-request-id') ?? undefined)
     const answerHeaders = headersFor(requestId, cors.headersFor(headers.get('origin') ?? undefined))
     const answer = await answerOrFail(
-      () => serve(context, answerHeaders, requestId),
+      () => shed(route, answerHeaders) ?? serve(context, answerHeaders, requestId),
       answerHeaders,
       log,
       requestId,
@@ -127,6 +147,7 @@ function operationPaths(options: AppOptions): Map<string, Methods> {
         ),
         params: context.req.param(),
         headers,
+        outgoing: context.env?.outgoing,
       })
 
   const paths = new Map<string, Methods>()

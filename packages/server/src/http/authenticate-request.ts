@@ -1,5 +1,4 @@
-import type { Authenticator } from '../features/credentials/authenticate.ts'
-import type { Credential } from '../features/credentials/credential.ts'
+import type { Authenticator, Identity } from '../features/credentials/authenticate.ts'
 import type { FailureBrake } from '../features/credentials/failure-brake.ts'
 import { refuse } from '../features/refuse.ts'
 
@@ -13,7 +12,7 @@ export async function authenticateRequest(
   { authenticator, brake }: { authenticator: Authenticator; brake: FailureBrake },
   client: string,
   authorization: string | null,
-): Promise<{ tenantId: string; credential: Credential }> {
+): Promise<Identity> {
   const text = BEARER.exec(authorization ?? '')?.[1]
   // Nothing is presented, so nothing is guessed.
   if (authorization === null || text === undefined) return refuse('unauthenticated')

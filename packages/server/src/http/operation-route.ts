@@ -1,16 +1,21 @@
+import type { ServerResponse } from 'node:http'
 import { type AnyProcedure, ORPCError, Procedure, ValidationError, call } from '@orpc/server'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Issue } from '@waxwing/contract/reasons.ts'
 import type { Db } from '../database/pool.ts'
 import type { RequestContext, Services } from '../features/context.ts'
-import type { Authenticator } from '../features/credentials/authenticate.ts'
+import type { Authenticator, Identity } from '../features/credentials/authenticate.ts'
 import type { FailureBrake } from '../features/credentials/failure-brake.ts'
 import { Refusal, refuse } from '../features/refuse.ts'
 import { type AnswerHeaders, answerJson, answerProtocolError, answerReason, answerRefusal } from './answer.ts'
+import { type KeepAnswer, answerOnce } from './answer-once.ts'
 import { authenticateRequest } from './authenticate-request.ts'
+import type { IdempotencyKeys } from './idempotency.ts'
+import { type InFlight, IN_FLIGHT_RETRY_SECONDS, afterSending } from './in-flight.ts'
 import { issuesOf } from './input-issues.ts'
 import { whyForbidden } from './permissions.ts'
-import { declaresTooMuch, readBody } from './read-body.ts'
+import { type WindowStore, countRequest, refuseSpent } from './rate-windows.ts'
+import { declaresTooMuch, parseBody, readBody } from './read-body.ts'
 import { readQuery } from './read-query.ts'
 
 /** What the door needs to serve operations. */
@@ -19,6 +24,9 @@ export interface Door {
   services: Services
   authenticator: Authenticator
   brake: FailureBrake
+  windows: WindowStore
+  inFlight: InFlight
+  idempotencyKeys: IdempotencyKeys
   /**
    * Whether answers are checked against the contract, and a reason that an operation does not declare is a fault. For
    * tests and development: in production the check would cost a read as much as its SQL.
@@ -32,8 +40,10 @@ export interface Arrival {
   requestId: string
   client: string
   params: Record<string, string>
-  /** Headers of the answer, whatever it is. */
+  /** Headers of the answer, whatever it is. Checks on the way add to them. */
   headers: AnswerHeaders
+  /** Where the answer is written; absent where a test calls the app itself. */
+  outgoing: ServerResponse | undefined
 }
 
 export type ServeOperation = (arrival: Arrival) => Promise<Response>
@@ -44,27 +54,51 @@ export function serveOperation(declared: AnyProcedure, door: Door): ServeOperati
   const meta: OperationMeta = declared['~orpc'].meta
   if (meta.scope === 'none') throw new Error(`${meta.path}: an operation without a credential has no context`)
 
-  /** Everything that is refused before a byte of the body is read. */
-  async function admit({ request, client, params }: Arrival) {
+  async function serve(arrival: Arrival): Promise<Response> {
+    const { request, client } = arrival
     if (declaresTooMuch(request.headers)) refuse('payload_too_large')
-    const authenticated = await authenticateRequest(door, client, request.headers.get('authorization'))
-    const forbidden = whyForbidden(meta, authenticated.credential, params['accountId'])
-    if (forbidden) throw new Refusal(forbidden, undefined, {})
-    return authenticated
+    const identity = await authenticateRequest(door, client, request.headers.get('authorization'))
+    refuseSpent(door.windows, identity)
+    const leave = door.inFlight.enter(identity.credential.id)
+    if (!leave) return refuse('too_many_requests', undefined, { retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS })
+    try {
+      return await serveIdentified(arrival, identity)
+    } finally {
+      // A handler goes on when its caller is gone, so both have to have ended.
+      afterSending(arrival.outgoing, leave)
+    }
   }
 
-  async function serve(arrival: Arrival): Promise<Response> {
-    const { request, requestId, params, headers } = arrival
-    const { tenantId, credential } = await admit(arrival)
+  async function serveIdentified(arrival: Arrival, identity: Identity): Promise<Response> {
+    const { request, params, headers } = arrival
+    const forbidden = whyForbidden(meta, identity.credential, params['accountId'])
+    if (forbidden) throw new Refusal(forbidden, undefined, {})
+    if (identity.rates) await countRequest(door.windows, identity, headers)
 
     const body = meta.method === 'GET' ? NO_BODY : await readBody(request)
     if (body.outcome === 'unsupported') return answerProtocolError(headers, 'unsupported_media_type')
     if (body.outcome === 'too_large') refuse('payload_too_large')
     if (body.outcome === 'invalid') return refuseInput(body.issues)
+    const key = meta.method === 'POST' ? request.headers.get('idempotency-key') : null
+    const run = (keepAnswer: KeepAnswer) => callOperation(arrival, identity, body.bytes, keepAnswer)
+    if (key === null) return run(keepNothing)
+    return answerOnce(door.idempotencyKeys, { meta, arrival, identity, body: body.bytes, key }, keepAnswer =>
+      run(keepAnswer).catch((error: unknown) => answerFailure(error, arrival, meta, door)),
+    )
+  }
+
+  async function callOperation(
+    { request, requestId, params, headers }: Arrival,
+    { tenantId, credential }: Identity,
+    bytes: Buffer | null,
+    keepAnswer: KeepAnswer,
+  ): Promise<Response> {
+    const body = parseBody(bytes)
+    if (body.outcome === 'invalid') return refuseInput(body.issues)
     const { query, issues } = readQuery(request.url)
     if (issues.length > 0) refuseInput(issues)
-
-    const context: RequestContext = { db: door.db, tenantId, credential, requestId, services: door.services }
+    const { db, services } = door
+    const context: RequestContext = { db, tenantId, credential, requestId, services, keepAnswer }
     const output: unknown = await call(procedure, { params, query, body: body.value }, { context })
     return answerJson(headers, meta.successStatus, output)
   }
@@ -72,7 +106,8 @@ export function serveOperation(declared: AnyProcedure, door: Door): ServeOperati
   return arrival => serve(arrival).catch((error: unknown) => answerFailure(error, arrival, meta, door))
 }
 
-const NO_BODY = { outcome: 'read', value: {} } as const
+const keepNothing: KeepAnswer = () => Promise.resolve()
+const NO_BODY = { outcome: 'read', bytes: null } as const
 
 function answerFailure(error: unknown, arrival: Arrival, meta: OperationMeta, door: Door): Response {
   const { headers, requestId } = arrival

@@ -1,6 +1,7 @@
 import { implement } from '@orpc/server'
 import { contract } from '@waxwing/contract/contract.ts'
 import { accountOperations } from '../features/accounts/operations.ts'
+import { autoconfigOperations } from '../features/autoconfig/operations.ts'
 import { changeOperations } from '../features/changes/operations.ts'
 import type { RequestContext } from '../features/context.ts'
 import { mailboxOperations } from '../features/mailboxes/operations.ts'
@@ -11,6 +12,7 @@ import { threadOperations } from '../features/threads/operations.ts'
 /** Every operation with its handler; does not compile while one of the contract is missing. */
 export const operations = implement(contract).$context<RequestContext>().router({
   accounts: accountOperations,
+  autoconfig: autoconfigOperations,
   settings: settingOperations,
   mailboxes: mailboxOperations,
   messages: messageOperations,

@@ -6,28 +6,31 @@ export const BODY_BYTES_MAX = 2 * 1024 * 1024
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 
 export type Body =
-  | { outcome: 'read'; value: unknown }
+  /** Null: the request has none. */
+  | { outcome: 'read'; bytes: Buffer | null }
   | { outcome: 'too_large' }
   | { outcome: 'unsupported' }
   | { outcome: 'invalid'; issues: Issue[] }
+
+export type Parsed = { outcome: 'parsed'; value: unknown } | { outcome: 'invalid'; issues: Issue[] }
 
 /** Whether the request says that its body exceeds the bound. */
 export function declaresTooMuch(headers: Headers): boolean {
   return Number(headers.get('content-length') ?? 0) > BODY_BYTES_MAX
 }
 
-/** Reads a JSON body within the bound. A request without a body reads as an empty object. */
+/** Reads a JSON body within the bound. */
 export async function readBody(request: Request): Promise<Body> {
   const { headers } = request
   const isBodiless = headers.get('content-length') === '0' || !hasBody(headers)
-  if (isBodiless) return { outcome: 'read', value: {} }
+  if (isBodiless) return { outcome: 'read', bytes: null }
   const encoding = headers.get('content-encoding')
   if (!JSON_TYPE.test(headers.get('content-type') ?? '') || (encoding && encoding !== 'identity')) {
     return { outcome: 'unsupported' }
   }
   try {
     const bytes = await readBytes(request)
-    return bytes === null ? { outcome: 'too_large' } : parseJson(bytes)
+    return bytes === null ? { outcome: 'too_large' } : { outcome: 'read', bytes }
   } catch {
     // The client went away or dribbled: a fault of its own, though it hardly hears so.
     return { outcome: 'invalid', issues: [{ path: [], message: 'The body ended early.' }] }
@@ -56,7 +59,9 @@ async function readBytes(request: Request): Promise<Buffer | null> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-function parseJson(bytes: Buffer): Body {
+/** The value of a body. A request without one reads as an empty object. */
+export function parseBody(bytes: Buffer | null): Parsed {
+  if (bytes === null) return { outcome: 'parsed', value: {} }
   let text: string
   let value: unknown
   try {
@@ -68,7 +73,7 @@ function parseJson(bytes: Buffer): Body {
   // Only an escape brings such a character into a string, and few bodies hold one, so few are searched.
   const path = SUSPECT_ESCAPE.test(text) ? findUnstorable(value) : null
   if (path) return { outcome: 'invalid', issues: [{ path, message: UNSTORABLE }] }
-  return { outcome: 'read', value }
+  return { outcome: 'parsed', value }
 }
 
 const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i

@@ -5,9 +5,15 @@ import type { Services } from '../features/context.ts'
 import { createAuthenticator } from '../features/credentials/authenticate.ts'
 import { createFailureBrake } from '../features/credentials/failure-brake.ts'
 import { createApp } from '../http/app.ts'
+import { createIdempotencyKeys } from '../http/idempotency.ts'
+import { createInFlight } from '../http/in-flight.ts'
 import { listen } from '../http/listen.ts'
+import { createMemoryWindows } from '../http/memory-windows.ts'
 import { operations } from '../http/operations.ts'
+import { watchOverload } from '../http/overload.ts'
 import { observeRequests } from '../http/request-metrics.ts'
+import { systemRecords } from '../providers/autoconfig/records.ts'
+import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import { serverCheck } from '../providers/server-check.ts'
 import type { Shared } from './roles.ts'
 
@@ -17,15 +23,26 @@ export interface Api extends AsyncDisposable {
   close(seconds: number): Promise<void>
 }
 
+/** Where the servers of an address are looked for, other than in the world. */
+export type AutoconfigPlaces = Partial<Pick<SearchOptions, 'records' | 'ispdbUrl' | 'httpsPort'>>
+
 /** The role `api`: the public front door. */
 export async function startApi(shared: Shared): Promise<Api> {
-  const { config, installation, pepper, metrics, readiness, clock, isStrict } = shared
-  const { db } = installation.database
+  const { config, installation, pepper, metrics, readiness, clock, log, isStrict } = shared
+  const { database, keyRing } = installation
+  const { db } = database
+  const answerKey = await requireSealedValue(db, keyRing, 'answer_key')
+  await using opened = new AsyncDisposableStack()
+  const overload = shared.overload ?? opened.use(watchOverload(database.waitMilliseconds))
   const app = createApp({
     db,
     services: await makeServices(shared),
     authenticator: createAuthenticator({ db, pepper, clock }),
     brake: createFailureBrake(clock),
+    windows: createMemoryWindows(clock),
+    inFlight: createInFlight(),
+    idempotencyKeys: createIdempotencyKeys({ db, answerKey, log }),
+    overload,
     isStrict,
     operations,
     corsOrigins: config.corsOrigins,
@@ -34,19 +51,31 @@ export async function startApi(shared: Shared): Promise<Api> {
     observe: observeRequests(metrics),
   })
   const listener = await listen(app, { host: config.host, port: config.port })
+  const watching = opened.move()
   let closing: Promise<void> | null = null
-  const close = (seconds: number) => (closing ??= listener.close({ deadlineMilliseconds: seconds * 1000 }))
+  async function end(seconds: number) {
+    await listener.close({ deadlineMilliseconds: seconds * 1000 })
+    await watching.disposeAsync()
+  }
+  const close = (seconds: number) => (closing ??= end(seconds))
   return { address: listener.address, close, [Symbol.asyncDispose]: () => close(0) }
 }
 
 async function makeServices(shared: Shared): Promise<Services> {
-  const { config, installation, pepper, guard, waker, clock, log, certificateAuthority } = shared
+  const { config, installation, pepper, guard, waker, clock, log, certificateAuthority, autoconfig } = shared
   const { database, keyRing } = installation
   return {
     cursors: createCursorCodec(await requireSealedValue(database.db, keyRing, 'cursor_key'), clock),
     accountKeys: accountKeys(keyRing),
     credentialPepper: pepper,
     servers: serverCheck({ guard, certificateAuthority }),
+    serverSearch: serverSearch({
+      guard,
+      certificateAuthority,
+      records: systemRecords(),
+      allowPlaintext: config.allowPlaintext,
+      ...autoconfig,
+    }),
     wake: waker.wake,
     allowPlaintext: config.allowPlaintext,
     log,

@@ -4,6 +4,7 @@ import { deleteExpiredTokens } from '../features/accounts/deletion.ts'
 import { purgeDueAccounts } from '../features/accounts/purge.ts'
 import { listTenantRetention } from '../features/settings/store.ts'
 import { sweepThreadLinks } from '../features/threads/sweep.ts'
+import { deleteExpiredAnswers } from '../http/idempotency.ts'
 import { type RecurringTask, startJobs } from '../jobs/runner.ts'
 import type { Shared } from './roles.ts'
 
@@ -18,6 +19,7 @@ function recurringTasks(db: Db): RecurringTask[] {
     { name: 'purge_accounts', schedule: '* * * * *', run: signal => purgeDueAccounts(db, signal) },
     { name: 'sweep_events', schedule: '*/10 * * * *', run: signal => sweepEvents(db, signal) },
     { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },
+    { name: 'sweep_answers', schedule: '37 * * * *', run: signal => deleteExpiredAnswers(db, signal) },
     { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },
   ]
 }

@@ -2,11 +2,12 @@ import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
 import type { Role } from '../config/settings.ts'
 import type { Clock } from '../kit/clock.ts'
+import type { Overload } from '../http/overload.ts'
 import { egressGuard, type EgressGuard, type Resolver } from '../kit/egress/guard.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import type { Logger } from '../kit/log.ts'
 import { openWaker, type Waker } from '../database/wake.ts'
-import { type Api, startApi } from './api.ts'
+import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
 import { startJobsRole } from './jobs.ts'
 import type { Readiness } from './readiness.ts'
@@ -25,7 +26,10 @@ export interface RoleOptions {
   clock: Clock
   resolve: Resolver | undefined
   certificateAuthority: string | undefined
+  autoconfig: AutoconfigPlaces
   isStrict: boolean
+  /** In place of what watches this process. */
+  overload: Overload | undefined
   pace: SyncPace
 }
 

@@ -4,10 +4,14 @@ import { inTransaction } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'
 import { Secret } from '../../kit/secret.ts'
 import type { RequestContext } from '../context.ts'
+import { requireAccountRoom } from '../plans/access.ts'
+import { requireBodyStorage } from '../plans/rules.ts'
+import { findTenantPlan, lockTenantPlan } from '../plans/store.ts'
 import { refuse } from '../refuse.ts'
 import { findTenantSettings } from '../settings/store.ts'
 import type { AccountView } from './account.ts'
 import { requireEncryption, requireLogin } from './imap-servers.ts'
+import { presentAccount } from './present.ts'
 import { completeServer, planSettings } from './rules.ts'
 import { findAccountIdByEmail, insertImapAccount } from './store.ts'
 
@@ -29,6 +33,9 @@ export async function connectImapAccount(
     dav: null,
   }
   requireEncryption(context, servers.imap, servers.smtp)
+  const plan = await findTenantPlan(db, tenantId)
+  requireBodyStorage(plan, input.settings?.bodyStorage)
+  await requireAccountRoom(db, tenantId, plan)
   const override = planSettings(
     await findTenantSettings(db, tenantId),
     { provider: 'imap', imap: servers, settings_override: {} },
@@ -45,6 +52,10 @@ export async function connectImapAccount(
   })
 
   return inTransaction(db, tenantId, async unit => {
+    // Another request may have taken the last place while we logged in.
+    const planNow = await lockTenantPlan(unit)
+    requireBodyStorage(planNow, input.settings?.bodyStorage)
+    await requireAccountRoom(unit.sql, tenantId, planNow)
     const id = newId()
     const account = await insertImapAccount(unit, {
       id,
@@ -64,6 +75,7 @@ export async function connectImapAccount(
       accountId: id,
       data: { email, provider, cloud, externalRef, reauthorized: false },
     })
+    await context.keepAnswer(unit.sql, presentAccount(account))
     return account
   })
 }

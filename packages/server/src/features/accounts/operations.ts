@@ -5,6 +5,8 @@ import { inTransaction } from '../../events/unit-of-work.ts'
 import type { RequestContext } from '../context.ts'
 import { createAccountToken } from '../credentials/store.ts'
 import { requirePosition, sealPosition } from '../list-cursor.ts'
+import { requireBodyStorage } from '../plans/rules.ts'
+import { findTenantPlan } from '../plans/store.ts'
 import { refuse } from '../refuse.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
 import { askForSync } from './ask-for-sync.ts'
@@ -45,6 +47,8 @@ export const accountOperations = {
     const account = await inTransaction(context.db, context.tenantId, async unit => {
       const before = (await lockAccount(unit, id)) ?? refuse('account_not_found')
       const { externalRef, status, settings, resetSettings } = body
+      if (settings?.bodyStorage)
+        requireBodyStorage(await findTenantPlan(unit.sql, unit.tenantId), settings.bodyStorage)
       if (status && before.status === 'reauth_required') refuse('account_reauth_required')
       if (status && before.status === 'disabled') refuse('account_disabled')
       const change: AccountChange = {
@@ -88,13 +92,17 @@ export const accountOperations = {
   createToken: on.createToken.handler(async ({ input: { params, body }, context }) => {
     const account = await requireAccount(context, params.accountId)
     const expiresAt = new Date(Date.now() + body.ttlSeconds * 1000)
-    const { text } = await createAccountToken(context.db, context.services.credentialPepper, {
-      tenantId: context.tenantId,
-      accountId: account.id,
-      scopes: [...new Set(body.scopes)],
-      expiresAt,
+    return context.db.transaction().execute(async tx => {
+      const { text } = await createAccountToken(tx, context.services.credentialPepper, {
+        tenantId: context.tenantId,
+        accountId: account.id,
+        scopes: [...new Set(body.scopes)],
+        expiresAt,
+      })
+      const answer = { token: text, expiresAt: expiresAt.toISOString() }
+      await context.keepAnswer(tx, answer)
+      return answer
     })
-    return { token: text, expiresAt: expiresAt.toISOString() }
   }),
 
   createImap: on.createImap.handler(async ({ input: { body }, context }) => {

@@ -136,6 +136,17 @@ export async function findAccountIdByEmail(db: Db, tenantId: string, email: stri
   return row?.id ?? null
 }
 
+/** The tenant's accounts that are not deleted, whatever their status. */
+export async function countAccounts(db: Db, tenantId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('account')
+    .select(sql<number>`count(*)::integer`.as('count'))
+    .where('tenant_id', '=', tenantId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
 export interface AccountChange {
   external_ref?: string | null
   status?: Account['status']

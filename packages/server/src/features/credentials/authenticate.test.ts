@@ -42,6 +42,7 @@ describe('createAuthenticator', () => {
       outcome: 'accepted',
       tenantId: service.tenantId,
       credential: { kind: 'api_key', id: key.id, scopes: ['read'], accountIds: null },
+      rates: null,
     })
     const stored = await service.db.selectFrom('api_key').selectAll().executeTakeFirstOrThrow()
     const secret = key.text.split('_')[2] ?? ''

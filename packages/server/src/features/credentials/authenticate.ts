@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Db } from '../../database/pool.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { Credential } from './credential.ts'
+import type { Credential, Rates } from './credential.ts'
 import { type CredentialKind, digestCredential, parseCredential } from './rules.ts'
 import { type StoredCredential, findCredential, recordKeyUse } from './store.ts'
 
@@ -10,8 +10,16 @@ const CACHE_SECONDS = 5
 const CACHE_ENTRIES_MAX = 10_000
 const LAST_USED_COALESCE_SECONDS = 60
 
+/** Who sends a request. */
+export interface Identity {
+  tenantId: string
+  credential: Credential
+  /** Null: the plan limits no rate. */
+  rates: Rates | null
+}
+
 export type Authentication =
-  | { outcome: 'accepted'; tenantId: string; credential: Credential }
+  | ({ outcome: 'accepted' } & Identity)
   /** An API key past its expiry; its secret was right. */
   | { outcome: 'expired' }
   | { outcome: 'refused' }
@@ -74,7 +82,8 @@ export function createAuthenticator(options: { db: Db; pepper: Buffer; clock: Cl
           if (stored.expiresAt && stored.expiresAt.getTime() <= clock.now()) {
             return { outcome: kind === 'api_key' ? 'expired' : 'refused' }
           }
-          return { outcome: 'accepted', tenantId: stored.tenantId, credential: stored.credential }
+          const { tenantId, credential, rates } = stored
+          return { outcome: 'accepted', tenantId, credential, rates }
         },
       }
     },

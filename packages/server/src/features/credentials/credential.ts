@@ -8,3 +8,9 @@ export interface Credential {
   /** The accounts that it may see; null: every account of its tenant. */
   accountIds: readonly string[] | null
 }
+
+/** How many requests the plan allows in one minute; null: any number. */
+export interface Rates {
+  perTenant: number | null
+  perCredential: number | null
+}

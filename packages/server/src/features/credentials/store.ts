@@ -1,14 +1,16 @@
 import type { Scope } from '@waxwing/contract/operation.ts'
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
+import type { PlanTable } from '../../database/tables.ts'
 import { newId } from '../../kit/ids.ts'
-import type { Credential } from './credential.ts'
+import type { Credential, Rates } from './credential.ts'
 import { type CredentialKind, digestCredential, makeCredential } from './rules.ts'
 
 /** A credential as it is stored, with what decides whether it still counts. */
 export interface StoredCredential {
   tenantId: string
   credential: Credential
+  rates: Rates | null
   digest: Buffer
   expiresAt: Date | null
   lastUsedAt: Date | null
@@ -113,14 +115,16 @@ async function findApiKey(db: Db, id: string): Promise<StoredCredential | null> 
   const row = await db
     .selectFrom('api_key')
     .innerJoin('tenant', 'tenant.id', 'api_key.tenant_id')
+    .leftJoin('plan', 'plan.id', 'tenant.plan_id')
     .selectAll('api_key')
-    .select('tenant.suspended_at')
+    .select(['tenant.suspended_at', ...RATE_COLUMNS])
     .where('api_key.id', '=', id)
     .executeTakeFirst()
   if (!row) return null
   return {
     tenantId: row.tenant_id,
     credential: { kind: 'api_key', id, scopes: row.scopes as Scope[], accountIds: row.account_ids },
+    rates: ratesOf(row),
     digest: row.digest,
     expiresAt: row.expires_at,
     lastUsedAt: row.last_used_at,
@@ -133,8 +137,9 @@ async function findAccountToken(db: Db, id: string): Promise<StoredCredential | 
     .selectFrom('account_token')
     .innerJoin('tenant', 'tenant.id', 'account_token.tenant_id')
     .innerJoin('account', 'account.id', 'account_token.account_id')
+    .leftJoin('plan', 'plan.id', 'tenant.plan_id')
     .selectAll('account_token')
-    .select(['tenant.suspended_at', 'account.deleted_at'])
+    .select(['tenant.suspended_at', 'account.deleted_at', ...RATE_COLUMNS])
     .where('account_token.id', '=', id)
     .executeTakeFirst()
   if (!row) return null
@@ -146,11 +151,21 @@ async function findAccountToken(db: Db, id: string): Promise<StoredCredential | 
       scopes: row.scopes as Scope[],
       accountIds: [row.account_id],
     },
+    rates: ratesOf(row),
     digest: row.digest,
     expiresAt: row.expires_at,
     lastUsedAt: null,
     isRevoked: row.suspended_at !== null || row.deleted_at !== null,
   }
+}
+
+const RATE_COLUMNS = ['plan.api_calls_per_minute', 'plan.api_calls_per_minute_per_key'] as const
+
+type RateColumns = Pick<Selectable<PlanTable>, 'api_calls_per_minute' | 'api_calls_per_minute_per_key'>
+
+function ratesOf(row: RateColumns): Rates | null {
+  const { api_calls_per_minute: perTenant, api_calls_per_minute_per_key: perCredential } = row
+  return perTenant === null && perCredential === null ? null : { perTenant, perCredential }
 }
 
 /** Notes that a key was used, at most once a minute whoever asks. */

@@ -4,6 +4,8 @@ import { inTransaction } from '../../events/unit-of-work.ts'
 import { requireClicksForHoneypot } from '../accounts/rules.ts'
 import { inheritSettings } from '../accounts/store.ts'
 import type { RequestContext } from '../context.ts'
+import { requireBodyStorage } from '../plans/rules.ts'
+import { findTenantPlan } from '../plans/store.ts'
 import { findTenantSettings, lockTenantSettings, updateTenantSettings } from './store.ts'
 
 const on = implement(contract).$context<RequestContext>()
@@ -14,6 +16,8 @@ export const settingOperations = {
   update: on.update.handler(async ({ input: { body }, context }) => {
     const { changed, woken } = await inTransaction(context.db, context.tenantId, async unit => {
       const before = await lockTenantSettings(unit)
+      if (body.bodyStorage)
+        requireBodyStorage(await findTenantPlan(unit.sql, unit.tenantId), body.bodyStorage)
       const after = {
         ...before,
         ...body,

@@ -1,6 +1,7 @@
 import type { TenantSettings } from '@waxwing/contract/settings.ts'
+import type { Plan } from '../plans/rules.ts'
 
-/** What a tenant begins with. */
+/** What a tenant without a plan begins with. */
 export const NEW_TENANT_SETTINGS: TenantSettings = {
   bodyStorage: 'cache',
   syncWindowDays: 90,
@@ -20,4 +21,10 @@ export const NEW_TENANT_SETTINGS: TenantSettings = {
     dailySendLimit: null,
     externalRecipientConfirmation: false,
   },
+}
+
+/** What a tenant begins with under the plan. */
+export function newTenantSettings(plan: Plan | null): TenantSettings {
+  const isStorageForbidden = plan !== null && !plan.limits.bodyStorageAllowed
+  return isStorageForbidden ? { ...NEW_TENANT_SETTINGS, bodyStorage: 'none' } : NEW_TENANT_SETTINGS
 }

@@ -1,6 +1,7 @@
 import type { Db } from '../../database/pool.ts'
 import { newId } from '../../kit/ids.ts'
-import { NEW_TENANT_SETTINGS } from './rules.ts'
+import type { Plan } from '../plans/rules.ts'
+import { newTenantSettings } from './rules.ts'
 
 export interface TenantRow {
   id: string
@@ -9,11 +10,20 @@ export interface TenantRow {
   created_at: Date
 }
 
-/** Makes a tenant with the settings that every tenant begins with. Null where the name is taken. */
-export async function createTenant(db: Db, name: string): Promise<TenantRow | null> {
+/** Makes a tenant with the settings that it begins with under the plan. Null where the name is taken. */
+export async function createTenant(
+  db: Db,
+  name: string,
+  plan: Plan | null = null,
+): Promise<TenantRow | null> {
   const row = await db
     .insertInto('tenant')
-    .values({ id: newId(), name, settings: JSON.stringify(NEW_TENANT_SETTINGS) })
+    .values({
+      id: newId(),
+      name,
+      settings: JSON.stringify(newTenantSettings(plan)),
+      plan_id: plan?.id ?? null,
+    })
     .onConflict(target => target.column('name').doNothing())
     .returning(['id', 'name', 'suspended_at', 'created_at'])
     .executeTakeFirst()

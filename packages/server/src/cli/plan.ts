@@ -1,0 +1,123 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { assignPlan } from '../features/plans/assign.ts'
+import type { Plan } from '../features/plans/rules.ts'
+import { createPlan, listPlans } from '../features/plans/store.ts'
+import { CommandError } from './command-error.ts'
+import type { Connect } from './connect.ts'
+import { requirePlan } from './require-plan.ts'
+import { requireTenant } from './tenant.ts'
+
+interface CreateOptions {
+  apiCallsPerMinute?: number
+  apiCallsPerMinutePerKey?: number
+  maxAccounts?: number
+  storageBytes?: number
+  bodyStorage: boolean
+  json?: boolean
+}
+
+const NAME = /^[^\p{Cc}]{1,100}$/u
+const INTEGER_MAX = 2_147_483_647
+
+export function register(program: Command, connect: Connect) {
+  const plan = program
+    .command('plan')
+    .description('plans: what tenants may use; a tenant without one has no limits')
+
+  plan
+    .command('create')
+    .description('make a plan; what is not named has no limit')
+    .argument('<name>', '1 to 100 characters, used by no other plan')
+    .option('--api-calls-per-minute <count>', 'requests of the whole tenant', integerOf(1, INTEGER_MAX))
+    .option('--api-calls-per-minute-per-key <count>', 'requests of one credential', integerOf(1, INTEGER_MAX))
+    .option('--max-accounts <count>', 'accounts that are not deleted', integerOf(0, INTEGER_MAX))
+    .option('--storage-bytes <count>', 'stored bodies, in bytes', integerOf(0, Number.MAX_SAFE_INTEGER))
+    .option('--no-body-storage', 'bodies may not be stored: bodyStorage is "none"')
+    .option('--json', 'print one line of JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npx waxwing plan create small --api-calls-per-minute 600 --api-calls-per-minute-per-key 300 --max-accounts 10
+  $ npx waxwing plan create index-only --no-body-storage`,
+    )
+    .action((name: string, options: CreateOptions) => create(name, options, connect))
+
+  plan
+    .command('assign')
+    .description('put a tenant under a plan; every process follows within 5 seconds')
+    .argument('[plan]', 'name of the plan; leave it out together with --none')
+    .option('--tenant <name>', 'whose plan it becomes', 'default')
+    .option('--none', 'take the tenant from its plan: no limits')
+    .action((name: string | undefined, options: { tenant: string; none?: boolean }) =>
+      assign(name, options, connect),
+    )
+
+  plan
+    .command('list')
+    .description('list the plans with their tenants, oldest first')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      await using connection = await connect()
+      const plans = await listPlans(connection.db)
+      if (json) console.log(JSON.stringify(plans))
+      else for (const each of plans) console.log(describe(each))
+    })
+}
+
+async function create(name: string, options: CreateOptions, connect: Connect) {
+  if (!NAME.test(name)) throw new CommandError('A name has 1 to 100 characters, and no control characters.')
+  await using connection = await connect()
+  const made = await createPlan(connection.db, name, {
+    apiCallsPerMinute: options.apiCallsPerMinute ?? null,
+    apiCallsPerMinutePerKey: options.apiCallsPerMinutePerKey ?? null,
+    maxAccounts: options.maxAccounts ?? null,
+    bodyStorageAllowed: options.bodyStorage,
+    storageBytes: options.storageBytes ?? null,
+  })
+  if (!made) throw new CommandError(`There is a plan "${name}" already. Choose another name.`)
+  console.log(options.json ? JSON.stringify(made) : `Made the plan "${name}".`)
+}
+
+async function assign(
+  name: string | undefined,
+  options: { tenant: string; none?: boolean },
+  connect: Connect,
+) {
+  if ((name === undefined) !== (options.none === true)) {
+    throw new CommandError('Name a plan, or give --none in its place.')
+  }
+  await using connection = await connect()
+  const { db } = connection
+  const tenant = await requireTenant(db, options.tenant)
+  const plan = name === undefined ? null : await requirePlan(db, name)
+  await assignPlan(db, tenant.id, plan)
+  console.log(
+    plan
+      ? `The tenant "${tenant.name}" is under the plan "${plan.name}".`
+      : `The tenant "${tenant.name}" is under no plan.`,
+  )
+}
+
+function describe({ name, limits, tenants }: Plan & { tenants: string[] }): string {
+  const notes = [
+    ...numbered('API calls a minute', limits.apiCallsPerMinute),
+    ...numbered('API calls a minute and key', limits.apiCallsPerMinutePerKey),
+    ...numbered('accounts', limits.maxAccounts),
+    ...(limits.bodyStorageAllowed ? numbered('bytes of bodies', limits.storageBytes) : ['no stored bodies']),
+  ]
+  const users = tenants.length > 0 ? `tenants: ${tenants.join(', ')}` : 'no tenants'
+  return `${name}  ${notes.length > 0 ? notes.join(', ') : 'no limits'}  ${users}`
+}
+
+function numbered(what: string, count: number | null): string[] {
+  return count === null ? [] : [`${count} ${what}`]
+}
+
+function integerOf(min: number, max: number) {
+  return (text: string): number => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return value
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`)
+  }
+}

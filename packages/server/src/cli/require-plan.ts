@@ -1,0 +1,13 @@
+import type { Db } from '../database/pool.ts'
+import type { Plan } from '../features/plans/rules.ts'
+import { findPlanByName } from '../features/plans/store.ts'
+import { CommandError } from './command-error.ts'
+
+/** The plan of that name, or a refusal that says how to make it. */
+export async function requirePlan(db: Db, name: string): Promise<Plan> {
+  const plan = await findPlanByName(db, name)
+  if (plan) return plan
+  throw new CommandError(
+    `There is no plan "${name}". See "waxwing plan list", or make it with "waxwing plan create".`,
+  )
+}

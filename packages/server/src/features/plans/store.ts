@@ -1,0 +1,79 @@
+import type { Selectable } from 'kysely'
+import type { Db } from '../../database/pool.ts'
+import type { PlanTable } from '../../database/tables.ts'
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import { newId } from '../../kit/ids.ts'
+import type { Plan, PlanLimits } from './rules.ts'
+
+/** Makes a plan. Null where the name is taken. */
+export async function createPlan(db: Db, name: string, limits: PlanLimits): Promise<Plan | null> {
+  const row = await db
+    .insertInto('plan')
+    .values({
+      id: newId(),
+      name,
+      api_calls_per_minute: limits.apiCallsPerMinute,
+      api_calls_per_minute_per_key: limits.apiCallsPerMinutePerKey,
+      max_accounts: limits.maxAccounts,
+      body_storage_allowed: limits.bodyStorageAllowed,
+      storage_bytes: limits.storageBytes,
+    })
+    .onConflict(target => target.column('name').doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row ? planOf(row) : null
+}
+
+/** Every plan, oldest first, with the names of the tenants under it. */
+export async function listPlans(db: Db): Promise<Array<Plan & { tenants: string[] }>> {
+  const rows = await db.selectFrom('plan').selectAll().orderBy('created_at').orderBy('id').execute()
+  const tenants = await db
+    .selectFrom('tenant')
+    .select(['name', 'plan_id'])
+    .where('plan_id', 'is not', null)
+    .orderBy('name')
+    .execute()
+  const byPlan = Map.groupBy(tenants, tenant => tenant.plan_id)
+  return rows.map(row => ({ ...planOf(row), tenants: (byPlan.get(row.id) ?? []).map(({ name }) => name) }))
+}
+
+export async function findPlanByName(db: Db, name: string): Promise<Plan | null> {
+  const row = await db.selectFrom('plan').selectAll().where('name', '=', name).executeTakeFirst()
+  return row ? planOf(row) : null
+}
+
+/** The plan of a tenant; null where it has none, which means no limits. */
+export async function findTenantPlan(db: Db, tenantId: string): Promise<Plan | null> {
+  const row = await db
+    .selectFrom('tenant')
+    .innerJoin('plan', 'plan.id', 'tenant.plan_id')
+    .selectAll('plan')
+    .where('tenant.id', '=', tenantId)
+    .executeTakeFirst()
+  return row ? planOf(row) : null
+}
+
+/** As `findTenantPlan`; no other transaction of the tenant gets it until this one ends. Locked before any account. */
+export async function lockTenantPlan(unit: UnitOfWork): Promise<Plan | null> {
+  await unit.sql.selectFrom('tenant').select('id').where('id', '=', unit.tenantId).forNoKeyUpdate().execute()
+  return findTenantPlan(unit.sql, unit.tenantId)
+}
+
+export async function updateTenantPlan(unit: UnitOfWork, planId: string | null): Promise<void> {
+  await unit.sql.updateTable('tenant').set({ plan_id: planId }).where('id', '=', unit.tenantId).execute()
+}
+
+function planOf(row: Selectable<PlanTable>): Plan {
+  return {
+    id: row.id,
+    name: row.name,
+    limits: {
+      apiCallsPerMinute: row.api_calls_per_minute,
+      apiCallsPerMinutePerKey: row.api_calls_per_minute_per_key,
+      maxAccounts: row.max_accounts,
+      bodyStorageAllowed: row.body_storage_allowed,
+      // The command line takes no more than a number holds exactly.
+      storageBytes: row.storage_bytes === null ? null : Number(row.storage_bytes),
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { createHmac, hash } from 'node:crypto'
+import { type Transaction, sql } from 'kysely'
+import type { Db } from '../database/pool.ts'
+import type { Tables } from '../database/tables.ts'
+import { refuse } from '../features/refuse.ts'
+import { newId } from '../kit/ids.ts'
+import type { Logger } from '../kit/log.ts'
+import { seal, unseal } from '../kit/seal.ts'
+
+/** How long a first answer is kept. */
+const KEPT_HOURS = 24
+/** A process that renews no more is dead after so long, and its requests may be repeated. */
+const LEASE_SECONDS = 15
+const RENEW_SECONDS = 5
+/** Bound of an answer that is kept; no operation's answer to a POST comes near. */
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024
+/** How often a record may vanish between the look that found it taken and the one that reads it. */
+const LOOKS_MAX = 5
+
+/** A request that carries an Idempotency-Key, whose sender was authenticated and may send it. */
+export interface KeyedRequest {
+  tenantId: string
+  key: string
+  /** Of `fingerprintOf`. */
+  fingerprint: Buffer
+  /** What it takes to be given the answer. */
+  scope: string
+  accountId: string | null
+}
+
+export interface KeptAnswer {
+  status: number
+  /** The body as it was sent. */
+  text: string
+  scope: string
+  accountId: string | null
+}
+
+/** A request that runs under its key, as the first or in place of a process that died. */
+export interface Claim {
+  /**
+   * Keeps the answer in the transaction of the effect, so that neither is ever without the other. Refuses, and so undoes
+   * the effect, where another process has taken the request over.
+   */
+  keep(tx: Transaction<Tables>, status: number, text: string): Promise<void>
+  /** Ends the request. What may be repeated (5xx, 429) is forgotten, unless it kept an answer; all else is kept. */
+  end(status: number, text: string): Promise<void>
+}
+
+export interface IdempotencyKeys {
+  /** Begins a request, or tells how its first one was answered. Refuses a key of another request, or of one that runs. */
+  begin(request: KeyedRequest): Promise<{ claim: Claim } | { answer: KeptAnswer }>
+}
+
+/** What a key may be sent with again: method, path, query whatever its order, and the octets of the body. */
+export function fingerprintOf(method: string, url: string, body: Uint8Array): Buffer {
+  const { pathname, searchParams } = new URL(url)
+  searchParams.sort()
+  const head = JSON.stringify([method, pathname, searchParams.toString(), hash('sha256', body)])
+  return hash('sha256', head, 'buffer')
+}
+
+/** Keeps answers in the database, sealed: they can hold secrets that are told only once. */
+export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log: Logger }): IdempotencyKeys {
+  const { db, answerKey, log } = options
+  const running = startRenewing(db, log)
+  const keyOf = (tenantId: string) => createHmac('sha256', answerKey).update(tenantId).digest()
+  const contextOf = ({ tenantId, key }: KeyedRequest) => [tenantId, 'idempotency_key', 'answer', key]
+
+  /** False where the request has been taken over, or has an answer already. */
+  async function store(on: Db, { request, id }: Running, status: number, text: string) {
+    const bytes = Buffer.from(text)
+    if (bytes.length > ANSWER_BYTES_MAX) throw new Error(`An answer of ${bytes.length} bytes cannot be kept`)
+    const { numUpdatedRows } = await on
+      .updateTable('idempotency_key')
+      .set({
+        status,
+        answer: seal(keyOf(request.tenantId), bytes, contextOf(request)),
+        expires_at: keptUntil(),
+      })
+      .where('tenant_id', '=', request.tenantId)
+      .where('key', '=', request.key)
+      .where('claim', '=', id)
+      .where('status', 'is', null)
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  }
+
+  function claimOf(request: KeyedRequest, id: string): Claim {
+    const run = { request, id }
+    let isKept = false
+    running.add(run)
+    return {
+      async keep(tx, status, text) {
+        isKept = await store(tx, run, status, text)
+        if (!isKept) refuseRunning()
+      },
+      async end(status, text) {
+        try {
+          if (isKept && status < 400) return
+          // Where an answer was kept and its transaction did not fail, neither finds anything to do.
+          if (status >= 500 || status === 429) await forget(db, run)
+          else await store(db, run, status, text)
+        } catch (error) {
+          // The request is answered all the same. The lease ends, and a repetition runs again.
+          log.warn({ error }, 'Could not keep the answer of an Idempotency-Key')
+        } finally {
+          running.delete(run)
+        }
+      },
+    }
+  }
+
+  async function begin(request: KeyedRequest): Promise<{ claim: Claim } | { answer: KeptAnswer }> {
+    const id = newId()
+    for (let look = 0; look < LOOKS_MAX; look += 1) {
+      if (await take(db, request, id)) return { claim: claimOf(request, id) }
+      const row = await db
+        .selectFrom('idempotency_key')
+        .select(['fingerprint', 'scope', 'account_id', 'status', 'answer'])
+        .where('tenant_id', '=', request.tenantId)
+        .where('key', '=', request.key)
+        .executeTakeFirst()
+      // The first request was forgotten in between.
+      if (!row) continue
+      if (!row.fingerprint.equals(request.fingerprint)) refuse('idempotency_key_reused')
+      if (row.status === null || row.answer === null) return refuseRunning()
+      const text = unseal(keyOf(request.tenantId), row.answer, contextOf(request)).toString()
+      return { answer: { status: row.status, text, scope: row.scope, accountId: row.account_id } }
+    }
+    return refuseRunning()
+  }
+  return { begin }
+}
+
+/** Takes a key that is new, that has expired, or whose request was that of a process that died. */
+async function take(db: Db, request: KeyedRequest, id: string): Promise<boolean> {
+  const { rows } = await sql`
+    insert into idempotency_key as known
+      (tenant_id, key, fingerprint, scope, account_id, claim, locked_until, expires_at)
+    values (${request.tenantId}, ${request.key}, ${request.fingerprint}, ${request.scope}, ${request.accountId},
+      ${id}, ${lockedUntil()}, ${keptUntil()})
+    on conflict (tenant_id, key) do update set
+      fingerprint = excluded.fingerprint, scope = excluded.scope, account_id = excluded.account_id,
+      claim = excluded.claim, locked_until = excluded.locked_until, status = null, answer = null,
+      expires_at = excluded.expires_at
+    where (known.expires_at < clock_timestamp() or known.status is null and known.fingerprint = excluded.fingerprint)
+      and (known.status is not null or known.locked_until < clock_timestamp())
+    returning claim
+  `.execute(db)
+  return rows.length > 0
+}
+
+async function forget(db: Db, { request, id }: Running): Promise<void> {
+  await db
+    .deleteFrom('idempotency_key')
+    .where('tenant_id', '=', request.tenantId)
+    .where('key', '=', request.key)
+    .where('claim', '=', id)
+    .where('status', 'is', null)
+    .execute()
+}
+
+interface Running {
+  request: KeyedRequest
+  id: string
+}
+
+/** Renews the leases of the requests that run in this process, for as long as there are any. */
+function startRenewing(db: Db, log: Logger) {
+  const running = new Set<Running>()
+  let timer: NodeJS.Timeout | null = null
+
+  async function renew() {
+    const all = [...running]
+    // A row that is locked is about to be written by the request itself, and nobody can take it over meanwhile.
+    await sql`
+      update idempotency_key set locked_until = ${lockedUntil()}
+      where (tenant_id, key) in (
+        select tenant_id, key from idempotency_key
+        join unnest(
+          ${all.map(({ request }) => request.tenantId)}::uuid[],
+          ${all.map(({ request }) => request.key)}::text[],
+          ${all.map(({ id }) => id)}::uuid[]
+        ) as mine (tenant_id, key, claim) using (tenant_id, key, claim)
+        where status is null for update of idempotency_key skip locked
+      )
+    `.execute(db)
+  }
+
+  return {
+    add(run: Running) {
+      running.add(run)
+      timer ??= setInterval(() => {
+        renew().catch((error: unknown) => log.warn({ error }, 'Could not renew an Idempotency-Key'))
+      }, RENEW_SECONDS * 1000).unref()
+    },
+    delete(run: Running) {
+      running.delete(run)
+      if (running.size > 0 || timer === null) return
+      clearInterval(timer)
+      timer = null
+    },
+  }
+}
+
+function refuseRunning(): never {
+  return refuse('idempotency_key_in_progress', undefined, { retryAfterSeconds: 1 })
+}
+
+const lockedUntil = () => sql<Date>`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`
+const keptUntil = () => sql<Date>`clock_timestamp() + make_interval(hours => ${KEPT_HOURS})`
+
+const SWEEP_BATCH_ROWS = 2000
+
+/** Deletes answers that are kept no longer, and what dead processes left; never a request that runs. */
+export async function deleteExpiredAnswers(db: Db, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from idempotency_key where (tenant_id, key) in (
+        select tenant_id, key from idempotency_key
+        where expires_at < clock_timestamp() and (status is not null or locked_until < clock_timestamp())
+        limit ${SWEEP_BATCH_ROWS} for update skip locked
+      )
+    `.execute(db)
+    if (numAffectedRows < SWEEP_BATCH_ROWS) return
+  }
+}
