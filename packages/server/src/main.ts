@@ -10,6 +10,7 @@ import { systemClock } from './kit/clock.ts'
 import type { Resolver } from './kit/egress/guard.ts'
 import type { Logger } from './kit/log.ts'
 import { openMetrics } from './kit/metrics.ts'
+import type { AutoconfigPlaces } from './start/api.ts'
 import { type Installation, openInstallation } from './start/database.ts'
 import { makeFirstKey, welcome } from './start/first-start.ts'
 import { createReadiness, type Readiness } from './start/readiness.ts'
@@ -74,6 +75,7 @@ export async function startOn(
     clock = systemClock,
     resolve,
     certificateAuthority,
+    autoconfig = {},
     pace = {},
     overload,
   } = options
@@ -86,7 +88,8 @@ export async function startOn(
 
   await using opened = new AsyncDisposableStack()
   if (config.metricsPort > 0) opened.use(await listenForMetrics(config.metricsPort, metrics, readiness))
-  const roles = opened.use(await startRoles({ ...shared, overload, resolve, certificateAuthority, pace }))
+  const outside = { resolve, certificateAuthority, autoconfig }
+  const roles = opened.use(await startRoles({ ...shared, ...outside, overload, pace }))
   await welcomeFirst(database.db, pepper, config.baseUrl ?? roles.address ?? 'the API', print)
   announce(config, roles.address, log)
   const running = opened.move()

@@ -1,0 +1,76 @@
+import type { FoundServers } from '../provider.ts'
+import { type Fetcher, fetchSmall } from './fetch-small.ts'
+import { type RecordResolver, findPath, findTargets } from './records.ts'
+import { within } from './within.ts'
+
+export interface DavSearch {
+  fetcher: Fetcher
+  records: RecordResolver
+  /** Where HTTPS is spoken: 443, but for tests. */
+  httpsPort: number
+}
+
+type Kind = 'caldav' | 'carddav'
+interface Home {
+  source: 'srv' | 'well_known'
+  url: string
+}
+
+/** Where a domain has calendars and contacts (RFC 6764), as far as can be told without logging in; null: nowhere. */
+export async function findDav(
+  search: DavSearch,
+  domain: string,
+  signal: AbortSignal,
+): Promise<FoundServers['dav']> {
+  const [calendar, contacts] = await Promise.all([
+    findHome(search, 'caldav', domain, signal),
+    findHome(search, 'carddav', domain, signal),
+  ])
+  const source = [calendar, contacts].find(home => home?.source === 'srv') ?? calendar ?? contacts
+  if (!source) return null
+  return {
+    source: source.source,
+    calendarUrl: calendar?.url ?? null,
+    contactsUrl: contacts?.url ?? null,
+  }
+}
+
+async function findHome(
+  search: DavSearch,
+  kind: Kind,
+  domain: string,
+  signal: AbortSignal,
+): Promise<Home | null> {
+  const service = `_${kind}s._tcp`
+  for (const target of await findTargets(search.records, service, domain, signal)) {
+    const { guard } = search.fetcher
+    const isAllowed = await within(signal, guard.resolve({ ...target, kind: 'https' })).then(
+      () => true,
+      () => false,
+    )
+    if (!isAllowed) continue
+    const path = await findPath(search.records, service, domain, signal)
+    const base = wellKnown(kind, target.host, target.port)
+    const named = path === null ? null : URL.parse(path, base.href)
+    if (named?.origin === base.origin) return { source: 'srv', url: named.href }
+    return { source: 'srv', url: (await probe(search, base, signal)) ?? base.href }
+  }
+  const url = await probe(search, wellKnown(kind, domain, search.httpsPort), signal)
+  return url === null ? null : { source: 'well_known', url }
+}
+
+function wellKnown(kind: Kind, host: string, port: number): URL {
+  return new URL(`https://${host}:${port}/.well-known/${kind}`)
+}
+
+const PROPFIND =
+  '<?xml version="1.0"?><propfind xmlns="DAV:"><prop><current-user-principal/></prop></propfind>'
+
+/** Where a well-known address leads. A DAV server answers with properties, or wants a login; any other server neither. */
+async function probe({ fetcher }: DavSearch, url: URL, signal: AbortSignal): Promise<string | null> {
+  const headers = { depth: '0', 'content-type': 'application/xml; charset=utf-8' }
+  const answer = await fetchSmall(fetcher, { method: 'PROPFIND', url, headers, body: PROPFIND }, signal)
+  if (!answer) return null
+  const wantsLogin = answer.status === 401 && answer.headers['www-authenticate'] !== undefined
+  return answer.status === 207 || wantsLogin ? answer.url.href : null
+}

@@ -1,0 +1,111 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { request as requestOver } from 'node:https'
+import { isIP } from 'node:net'
+import { connect as connectSecurely } from 'node:tls'
+import { connectTo } from '../../kit/egress/connect.ts'
+import type { EgressGuard } from '../../kit/egress/guard.ts'
+import { within } from './within.ts'
+
+export interface Fetcher {
+  guard: EgressGuard
+  /** PEM of the authority to trust in place of the public ones; for tests. */
+  certificateAuthority?: string
+}
+
+export interface SmallRequest {
+  method: 'GET' | 'PROPFIND'
+  url: URL
+  headers?: Record<string, string>
+  body?: string
+}
+
+export interface SmallAnswer {
+  /** Where the answer came from, after redirects. */
+  url: URL
+  status: number
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+const REDIRECTS_MAX = 3
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+const BODY_BYTES_MAX = 256 * 1024
+const HEADER_BYTES_MAX = 16 * 1024
+const CONNECT_SECONDS = 5
+const HTTPS_PORT = 443
+
+/**
+ * Asks a server that a stranger may have named: HTTPS only, to where the egress guard allows, over at most 3 redirects
+ * that are checked alike, for at most 256 KB. Null where there is no such answer, whatever the reason.
+ */
+export async function fetchSmall(
+  fetcher: Fetcher,
+  request: SmallRequest,
+  signal: AbortSignal,
+): Promise<SmallAnswer | null> {
+  let url = request.url
+  for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
+    const answer = await fetchOnce(fetcher, { ...request, url }, signal).catch(() => null)
+    if (!answer || !REDIRECTS.has(answer.status)) return answer
+    const next = URL.parse(answer.headers.location ?? '', url.href)
+    if (!next) return null
+    url = next
+  }
+  return null
+}
+
+async function fetchOnce(fetcher: Fetcher, request: SmallRequest, signal: AbortSignal): Promise<SmallAnswer> {
+  const { url } = request
+  if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
+    throw new Error('Not an HTTPS address')
+  }
+  const port = url.port === '' ? HTTPS_PORT : Number(url.port)
+  const resolved = fetcher.guard.resolve({ host: url.hostname, port, kind: 'https' })
+  const destination = await within(signal, resolved)
+  await using opened = new AsyncDisposableStack()
+  const socket = await connectTo(destination, { timeoutSeconds: CONNECT_SECONDS, signal })
+  opened.defer(() => void socket.destroy())
+  const { certificateAuthority: ca } = fetcher
+  const secured = connectSecurely({
+    socket,
+    host: destination.host,
+    // RFC 6066 section 3 has no addresses in the name of a server.
+    ...(isIP(destination.host) === 0 && { servername: destination.host }),
+    minVersion: 'TLSv1.2',
+    ...(ca !== undefined && { ca }),
+  })
+  opened.defer(() => void secured.destroy())
+  const answer = await send(request, signal, () => secured)
+  const { statusCode: status = 0, headers } = answer
+  return { url, status, headers, body: REDIRECTS.has(status) ? '' : await readBounded(answer) }
+}
+
+function send(
+  { method, url, headers, body }: SmallRequest,
+  signal: AbortSignal,
+  createConnection: () => ReturnType<typeof connectSecurely>,
+): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const request = requestOver(url, {
+    method,
+    createConnection,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    signal,
+    headers: { 'user-agent': 'Waxwing', 'accept-encoding': 'identity', connection: 'close', ...headers },
+  })
+  request.on('error', reject)
+  request.once('response', resolve)
+  request.end(body)
+  return promise
+}
+
+async function readBounded(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES_MAX) throw new Error(`More than ${BODY_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks))
+}

@@ -1,0 +1,172 @@
+import type { EgressKind } from '../../kit/egress/guard.ts'
+import type { FoundServers, MailServer, ServerSearch } from '../provider.ts'
+import { findDav } from './dav.ts'
+import { type Fetcher, fetchSmall } from './fetch-small.ts'
+import { type KnownProvider, findByDomain, findByImapHost, findByMailHost } from './known-providers.ts'
+import { type ServerCandidates, readClientConfig } from './read-config.ts'
+import { type RecordResolver, findMailHosts, findServersBySrv } from './records.ts'
+import { within } from './within.ts'
+
+export interface SearchOptions extends Fetcher {
+  records: RecordResolver
+  /** Where the ISPDB is; the domain is put behind it. */
+  ispdbUrl?: string
+  /** The port of autoconfig and well-known addresses; another than 443 for tests. */
+  httpsPort?: number
+  /** Whether servers without TLS are offered. */
+  allowPlaintext: boolean
+}
+
+const ISPDB_URL = 'https://autoconfig.thunderbird.net/v1.1/'
+const HTTPS_PORT = 443
+const SEARCH_SECONDS = 10
+/** The domain's own files, and then everything else: each must leave time for what follows. */
+const STEP_SECONDS = 4
+const DAV_SECONDS = 8
+/** Of an MX host: `mx1.eu.example.com` may be served as `eu.example.com` or `example.com`. */
+const PARENT_DOMAINS_MAX = 2
+
+type Source = FoundServers['source']
+type MailServers = Omit<FoundServers, 'dav'> & { known?: KnownProvider }
+
+/** One search for the servers of an address. Its steps never reject: a source that fails has nothing. */
+interface Search extends Required<Omit<SearchOptions, keyof Fetcher>> {
+  fetcher: Fetcher
+  email: string
+  domain: string
+}
+
+/** Finds the servers of an address, without logging in, within 10 seconds. */
+export function serverSearch(options: SearchOptions): ServerSearch {
+  const { guard, certificateAuthority, ...rest } = options
+  const fetcher = { guard, ...(certificateAuthority !== undefined && { certificateAuthority }) }
+  const defaults = { ispdbUrl: ISPDB_URL, httpsPort: HTTPS_PORT }
+  return {
+    find(email) {
+      const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
+      return find({ ...defaults, ...rest, fetcher, email, domain })
+    },
+  }
+}
+
+async function find(search: Search): Promise<FoundServers | null> {
+  const known = findByDomain(search.domain)
+  if (known) return { source: 'provider', ...serversOf(known, search.email), dav: davOf(known) }
+
+  const ended = new AbortController()
+  const limit = (seconds: number) => AbortSignal.any([ended.signal, AbortSignal.timeout(seconds * 1000)])
+  const whole = limit(SEARCH_SECONDS)
+  const step = () => AbortSignal.any([whole, AbortSignal.timeout(STEP_SECONDS * 1000)])
+  try {
+    const dav = findDav({ ...search }, search.domain, limit(DAV_SECONDS))
+    const found = (await first(ownConfigs(search, step()))) ?? (await first(otherSources(search, step())))
+    if (!found) return null
+    const { known: operator, ...servers } = found
+    return { ...servers, dav: (operator && davOf(operator)) ?? (await dav) }
+  } finally {
+    ended.abort()
+  }
+}
+
+/** The best source that has something, without waiting for lesser ones. */
+async function first(sources: Array<Promise<MailServers | null>>): Promise<MailServers | null> {
+  for (const source of sources) {
+    const found = await source
+    if (found) return found
+  }
+  return null
+}
+
+/** HTTPS only: over HTTP whoever sits on the way could name the server that gets the password. */
+function ownConfigs(search: Search, signal: AbortSignal) {
+  const { domain, httpsPort, email } = search
+  const urls = [
+    new URL(`https://autoconfig.${domain}:${httpsPort}/mail/config-v1.1.xml`),
+    new URL(`https://${domain}:${httpsPort}/.well-known/autoconfig/mail/config-v1.1.xml`),
+  ]
+  return urls.map(url => {
+    url.searchParams.set('emailaddress', email)
+    return readAt(search, 'autoconfig', url, signal)
+  })
+}
+
+function otherSources(search: Search, signal: AbortSignal) {
+  return [readIspdb(search, 'ispdb', search.domain, signal), bySrv(search, signal), byMx(search, signal)]
+}
+
+function readIspdb(search: Search, source: Source, domain: string, signal: AbortSignal) {
+  return readAt(search, source, new URL(encodeURIComponent(domain), search.ispdbUrl), signal)
+}
+
+async function readAt(
+  search: Search,
+  source: Source,
+  url: URL,
+  signal: AbortSignal,
+): Promise<MailServers | null> {
+  const answer = await fetchSmall(search.fetcher, { method: 'GET', url }, signal)
+  const candidates = answer?.status === 200 ? readClientConfig(answer.body, search.email) : null
+  return candidates && offer(search, source, candidates, signal)
+}
+
+async function bySrv(search: Search, signal: AbortSignal): Promise<MailServers | null> {
+  const { records, email, domain } = search
+  return offer(search, 'srv', await findServersBySrv(records, email, domain, signal), signal)
+}
+
+/** Who takes the mail of a domain usually serves it, too. */
+async function byMx(search: Search, signal: AbortSignal): Promise<MailServers | null> {
+  const hosts = await findMailHosts(search.records, search.domain, signal)
+  const known = hosts.map(findByMailHost).find(provider => provider !== null)
+  if (known) return { source: 'mx', ...serversOf(known, search.email), known }
+  const parents = parentDomains(hosts[0] ?? '').filter(domain => domain !== search.domain)
+  return first(parents.map(domain => readIspdb(search, 'mx', domain, signal)))
+}
+
+function parentDomains(host: string): string[] {
+  const labels = host.split('.')
+  return labels
+    .map((_, index) => labels.slice(index).join('.'))
+    .slice(1, -1)
+    .slice(-PARENT_DOMAINS_MAX)
+}
+
+/** The first servers that may be used; null without one to read from. */
+async function offer(
+  search: Search,
+  source: Source,
+  candidates: ServerCandidates,
+  signal: AbortSignal,
+): Promise<MailServers | null> {
+  const imap = await firstUsable(search, 'imap', candidates.imap, signal)
+  if (!imap) return null
+  const smtp = await firstUsable(search, 'smtp', candidates.smtp, signal)
+  return { source, imap, smtp, oauth: findByImapHost(imap.host)?.oauth ?? null }
+}
+
+/** What cannot be connected to, be it private or gone, is not offered. */
+async function firstUsable(
+  { fetcher, allowPlaintext }: Search,
+  kind: EgressKind,
+  servers: MailServer[],
+  signal: AbortSignal,
+): Promise<MailServer | null> {
+  const plain = allowPlaintext ? servers.filter(({ security }) => security === 'none') : []
+  for (const server of [...servers.filter(({ security }) => security !== 'none'), ...plain]) {
+    const { host, port } = server
+    const isAllowed = await within(signal, fetcher.guard.resolve({ host, port, kind })).then(
+      () => true,
+      () => false,
+    )
+    if (isAllowed) return server
+  }
+  return null
+}
+
+function serversOf({ imap, smtp, oauth }: KnownProvider, email: string): Omit<MailServers, 'source'> {
+  return { imap: { ...imap, user: email }, smtp: { ...smtp, user: email }, oauth }
+}
+
+function davOf({ dav }: KnownProvider): FoundServers['dav'] {
+  return dav && { source: 'provider', ...dav }
+}
