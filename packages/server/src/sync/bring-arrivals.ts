@@ -20,9 +20,6 @@ interface Unreadable {
 
 type ArrivedStep = Extract<SourceStep, { type: 'arrived' }>
 
-/** As in compare-source: a loss beyond this, and beyond half of the mailbox, is believed the second time. */
-const SUSPICIOUS_LOSS = 100
-
 export interface BringOptions {
   /** Stop before what is not new mail; it is asked for again later. */
   onlyNew?: boolean
@@ -175,21 +172,21 @@ function isDataError(error: unknown): error is Error & { code: string } {
 
 /**
  * The source was read to its end: messages that were not recognised since it was renumbered are missing. When that is
- * most of a mailbox, it is read anew once more, on another connection, before it is believed.
+ * most of a mailbox, it is read anew once more, on another connection, and even then not believed at once.
  */
 async function closeRereading(session: Session, { source, mailbox }: FollowedSource): Promise<void> {
   const unrecognised = await countUnrecognised(session.db, session.owned.id, mailbox.id)
   if (unrecognised === 0) return
-  const isSuspicious =
-    unrecognised > SUSPICIOUS_LOSS && unrecognised * 2 > (await countMessages(session.db, [mailbox.id]))
-  if (isSuspicious && !session.doubted.has(source)) {
-    session.doubted.add(source)
+  const doubt = `reading ${source}`
+  const isDoubted = session.doubts.has(doubt)
+  const all = await countMessages(session.db, [mailbox.id])
+  if (!session.doubts.believes(doubt, unrecognised, all)) {
+    if (isDoubted) return
     await underFence(session, unit => dropCursor(unit, session.owned.id, source))
     throw new ProviderFailure(
       'unavailable',
       'a mailbox seems to have been emptied; the server is asked once more',
     )
   }
-  session.doubted.delete(source)
   await underFence(session, unit => missUnrecognised(unit, mailbox.id))
 }

@@ -6,8 +6,6 @@ import { storeCursor } from './source-store.ts'
 
 const ROWS_PER_TRANSACTION = 500
 const MISSING_PER_TRANSACTION = 5_000
-/** A mailbox that loses more than this, and more than half of what it had, is asked again before it is believed. */
-const SUSPICIOUS_LOSS = 100
 
 /**
  * Brings what became of the indexed messages of a source into the index: flags, messages that are gone (they are
@@ -30,7 +28,14 @@ export async function compareSource(session: Session, followed: FollowedSource):
     else if (step.type === 'flags') await recordFlagStep(session, followed, step)
     else if (step.type === 'gone') for (const key of step.keys) gone.push(Number(key))
   }
-  await recordGone(session, followed, await believed(session, followed, options.cursor, gone, known))
+  if (!session.doubts.believes(`comparing ${followed.source}`, gone.length, known?.keys.length ?? 0)) {
+    session.log.warn(
+      { mailboxId: followed.mailbox.id, count: gone.length },
+      'Not yet believed that messages are gone',
+    )
+    return
+  }
+  await recordGone(session, followed, gone)
   if (cursor) await underFence(session, unit => storeCursor(unit, session.owned.id, followed.source, cursor))
 }
 
@@ -63,21 +68,6 @@ async function recordFlagStep(
     )
     session.progressed()
   }
-}
-
-/** Asks the server once more when most of a mailbox seems to have vanished, and leaves out what it still has. */
-async function believed(
-  session: Session,
-  { source }: FollowedSource,
-  cursor: Cursor | null,
-  gone: number[],
-  known: KnownMessages | undefined,
-): Promise<number[]> {
-  if (gone.length <= SUSPICIOUS_LOSS || gone.length * 2 <= (known?.keys.length ?? 0)) return gone
-  const present = await session.provider.findPresent(source, cursor, gone)
-  session.progressed()
-  if (present.size > 0) session.log.warn({ count: present.size }, 'server took back a loss of mail')
-  return gone.filter(uid => !present.has(uid))
 }
 
 async function recordGone(

@@ -4,6 +4,7 @@ import type { Logger } from '../kit/log.ts'
 import type { MailProvider, Notice } from '../providers/provider.ts'
 import { bringArrivals } from './bring-arrivals.ts'
 import { compareSource } from './compare-source.ts'
+import type { Doubts } from './doubts.ts'
 import type { ConnectionPermit } from './host-budget.ts'
 import { type Nudge, pause } from './nudge.ts'
 import { type OwnedAccount, takeWanted } from './ownership.ts'
@@ -32,7 +33,7 @@ export interface FollowAccountOptions {
   nudge: Nudge
   report: RuntimeReport
   statistics: TableStatistics
-  doubted: Set<string>
+  doubts: Doubts
   pollSeconds: number
   log: Logger
   onCaughtUp(): void
@@ -61,7 +62,7 @@ export async function followAccount(options: FollowAccountOptions): Promise<'cau
 }
 
 async function openSession(options: FollowAccountOptions): Promise<Session> {
-  const { db, owned, provider, syncWindowDays, stall, doubted, log } = options
+  const { db, owned, provider, syncWindowDays, stall, doubts, log } = options
   const row = await db
     .selectFrom('account')
     .select('initialized_at')
@@ -75,7 +76,7 @@ async function openSession(options: FollowAccountOptions): Promise<Session> {
     since: syncWindowDays === null ? null : new Date(Date.now() - syncWindowDays * DAY_MS),
     signal: stall.signal,
     progressed: () => stall.progressed(),
-    doubted,
+    doubts,
     log,
   }
 }
@@ -110,8 +111,13 @@ async function reportLive(
 ): Promise<void> {
   const unreadable = await countQuarantined(session.db, session.owned.id)
   const push = provider.isPushed ? 'the inbox is watched' : 'the inbox is polled'
-  const trouble = unreadable === 0 ? '' : `; ${unreadable} messages could not be read and are tried again`
-  await report.tell('live', `${push}; every mailbox is looked at within ${pollSeconds} s${trouble}`)
+  const facts = [push, `every mailbox is looked at within ${pollSeconds} s`]
+  if (unreadable > 0) facts.push(`${unreadable} messages could not be read and are tried again`)
+  if (session.doubts.count > 0)
+    facts.push(
+      `${session.doubts.count} mailboxes seem to have been emptied, and are asked until that is sure`,
+    )
+  await report.tell('live', facts.join('; '))
 }
 
 /** Reads what the watched inbox tells of, at once, until a pass over all mailboxes is due. */

@@ -3,6 +3,7 @@ import type { Tables } from '../database/tables.ts'
 import type { Logger } from '../kit/log.ts'
 import { type MailProvider, ProviderFailure } from '../providers/provider.ts'
 import { backoffMs } from './backoff.ts'
+import { Doubts } from './doubts.ts'
 import { followAccount } from './follow-account.ts'
 import type { ConnectionPermit, HostBudget } from './host-budget.ts'
 import { LoginRefusals } from './login-refusals.ts'
@@ -50,7 +51,7 @@ export class Keeper implements AsyncDisposable {
   readonly #openDoor: () => Promise<MailDoor>
   readonly #refusals: LoginRefusals
   readonly #place = new Place()
-  readonly #doubted = new Set<string>()
+  readonly #doubts = new Doubts()
   readonly #log: Logger
   #restart = new AbortController()
   #failures = 0
@@ -129,7 +130,7 @@ export class Keeper implements AsyncDisposable {
       nudge: this.nudge,
       report: this.#report,
       statistics,
-      doubted: this.#doubted,
+      doubts: this.#doubts,
       pollSeconds,
       log: this.#log,
       onCaughtUp: () => {

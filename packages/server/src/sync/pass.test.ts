@@ -7,6 +7,7 @@ import type { Db } from '../database/pool.ts'
 import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
 import { ProviderFailure } from '../providers/provider.ts'
+import { Doubts } from './doubts.ts'
 import { claimAccounts, type OwnedAccount } from './ownership.ts'
 import { runPass } from './pass.ts'
 import type { Session } from './session.ts'
@@ -38,7 +39,7 @@ async function openSession(
   db: Db,
   owned: OwnedAccount,
   server: MemoryServer,
-  doubted = new Set<string>(),
+  doubts = new Doubts(),
 ): Promise<Session> {
   const account = await db
     .selectFrom('account')
@@ -53,22 +54,22 @@ async function openSession(
     since: null,
     signal: new AbortController().signal,
     progressed: () => undefined,
-    doubted,
+    doubts,
     log: silentLog,
   }
 }
 
-const pass = async (db: Db, owned: OwnedAccount, server: MemoryServer, doubted?: Set<string>) =>
-  runPass(await openSession(db, owned, server, doubted), {
+const pass = async (db: Db, owned: OwnedAccount, server: MemoryServer, doubts?: Doubts) =>
+  runPass(await openSession(db, owned, server, doubts), {
     takeTurn: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
     onBackfill: () => Promise.resolve(),
   })
 
 async function passUntilCaughtUp(db: Db, owned: OwnedAccount, server: MemoryServer): Promise<void> {
-  const doubted = new Set<string>()
+  const doubts = new Doubts()
   for (let tries = 0; tries < 20; tries++) {
     try {
-      if ((await pass(db, owned, server, doubted)) === 'caught_up' && tries > 1) return
+      if ((await pass(db, owned, server, doubts)) === 'caught_up' && tries > 1) return
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error
     }

@@ -6,7 +6,7 @@ import { findDueMailboxes } from './quarantine.ts'
 import type { Cursor } from '../providers/provider.ts'
 import type { Session } from './session.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
-import { listIndexedMailboxes } from './source-store.ts'
+import { findUnsettledMailboxes, listIndexedMailboxes } from './source-store.ts'
 import type { Turn } from './turns.ts'
 
 /** So long an account reads old mail before it looks for new mail again and lets others have their turn. */
@@ -93,10 +93,12 @@ async function changedSources(
   cursors: ReadonlyMap<string, Cursor | null>,
 ): Promise<RemoteSource[]> {
   const due = await findDueMailboxes(session.db, session.owned.id)
+  const unsettled = await findUnsettledMailboxes(session.db, session.owned.id)
   return sources.filter(({ mailbox, remote }) => {
     const cursor = cursors.get(mailbox.id) ?? null
     return (
       due.has(mailbox.id) ||
+      unsettled.has(mailbox.id) ||
       session.provider.hasChanged(remote, cursor) ||
       !session.provider.isComplete(cursor, session.since)
     )

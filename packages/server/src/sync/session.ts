@@ -4,6 +4,7 @@ import { inTransaction, type UnitOfWork } from '../events/unit-of-work.ts'
 import type { MailAccount, PlacedMailbox } from '../features/messages/rules.ts'
 import type { Logger } from '../kit/log.ts'
 import type { FollowOptions, MailProvider } from '../providers/provider.ts'
+import type { Doubts } from './doubts.ts'
 import { fenceAccount, type OwnedAccount } from './ownership.ts'
 import { loadQuarantine } from './quarantine.ts'
 import { findCursor, loadKnown } from './source-store.ts'
@@ -20,8 +21,7 @@ export interface Session {
   signal: AbortSignal
   /** Called with every step that gets somewhere; a session that makes no progress is ended. */
   progressed(): void
-  /** Sources that once looked emptied: believed the second time. Lives as long as the account is owned. */
-  doubted: Set<string>
+  doubts: Doubts
   log: Logger
 }
 

@@ -138,6 +138,15 @@ export async function countUnrecognised(
   return rows[0]?.count ?? 0
 }
 
+/** Mailboxes of which messages wait to be recognised. */
+export async function findUnsettledMailboxes(db: Kysely<Tables>, accountId: string): Promise<Set<string>> {
+  const { rows } = await sql<{ mailbox_id: string }>`
+    select distinct mailbox_id from message join message_mailbox as held on held.message_id = message.id
+    where account_id = ${accountId} and missing_since = 'infinity' and uid is null
+  `.execute(db)
+  return new Set(rows.map(row => row.mailbox_id))
+}
+
 export async function countMessages(db: Kysely<Tables>, mailboxIds: readonly string[]): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from message_mailbox where mailbox_id = any(${mailboxIds}::uuid[])

@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest'
+import { Doubts } from './doubts.ts'
+
+const MINUTE = 60_000
+
+describe('Doubts', () => {
+  test.each([
+    ['a hundred of a hundred', 100, 100, true],
+    ['half of many', 500, 1_000, true],
+    ['most of many', 501, 1_000, false],
+    ['all of many', 1_000, 1_000, false],
+    ['none', 0, 0, true],
+  ])('a loss of %s is believed at once: %j of %j', (_, lost, all, isBelieved) => {
+    expect(new Doubts().believes('claim', lost, all, 0)).toBe(isBelieved)
+  })
+
+  test('a large loss is believed once it was said for five minutes without a break', () => {
+    const doubts = new Doubts()
+    const loses = (lost: number, at: number) => doubts.believes('claim', lost, 1_000, at)
+    expect([loses(900, 0), loses(900, 4 * MINUTE)]).toEqual([false, false])
+    expect(loses(0, 4.5 * MINUTE)).toBe(true)
+    expect(doubts.count).toBe(0)
+    expect([loses(900, 5 * MINUTE), loses(950, 9 * MINUTE), loses(900, 10 * MINUTE)]).toEqual([
+      false,
+      false,
+      true,
+    ])
+    expect(loses(900, 11 * MINUTE)).toBe(false)
+  })
+})

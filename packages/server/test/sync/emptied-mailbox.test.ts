@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { readFeed, readMessages } from './followed-account.ts'
+import {
+  messageEvents,
+  openProxiedAccount,
+  shortMessages,
+  waitForAnotherPass,
+  waitForMessageEvents,
+} from './proxied-account.ts'
+import type { Faults } from '../servers/chaos-faults.ts'
+
+const MESSAGES = 300
+
+/** The server says that there is nothing in INBOX, as one does whose storage is not mounted. */
+const EMPTY: Faults = {
+  rewrite(line) {
+    if (/^\* \d+ (EXISTS|RECENT)$/.test(line)) return line.replace(/\d+/, '0')
+    if (/^\* (E?SEARCH|VANISHED)/.test(line)) return null
+    return line.replace(/(STATUS "?INBOX"? \(MESSAGES) \d+/, '$1 0')
+  },
+}
+
+describe('a server that says that a mailbox is empty', () => {
+  test('is not believed when it takes that back, however many passes later', async () => {
+    await using account = await openProxiedAccount({
+      arrange: world => world.deliver(shortMessages(1, MESSAGES)),
+    })
+    const { app, proxy, world, accountId, cursor } = account
+    const before = (await readMessages(app, accountId)).map(({ id }) => id).toSorted()
+    proxy.faults = EMPTY
+    for (let passes = 0; passes < 3; passes++) await waitForAnotherPass(proxy)
+    proxy.faults = {}
+    await world.deliver(shortMessages(1_000, 1))
+    await waitForMessageEvents(app, cursor, 1)
+    await waitForAnotherPass(proxy)
+    expect(messageEvents((await readFeed(app, cursor)).events)).toEqual(['message.created message 1000'])
+    const after = (await readMessages(app, accountId)).map(({ id }) => id)
+    expect(before.filter(id => !after.includes(id))).toEqual([])
+  })
+})

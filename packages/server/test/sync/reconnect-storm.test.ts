@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { accountKeys } from '../../src/features/accounts/secrets.ts'
+import { newId } from '../../src/kit/ids.ts'
+import { Secret } from '../../src/kit/secret.ts'
+import { backoffMs } from '../../src/sync/backoff.ts'
+import type { TestApp } from '../open-app.ts'
+import { waitUntil } from '../wait-until.ts'
+import { openSyncApp } from './followed-account.ts'
+
+const ACCOUNTS = 1_000
+const WINDOW_SECONDS = 300
+const CORE_SHARE_MAX = 0.3
+
+test('a thousand accounts on a server that accepts and closes at once try ever more rarely and apart, at a third of a core at most', async () => {
+  await using server = await startClosingServer()
+  await using api = await openSyncApp({ roles: ['api'] })
+  await insertAccounts(api, server.port)
+
+  const before = process.cpuUsage()
+  await using _sync = await openSyncApp({
+    database: api.database,
+    keyRing: api.keyRing,
+    roles: ['sync'],
+    pace: { pollSeconds: 45 },
+  })
+  await waitUntil('two attempts of every account', () => Promise.resolve(server.attempts >= 2 * ACCOUNTS))
+  const { user, system } = process.cpuUsage(before)
+  const { rows } = await sql<{ detail: string }>`
+    select runtime_detail as detail from account where runtime_state = 'backoff'
+  `.execute(api.db)
+
+  // What the rule allows in five minutes from the first failure on, at the cost of an attempt as measured.
+  const cpuSeconds = ((user + system) / 1e6 / server.attempts) * ACCOUNTS * attemptsWithin(WINDOW_SECONDS)
+  expect(cpuSeconds / WINDOW_SECONDS).toBeLessThan(CORE_SHARE_MAX)
+  // No account tried more often than the rule allows: at most a third time, while others tried twice.
+  expect(server.attempts).toBeLessThan(3.5 * ACCOUNTS)
+
+  expect(rows.length).toBeGreaterThan(ACCOUNTS / 2)
+  const tries = rows.map(({ detail }) => Date.parse(/next try at (.*)$/.exec(detail)?.[1] ?? ''))
+  const perTenth = Map.groupBy(tries, time => Math.floor(time / 100))
+  const most = Math.max(...[...perTenth.values()].map(times => times.length))
+  expect(most).toBeLessThan(ACCOUNTS / 5)
+})
+
+/** How often one account tries in so many seconds. */
+function attemptsWithin(seconds: number): number {
+  let [attempts, at] = [0, 0]
+  while (at < seconds * 1_000) at += backoffMs(++attempts, () => 0)
+  return attempts
+}
+
+async function startClosingServer() {
+  const server = createServer(socket => {
+    started.attempts++
+    socket.on('error', () => {})
+    socket.destroy()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const started = {
+    port: typeof address === 'object' && address ? address.port : 0,
+    attempts: 0,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  return started
+}
+
+/** As the API stores them, without a thousand logins. */
+async function insertAccounts({ db, keyRing, tenantId }: TestApp, port: number): Promise<void> {
+  const keys = accountKeys(keyRing)
+  await db.transaction().execute(async transaction => {
+    for (let number = 0; number < ACCOUNTS; number++) {
+      const account = { id: newId(), tenant_id: tenantId }
+      const user = `${number}@storm.test`
+      const data_key = await keys.createDataKey(transaction, account)
+      const imap = JSON.stringify({
+        imap: { host: '127.0.0.1', port, security: 'none', user },
+        smtp: null,
+        auth: 'password',
+        appendSent: true,
+        dav: null,
+      })
+      await transaction
+        .insertInto('account')
+        .values({ ...account, provider: 'imap', email: user, auth_method: 'password', imap, data_key })
+        .execute()
+      await keys.storeSecret(transaction, { ...account, data_key }, 'imap_password', new Secret('secret'))
+    }
+  })
+}
