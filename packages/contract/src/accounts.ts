@@ -296,9 +296,9 @@ export const accounts = {
     section: '4.1',
     summary: 'Connect an IMAP mailbox with a password.',
     description:
-      'Both servers are logged in to before anything is stored. Name `imap` and `smtp`: they are not searched for yet, ' +
-      'so leaving one out answers `autodiscovery_failed`; `smtp: null` connects an account that only reads. Calendars ' +
-      'and contacts are not offered yet: `dav` answers `provider_unsupported` and connects nothing.',
+      'Both servers are logged in to before anything is stored. A server that is left out is searched for as by ' +
+      '`GET /v1/autoconfig`, and `autodiscovery_failed` where none is found; `smtp: null` connects an account that only ' +
+      'reads. Calendars and contacts are not offered yet: `dav` answers `provider_unsupported` and connects nothing.',
     refuses: [
       'account_exists',
       'autodiscovery_failed',
@@ -324,15 +324,17 @@ export const accounts = {
     summary: 'Change the servers or the password of an IMAP account.',
     description:
       'What changes is tried by logging in first, with the stored password where none is given; nothing is changed when ' +
-      'that fails. A server is replaced as a whole, but keeps its `user` where none is given. A `password` that logs in ' +
-      'is a new grant: it leads out of `reauth_required` and `disabled`. Another change of the servers meanwhile answers ' +
-      '`provider_conflict`.',
+      'that fails. A stored password is sent to no other host than before: with another `host` answers ' +
+      '`password_required` where the password is not sent as well. A server is replaced as a whole, but keeps its ' +
+      '`user` where none is given. A `password` that logs in is a new grant: it leads out of `reauth_required` and ' +
+      '`disabled`. Another change of the servers meanwhile answers `provider_conflict`.',
     refuses: [
       'account_not_found',
       'login_failed',
       'not_imap_account',
       'oauth_servers_fixed',
       'password_not_stored',
+      'password_required',
       'password_unsupported',
       'plaintext_not_allowed',
       'provider_conflict',

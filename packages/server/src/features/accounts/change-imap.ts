@@ -56,19 +56,30 @@ async function planChange(
   current: ImapServers,
   input: ImapSettingsInput,
 ): Promise<ImapPlan> {
-  const { db, services } = context
   const imap = input.imap ? completeServer(input.imap, current.imap.user) : current.imap
   const smtp =
     input.smtp === undefined
       ? current.smtp
       : input.smtp && completeServer(input.smtp, current.smtp?.user ?? imap.user)
   requireEncryption(context, input.imap && imap, input.smtp && smtp)
+  const servers = { ...current, imap, smtp, appendSent: input.appendSent ?? current.appendSent }
+  return { servers, ...(await planLogins(context, account, { current, servers, input })) }
+}
 
+/** Which servers are logged in to with which password, and which secrets change when that works. */
+async function planLogins(
+  { db, services }: RequestContext,
+  account: AccountRow,
+  change: { current: ImapServers; servers: ImapServers; input: ImapSettingsInput },
+): Promise<Omit<ImapPlan, 'servers'>> {
+  const { current, input } = change
+  const { imap, smtp } = change.servers
   const stored = (name: SecretName) => services.accountKeys.findSecret(db, account, name)
   const password = input.password === undefined ? null : new Secret(input.password)
+  const storedSmtpPassword = await stored('smtp_password')
   const ownSmtpPassword =
     input.smtpPassword === undefined
-      ? await stored('smtp_password')
+      ? storedSmtpPassword
       : input.smtpPassword === null
         ? null
         : new Secret(input.smtpPassword)
@@ -79,12 +90,20 @@ async function planChange(
     (!isDeepStrictEqual(smtp, current.smtp) ||
       input.smtpPassword !== undefined ||
       (password !== null && ownSmtpPassword === null))
-  const needsMainPassword = isImapTried || (isSmtpTried && ownSmtpPassword === null)
+  const isMainForSmtp = isSmtpTried && ownSmtpPassword === null
+  if (password === null) {
+    const hosts = [current.imap.host, ...(storedSmtpPassword ? [] : [current.smtp?.host])]
+    if (isImapTried) requireKnownHost('imap', imap.host, hosts, 'password')
+    if (isMainForSmtp) requireKnownHost('smtp', smtp.host, hosts, 'password')
+  }
+  if (isSmtpTried && ownSmtpPassword && input.smtpPassword === undefined) {
+    requireKnownHost('smtp', smtp.host, [current.smtp?.host], 'smtpPassword')
+  }
+  const needsMainPassword = isImapTried || isMainForSmtp
   const mainPassword = password ?? (needsMainPassword ? await stored('imap_password') : null)
   if (needsMainPassword && !mainPassword) refuse('password_not_stored')
 
   return {
-    servers: { ...current, imap, smtp, appendSent: input.appendSent ?? current.appendSent },
     secrets: {
       ...(password && { imap_password: password }),
       ...((input.smtpPassword !== undefined || smtp === null) && {
@@ -94,6 +113,22 @@ async function planChange(
     imapPassword: isImapTried ? mainPassword : null,
     smtpPassword: isSmtpTried ? (ownSmtpPassword ?? mainPassword) : null,
   }
+}
+
+/**
+ * A stored password goes to no host but those that it was given for: whoever may change the servers, and was never told
+ * the password, would have it sent to a server of their own and read it there.
+ */
+function requireKnownHost(
+  server: 'imap' | 'smtp',
+  host: string,
+  known: readonly (string | undefined)[],
+  field: 'password' | 'smtpPassword',
+): void {
+  if (known.includes(host)) return
+  refuse('password_required', undefined, {
+    message: `The stored password is not sent to a host that it was not given for. Send ${field} together with ${server}.host.`,
+  })
 }
 
 async function storeChange(

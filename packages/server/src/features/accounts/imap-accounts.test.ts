@@ -141,8 +141,6 @@ describe('POST /v1/imap-accounts', () => {
   test.each<[string, Record<string, unknown>, number, string, Partial<SmtpServerOptions>?]>([
     ['a wrong password', { password: 'wrong' }, 400, 'login_failed'],
     ['a wrong password of the SMTP server', { smtpPassword: 'wrong' }, 400, 'login_failed'],
-    ['no IMAP server', { imap: undefined }, 422, 'autodiscovery_failed'],
-    ['no SMTP server', { smtp: undefined }, 422, 'autodiscovery_failed'],
     ['calendars', { dav: { calendarUrl: 'https://dav.example.com/' } }, 400, 'provider_unsupported'],
     ['calendars in the settings', { settings: { calendarEnabled: true } }, 400, 'provider_unsupported'],
     ['shared mailboxes', { settings: { sharedMailboxesEnabled: true } }, 400, 'provider_unsupported'],
@@ -295,7 +293,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
       await app.patch(path, { password: 'wrong', appendSent: false }),
       await app.patch(path, { imap: { host: 'localhost', port: 9 } }),
       await app.patch(path, { smtpPassword: 'wrong' }),
-      await app.patch(path, { imap: { host: '127.0.0.1', port: 993 } }),
+      await app.patch(path, { imap: { host: '127.0.0.1', port: 993 }, password: user.password }),
       await app.patch(path, { smtp: { host: 'localhost', port: 587, security: 'none' } }),
       await app.patch(path, { dav: { user: 'x' } }),
     ]
@@ -375,6 +373,65 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect(rows).toEqual([{ name: 'imap_password' }])
     const changes = (await eventsOf(app)).filter(({ type }) => type === 'account.updated')
     expect(changes.map(({ data }) => data['changes'])).toEqual([['imap'], ['imap'], ['imap'], ['imap']])
+  })
+
+  test('sends a stored password to no host that it was not given for', async () => {
+    await using app = await openApp({ egressAllow: ['localhost', 'elsewhere.test'] })
+    const user = await dovecot.addUser()
+    await using smtp = await openSmtp(user)
+    await using elsewhere = await openSmtp(user)
+    const { path } = await connect(app, user, smtp)
+    const imapElsewhere = { imap: { host: 'elsewhere.test', port: elsewhere.port } }
+    const smtpElsewhere = { smtp: { host: 'elsewhere.test', port: elsewhere.port } }
+    const refused = async (body: Record<string, unknown>, field: string) =>
+      expect(await app.patch(path, body)).toMatchObject({
+        status: 400,
+        body: { code: 'password_required', message: expect.stringContaining(`Send ${field} `) },
+      })
+
+    await refused(imapElsewhere, 'password')
+    await refused(smtpElsewhere, 'password')
+    await refused({ ...imapElsewhere, smtpPassword: user.password }, 'password')
+    await refused({ ...smtpElsewhere, smtpPassword: null }, 'password')
+    // With a password of its own the SMTP server no longer knows the other one.
+    await app.patch(path, { smtpPassword: user.password })
+    await refused(smtpElsewhere, 'smtpPassword')
+    await refused({ ...smtpElsewhere, password: user.password }, 'smtpPassword')
+    await app.patch(path, { smtp: { host: 'LOCALHOST', port: smtp.port }, smtpPassword: user.password })
+    await app.patch(path, { smtp: null })
+    await refused(smtpElsewhere, 'password')
+
+    expect(elsewhere.connections).toBe(0)
+    const near = await app.patch<Account>(path, { smtp: { host: 'localhost', port: elsewhere.port } })
+    expect(near.body.imap?.smtp?.port).toBe(elsewhere.port)
+  })
+
+  test('takes another host with the password, where its certificate fits', async () => {
+    await using app = await openApp({ egressAllow: ['localhost', '127.0.0.1'] })
+    const user = await dovecot.addUser()
+    const { path } = await connect(app, user)
+    const imap = { host: '127.0.0.1', port: dovecot.tlsPort, security: 'tls' }
+
+    expect((await app.patch(path, { imap })).body['code']).toBe('password_required')
+    const moved = await app.patch<Account>(path, { imap, password: user.password })
+
+    expect(moved.body.imap?.imap.host).toBe('127.0.0.1')
+  })
+
+  test('asks for the password before it goes to a host that knows only the other one', async () => {
+    await using app = await openApp({ egressAllow: ['localhost', 'elsewhere.test'], allowPlaintext: true })
+    const user = await dovecot.addUser()
+    const { path } = await connect(app, user)
+    await using smtp = await openSmtp(user, { password: 'of its own' })
+    const elsewhere = { host: 'elsewhere.test', port: smtp.port, security: 'none' }
+    const made = await app.patch<Account>(path, { smtp: elsewhere, smtpPassword: 'of its own' })
+    const connections = smtp.connections
+
+    const answer = await app.patch(path, { smtpPassword: null })
+
+    expect(made.body.imap?.smtp?.host).toBe('elsewhere.test')
+    expect(answer).toMatchObject({ status: 400, body: { code: 'password_required' } })
+    expect(smtp.connections).toBe(connections)
   })
 
   test('refuses an account whose password is gone, another kind of account, and one that is deleted', async () => {
