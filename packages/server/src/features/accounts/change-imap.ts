@@ -9,7 +9,7 @@ import { refuseDav } from './connect-imap.ts'
 import { requireEncryption, requireLogin } from './imap-servers.ts'
 import { completeServer } from './rules.ts'
 import { type SecretName, findSecretsStamp } from './secrets.ts'
-import { type AccountChange, lockAccount, updateAccount } from './store.ts'
+import { type AccountChange, findAccount, lockAccount, updateAccount } from './store.ts'
 
 /** What a change of an IMAP account's servers comes to. An absent secret stays, null removes it. */
 interface ImapPlan {
@@ -23,31 +23,44 @@ interface ImapPlan {
 /** Changes servers and passwords after logging in with them. Nothing changes unless everything that was tried works. */
 export async function changeImapAccount(
   context: RequestContext,
-  account: AccountRow,
+  accountId: string,
   input: ImapSettingsInput,
 ): Promise<AccountView> {
   const { db, tenantId } = context
-  if (account.provider !== 'imap' || !account.imap) refuse('not_imap_account')
-  if (account.imap.auth === 'oauth') {
+  // Of one moment: a password that is stored now could not have been given for a host that was there a moment ago.
+  const before = await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async moment => {
+      const account = (await findAccount(moment, tenantId, accountId)) ?? refuse('account_not_found')
+      const current = requireImap(account, input)
+      const stamp = await findSecretsStamp(moment, accountId)
+      return { current, stamp, plan: await planChange({ ...context, db: moment }, account, current, input) }
+    })
+  const { servers, imapPassword, smtpPassword } = before.plan
+  await requireLogin(context, {
+    imap: imapPassword && { server: servers.imap, password: imapPassword },
+    smtp: servers.smtp && smtpPassword && { server: servers.smtp, password: smtpPassword },
+  })
+
+  return inTransaction(db, tenantId, async unit => {
+    const locked = (await lockAccount(unit, accountId)) ?? refuse('account_not_found')
+    const isSame = isDeepStrictEqual(locked.imap, before.current)
+    // What was tried may not work together with what another request stored while we logged in.
+    if (!isSame || (await findSecretsStamp(unit.sql, accountId)) !== before.stamp) refuse('provider_conflict')
+    return storeChange(context, unit, locked, before.plan)
+  })
+}
+
+/** The servers of an IMAP account that may be changed in this way. */
+function requireImap({ provider, imap }: AccountRow, input: ImapSettingsInput): ImapServers {
+  if (provider !== 'imap' || !imap) return refuse('not_imap_account')
+  if (imap.auth === 'oauth') {
     if (input.password !== undefined || input.smtpPassword) refuse('password_unsupported')
     if (input.imap || input.smtp !== undefined) refuse('oauth_servers_fixed')
   }
   if (input.dav) refuseDav()
-  const stamp = await findSecretsStamp(db, account.id)
-  const plan = await planChange(context, account, account.imap, input)
-  await requireLogin(context, {
-    imap: plan.imapPassword && { server: plan.servers.imap, password: plan.imapPassword },
-    smtp: plan.servers.smtp &&
-      plan.smtpPassword && { server: plan.servers.smtp, password: plan.smtpPassword },
-  })
-
-  return inTransaction(db, tenantId, async unit => {
-    const locked = (await lockAccount(unit, account.id)) ?? refuse('account_not_found')
-    const isSame = isDeepStrictEqual(locked.imap, account.imap)
-    // What was tried may not work together with what another request stored while we logged in.
-    if (!isSame || (await findSecretsStamp(unit.sql, account.id)) !== stamp) refuse('provider_conflict')
-    return storeChange(context, unit, locked, plan)
-  })
+  return imap
 }
 
 async function planChange(

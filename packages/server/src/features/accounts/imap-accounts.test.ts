@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Account } from '@waxwing/contract/accounts.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, type TestAppOptions, openTestApp } from '../../../test/open-app.ts'
 import { tablesWith } from '../../../test/database-text.ts'
@@ -432,6 +433,32 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect(made.body.imap?.smtp?.host).toBe('elsewhere.test')
     expect(answer).toMatchObject({ status: 400, body: { code: 'password_required' } })
     expect(smtp.connections).toBe(connections)
+  })
+
+  test('reads servers and passwords of one moment, whatever happens between', async () => {
+    await using app = await openApp({ egressAllow: ['localhost', 'elsewhere.test'], allowPlaintext: true })
+    const user = await dovecot.addUser()
+    const { path } = await connect(app, user)
+    await using smtp = await openSmtp(user, { password: 'of its own' })
+    const elsewhere = { host: 'elsewhere.test', port: smtp.port, security: 'none' }
+    await app.patch(path, { smtp: elsewhere, smtpPassword: 'of its own' })
+
+    const asked = await app.db.transaction().execute(async tx => {
+      await sql`lock table account_secret in access exclusive mode`.execute(tx)
+      const answer = app.patch(path, { smtp: { ...elsewhere, user: 'another' } })
+      const waiting = sql<{ count: number }>`
+        select count(*)::integer as count from pg_locks
+        where not granted and relation = 'account_secret'::regclass`
+      await expect.poll(async () => (await waiting.execute(tx)).rows[0]?.count).toBe(1)
+      // As another request would that takes the SMTP server away, and the password that it alone knows.
+      await sql`update account set imap = jsonb_set(imap, '{smtp}', 'null')`.execute(tx)
+      await sql`delete from account_secret where name = 'smtp_password'`.execute(tx)
+      return { answer }
+    })
+
+    expect((await asked.answer).status).not.toBe(200)
+    const sent = smtp.lines.map(line => Buffer.from(line.split(' ')[2] ?? '', 'base64').toString())
+    expect(sent.join()).not.toContain(user.password)
   })
 
   test('refuses an account whose password is gone, another kind of account, and one that is deleted', async () => {

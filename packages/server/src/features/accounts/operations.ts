@@ -112,9 +112,9 @@ export const accountOperations = {
   }),
 
   updateImapSettings: on.updateImapSettings.handler(async ({ input: { params, body }, context }) => {
-    const account = await requireAccount(context, params.accountId)
-    const changed = await changeImapAccount(context, account, body)
-    context.services.wake(account.id)
+    const { id } = await requireAccount(context, params.accountId)
+    const changed = await changeImapAccount(context, id, body)
+    context.services.wake(id)
     return presentAccount(changed)
   }),
 }
