@@ -9,10 +9,10 @@ import { requireBodyStorage } from '../plans/rules.ts'
 import { findTenantPlan, lockTenantPlan } from '../plans/store.ts'
 import { refuse } from '../refuse.ts'
 import { findTenantSettings } from '../settings/store.ts'
-import type { AccountView } from './account.ts'
-import { requireEncryption, requireLogin } from './imap-servers.ts'
+import type { AccountView, ImapServers } from './account.ts'
+import { completeServers, requireEncryption, requireLogin } from './imap-servers.ts'
 import { presentAccount } from './present.ts'
-import { completeServer, planSettings } from './rules.ts'
+import { planSettings } from './rules.ts'
 import { findAccountIdByEmail, insertImapAccount } from './store.ts'
 
 type ImapAccountInput = z.infer<typeof imapAccountInput>
@@ -24,26 +24,25 @@ export async function connectImapAccount(
 ): Promise<AccountView> {
   const { db, tenantId, services } = context
   if (input.dav) refuseDav()
-  const servers = {
-    imap: input.imap ? completeServer(input.imap, input.email) : refuseSearch('imap'),
-    smtp:
-      input.smtp === undefined ? refuseSearch('smtp') : input.smtp && completeServer(input.smtp, input.email),
-    auth: 'password' as const,
-    appendSent: input.appendSent,
-    dav: null,
-  }
-  requireEncryption(context, servers.imap, servers.smtp)
+  requireEncryption(context, input.imap, input.smtp)
   const plan = await findTenantPlan(db, tenantId)
   requireBodyStorage(plan, input.settings?.bodyStorage)
   await requireAccountRoom(db, tenantId, plan)
   const override = planSettings(
     await findTenantSettings(db, tenantId),
-    { provider: 'imap', imap: servers, settings_override: {} },
+    { provider: 'imap', imap: null, settings_override: {} },
     { settings: input.settings },
   )
   const existing = await findAccountIdByEmail(db, tenantId, input.email)
   if (existing) refuseExisting(existing)
 
+  // After everything that can be told without the outside: a search may take seconds.
+  const servers: ImapServers = {
+    ...(await completeServers(context, input)),
+    auth: 'password',
+    appendSent: input.appendSent,
+    dav: null,
+  }
   const password = new Secret(input.password)
   const smtpPassword = input.smtpPassword === undefined ? null : new Secret(input.smtpPassword)
   await requireLogin(context, {
@@ -83,13 +82,6 @@ export async function connectImapAccount(
 export function refuseDav(): never {
   refuse('provider_unsupported', undefined, {
     message: 'Calendars and contacts of IMAP accounts are not offered yet. Leave dav out.',
-  })
-}
-
-function refuseSearch(server: 'imap' | 'smtp'): never {
-  const hint = server === 'smtp' ? ', or smtp: null for an account that only reads' : ''
-  refuse('autodiscovery_failed', undefined, {
-    message: `The ${server} server is missing, and servers are not searched for yet. Name its host and port${hint}.`,
   })
 }
 

@@ -13,6 +13,8 @@ export interface SearchOptions extends Fetcher {
   ispdbUrl?: string
   /** The port of autoconfig and well-known addresses; another than 443 for tests. */
   httpsPort?: number
+  /** How long a search takes at most. */
+  searchSeconds?: number
   /** Whether servers without TLS are offered. */
   allowPlaintext: boolean
 }
@@ -20,9 +22,9 @@ export interface SearchOptions extends Fetcher {
 const ISPDB_URL = 'https://autoconfig.thunderbird.net/v1.1/'
 const HTTPS_PORT = 443
 const SEARCH_SECONDS = 10
-/** The domain's own files, and then everything else: each must leave time for what follows. */
-const STEP_SECONDS = 4
-const DAV_SECONDS = 8
+/** Of the whole time: the domain's own files, and then everything else, must leave time for what follows. */
+const STEP_SHARE = 0.4
+const DAV_SHARE = 0.8
 /** Of an MX host: `mx1.eu.example.com` may be served as `eu.example.com` or `example.com`. */
 const PARENT_DOMAINS_MAX = 2
 
@@ -40,7 +42,7 @@ interface Search extends Required<Omit<SearchOptions, keyof Fetcher>> {
 export function serverSearch(options: SearchOptions): ServerSearch {
   const { guard, certificateAuthority, ...rest } = options
   const fetcher = { guard, ...(certificateAuthority !== undefined && { certificateAuthority }) }
-  const defaults = { ispdbUrl: ISPDB_URL, httpsPort: HTTPS_PORT }
+  const defaults = { ispdbUrl: ISPDB_URL, httpsPort: HTTPS_PORT, searchSeconds: SEARCH_SECONDS }
   return {
     find(email) {
       const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
@@ -54,12 +56,13 @@ async function find(search: Search): Promise<FoundServers | null> {
   if (known) return { source: 'provider', ...serversOf(known, search.email), dav: davOf(known) }
 
   const ended = new AbortController()
-  const limit = (seconds: number) => AbortSignal.any([ended.signal, AbortSignal.timeout(seconds * 1000)])
-  const whole = limit(SEARCH_SECONDS)
-  const step = () => AbortSignal.any([whole, AbortSignal.timeout(STEP_SECONDS * 1000)])
+  const limit = (share: number) =>
+    AbortSignal.any([ended.signal, AbortSignal.timeout(share * search.searchSeconds * 1000)])
   try {
-    const dav = findDav({ ...search }, search.domain, limit(DAV_SECONDS))
-    const found = (await first(ownConfigs(search, step()))) ?? (await first(otherSources(search, step())))
+    const dav = findDav({ ...search }, search.domain, limit(DAV_SHARE))
+    const found =
+      (await first(ownConfigs(search, limit(STEP_SHARE)))) ??
+      (await first(otherSources(search, limit(STEP_SHARE))))
     if (!found) return null
     const { known: operator, ...servers } = found
     return { ...servers, dav: (operator && davOf(operator)) ?? (await dav) }

@@ -1,0 +1,51 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+/** What is answered at one address: a body, or whatever the function does. */
+export type Page = string | ((request: IncomingMessage, response: ServerResponse) => void)
+
+export interface HttpsServer extends AsyncDisposable {
+  port: number
+  /** By host and path, as `autoconfig.own.test/mail/config-v1.1.xml`. May be changed at any time. */
+  pages: Record<string, Page>
+  /** Every request, as `GET autoconfig.own.test/mail/config-v1.1.xml?a=b`. */
+  requests: string[]
+  connections: number
+}
+
+/** A web server on loopback for many names, with a certificate of `makeCertificates`. What it has no page for is 404. */
+export async function startHttpsServer(certificates: string): Promise<HttpsServer> {
+  const server = createServer({
+    key: await readFile(join(certificates, 'server.key')),
+    cert: await readFile(join(certificates, 'server.crt')),
+  })
+  const https: HttpsServer = {
+    port: 0,
+    pages: {},
+    requests: [],
+    connections: 0,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  server.on('connection', () => void (https.connections += 1))
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const host = request.headers.host?.replace(/:\d+$/, '') ?? ''
+    https.requests.push(`${request.method} ${host}${request.url}`)
+    const page = https.pages[host + (request.url ?? '').replace(/\?.*$/, '')]
+    if (typeof page === 'function') return page(request, response)
+    response.statusCode = page === undefined ? 404 : 200
+    response.end(page)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // Just bound to a TCP port, so it has one.
+  https.port = (server.address() as AddressInfo).port
+  return https
+}
