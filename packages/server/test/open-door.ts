@@ -6,6 +6,9 @@ import type { RequestContext, Services } from '../src/features/context.ts'
 import { createAuthenticator } from '../src/features/credentials/authenticate.ts'
 import { createFailureBrake } from '../src/features/credentials/failure-brake.ts'
 import { createApiKey } from '../src/features/credentials/store.ts'
+import { assignPlan } from '../src/features/plans/assign.ts'
+import type { PlanLimits } from '../src/features/plans/rules.ts'
+import { createPlan } from '../src/features/plans/store.ts'
 import { refuse } from '../src/features/refuse.ts'
 import { createTenant } from '../src/features/tenants/store.ts'
 import { createApp } from '../src/http/app.ts'
@@ -13,9 +16,17 @@ import { createIdempotencyKeys } from '../src/http/idempotency.ts'
 import { createInFlight } from '../src/http/in-flight.ts'
 import { listen } from '../src/http/listen.ts'
 import { createMemoryWindows } from '../src/http/memory-windows.ts'
+import { newId } from '../src/kit/ids.ts'
 import { openLog } from '../src/kit/log.ts'
 import { openTestDatabase } from './open-database.ts'
 
+const NO_LIMITS: PlanLimits = {
+  apiCallsPerMinute: null,
+  apiCallsPerMinutePerKey: null,
+  maxAccounts: null,
+  bodyStorageAllowed: true,
+  storageBytes: null,
+}
 const PEPPER = Buffer.alloc(32, 1)
 const ANSWER_KEY = Buffer.alloc(32, 2)
 
@@ -132,15 +143,17 @@ export async function openTestDoor(options: DoorOptions = {}) {
       held.set(requestId, hold)
       return { entered: hold.entered.promise, release: hold.released.resolve }
     },
-    async createKey(scopes: readonly Scope[] = SCOPES): Promise<string> {
-      const key = {
-        tenantId: tenant.id,
-        name: 'test',
-        scopes: [...scopes],
-        accountIds: null,
-        expiresAt: null,
-      }
+    async createKey(
+      scopes: readonly Scope[] = SCOPES,
+      { tenantId = tenant.id, accountIds = null }: { tenantId?: string; accountIds?: string[] | null } = {},
+    ): Promise<string> {
+      const key = { tenantId, name: 'test', scopes: [...scopes], accountIds, expiresAt: null }
       return (await createApiKey(db, PEPPER, key)).text
+    },
+    /** Puts the tenant under a plan with these limits. Keys that were used in the last 5 seconds do not see it. */
+    async limit(limits: Partial<PlanLimits>) {
+      const plan = await createPlan(db, newId(), { ...NO_LIMITS, ...limits })
+      await assignPlan(db, tenant.id, plan)
     },
     /** How many keys have been used. */
     async keyUses(): Promise<number> {
