@@ -50,6 +50,12 @@ describe('listen', () => {
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ defined: false, status })
   })
 
+  test('answers HTTP/1.0 without Host, as health checks of load balancers send it', async () => {
+    await using door = await openTestDoor()
+    const answer = await exchange(door.port, 'GET /health/ready HTTP/1.0\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
   test('takes a client that goes away in the middle of its body for no fault of ours', async () => {
     await using door = await openTestDoor()
     const key = await door.createKey()

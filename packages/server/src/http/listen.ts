@@ -36,7 +36,11 @@ export async function listen(app: App, where: { host: string; port: number }): P
       // Node would refuse without a request id; the listener refuses in the shape of every other error.
       requireHostHeader: false,
     },
-    (incoming, outgoing) => void serve(incoming, outgoing),
+    (incoming, outgoing) => {
+      // HTTP/1.0 has no Host (RFC 1945), and health checks of load balancers still speak it.
+      if (incoming.httpVersion === '1.0') incoming.headers.host ??= 'localhost'
+      void serve(incoming, outgoing)
+    },
   )
   server.on('clientError', answerClientError)
   await new Promise<void>((resolve, reject) => {
