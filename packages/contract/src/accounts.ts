@@ -263,6 +263,7 @@ export const accounts = {
       kinds: z
         .array(syncKind)
         .min(1)
+        .max(20)
         .optional()
         .describe('Default: every kind that the account has enabled.'),
     }),
