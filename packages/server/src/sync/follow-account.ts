@@ -85,12 +85,16 @@ async function openSession(options: FollowAccountOptions): Promise<Session> {
 async function pass(session: Session, options: FollowAccountOptions): Promise<boolean> {
   const { report, turns, place, stall, statistics, pollSeconds } = options
   let brought = 0
+  let hasTurn = true
   if (!session.isInitialized) await report.tell('syncing', 'reading the mailboxes for the first time')
   const outcome = await runPass(session, {
-    takeTurn() {
+    async takeTurn() {
       // Meanwhile new mail waits, and maybe other accounts for the connection: so not longer than to the next pass.
       stall.allow(pollSeconds)
-      return turns.take(place, pollSeconds * 1_000, stall.signal)
+      const turn = await turns.take(place, pollSeconds * 1_000, stall.signal)
+      hasTurn = turn !== null
+      if (!hasTurn) await report.tell('syncing', 'waits for its turn to read older mail')
+      return turn
     },
     onBackfill: async (count, remaining) => {
       brought += count
@@ -101,7 +105,7 @@ async function pass(session: Session, options: FollowAccountOptions): Promise<bo
       )
     },
   })
-  if (outcome === 'more' && brought === 0) await pause(FRUITLESS_PAUSE_MS, stall.signal)
+  if (outcome === 'more' && brought === 0 && hasTurn) await pause(FRUITLESS_PAUSE_MS, stall.signal)
   return outcome === 'more'
 }
 
