@@ -135,6 +135,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     /** Method and status of every answer. */
     answers,
     inFlight,
+    clock,
+    /** Whether it takes itself for overloaded. */
     overload: (is: boolean) => void (isOverloaded = is),
     pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
     /** Holds the request of that id in its handler, from when it `entered` until it is released. */
