@@ -3,16 +3,16 @@ import { expect, test } from 'vitest'
 import { waitUntil } from '../wait-until.ts'
 import { readFeed } from './followed-account.ts'
 import {
-  askForSync,
+  messageEvents,
   openProxiedAccount,
-  readRuntime,
+  retryUntil,
   shortMessages,
   waitForMessageEvents,
   waitForRuntime,
 } from './proxied-account.ts'
 
 /** Ten minutes in production. */
-const pace = { pollSeconds: 1, refusalSeconds: 1 }
+const pace = { pollSeconds: 1, refusalSeconds: 0.5 }
 
 test('a password that is refused for long enough stops the account and is told of once, and a right one starts it again', async () => {
   await using account = await openProxiedAccount({
@@ -26,7 +26,7 @@ test('a password that is refused for long enough stops the account and is told o
   const readAccount = async () => (await app.get<Account>(`/v1/accounts/${accountId}`)).body
   expect(await readAccount()).toMatchObject({ status: 'active' })
 
-  const stopped = await waitUntil('the account to be stopped', async () => {
+  const stopped = await retryUntil(app, accountId, 'the account to be stopped', async () => {
     const { status, statusReason } = await readAccount()
     return status === 'reauth_required' && statusReason
   })
@@ -67,17 +67,13 @@ test('a server that refuses good passwords for a while stops nothing', async () 
   }
   proxy.cutAll()
   await world.deliver(shortMessages(3, 1))
-  let asked: string | null = null
-  await waitUntil('five refused logins', async () => {
-    const runtime = await readRuntime(app, accountId)
-    if (runtime?.state === 'backoff' && runtime.updatedAt !== asked) {
-      asked = runtime.updatedAt
-      await askForSync(app, accountId)
-    }
-    return refusals() >= before + 5
-  })
+  await retryUntil(app, accountId, 'five refused logins', () => Promise.resolve(refusals() >= before + 5))
   proxy.faults = {}
-  expect(await waitForMessageEvents(app, cursor, 1)).toEqual(['message.created message 3'])
+  const told = await retryUntil(app, accountId, 'the new message', async () => {
+    const events = messageEvents((await readFeed(app, cursor)).events)
+    return events.length > 0 && events
+  })
+  expect(told).toEqual(['message.created message 3'])
   const { events } = await readFeed(app, cursor)
   expect(events.filter(({ type }) => type.startsWith('account.'))).toEqual([])
 })
