@@ -136,9 +136,15 @@ describe('POST /v1/imap-accounts', () => {
   test('connects an account that only reads', async () => {
     await using app = await openApp()
 
-    const made = await app.post<Account>('/v1/imap-accounts', connection(await dovecot.addUser()))
+    const made = await app.post<Account>('/v1/imap-accounts', {
+      ...connection(await dovecot.addUser()),
+      smtpPassword: 'for nothing',
+    })
 
     expect(made.body.imap).toMatchObject({ smtp: null, appendSent: true })
+    expect(made.body.updatedAt >= made.body.createdAt).toBe(true)
+    const { rows } = await app.database.pool.query('select name from account_secret')
+    expect(rows).toEqual([{ name: 'imap_password' }])
   })
 
   test.each<[string, Record<string, unknown>, number, string, Partial<SmtpServerOptions>?]>([
