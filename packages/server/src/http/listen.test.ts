@@ -1,6 +1,9 @@
 import { connect } from 'node:net'
+import { Hono } from 'hono'
 import { describe, expect, test, vi } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
+import type { App } from './app.ts'
+import { listen } from './listen.ts'
 
 /** Sends bytes as they are and reads until the server closes or has answered as often as expected. */
 function exchange(port: number, bytes: string, answers = 1): Promise<string> {
@@ -48,6 +51,13 @@ describe('listen', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(answer.toLowerCase()).toContain('x-request-id: ')
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ defined: false, status })
+  })
+
+  test('says which setting names a host that does not resolve', async () => {
+    const app: App = new Hono()
+    await expect(listen(app, { host: 'no-such-host.invalid', port: 0 })).rejects.toThrow(
+      'no-such-host.invalid, does not resolve. Set WAXWING_HOST',
+    )
   })
 
   test('answers HTTP/1.0 without Host, as health checks of load balancers send it', async () => {

@@ -21,7 +21,12 @@ export interface Listener {
   close(options?: { deadlineMilliseconds?: number }): Promise<void>
 }
 
-/** Serves the app over HTTP. Rejects where the port is taken. */
+/** The name to listen on is none of this machine's, nor of any other. */
+export class UnknownHost extends Error {
+  override name = 'UnknownHost'
+}
+
+/** Serves the app over HTTP. Rejects where the port is taken, and with `UnknownHost`. */
 export async function listen(app: App, where: { host: string; port: number }): Promise<Listener> {
   const serve = getRequestListener(app.fetch, {
     // Only a request that is no valid HTTP gets here: the app answers everything else.
@@ -44,9 +49,13 @@ export async function listen(app: App, where: { host: string; port: number }): P
   )
   server.on('clientError', answerClientError)
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.syscall !== 'getaddrinfo') return reject(error)
+      const message = `The host to listen on, ${where.host}, does not resolve. Set WAXWING_HOST to another.`
+      reject(new UnknownHost(message, { cause: error }))
+    })
     server.listen(where.port, where.host, () => {
-      server.off('error', reject)
+      server.removeAllListeners('error')
       resolve()
     })
   })
