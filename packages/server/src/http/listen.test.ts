@@ -66,6 +66,23 @@ describe('listen', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
+  test('cuts off who dribbles headers or a body, and answers others meanwhile', async () => {
+    const patience = { headersMilliseconds: 500, requestMilliseconds: 1000, lookMilliseconds: 100 }
+    await using door = await openTestDoor({ patience })
+    const key = await door.createKey()
+    const authorization = `Authorization: Bearer ${key}\r\n`
+    const body = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}${authorization}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
+    const slow = Array.from({ length: 100 }, (_, nth) =>
+      exchange(door.port, nth % 10 > 0 ? `GET / HTTP/1.1\r\n${HOST}` : body),
+    )
+    await vi.waitFor(() => expect(door.inFlight.total).toBe(10), { timeout: 5000 })
+
+    const answer = await exchange(door.port, `GET /v1/echo HTTP/1.1\r\n${HOST}${authorization}\r\n`)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    for (const cut of await Promise.all(slow)) expect(cut).toMatch(/^HTTP\/1\.1 408 /)
+    await vi.waitFor(() => expect(door.inFlight.total).toBe(0), { timeout: 5000 })
+  })
+
   test('takes a client that goes away in the middle of its body for no fault of ours', async () => {
     await using door = await openTestDoor()
     const key = await door.createKey()
