@@ -24,7 +24,9 @@ export interface Api extends AsyncDisposable {
 }
 
 /** Where the servers of an address are looked for, other than in the world. */
-export type AutoconfigPlaces = Partial<Pick<SearchOptions, 'records' | 'ispdbUrl' | 'httpsPort' | 'searchSeconds'>>
+export type AutoconfigPlaces = Partial<
+  Pick<SearchOptions, 'records' | 'ispdbUrl' | 'httpsPort' | 'searchSeconds'>
+>
 
 /** The role `api`: the public front door. */
 export async function startApi(shared: Shared): Promise<Api> {
