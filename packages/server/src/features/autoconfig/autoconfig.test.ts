@@ -326,6 +326,14 @@ describe('hostile answers to GET /v1/autoconfig', () => {
     expect(world.app.logLines.join('')).not.toContain('internal_error')
   })
 
+  test.each(['ada@xn--zz.com', `ada@${'a'.repeat(64)}.com`, `ada@${'a.'.repeat(126)}com`])(
+    'finds nothing at a domain that cannot be: %s',
+    async email => {
+      await using world = await openWorld()
+      expect(await world.find(email)).toMatchObject(NOTHING)
+    },
+  )
+
   test('follows three redirects and no fourth', async () => {
     await using world = await openWorld()
     const { pages, port } = world.web
