@@ -4,7 +4,7 @@ import type { Logger } from '../kit/log.ts'
 import type { MailProvider, Notice } from '../providers/provider.ts'
 import { bringArrivals } from './bring-arrivals.ts'
 import { compareSource } from './compare-source.ts'
-import type { Doubts } from './doubts.ts'
+import { type Doubts, SECOND_LOOK_SECONDS } from './doubts.ts'
 import type { ConnectionPermit } from './host-budget.ts'
 import { type Nudge, pause } from './nudge.ts'
 import { type OwnedAccount, takeWanted } from './ownership.ts'
@@ -129,7 +129,8 @@ async function watchUntilNextPass(
   session: Session,
   { provider, pollSeconds, stall, permit, nudge }: FollowAccountOptions,
 ): Promise<'pass_due' | 'permit_wanted'> {
-  const dueAt = performance.now() + pollSeconds * 1_000
+  const untilPass = session.doubts.count > 0 ? Math.min(pollSeconds, SECOND_LOOK_SECONDS) : pollSeconds
+  const dueAt = performance.now() + untilPass * 1_000
   permit.onWanted(() => nudge.fire())
   const inbox = await findInbox(session.db, session.owned.id)
   for (;;) {
