@@ -15,6 +15,7 @@ import { observeRequests } from '../http/request-metrics.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import { serverCheck } from '../providers/server-check.ts'
+import { budgetedCheck } from './budgeted-check.ts'
 import type { Shared } from './roles.ts'
 
 export interface Api extends AsyncDisposable {
@@ -64,13 +65,14 @@ export async function startApi(shared: Shared): Promise<Api> {
 }
 
 async function makeServices(shared: Shared): Promise<Services> {
-  const { config, installation, pepper, guard, waker, clock, log, certificateAuthority, autoconfig } = shared
+  const { config, installation, pepper, guard, budget, waker, clock, log, certificateAuthority, autoconfig } =
+    shared
   const { database, keyRing } = installation
   return {
     cursors: createCursorCodec(await requireSealedValue(database.db, keyRing, 'cursor_key'), clock),
     accountKeys: accountKeys(keyRing),
     credentialPepper: pepper,
-    servers: serverCheck({ guard, certificateAuthority }),
+    servers: budgetedCheck(serverCheck({ guard, certificateAuthority }), budget),
     serverSearch: serverSearch({
       guard,
       certificateAuthority,

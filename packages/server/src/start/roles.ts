@@ -7,6 +7,7 @@ import { egressGuard, type EgressGuard, type Resolver } from '../kit/egress/guar
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import type { Logger } from '../kit/log.ts'
 import { openWaker, type Waker } from '../database/wake.ts'
+import { HostBudget } from '../sync/host-budget.ts'
 import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
 import { startJobsRole } from './jobs.ts'
@@ -37,6 +38,8 @@ export interface RoleOptions {
 export interface Shared extends RoleOptions {
   guard: EgressGuard
   waker: Waker
+  /** Of connections to each mail server, whoever makes them. */
+  budget: HostBudget
 }
 
 export interface Roles extends AsyncDisposable {
@@ -54,7 +57,8 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     allow: parseEgressAllow(config.egressAllow),
     ...(resolve ? { resolve } : {}),
   })
-  const shared: Shared = { ...options, guard, waker }
+  const budget = new HostBudget(config.connectionsPerHost)
+  const shared: Shared = { ...options, guard, waker, budget }
   const workers: AsyncDisposable[] = []
   if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
   if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))

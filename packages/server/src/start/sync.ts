@@ -20,7 +20,7 @@ export interface SyncPace {
 
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
 export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
-  const { config, installation, guard, certificateAuthority, log, metrics, pace } = shared
+  const { config, installation, guard, budget, certificateAuthority, log, metrics, pace } = shared
   const { db, address } = installation.database
   await using opened = new AsyncDisposableStack()
   const lease = opened.use(openDatabase({ address, applicationName: 'waxwing lease', connectionsMax: 1 }))
@@ -37,7 +37,7 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
       db,
       leaseDb: lease.db,
       openMail: owned => openMail(mail, owned),
-      connectionsPerHost: config.connectionsPerHost,
+      budget,
       isAlone: installation.isEmbedded,
       log,
       ...pace,

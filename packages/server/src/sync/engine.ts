@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import type { Logger } from '../kit/log.ts'
-import { HostBudget } from './host-budget.ts'
+import type { HostBudget } from './host-budget.ts'
 import { Instance } from './instance.ts'
 import { Keeper, type KeeperOptions, type MailDoor } from './keeper.ts'
 import { Nudge, pause } from './nudge.ts'
@@ -23,7 +23,7 @@ export interface SyncOptions {
   /** A connection apart, so that a busy pool never stops the heartbeat. */
   leaseDb: Kysely<Tables>
   openMail(owned: OwnedAccount): () => Promise<MailDoor>
-  connectionsPerHost: number
+  budget: HostBudget
   /** Whether no other process can be using this database. */
   isAlone: boolean
   log: Logger
@@ -51,7 +51,7 @@ export class SyncEngine implements AsyncDisposable {
     this.#keeperOptions = {
       db: options.db,
       openMail: owned => options.openMail(owned),
-      budget: new HostBudget(options.connectionsPerHost),
+      budget: options.budget,
       turns: new Turns(HEAVY_PASSES_AT_ONCE),
       statistics: this.#statistics,
       log: options.log,

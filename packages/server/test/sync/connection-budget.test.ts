@@ -4,7 +4,7 @@ import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { openWorld } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
-import { connectMailbox, openSyncApp, readFeed } from './followed-account.ts'
+import { connectMailbox, openSyncApp, readFeed, waitForFirstSync } from './followed-account.ts'
 import { messageEvents, shortMessage, shortMessages } from './proxied-account.ts'
 
 const ACCOUNTS = 30
@@ -19,7 +19,7 @@ test('thirty accounts take turns on three connections to their server, also when
   for (const user of users) {
     await using world = await openWorld(server, user)
     await world.deliver(shortMessages(1, 3))
-    // One after another: the checks of logins have a connection apart.
+    // One after another: another process checks the logins, with a budget of its own.
     ids.push(await connectMailbox(api, proxy, user))
   }
   await waitUntil('the end of the checks', () => Promise.resolve(proxy.stats.connections === 0))
@@ -58,4 +58,15 @@ test('thirty accounts take turns on three connections to their server, also when
   )
   expect(proxy.stats.connectionsMax).toBe(CONNECTIONS)
   expect(app.logLines.filter(line => line.includes('"level":"error"'))).toEqual([])
+})
+
+test('login checks ask for their connections, too, and idle accounts make room for them', async () => {
+  await using server = await startDovecot()
+  await using proxy = await startChaosProxy(server)
+  await using app = await openSyncApp({ config: { connectionsPerHost: 1 } })
+  const users = await Promise.all(Array.from({ length: 5 }, () => server.addUser()))
+  const ids = await Promise.all(users.map(user => connectMailbox(app, proxy, user)))
+  await Promise.all(ids.map(id => waitForFirstSync(app, id)))
+  // One that has just been closed is still counted while the next one opens.
+  expect(proxy.stats.connectionsMax).toBeLessThanOrEqual(2)
 })

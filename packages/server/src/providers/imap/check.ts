@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type MailServer, ProviderFailure } from '../provider.ts'
 import { resolveServer } from '../resolve-server.ts'
 import type { CheckOptions } from '../server-check.ts'
 import { connectImap } from './connect.ts'
 
 const CHECK_SECONDS = 20
+const LOGOUT_MS = 1_000
 
 /** Logs in to an IMAP server and out again. Throws `ProviderFailure`. */
 export async function checkImap(options: CheckOptions, server: MailServer, password: string): Promise<void> {
@@ -19,7 +21,8 @@ export async function checkImap(options: CheckOptions, server: MailServer, passw
   }
   try {
     const client = await connectImap(endpoint, { user: server.user, password }, signal)
-    // The answer to LOGOUT tells nothing that matters here.
+    // The login is what was asked for. The server counts the connection until it is told that it is over.
+    await Promise.race([client.logout().catch(() => {}), sleep(LOGOUT_MS, undefined, { ref: false })])
     client.close()
   } catch (error) {
     if (!signal.aborted) throw error
