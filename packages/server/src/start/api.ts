@@ -12,9 +12,16 @@ import { createMemoryWindows } from '../http/memory-windows.ts'
 import { operations } from '../http/operations.ts'
 import { watchOverload } from '../http/overload.ts'
 import { observeRequests } from '../http/request-metrics.ts'
+import { openBlobStore } from '../kit/blobs/blob-store.ts'
+import { openMessageReader } from '../kit/mime/message-reader.ts'
+import { Suspicions } from '../providers/imap/suspicions.ts'
+import { ProviderFailure } from '../providers/provider.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import { serverCheck } from '../providers/server-check.ts'
+import { OnDemandMail } from '../sync/on-demand-mail.ts'
+import { openDoor } from '../sync/open-mail.ts'
+import { FenceLost } from '../sync/ownership.ts'
 import type { Shared } from './roles.ts'
 
 export interface Api extends AsyncDisposable {
@@ -24,7 +31,9 @@ export interface Api extends AsyncDisposable {
 }
 
 /** Where the servers of an address are looked for, other than in the world. */
-export type AutoconfigPlaces = Partial<Pick<SearchOptions, 'records' | 'ispdbUrl' | 'httpsPort' | 'searchSeconds'>>
+export type AutoconfigPlaces = Partial<
+  Pick<SearchOptions, 'records' | 'ispdbUrl' | 'httpsPort' | 'searchSeconds'>
+>
 
 /** The role `api`: the public front door. */
 export async function startApi(shared: Shared): Promise<Api> {
@@ -36,7 +45,7 @@ export async function startApi(shared: Shared): Promise<Api> {
   const overload = shared.overload ?? opened.use(watchOverload(database.waitMilliseconds))
   const app = createApp({
     db,
-    services: await makeServices(shared),
+    services: await makeServices(shared, opened),
     authenticator: createAuthenticator({ db, pepper, clock }),
     brake: createFailureBrake(clock),
     windows: createMemoryWindows(clock),
@@ -61,7 +70,7 @@ export async function startApi(shared: Shared): Promise<Api> {
   return { address: listener.address, close, [Symbol.asyncDispose]: () => close(0) }
 }
 
-async function makeServices(shared: Shared): Promise<Services> {
+async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promise<Services> {
   const { config, installation, pepper, guard, waker, clock, log, certificateAuthority, autoconfig } = shared
   const { database, keyRing } = installation
   return {
@@ -76,8 +85,37 @@ async function makeServices(shared: Shared): Promise<Services> {
       allowPlaintext: config.allowPlaintext,
       ...autoconfig,
     }),
+    mail: opened.use(openOnDemandMail(shared)),
+    blobs: openBlobStore(config.blobDir),
+    reader: opened.use(openMessageReader()),
     wake: waker.wake,
     allowPlaintext: config.allowPlaintext,
     log,
   }
+}
+
+function openOnDemandMail({
+  config,
+  installation,
+  guard,
+  budget,
+  certificateAuthority,
+  pace,
+}: Shared): OnDemandMail {
+  const options = {
+    db: installation.database.db,
+    accountKeys: accountKeys(installation.keyRing),
+    guard,
+    allowPlaintext: config.allowPlaintext,
+    certificateAuthority,
+    ...pace,
+  }
+  return new OnDemandMail({
+    budget,
+    openDoor: account =>
+      openDoor(options, account, new Suspicions()).catch((error: unknown) => {
+        if (error instanceof FenceLost) throw new ProviderFailure('not_found', 'The account was deleted.')
+        throw error
+      }),
+  })
 }

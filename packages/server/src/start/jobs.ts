@@ -3,20 +3,23 @@ import { deleteOldEvents } from '../events/retention.ts'
 import { deleteExpiredTokens } from '../features/accounts/deletion.ts'
 import { purgeDueAccounts } from '../features/accounts/purge.ts'
 import { listTenantRetention } from '../features/settings/store.ts'
+import { sweepBlobs } from '../features/messages/record-blobs.ts'
 import { sweepThreadLinks } from '../features/threads/sweep.ts'
 import { deleteExpiredAnswers } from '../http/idempotency.ts'
+import { type BlobStore, openBlobStore } from '../kit/blobs/blob-store.ts'
 import { type RecurringTask, startJobs } from '../jobs/runner.ts'
 import type { Shared } from './roles.ts'
 
 /** The role `jobs`: background work of the whole installation. */
-export function startJobsRole({ installation, log }: Shared): Promise<AsyncDisposable> {
+export function startJobsRole({ config, installation, log }: Shared): Promise<AsyncDisposable> {
   const { db, pool } = installation.database
-  return startJobs({ db, pool, tasks: recurringTasks(db), log })
+  return startJobs({ db, pool, tasks: recurringTasks(db, openBlobStore(config.blobDir)), log })
 }
 
-function recurringTasks(db: Db): RecurringTask[] {
+function recurringTasks(db: Db, blobs: BlobStore): RecurringTask[] {
   return [
-    { name: 'purge_accounts', schedule: '* * * * *', run: signal => purgeDueAccounts(db, signal) },
+    { name: 'purge_accounts', schedule: '* * * * *', run: signal => purgeDueAccounts(db, blobs, signal) },
+    { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
     { name: 'sweep_events', schedule: '*/10 * * * *', run: signal => sweepEvents(db, signal) },
     { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },
     { name: 'sweep_answers', schedule: '37 * * * *', run: signal => deleteExpiredAnswers(db, signal) },

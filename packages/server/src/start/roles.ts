@@ -9,6 +9,7 @@ import type { Logger } from '../kit/log.ts'
 import { openWaker, type Waker } from '../database/wake.ts'
 import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
+import { HostBudget } from '../sync/host-budget.ts'
 import { startJobsRole } from './jobs.ts'
 import type { Readiness } from './readiness.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
@@ -37,6 +38,7 @@ export interface RoleOptions {
 export interface Shared extends RoleOptions {
   guard: EgressGuard
   waker: Waker
+  budget: HostBudget
 }
 
 export interface Roles extends AsyncDisposable {
@@ -54,7 +56,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     allow: parseEgressAllow(config.egressAllow),
     ...(resolve ? { resolve } : {}),
   })
-  const shared: Shared = { ...options, guard, waker }
+  const shared: Shared = { ...options, guard, waker, budget: new HostBudget(config.connectionsPerHost) }
   const workers: AsyncDisposable[] = []
   if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
   if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))

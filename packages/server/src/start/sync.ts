@@ -38,6 +38,7 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
       leaseDb: lease.db,
       openMail: owned => openMail(mail, owned),
       connectionsPerHost: config.connectionsPerHost,
+      budget: shared.budget,
       isAlone: installation.isEmbedded,
       log,
       ...pace,

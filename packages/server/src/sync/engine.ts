@@ -24,6 +24,8 @@ export interface SyncOptions {
   leaseDb: Kysely<Tables>
   openMail(owned: OwnedAccount): () => Promise<MailDoor>
   connectionsPerHost: number
+  /** Shared with whoever else connects in this process; one of its own by default. */
+  budget?: HostBudget
   /** Whether no other process can be using this database. */
   isAlone: boolean
   log: Logger
@@ -51,7 +53,7 @@ export class SyncEngine implements AsyncDisposable {
     this.#keeperOptions = {
       db: options.db,
       openMail: owned => options.openMail(owned),
-      budget: new HostBudget(options.connectionsPerHost),
+      budget: options.budget ?? new HostBudget(options.connectionsPerHost),
       turns: new Turns(HEAVY_PASSES_AT_ONCE),
       statistics: this.#statistics,
       log: options.log,
