@@ -72,8 +72,8 @@ function safeType(contentType: string): string {
 
 /** RFC 6266 with the name in RFC 8187, and in ASCII for those who do not know it. */
 function attachmentNamed(fileName: string | null): string {
-  // oxlint-disable-next-line no-control-regex
   const name = (fileName ?? '')
+    // oxlint-disable-next-line no-control-regex
     .replaceAll(/[\u0000-\u001f\u007f-\u009f/\\\u202a-\u202e\u2066-\u2069]/g, '_')
     .slice(0, FILE_NAME_LENGTH_MAX)
   if (name.trim() === '') return 'attachment'

@@ -61,13 +61,20 @@ describe('the parser of messages', () => {
         found.attachments.map(({ id, contentType, start, end, encoding }) => {
           const decoder = transferDecoder(encoding)
           const content = Buffer.concat([decoder.push(raw.subarray(start, end)), decoder.end()])
-          return { id, contentType, content: contentType === 'message/rfc822' ? null : content.toString('base64') }
+          return {
+            id,
+            contentType,
+            content: contentType === 'message/rfc822' ? null : content.toString('base64'),
+          }
         }),
         kind,
       ).toEqual(files.map(({ id, type, content }) => ({ id, contentType: type, content })))
       // What is no attachment is the body.
       const texts = wanted.filter(({ id }) => !others.has(id))
-      expect(texts.every(({ type }) => type === 'text/plain' || type === 'text/html'), kind).toBe(true)
+      expect(
+        texts.every(({ type }) => type === 'text/plain' || type === 'text/html'),
+        kind,
+      ).toBe(true)
       expect(found.text === null, kind).toBe(!texts.some(({ type }) => type === 'text/plain'))
       expect(found.html === null, kind).toBe(!texts.some(({ type }) => type === 'text/html'))
       for (const half of ['text', 'html'] as const) {
@@ -84,7 +91,8 @@ describe('the parser of messages', () => {
     for (const { raw, kind } of corpus.slice(0, 150)) {
       if (raw.length > 20_000) continue
       const whole = parse(raw, raw.length + 1)
-      for (const pieceBytes of [1, 2, 3, 7, 61]) expect(parse(raw, pieceBytes), `${kind} by ${pieceBytes}`).toEqual(whole)
+      for (const pieceBytes of [1, 2, 3, 7, 61])
+        expect(parse(raw, pieceBytes), `${kind} by ${pieceBytes}`).toEqual(whole)
     }
   })
 })
