@@ -56,6 +56,7 @@ export function openapiDocument(): Json {
         Object.entries(schemas).toSorted(([one], [other]) => (one < other ? -1 : 1)),
       ),
       responses: commonResponses(write),
+      parameters: { 'Idempotency-Key': IDEMPOTENCY_KEY },
       headers: { 'X-Request-Id': REQUEST_ID },
       securitySchemes: {
         bearer: {
@@ -87,6 +88,16 @@ const REQUEST_ID = {
   description:
     'Names the request in logs. One that the caller sends (1 to 128 of A-Z a-z 0-9 . _ : -) is kept.',
   schema: { type: 'string' },
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Makes a repetition harmless: the first answer is kept for 24 hours and sent again with `Idempotent-Replayed: true`. ' +
+    'Answers with 5xx or 429 are not kept, so a repetition runs again.',
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
 }
 
 const ERROR = {
@@ -149,7 +160,11 @@ function describeOperation(section: string, name: string, operation: Operation, 
   const { meta, route, inputSchema, outputSchema } = operation['~orpc']
   if (!inputSchema || !outputSchema) throw new Error(`${section}.${name} lacks a schema`)
   const { params, query, body } = inputSchema.shape
-  const parameters = [...parametersOf('path', write(params)), ...parametersOf('query', write(query))]
+  const parameters = [
+    ...parametersOf('path', write(params)),
+    ...parametersOf('query', write(query)),
+    ...(meta.method === 'POST' ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
+  ]
   const hasBody = Object.keys(body.shape).length > 0
   const written = write(body)
   return {

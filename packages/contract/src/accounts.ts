@@ -116,9 +116,18 @@ const line = (bounds: { min: number; max: number }) =>
 
 const password = line({ min: 1, max: 1024 })
 
+/** A pasted URL or `host:port` would otherwise be refused as a server that may not be connected to. */
+function isHost(value: string): boolean {
+  const isName = /^[^\s/?#@:\\]+$/.test(value.trim())
+  return isName || /^\[?[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*\]?$/i.test(value.trim())
+}
+
 const mailServerInput = z
   .strictObject({
-    host: line({ min: 1, max: 253 }),
+    host: line({ min: 1, max: 253 }).refine(
+      isHost,
+      'must be a host name or an address, without scheme, port or path',
+    ),
     port: z.int().min(1).max(65_535),
     security: serverSecurity
       .optional()
@@ -263,6 +272,7 @@ export const accounts = {
       kinds: z
         .array(syncKind)
         .min(1)
+        .max(20)
         .optional()
         .describe('Default: every kind that the account has enabled.'),
     }),

@@ -95,7 +95,10 @@ export const changeEvent = z
     createdAt: timestamp,
     data: z
       .record(z.string(), z.unknown())
-      .describe('By type: see the schemas named `ChangeEvent.` and the type.'),
+      .describe(
+        'By type: see the schemas named `ChangeEvent.` and the type. Empty once the account was purged: nothing of ' +
+          'its content is kept, and the ids of its events stay.',
+      ),
     isTest: z.literal(true).optional().describe('Only on test events.'),
   })
   .meta({ id: 'ChangeEvent' })

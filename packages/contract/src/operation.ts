@@ -76,7 +76,7 @@ export type Operation<
  *   It returns the answer's body as `output` describes it (`z.null()` for "returns null").
  * - `params`, `query` and `body` must be strict objects, so that unknown keys are refused by their path. Names in
  *   `params` are those in the braces of `path`, typed `pathId`: a malformed one is the resource's 404.
- *   Query values arrive as strings: use `queryBoolean`, `queryInteger`, `queryList`, `queryTime`, `pageLimit` and
+ *   Query values arrive as strings: use `queryBoolean`, `queryInteger`, `queryList`, `timestampInput`, `pageLimit` and
  *   `cursor` of shapes.ts.
  * - A body that is left out by the caller reads as `{}`.
  * - `refuses` lists the operation's own reasons; those that any operation (and any POST) can answer are added.

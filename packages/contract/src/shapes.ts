@@ -44,7 +44,9 @@ export const accountPath = z.strictObject({ accountId: pathId })
 export const timestamp = z.iso.datetime({ precision: 3 })
 
 /** An email address in a query or body. */
-export const emailInput = z.email('must be an email address').max(320)
+export const emailInput = z
+  .email({ error: ({ input }) => (input === undefined ? undefined : 'must be an email address') })
+  .max(320)
 
 export const address = z.object({ name: z.string().nullable(), address: z.string() }).meta({ id: 'Address' })
 export type Address = z.infer<typeof address>
@@ -119,5 +121,8 @@ export function queryList<T extends z.ZodType>(item: T, max = 100) {
 
 /** An instant in a query or body: ISO 8601 with `Z` or an offset. Reads as a Date. */
 export const timestampInput = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 date-time with Z or an offset' })
+  .datetime({
+    offset: true,
+    error: 'must be an ISO 8601 date-time with seconds and Z or an offset; in a URL, + is written %2B',
+  })
   .transform(value => new Date(value))

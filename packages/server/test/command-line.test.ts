@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
-import { describe, expect, inject, test } from 'vitest'
-import { SUPERUSER } from '../src/database/cluster.ts'
+import { describe, expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
-import { openTestDatabase } from './open-database.ts'
+import { makeExternalDatabase } from './external-database.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
 
 const KEY = randomBytes(32).toString('base64')
@@ -13,15 +12,6 @@ async function makeKey(env: Record<string, string>, ...args: string[]) {
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) })
   const made: { key: string } = JSON.parse(stdout)
   return made.key
-}
-
-/** A database of the run's server, as an operator would name it. */
-async function makeExternalDatabase() {
-  const database = await openTestDatabase({ migrated: false })
-  const { password, socketFolder } = inject('postgres')
-  const name = 'url' in database.address ? '' : database.address.database
-  const url = `postgres://${SUPERUSER}:${password}@localhost/${name}?host=${encodeURIComponent(socketFolder)}`
-  return { url, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() }
 }
 
 describe('commands beside a running service', () => {
@@ -66,7 +56,7 @@ describe('commands without a service', () => {
     expect(await folder.findServer()).toBeNull()
   })
 
-  test.each(['', 'serve', 'migrate', 'tenant create', 'key create', 'key-ring rotate'])(
+  test.each(['', 'serve', 'migrate', 'tenant create', 'key create', 'key-ring rotate', 'doctor'])(
     'explain themselves: waxwing %s --help',
     async words => {
       const { code, stdout } = await runWaxwing([...words.split(' ').filter(Boolean), '--help'])

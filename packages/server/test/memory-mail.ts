@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import {
-  type Cursor,
   FlagBit,
   type FollowOptions,
   type MailProvider,
@@ -88,6 +87,8 @@ interface MemoryCursor {
   uidNext: number
   /** How many messages below uidNext there were when the index last equalled them; null: never compared. */
   exists: number | null
+  /** What the mailbox was like when it was last compared; null: never. */
+  digest: string | null
   /** What lies below is still to be brought in; null: nothing. */
   backfillBelow: number | null
   [name: string]: unknown
@@ -107,15 +108,17 @@ export function memoryMail(server: MemoryServer): MailProvider {
 
     hasChanged({ state }, cursor) {
       const known = cursor as MemoryCursor | null
-      // Without mod-sequences any flag may have changed.
-      return known === null || state !== null
+      return known === null || known.uidNext !== state?.['uidNext'] || known.digest !== state['digest']
     },
 
     async *compare(source, { cursor, known }): AsyncGenerator<SourceStep> {
       const before = cursor as MemoryCursor | null
-      const { uidValidity, uidNext } = await ask(() => server.get(source))
+      const { uidValidity, uidNext, digest, lastUid } = await ask(() => stateOf(server.get(source)))
       if (before?.uidValidity !== uidValidity) {
-        yield { type: 'reset', cursor: { uidValidity, uidNext, exists: null, backfillBelow: uidNext } }
+        yield {
+          type: 'reset',
+          cursor: { uidValidity, uidNext, exists: null, digest: null, backfillBelow: uidNext },
+        }
         return
       }
       const { keys, flags } = await known()
@@ -131,7 +134,9 @@ export function memoryMail(server: MemoryServer): MailProvider {
         if (chunk.length === 0) break
         above = chunk.at(-1)?.uid ?? above
       }
-      const after = { ...before, exists: present.size }
+      const after = { ...before, exists: present.size, digest }
+      // What came and went unseen leaves nothing but its number.
+      if (lastUid < before.uidNext) after.uidNext = uidNext
       const changes = [...present.values()].filter(message => {
         const at = keys.indexOf(message.uid)
         return at >= 0 && bitsOf(message) !== flags[at]
@@ -209,9 +214,13 @@ export function memoryMail(server: MemoryServer): MailProvider {
   }
 }
 
+function stateOf({ uidValidity, uidNext, messages }: MemoryMailbox) {
+  const lastUid = messages.at(-1)?.uid ?? 0
+  return { uidValidity, uidNext, lastUid, digest: JSON.stringify([uidValidity, uidNext, messages]) }
+}
+
 function presentMailbox(mailbox: MemoryMailbox): RemoteMailbox {
-  const { path, role, uidValidity, uidNext, messages } = mailbox
-  const state: Cursor = { uidValidity, uidNext }
+  const { path, role, messages } = mailbox
   return {
     key: path,
     providerId: null,
@@ -223,7 +232,7 @@ function presentMailbox(mailbox: MemoryMailbox): RemoteMailbox {
     totalCount: messages.length,
     unreadCount: messages.filter(({ isRead }) => !isRead).length,
     source: path,
-    state,
+    state: stateOf(mailbox),
   }
 }
 

@@ -14,7 +14,7 @@ import { createTenant } from '../src/features/tenants/store.ts'
 import { createApp } from '../src/http/app.ts'
 import { createIdempotencyKeys } from '../src/http/idempotency.ts'
 import { createInFlight } from '../src/http/in-flight.ts'
-import { listen } from '../src/http/listen.ts'
+import { type Patience, listen } from '../src/http/listen.ts'
 import { createMemoryWindows } from '../src/http/memory-windows.ts'
 import { newId } from '../src/kit/ids.ts'
 import { openLog } from '../src/kit/log.ts'
@@ -89,6 +89,7 @@ export interface DoorOptions {
   isStrict?: boolean
   corsOrigins?: string[]
   trustProxy?: string[]
+  patience?: Patience
 }
 
 /** A front door on a real port, with a database and one tenant behind it and operations that can be made to fail. */
@@ -125,7 +126,7 @@ export async function openTestDoor(options: DoorOptions = {}) {
     isReady: () => Promise.resolve(true),
     observe: ({ method, status }) => void answers.push(`${method} ${status}`),
   })
-  const listener = await listen(app, { host: '127.0.0.1', port: 0 })
+  const listener = await listen(app, { host: '127.0.0.1', port: 0 }, options.patience)
   return {
     ...listener,
     db,
@@ -135,6 +136,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     /** Method and status of every answer. */
     answers,
     inFlight,
+    clock,
+    /** Whether it takes itself for overloaded. */
     overload: (is: boolean) => void (isOverloaded = is),
     pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
     /** Holds the request of that id in its handler, from when it `entered` until it is released. */

@@ -56,6 +56,8 @@ export async function makeDataFolder(): Promise<DataFolder> {
 }
 
 export interface ProgramOptions {
+  /** What is run; the command line by default. */
+  program?: string
   env?: Record<string, string>
   cwd?: string
 }
@@ -114,8 +116,8 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
   }
 }
 
-function launch(args: string[], { env = {}, cwd = tmpdir() }: ProgramOptions) {
-  return spawn(process.execPath, [PROGRAM, ...args], {
+function launch(args: string[], { program = PROGRAM, env = {}, cwd = tmpdir() }: ProgramOptions) {
+  return spawn(process.execPath, [program, ...args], {
     cwd,
     // Nothing of this process's own environment: settings of whoever runs the tests must not change them.
     env: { PATH: '/usr/bin:/bin', WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env },

@@ -2,6 +2,7 @@ import { ConfigError } from '../config.ts'
 import { DataFolderInUse } from '../database/embedded.ts'
 import { MigrationRefused } from '../database/migrate.ts'
 import { PostgresUnavailable } from '../database/postgres-binaries.ts'
+import { UnknownHost } from '../http/listen.ts'
 import { KeyRingError } from '../kit/key-ring.ts'
 import { scrub } from '../kit/scrub.ts'
 
@@ -17,6 +18,7 @@ const IN_WORDS = [
   MigrationRefused,
   PostgresUnavailable,
   KeyRingError,
+  UnknownHost,
 ]
 
 /** What to print for an error: the words meant for people, or where it came from. */

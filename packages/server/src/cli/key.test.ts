@@ -49,7 +49,7 @@ describe('waxwing tenant', () => {
   test('refuses a name that is taken or cannot be one', async () => {
     await using line = await openCommandLine()
     await line.run('tenant', 'create', 'acme')
-    for (const name of ['acme', '', 'a\nb', 'x'.repeat(101)]) {
+    for (const name of ['acme', '', ' ', ' acme', 'a\nb', 'x'.repeat(101)]) {
       await expect(line.run('tenant', 'create', name)).rejects.toThrow(CommandError)
     }
   })
@@ -107,6 +107,11 @@ describe('waxwing key', () => {
       ['--scopes', ''],
       ['--accounts', 'x'],
       ['--expires', 'soon'],
+      ['--expires', '2099-02-31'],
+      ['--expires', '2020-01-01'],
+      ['--expires', '0d'],
+      ['--name', ''],
+      ['--name', 'a\u001b[2J'],
     ]) {
       await expect(line.run('key', 'create', ...option)).rejects.toThrow('invalid')
     }

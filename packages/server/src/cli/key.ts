@@ -11,6 +11,7 @@ import { listTenants } from '../features/tenants/store.ts'
 import { isUuid } from '../kit/ids.ts'
 import { CommandError } from './command-error.ts'
 import type { Connect } from './connect.ts'
+import { NAME_RULE, isName } from './name.ts'
 import { requireTenant } from './tenant.ts'
 
 interface CreateOptions {
@@ -29,7 +30,7 @@ export function register(program: Command, connect: Connect) {
     .command('create')
     .description('make an API key; it is shown only this once')
     .option('--tenant <name>', 'whose key it is', 'default')
-    .option('--name <name>', 'to tell it from others', 'key')
+    .option('--name <name>', 'to tell it from others', readName, 'key')
     .option('--scopes <scopes>', 'comma-separated; none implies another', readScopes, [...SCOPES])
     .option('--accounts <ids>', 'bind it to these accounts, comma-separated', readAccounts)
     .option('--expires <when>', 'an ISO 8601 time, or a span such as 90d, 12h or 30m', readExpiry)
@@ -72,7 +73,6 @@ async function create(options: CreateOptions, connect: Connect) {
   const missing = accounts ? await listMissingAccounts(db, tenant.id, accounts) : []
   if (missing.length > 0)
     throw new CommandError(`The tenant "${tenant.name}" has no account ${missing.join(', ')}.`)
-  if (expires && expires.getTime() <= Date.now()) console.error('The key has expired already.')
 
   const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')
   const made = { tenantId: tenant.id, name, scopes, accountIds: accounts, expiresAt: expires }
@@ -123,6 +123,11 @@ function shown(tenant: string, row: Awaited<ReturnType<typeof listApiKeys>>[numb
   }
 }
 
+function readName(text: string): string {
+  if (!isName(text)) throw new InvalidArgumentError(NAME_RULE)
+  return text
+}
+
 function readScopes(text: string): Scope[] {
   const given = new Set(text.split(',').map(part => part.trim()))
   const scopes = SCOPES.filter(scope => given.has(scope))
@@ -144,12 +149,22 @@ const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\
 
 function readExpiry(text: string): Date {
   const [, count, unit = ''] = SPAN.exec(text) ?? []
-  if (count !== undefined) return new Date(Date.now() + Number(count) * (MILLISECONDS[unit] ?? 0))
-  const time = new Date(text)
-  if (!TIME.test(text) || Number.isNaN(time.getTime())) {
+  const time =
+    count === undefined ? readTime(text) : new Date(Date.now() + Number(count) * (MILLISECONDS[unit] ?? 0))
+  if (!time) {
     throw new InvalidArgumentError(
       'Give a time such as 2030-01-31T12:00:00Z, or a span such as 90d, 12h or 30m.',
     )
   }
+  if (time.getTime() <= Date.now())
+    throw new InvalidArgumentError('That is past, so the key would be of no use.')
   return time
+}
+
+/** Null where there is no such time: Date takes the 31st of a shorter month for a day of the next. */
+function readTime(text: string): Date | null {
+  const day = text.slice(0, 10)
+  const isDay = TIME.test(text) && new Date(day).toJSON()?.startsWith(day) === true
+  const time = new Date(text)
+  return isDay && !Number.isNaN(time.getTime()) ? time : null
 }

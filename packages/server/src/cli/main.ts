@@ -1,6 +1,8 @@
 import { Command } from 'commander'
+import product from '../../package.json' with { type: 'json' }
 import { explain } from './command-error.ts'
 import { connect } from './connect.ts'
+import { register as registerDoctor } from './doctor.ts'
 import { register as registerKey } from './key.ts'
 import { register as registerKeyRing } from './key-ring.ts'
 import { register as registerMigrate } from './migrate.ts'
@@ -12,6 +14,7 @@ import { register as registerTenant } from './tenant.ts'
 export async function run(argv: string[]): Promise<void> {
   const program = new Command('waxwing')
     .description('Self-hosted mail, calendar and contacts API')
+    .version(product.version)
     .showHelpAfterError('(add --help for how to use it)')
     .addHelpText(
       'after',
@@ -24,6 +27,7 @@ Examples:
   $ npx waxwing key create --tenant acme --name backend --scopes read,write`,
     )
   registerServe(program)
+  registerDoctor(program)
   registerMigrate(program, connect)
   registerTenant(program, connect)
   registerPlan(program, connect)

@@ -4,6 +4,7 @@ import type { Plan } from '../features/plans/rules.ts'
 import { createPlan, listPlans } from '../features/plans/store.ts'
 import { CommandError } from './command-error.ts'
 import type { Connect } from './connect.ts'
+import { NAME_RULE, isName } from './name.ts'
 import { requirePlan } from './require-plan.ts'
 import { requireTenant } from './tenant.ts'
 
@@ -16,7 +17,6 @@ interface CreateOptions {
   json?: boolean
 }
 
-const NAME = /^[^\p{Cc}]{1,100}$/u
 const INTEGER_MAX = 2_147_483_647
 
 export function register(program: Command, connect: Connect) {
@@ -66,7 +66,7 @@ Examples:
 }
 
 async function create(name: string, options: CreateOptions, connect: Connect) {
-  if (!NAME.test(name)) throw new CommandError('A name has 1 to 100 characters, and no control characters.')
+  if (!isName(name)) throw new CommandError(NAME_RULE)
   await using connection = await connect()
   const made = await createPlan(connection.db, name, {
     apiCallsPerMinute: options.apiCallsPerMinute ?? null,

@@ -3,9 +3,8 @@ import { type TenantRow, createTenant, findTenantByName, listTenants } from '../
 import type { Db } from '../database/pool.ts'
 import { CommandError } from './command-error.ts'
 import type { Connect } from './connect.ts'
+import { NAME_RULE, isName } from './name.ts'
 import { requirePlan } from './require-plan.ts'
-
-const NAME = /^[^\p{Cc}]{1,100}$/u
 
 export function register(program: Command, connect: Connect) {
   const tenant = program
@@ -19,8 +18,7 @@ export function register(program: Command, connect: Connect) {
     .option('--plan <name>', 'put it under this plan; without one it has no limits')
     .option('--json', 'print one line of JSON')
     .action(async (name: string, { json, plan: planName }: { json?: boolean; plan?: string }) => {
-      if (!NAME.test(name))
-        throw new CommandError('A name has 1 to 100 characters, and no control characters.')
+      if (!isName(name)) throw new CommandError(NAME_RULE)
       await using connection = await connect()
       const plan = planName === undefined ? null : await requirePlan(connection.db, planName)
       const made = await createTenant(connection.db, name, plan)

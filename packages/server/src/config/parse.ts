@@ -57,7 +57,7 @@ export function folder(text: string): string {
 export function databaseUrl(text: string): Secret {
   const protocol = URL.parse(text)?.protocol
   if (protocol === 'postgres:' || protocol === 'postgresql:') return new Secret(text)
-  throw new Error('must be a URL like postgres://user:password@host:5432/database')
+  throw new Error('must be a URL like postgres://host:5432/database, with user:password@ before the host')
 }
 
 export function secretKey(text: string): Secret {

@@ -4,6 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import { clientSettings, type DatabaseAddress } from './pool.ts'
 
+/** A connection, or a pool of them. */
+type Queryable = Pick<Client, 'query'>
+
 export interface Migration {
   version: number
   name: string
@@ -47,6 +50,7 @@ export async function migrate(address: DatabaseAddress, migrations?: Migration[]
   try {
     await requireServerVersion(client)
     await lockOutOthers(client)
+    await ensureTable(client)
     const applied = await readApplied(client)
     requireKnown(applied, wanted)
     const missing = wanted.filter(({ version }) => !applied.has(version))
@@ -55,6 +59,21 @@ export async function migrate(address: DatabaseAddress, migrations?: Migration[]
   } finally {
     await client.end()
   }
+}
+
+/**
+ * The migrations of this release that a database lacks, by name; null where it has no schema yet. Writes nothing. Refuses
+ * a schema that this release does not fit.
+ */
+export async function findMissing(database: Queryable): Promise<string[] | null> {
+  const { rows } = await database.query<{ exists: boolean }>(
+    `select to_regclass('schema_migration') is not null as exists`,
+  )
+  if (!rows[0]?.exists) return null
+  const wanted = await readMigrations()
+  const applied = await readApplied(database)
+  requireKnown(applied, wanted)
+  return wanted.filter(({ version }) => !applied.has(version)).map(({ name }) => name)
 }
 
 async function requireServerVersion(client: Client) {
@@ -86,7 +105,7 @@ async function lockOutOthers(client: Client) {
   )
 }
 
-async function readApplied(client: Client) {
+async function ensureTable(client: Client) {
   await client.query(`
     create table if not exists schema_migration (
       version integer primary key,
@@ -94,7 +113,10 @@ async function readApplied(client: Client) {
       checksum text not null,
       applied_at timestamptz not null default now()
     )`)
-  const { rows } = await client.query<{ version: number; name: string; checksum: string }>(
+}
+
+async function readApplied(database: Queryable) {
+  const { rows } = await database.query<{ version: number; name: string; checksum: string }>(
     'select version, name, checksum from schema_migration order by version',
   )
   return new Map(rows.map(row => [row.version, row]))

@@ -17,6 +17,7 @@ import { clientAddresses } from './client-address.ts'
 import { corsFor } from './cors.ts'
 import { type Door, type ServeOperation, serveOperation } from './operation-route.ts'
 import { type Overload, overloadRetrySeconds } from './overload.ts'
+import { readParams } from './read-params.ts'
 import { requestIdOf } from './request-id.ts'
 
 /** The Node bindings are absent where a test calls `app.request`. */
@@ -145,7 +146,7 @@ function operationPaths(options: AppOptions): Map<string, Methods> {
           context.env?.incoming?.socket.remoteAddress,
           context.req.raw.headers.get('x-forwarded-for') ?? undefined,
         ),
-        params: context.req.param(),
+        params: readParams(context.req.param()),
         headers,
         outgoing: context.env?.outgoing,
       })

@@ -1,6 +1,9 @@
 import { connect } from 'node:net'
+import { Hono } from 'hono'
 import { describe, expect, test, vi } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
+import type { App } from './app.ts'
+import { listen } from './listen.ts'
 
 /** Sends bytes as they are and reads until the server closes or has answered as often as expected. */
 function exchange(port: number, bytes: string, answers = 1): Promise<string> {
@@ -48,6 +51,36 @@ describe('listen', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(answer.toLowerCase()).toContain('x-request-id: ')
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ defined: false, status })
+  })
+
+  test('says which setting names a host that does not resolve', async () => {
+    const app: App = new Hono()
+    await expect(listen(app, { host: 'no-such-host.invalid', port: 0 })).rejects.toThrow(
+      'no-such-host.invalid, does not resolve. Set WAXWING_HOST',
+    )
+  })
+
+  test('answers HTTP/1.0 without Host, as health checks of load balancers send it', async () => {
+    await using door = await openTestDoor()
+    const answer = await exchange(door.port, 'GET /health/ready HTTP/1.0\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test('cuts off who dribbles headers or a body, and answers others meanwhile', async () => {
+    const patience = { headersMilliseconds: 500, requestMilliseconds: 1000, lookMilliseconds: 100 }
+    await using door = await openTestDoor({ patience })
+    const key = await door.createKey()
+    const authorization = `Authorization: Bearer ${key}\r\n`
+    const body = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}${authorization}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
+    const slow = Array.from({ length: 100 }, (_, nth) =>
+      exchange(door.port, nth % 10 > 0 ? `GET / HTTP/1.1\r\n${HOST}` : body),
+    )
+    await vi.waitFor(() => expect(door.inFlight.total).toBe(10), { timeout: 5000 })
+
+    const answer = await exchange(door.port, `GET /v1/echo HTTP/1.1\r\n${HOST}${authorization}\r\n`)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    for (const cut of await Promise.all(slow)) expect(cut).toMatch(/^HTTP\/1\.1 408 /)
+    await vi.waitFor(() => expect(door.inFlight.total).toBe(0), { timeout: 5000 })
   })
 
   test('takes a client that goes away in the middle of its body for no fault of ours', async () => {

@@ -5,9 +5,19 @@ import { newId } from '../kit/ids.ts'
 import { type ErrorBody, answerProtocolError, errorOfStatus, headersFor, protocolError } from './answer.ts'
 import type { App } from './app.ts'
 
-/** A client that dribbles its headers or body must not hold a connection. */
-const HEADERS_TIMEOUT_MILLISECONDS = 10_000
-const REQUEST_TIMEOUT_MILLISECONDS = 60_000
+/** How long a client may dribble before it loses its connection. */
+export interface Patience {
+  headersMilliseconds: number
+  requestMilliseconds: number
+  /** Between two looks for who is late. */
+  lookMilliseconds: number
+}
+
+const PATIENCE: Patience = {
+  headersMilliseconds: 10_000,
+  requestMilliseconds: 60_000,
+  lookMilliseconds: 2000,
+}
 /** Longer than the usual 60 s of load balancers, so that they and not we close an idle connection first. */
 const KEEP_ALIVE_MILLISECONDS = 65_000
 const HEADER_BYTES_MAX = 16 * 1024
@@ -21,8 +31,17 @@ export interface Listener {
   close(options?: { deadlineMilliseconds?: number }): Promise<void>
 }
 
-/** Serves the app over HTTP. Rejects where the port is taken. */
-export async function listen(app: App, where: { host: string; port: number }): Promise<Listener> {
+/** The name to listen on is none of this machine's, nor of any other. */
+export class UnknownHost extends Error {
+  override name = 'UnknownHost'
+}
+
+/** Serves the app over HTTP. Rejects where the port is taken, and with `UnknownHost`. */
+export async function listen(
+  app: App,
+  where: { host: string; port: number },
+  patience: Patience = PATIENCE,
+): Promise<Listener> {
   const serve = getRequestListener(app.fetch, {
     // Only a request that is no valid HTTP gets here: the app answers everything else.
     errorHandler: () => answerProtocolError(headersFor(newId(), {}), 'bad_request'),
@@ -30,19 +49,28 @@ export async function listen(app: App, where: { host: string; port: number }): P
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: HEADERS_TIMEOUT_MILLISECONDS,
-      requestTimeout: REQUEST_TIMEOUT_MILLISECONDS,
+      headersTimeout: patience.headersMilliseconds,
+      requestTimeout: patience.requestMilliseconds,
+      connectionsCheckingInterval: patience.lookMilliseconds,
       keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
       // Node would refuse without a request id; the listener refuses in the shape of every other error.
       requireHostHeader: false,
     },
-    (incoming, outgoing) => void serve(incoming, outgoing),
+    (incoming, outgoing) => {
+      // HTTP/1.0 has no Host (RFC 1945), and health checks of load balancers still speak it.
+      if (incoming.httpVersion === '1.0') incoming.headers.host ??= 'localhost'
+      void serve(incoming, outgoing)
+    },
   )
   server.on('clientError', answerClientError)
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.syscall !== 'getaddrinfo') return reject(error)
+      const message = `The host to listen on, ${where.host}, does not resolve. Set WAXWING_HOST to another.`
+      reject(new UnknownHost(message, { cause: error }))
+    })
     server.listen(where.port, where.host, () => {
-      server.off('error', reject)
+      server.removeAllListeners('error')
       resolve()
     })
   })

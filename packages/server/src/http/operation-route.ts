@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { type AnyProcedure, ORPCError, Procedure, ValidationError, call } from '@orpc/server'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Download } from '@waxwing/contract/shapes.ts'
-import type { Issue } from '@waxwing/contract/reasons.ts'
+import type { Issue, Reason } from '@waxwing/contract/reasons.ts'
 import type { Db } from '../database/pool.ts'
 import type { RequestContext, Services } from '../features/context.ts'
 import type { Authenticator, Identity } from '../features/credentials/authenticate.ts'
@@ -74,7 +74,7 @@ export function serveOperation(declared: AnyProcedure, door: Door): ServeOperati
   async function serveIdentified(arrival: Arrival, identity: Identity): Promise<Response> {
     const { request, params, headers } = arrival
     const forbidden = whyForbidden(meta, identity.credential, params['accountId'])
-    if (forbidden) throw new Refusal(forbidden, undefined, {})
+    if (forbidden) throw new Refusal(forbidden, undefined, explain(forbidden, meta, identity))
     if (identity.rates) await countRequest(door.windows, identity, headers)
 
     const body = meta.method === 'GET' ? NO_BODY : await readBody(request)
@@ -108,6 +108,16 @@ export function serveOperation(declared: AnyProcedure, door: Door): ServeOperati
   }
 
   return arrival => serve(arrival).catch((error: unknown) => answerFailure(error, arrival, meta, door))
+}
+
+/** Which scope is missing is what the caller has to know, and may: it is in the OpenAPI document. */
+function explain(
+  forbidden: Reason,
+  { scope }: OperationMeta,
+  { credential }: Identity,
+): { message?: string } {
+  if (forbidden !== 'missing_scope') return {}
+  return { message: `This needs the scope ${scope}, and the credential has ${credential.scopes.join(', ')}.` }
 }
 
 const keepNothing: KeepAnswer = () => Promise.resolve()

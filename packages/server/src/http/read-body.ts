@@ -30,7 +30,9 @@ export async function readBody(request: Request): Promise<Body> {
   }
   try {
     const bytes = await readBytes(request)
-    return bytes === null ? { outcome: 'too_large' } : { outcome: 'read', bytes }
+    if (bytes === null) return { outcome: 'too_large' }
+    // A proxy that does not know yet whether there is a body sends it in chunks, even if there are none.
+    return { outcome: 'read', bytes: bytes.length === 0 ? null : bytes }
   } catch {
     // The client went away or dribbled: a fault of its own, though it hardly hears so.
     return { outcome: 'invalid', issues: [{ path: [], message: 'The body ended early.' }] }
@@ -71,24 +73,26 @@ export function parseBody(bytes: Buffer | null): Parsed {
     return { outcome: 'invalid', issues: [{ path: [], message: 'The body is not valid JSON in UTF-8.' }] }
   }
   // Only an escape brings such a character into a string, and few bodies hold one, so few are searched.
-  const path = SUSPECT_ESCAPE.test(text) ? findUnstorable(value) : null
-  if (path) return { outcome: 'invalid', issues: [{ path, message: UNSTORABLE }] }
-  return { outcome: 'parsed', value }
+  const issue = SUSPECT_ESCAPE.test(text) ? findUnstorable(value) : null
+  return issue ? { outcome: 'invalid', issues: [issue] } : { outcome: 'parsed', value }
 }
 
 const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
 const UNSTORABLE = 'must not contain U+0000 or half of a surrogate pair'
+/** No body of the interface nests as deep. Each value that is looked at costs a copy of its path. */
+const DEPTH_MAX = 32
 
 /** Where the value holds text that PostgreSQL cannot store; null where nowhere. */
-function findUnstorable(value: unknown): Issue['path'] | null {
+function findUnstorable(value: unknown): Issue | null {
   const isUnstorable = (text: string) => text.includes('\0') || !text.isWellFormed()
   const pending: { at: unknown; path: Issue['path'] }[] = [{ at: value, path: [] }]
   for (let next = pending.pop(); next; next = pending.pop()) {
     const { at, path } = next
-    if (typeof at === 'string' && isUnstorable(at)) return path
+    if (typeof at === 'string' && isUnstorable(at)) return { path, message: UNSTORABLE }
     if (typeof at !== 'object' || at === null) continue
+    if (path.length > DEPTH_MAX) return { path, message: 'is nested too deeply' }
     for (const [key, inner] of Object.entries(at)) {
-      if (isUnstorable(key)) return path
+      if (isUnstorable(key)) return { path, message: UNSTORABLE }
       pending.push({ at: inner, path: [...path, Array.isArray(at) ? Number(key) : key] })
     }
   }

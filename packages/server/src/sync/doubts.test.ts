@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Doubts } from './doubts.ts'
 
-const MINUTE = 60_000
+const SECOND = 1_000
 
 describe('Doubts', () => {
   test.each([
@@ -14,17 +14,17 @@ describe('Doubts', () => {
     expect(new Doubts().believes('claim', lost, all, 0)).toBe(isBelieved)
   })
 
-  test('a large loss is believed once it was said for five minutes without a break', () => {
+  test('a large loss is believed once it was said for 20 seconds without a break', () => {
     const doubts = new Doubts()
     const loses = (lost: number, at: number) => doubts.believes('claim', lost, 1_000, at)
-    expect([loses(900, 0), loses(900, 4 * MINUTE)]).toEqual([false, false])
-    expect(loses(0, 4.5 * MINUTE)).toBe(true)
+    expect([loses(900, 0), loses(900, 16 * SECOND)]).toEqual([false, false])
+    expect(loses(0, 18 * SECOND)).toBe(true)
     expect(doubts.count).toBe(0)
-    expect([loses(900, 5 * MINUTE), loses(950, 9 * MINUTE), loses(900, 10 * MINUTE)]).toEqual([
+    expect([loses(900, 20 * SECOND), loses(950, 36 * SECOND), loses(900, 40 * SECOND)]).toEqual([
       false,
       false,
       true,
     ])
-    expect(loses(900, 11 * MINUTE)).toBe(false)
+    expect(loses(900, 44 * SECOND)).toBe(false)
   })
 })

@@ -1,10 +1,11 @@
 const SUSPICIOUS_LOSS = 100
-const DOUBT_MS = 5 * 60_000
+/** Then the server is asked again. Somebody who did empty a mailbox waits no longer than for a move to be told apart. */
+export const SECOND_LOOK_SECONDS = 20
 
 /**
- * Losses so large that the server may be mistaken, as one whose storage is away: more than a
- * hundred messages, and more than half of what there was, are believed to be gone once the server has said so for five
- * minutes. Lives as long as the account is owned.
+ * Losses so large that the server may be mistaken, as one whose storage is away for a moment: more than a hundred
+ * messages, and more than half of what there was, are believed to be gone when the server still says so 20 seconds
+ * later. Lives as long as the account is owned.
  */
 export class Doubts {
   readonly #since = new Map<string, number>()
@@ -14,7 +15,7 @@ export class Doubts {
     const since = this.#since.get(claim)
     const isSuspicious = lost > SUSPICIOUS_LOSS && lost * 2 > all
     if (isSuspicious && since === undefined) this.#since.set(claim, now)
-    if (isSuspicious && now - (since ?? now) < DOUBT_MS) return false
+    if (isSuspicious && now - (since ?? now) < SECOND_LOOK_SECONDS * 1_000) return false
     this.#since.delete(claim)
     return true
   }

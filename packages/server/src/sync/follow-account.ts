@@ -4,7 +4,7 @@ import type { Logger } from '../kit/log.ts'
 import type { MailProvider, Notice } from '../providers/provider.ts'
 import { bringArrivals } from './bring-arrivals.ts'
 import { compareSource } from './compare-source.ts'
-import type { Doubts } from './doubts.ts'
+import { type Doubts, SECOND_LOOK_SECONDS } from './doubts.ts'
 import type { ConnectionPermit } from './host-budget.ts'
 import { type Nudge, pause } from './nudge.ts'
 import { type OwnedAccount, takeWanted } from './ownership.ts'
@@ -85,12 +85,16 @@ async function openSession(options: FollowAccountOptions): Promise<Session> {
 async function pass(session: Session, options: FollowAccountOptions): Promise<boolean> {
   const { report, turns, place, stall, statistics, pollSeconds } = options
   let brought = 0
+  let hasTurn = true
   if (!session.isInitialized) await report.tell('syncing', 'reading the mailboxes for the first time')
   const outcome = await runPass(session, {
-    takeTurn() {
+    async takeTurn() {
       // Meanwhile new mail waits, and maybe other accounts for the connection: so not longer than to the next pass.
       stall.allow(pollSeconds)
-      return turns.take(place, pollSeconds * 1_000, stall.signal)
+      const turn = await turns.take(place, pollSeconds * 1_000, stall.signal)
+      hasTurn = turn !== null
+      if (!hasTurn) await report.tell('syncing', 'waits for its turn to read older mail')
+      return turn
     },
     onBackfill: async (count, remaining) => {
       brought += count
@@ -101,7 +105,7 @@ async function pass(session: Session, options: FollowAccountOptions): Promise<bo
       )
     },
   })
-  if (outcome === 'more' && brought === 0) await pause(FRUITLESS_PAUSE_MS, stall.signal)
+  if (outcome === 'more' && brought === 0 && hasTurn) await pause(FRUITLESS_PAUSE_MS, stall.signal)
   return outcome === 'more'
 }
 
@@ -125,7 +129,8 @@ async function watchUntilNextPass(
   session: Session,
   { provider, pollSeconds, stall, permit, nudge }: FollowAccountOptions,
 ): Promise<'pass_due' | 'permit_wanted'> {
-  const dueAt = performance.now() + pollSeconds * 1_000
+  const untilPass = session.doubts.count > 0 ? Math.min(pollSeconds, SECOND_LOOK_SECONDS) : pollSeconds
+  const dueAt = performance.now() + untilPass * 1_000
   permit.onWanted(() => nudge.fire())
   const inbox = await findInbox(session.db, session.owned.id)
   for (;;) {

@@ -92,19 +92,18 @@ function urgency({ mailbox }: RemoteSource): number {
 
 /**
  * Deletes what is missing and turned up nowhere, and the mailboxes that vanished with it.
- * @param listedSince database time since when every mailbox was read for arrivals; null when that was not achieved, and
- *   only what has been missing for a minute is given up
+ * @param missingBy database time: what was missing then has no place; null when that is not sure, and only what has been
+ *   missing for a minute is given up
  */
 export async function settleMissing(
   session: Session,
   vanished: readonly IndexedMailbox[],
-  listedSince: Date | null,
+  missingBy: Date | null,
 ): Promise<void> {
-  const heldSince = new Date((await databaseTime(session)).getTime() - HOLD_MS)
-  const missingBy = listedSince !== null && listedSince > heldSince ? listedSince : heldSince
+  const until = missingBy ?? new Date((await databaseTime(session)).getTime() - HOLD_MS)
   for (let lost = LOST_PER_TRANSACTION; lost === LOST_PER_TRANSACTION;) {
     lost = await underFence(session, async (unit, account) =>
-      account.hasMissing ? recordLost(unit, account, missingBy, LOST_PER_TRANSACTION) : 0,
+      account.hasMissing ? recordLost(unit, account, until, LOST_PER_TRANSACTION) : 0,
     )
     session.progressed()
   }

@@ -1,7 +1,14 @@
 import { bringArrivals } from './bring-arrivals.ts'
 import { compareSource } from './compare-source.ts'
 import { completeFirstSync } from './first-sync.ts'
-import { databaseTime, hasMissing, passMailboxes, type RemoteSource, settleMissing } from './mailbox-pass.ts'
+import {
+  databaseTime,
+  hasMissing,
+  type MailboxPass,
+  passMailboxes,
+  type RemoteSource,
+  settleMissing,
+} from './mailbox-pass.ts'
 import { findDueMailboxes } from './quarantine.ts'
 import type { Cursor } from '../providers/provider.ts'
 import type { Session } from './session.ts'
@@ -11,6 +18,8 @@ import type { Turn } from './turns.ts'
 
 /** So long an account reads old mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000
+/** Where others never rest, what is missing is left to a later pass. */
+const LOOKS_MAX = 4
 
 export interface PassOptions {
   /** The right to read much; null when it did not come in time. */
@@ -27,28 +36,47 @@ export interface PassOptions {
  */
 export async function runPass(session: Session, options: PassOptions): Promise<'caught_up' | 'more'> {
   await forgetOutsideWindow(session)
-  const listed = await passMailboxes(session)
-  let { sources, vanished } = listed
-  const changed = await changedSources(session, sources, listed.cursors)
-  const isQuiet = session.isInitialized && changed.length === 0 && vanished.length === 0
+  let listed = await passMailboxes(session)
+  const changed = await changedSources(session, listed.sources, listed.cursors)
+  const isQuiet = session.isInitialized && changed.length === 0 && listed.vanished.length === 0
   if (isQuiet && !(await hasMissing(session))) return 'caught_up'
-  for (const followed of changed) await compareSource(session, followed)
+  await readChanges(session, changed)
+  if (session.isInitialized) listed = await settle(session, listed)
 
-  const comparedAt = await databaseTime(session)
-  // A message may have moved after the mailboxes were listed: only a list made after it vanished shows where to.
-  if (await hasMissing(session)) ({ sources, vanished } = await passMailboxes(session))
-  if (session.isInitialized) {
-    for (const followed of await changedSources(session, sources, await cursorsByMailbox(session)))
-      await bringArrivals(session, followed, { onlyNew: true })
-    const isListed = (await incompleteSources(session, sources)).length === 0
-    await settleMissing(session, vanished, isListed ? comparedAt : null)
-  }
-
-  const isThrough = await bringOlder(session, sources, options)
-  if (!isThrough || (await incompleteSources(session, sources)).length > 0) return 'more'
-  await settleMissing(session, vanished, comparedAt)
+  const isThrough = await bringOlder(session, listed.sources, options)
+  if (!isThrough || (await incompleteSources(session, listed.sources)).length > 0) return 'more'
+  await settle(session, listed)
   if (!session.isInitialized) await completeFirstSync(session)
   return 'caught_up'
+}
+
+async function readChanges(session: Session, changed: readonly RemoteSource[]): Promise<void> {
+  for (const followed of changed) await compareSource(session, followed)
+  if (!session.isInitialized) return
+  for (const followed of await changedSources(session, changed, await cursorsByMailbox(session)))
+    await bringArrivals(session, followed, { onlyNew: true })
+}
+
+/**
+ * Deletes what is missing and has no place any more. A message may have moved to a mailbox that was read before, or that
+ * was made only now, and on from there: it is given up when a list that was made afterwards shows that nothing happened
+ * anywhere since the mailboxes were read.
+ */
+async function settle(session: Session, before: MailboxPass): Promise<MailboxPass> {
+  let listed = before
+  for (let looks = 0; looks < LOOKS_MAX && (await hasMissing(session)); looks++) {
+    const missingBy = await databaseTime(session)
+    listed = await passMailboxes(session)
+    if ((await incompleteSources(session, listed.sources)).length > 0) break
+    const changed = await changedSources(session, listed.sources, listed.cursors)
+    if (changed.length === 0) {
+      await settleMissing(session, listed.vanished, missingBy)
+      return listed
+    }
+    await readChanges(session, changed)
+  }
+  await settleMissing(session, listed.vanished, null)
+  return listed
 }
 
 async function bringOlder(

@@ -43,7 +43,7 @@ export class ChaosLink {
     }
     client.on('close', () => this.close())
     server.on('close', () => this.outbox.afterwards(() => this.isMute() || this.close()))
-    client.on('data', bytes => this.isMute() || this.fromClient.push(bytes))
+    client.on('data', bytes => void this.hearClientBytes(bytes))
     server.on('data', bytes => this.hearServerBytes(bytes))
   }
 
@@ -71,6 +71,16 @@ export class ChaosLink {
 
   private isMute() {
     return this.isSilent || this.events.faults().isSilent === true
+  }
+
+  private async hearClientBytes(bytes: Buffer) {
+    const held = this.events.faults().hold?.()
+    if (held) {
+      this.client.pause()
+      await held
+      this.client.resume()
+    }
+    if (!this.isMute()) this.fromClient.push(bytes)
   }
 
   private hearServerBytes(bytes: Buffer) {

@@ -19,7 +19,7 @@ export interface FeedEvent {
     mailboxes?: Array<{ id: string; path: string }>
     mailbox?: Mailbox
     changes?: string[]
-    mailboxesCount?: number
+    messages?: number
   }
 }
 

@@ -1,15 +1,13 @@
 import { expect, test } from 'vitest'
 import { readFeed } from './followed-account.ts'
 import {
-  askForSync,
   messageEvents,
   openProxiedAccount,
-  readRuntime,
+  retryUntil,
   shortMessage,
   shortMessages,
   waitForRuntime,
 } from './proxied-account.ts'
-import { waitUntil } from '../wait-until.ts'
 
 const DAY_MS = 86_400_000
 const MESSAGES = 500
@@ -28,9 +26,7 @@ test('mail of a ten days outage is announced once each and in order, however oft
   await world.deliver(mail)
   // It comes back in pieces: each connection breaks somewhere in the backlog, five times.
   proxy.faults = { cutAfterBytes: { from: 3_000, to: 60_000 }, cutsMax: 5 }
-  const told = await waitUntil('the whole backlog', async () => {
-    const runtime = await readRuntime(app, accountId)
-    if (runtime?.state === 'backoff') await askForSync(app, accountId)
+  const told = await retryUntil(app, accountId, 'the whole backlog', async () => {
     const events = messageEvents((await readFeed(app, cursor)).events)
     return events.length >= MESSAGES ? events : null
   })

@@ -3,12 +3,10 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import type { Db } from '../../src/database/pool.ts'
-import type { TestApp } from '../open-app.ts'
 import { readMessages } from './followed-account.ts'
 import {
-  askForSync,
   openProxiedAccount,
-  readRuntime,
+  retryUntil,
   shortMessages,
   waitForAnotherPass,
   waitForMessageEvents,
@@ -36,7 +34,12 @@ describe('a message', () => {
     await world.deliver(shortMessages(100 + 1, MESSAGES))
 
     // A connection that ends is tried again with ever smaller parts of what it ended over.
-    await retryUntil(app, accountId, async () => (await countQuarantined(app.db)) === 1)
+    await retryUntil(
+      app,
+      accountId,
+      'one message set aside',
+      async () => (await countQuarantined(app.db)) === 1,
+    )
     const told = await waitForMessageEvents(app, cursor, MESSAGES - 1)
     expect(told.toSorted()).toEqual(createdExcept(100 + POISON).toSorted())
     await waitForRuntime(app, accountId, 'live', /; 1 messages could not be read and are tried again$/)
@@ -113,19 +116,6 @@ function createdExcept(missing: number): string[] {
   return Array.from({ length: MESSAGES }, (_, index) => 101 + index)
     .filter(number => number !== missing)
     .map(number => `message.created message ${number}`)
-}
-
-/** Ends each wait after a failure until the condition holds. */
-async function retryUntil(app: TestApp, accountId: string, holds: () => Promise<boolean>): Promise<void> {
-  let asked: string | null = null
-  await waitUntil('the end of all retries', async () => {
-    if (await holds()) return true
-    const runtime = await readRuntime(app, accountId)
-    if (runtime?.state !== 'backoff' || runtime.updatedAt === asked) return false
-    asked = runtime.updatedAt
-    await askForSync(app, accountId)
-    return false
-  })
 }
 
 async function countQuarantined(db: Db): Promise<number> {

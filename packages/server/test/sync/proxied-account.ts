@@ -102,6 +102,25 @@ export async function askForSync(app: TestApp, accountId: string): Promise<void>
   if (status !== 202) throw new Error(`a sync was refused: ${status}`)
 }
 
+/** Waits for something, and ends each wait after a failure meanwhile. */
+export async function retryUntil<T>(
+  app: TestApp,
+  accountId: string,
+  awaited: string,
+  look: () => Promise<T | null | false>,
+): Promise<T> {
+  let asked: string | null = null
+  return waitUntil(awaited, async () => {
+    const found = await look()
+    if (found !== null && found !== false) return found
+    const runtime = await readRuntime(app, accountId)
+    if (runtime?.state !== 'backoff' || runtime.updatedAt === asked) return null
+    asked = runtime.updatedAt
+    await askForSync(app, accountId)
+    return null
+  })
+}
+
 /** The events of these types since a cursor as `type subject`, once there are so many. */
 export async function waitForMessageEvents(
   app: TestApp,

@@ -15,7 +15,7 @@ export async function askForSync(
   account: { id: string; tenant_id: string },
   kinds: readonly string[],
 ): Promise<number | null> {
-  const windowStart = sql`clock_timestamp() - make_interval(secs => ${WAKE_WINDOW_SECONDS})`
+  const windowStart = sql`(clock_timestamp() - make_interval(secs => ${WAKE_WINDOW_SECONDS}))`
   const asked = await db
     .updateTable('account')
     .set({

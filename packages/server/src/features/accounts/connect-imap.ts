@@ -44,7 +44,9 @@ export async function connectImapAccount(
     dav: null,
   }
   const password = new Secret(input.password)
-  const smtpPassword = input.smtpPassword === undefined ? null : new Secret(input.smtpPassword)
+  // Without an SMTP server it could not be tried, and a later one would be logged in to with it.
+  const smtpPassword =
+    servers.smtp === null || input.smtpPassword === undefined ? null : new Secret(input.smtpPassword)
   await requireLogin(context, {
     imap: { server: servers.imap, password },
     smtp: servers.smtp && { server: servers.smtp, password: smtpPassword ?? password },
@@ -86,7 +88,7 @@ export function refuseDav(): never {
 }
 
 function refuseExisting(id: string | null): never {
-  refuse('account_exists', undefined, {
-    message: `The mailbox is account ${id} already. Use that one, or delete it first.`,
-  })
+  // None where it was deleted this very moment.
+  const message = `The mailbox is account ${id} already. Use that one, or delete it first.`
+  refuse('account_exists', undefined, id === null ? {} : { message })
 }

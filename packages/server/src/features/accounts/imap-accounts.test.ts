@@ -136,9 +136,15 @@ describe('POST /v1/imap-accounts', () => {
   test('connects an account that only reads', async () => {
     await using app = await openApp()
 
-    const made = await app.post<Account>('/v1/imap-accounts', connection(await dovecot.addUser()))
+    const made = await app.post<Account>('/v1/imap-accounts', {
+      ...connection(await dovecot.addUser()),
+      smtpPassword: 'for nothing',
+    })
 
     expect(made.body.imap).toMatchObject({ smtp: null, appendSent: true })
+    expect(made.body.updatedAt >= made.body.createdAt).toBe(true)
+    const { rows } = await app.database.pool.query('select name from account_secret')
+    expect(rows).toEqual([{ name: 'imap_password' }])
   })
 
   test.each<[string, Record<string, unknown>, number, string, Partial<SmtpServerOptions>?]>([
@@ -161,6 +167,9 @@ describe('POST /v1/imap-accounts', () => {
     ['an SMTP server without STARTTLS', {}, 400, 'provider_unsupported', { certificates: undefined }],
     ['an SMTP server in trouble', {}, 502, 'provider_unavailable', { authAnswer: '454 4.7.0 later' }],
     ['a name of no account', { email: 'not an address' }, 400, 'invalid_input'],
+    ['a URL for a host', { imap: { host: 'imaps://mail.example.com', port: 993 } }, 400, 'invalid_input'],
+    ['a host with its port', { imap: { host: 'mail.example.com:993', port: 993 } }, 400, 'invalid_input'],
+    ['no host', { smtp: { host: ' ', port: 465 } }, 400, 'invalid_input'],
     ['a line break in the password', { password: 'a\r\nA2 LOGOUT' }, 400, 'invalid_input'],
     ['an unknown field', { passwort: 'x' }, 400, 'invalid_input'],
   ])('refuses %s, and stores nothing', async (_, change, status, code, smtpOptions) => {
@@ -186,6 +195,20 @@ describe('POST /v1/imap-accounts', () => {
     expect(answer).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
     expect(String(answer.body['message'])).toMatch(/^SMTP: No secure connection/)
     expect(smtp.lines.join()).not.toContain('AUTH')
+  })
+
+  test('says what to do where the port does not speak TLS', async () => {
+    await using app = await openApp()
+    const user = await dovecot.addUser()
+    await using smtp = await openSmtp(user)
+    const tls = { host: 'localhost', security: 'tls' }
+    for (const servers of [{ imap: { ...tls, port: dovecot.port } }, { smtp: { ...tls, port: smtp.port } }]) {
+      const { body } = await app.post('/v1/imap-accounts', { ...connection(user), ...servers })
+      expect(body['message']).toMatch(
+        /^(?:IMAP|SMTP): No secure connection to the server: it does not speak TLS/,
+      )
+      expect(body['message']).toMatch(/Use security starttls, or the port for TLS\.$/)
+    }
   })
 
   test('answers alike for whatever private target, and connects to none of them', async () => {

@@ -19,8 +19,16 @@ export interface SettingsBearer {
   settings_override: AccountSettingsOverride
 }
 
-/** The account's own values over its tenant's. IMAP has calendars and contacts only through DAV. */
+/**
+ * The account's own values over its tenant's, as they take effect: IMAP has calendars and contacts only through DAV, and
+ * a honeypot does nothing without tracked clicks, which the tenant may turn off for accounts that have one.
+ */
 export function effectiveSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
+  const settings = inheritedSettings(tenant, account)
+  return { ...settings, trackingHoneypot: settings.trackingHoneypot && settings.trackClicks }
+}
+
+function inheritedSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
   return {
     bodyStorage: tenant.bodyStorage,
     syncWindowDays: tenant.syncWindowDays,
@@ -58,7 +66,7 @@ export function planSettings(
 
   const touched = new Set([...Object.keys(settings), ...reset])
   if (touched.has('trackingHoneypot') || touched.has('trackClicks')) {
-    requireClicksForHoneypot(effectiveSettings(tenant, { ...account, settings_override: override }))
+    requireClicksForHoneypot(inheritedSettings(tenant, { ...account, settings_override: override }))
   }
   return override
 }

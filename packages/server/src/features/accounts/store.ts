@@ -113,6 +113,8 @@ export async function insertImapAccount(unit: UnitOfWork, account: NewAccount): 
       imap: JSON.stringify(account.imap),
       // Cursors of the list hold milliseconds.
       created_at: sql`date_trunc('milliseconds', clock_timestamp())`,
+      // Its default is the start of the transaction, which lies before.
+      updated_at: sql`clock_timestamp()`,
     })
     .onConflict(target =>
       target

@@ -116,6 +116,20 @@ describe('PATCH /v1/settings', () => {
     for (const { id } of [own, gone, foreign]) expect(wanted.get(id)).toEqual([])
   })
 
+  test('leaves an account no honeypot without tracked clicks, and gives it back with them', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
+    const honeypot = async () => (await app.get<Account>(`/v1/accounts/${id}`)).body.settings.trackingHoneypot
+    await app.patch('/v1/settings', { trackClicks: true })
+    await app.patch(`/v1/accounts/${id}`, { settings: { trackingHoneypot: true } })
+    expect(await honeypot()).toBe(true)
+
+    await app.patch('/v1/settings', { trackClicks: false })
+    expect(await honeypot()).toBe(false)
+    await app.patch('/v1/settings', { trackClicks: true })
+    expect(await honeypot()).toBe(true)
+  })
+
   test('is for unbound keys with the scope admin', async () => {
     await using app = await openTestApp()
     const account = await sampleAccount(app.db, app.tenantId)

@@ -28,8 +28,6 @@ export const threadOperations = {
 
   get: on.get.handler(async ({ input: { params }, context }) => {
     const account = await requireAccount(context, params.accountId)
-    // PostgreSQL holds no U+0000, so no thread has it.
-    if (params.threadId.includes('\0')) refuse('thread_not_found')
     return (await findThread(context.db, account.id, params.threadId)) ?? refuse('thread_not_found')
   }),
 }

@@ -112,7 +112,7 @@ function summarize(accountId: string, threadId: RawBuilder<unknown>): RawBuilder
     select newest.thread_id as id, newest.subject, newest.snippet,
       (${PARTICIPANTS}) as participants,
       total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
-      array(select distinct unnest(mailbox_ids) from member) as "mailboxIds",
+      array(select distinct unnest(mailbox_ids) from member order by 1) as "mailboxIds",
       newest.id as "latestMessageId", ${sql.raw(isoTime('newest.received_at'))} as "lastMessageAt"
     from (select * from member order by received_at desc, id desc limit 1) as newest
     cross join (

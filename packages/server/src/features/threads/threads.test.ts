@@ -89,7 +89,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
     const { body } = await mail.list()
     const [thread] = body.items
     expect(body).toEqual({ nextCursor: null, items: [thread] })
-    expect({ ...thread, mailboxIds: thread?.mailboxIds.toSorted() }).toEqual({
+    expect(thread).toEqual({
       id: 't',
       subject: 'Re: Plan!',
       snippet: 'last',

@@ -19,7 +19,7 @@ export class EgressRefused extends Error {
 
   constructor(detail: string) {
     super(
-      'This service may not connect to that server: its address is not public, or the port is not a usual one',
+      'This service may not connect to that server: its address is not public, or the port is not a usual one. Use its public name and usual port, or ask the operator to allow it.',
     )
     this.detail = detail
   }

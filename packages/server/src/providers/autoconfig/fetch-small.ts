@@ -75,6 +75,8 @@ async function fetchOnce(fetcher: Fetcher, request: SmallRequest, signal: AbortS
     ...(ca !== undefined && { ca }),
   })
   opened.defer(() => void secured.destroy())
+  // Errors of a connection that is given up have nobody to tell.
+  for (const each of [socket, secured]) each.on('error', () => {})
   const answer = await send(request, signal, () => secured)
   const { statusCode: status = 0, headers } = answer
   return { url, status, headers, body: REDIRECTS.has(status) ? '' : await readBounded(answer) }

@@ -1,4 +1,5 @@
 import type { EgressKind } from '../../kit/egress/guard.ts'
+import { parseHost } from '../../kit/egress/host.ts'
 import type { FoundServers, MailServer, ServerSearch } from '../provider.ts'
 import { findDav } from './dav.ts'
 import { type Fetcher, fetchSmall } from './fetch-small.ts'
@@ -24,7 +25,7 @@ const HTTPS_PORT = 443
 const SEARCH_SECONDS = 10
 /** Of the whole time: the domain's own files, and then everything else, must leave time for what follows. */
 const STEP_SHARE = 0.4
-const DAV_SHARE = 0.8
+const DAV_SHARE = 0.5
 /** Of an MX host: `mx1.eu.example.com` may be served as `eu.example.com` or `example.com`. */
 const PARENT_DOMAINS_MAX = 2
 
@@ -44,9 +45,10 @@ export function serverSearch(options: SearchOptions): ServerSearch {
   const fetcher = { guard, ...(certificateAuthority !== undefined && { certificateAuthority }) }
   const defaults = { ispdbUrl: ISPDB_URL, httpsPort: HTTPS_PORT, searchSeconds: SEARCH_SECONDS }
   return {
-    find(email) {
-      const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
-      return find({ ...defaults, ...rest, fetcher, email, domain })
+    async find(email) {
+      const domain = parseHost(email.slice(email.lastIndexOf('@') + 1))
+      if (!domain || domain.address) return null
+      return find({ ...defaults, ...rest, fetcher, email, domain: domain.name })
     },
   }
 }

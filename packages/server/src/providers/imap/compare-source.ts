@@ -99,6 +99,7 @@ async function* compareFlags(
   if (isAhead(opened.highestModseq, cursor.highestModseq)) {
     if (opened.highestModseq !== cursor.highestModseq) yield* changedFlags(following, cursor, before)
     next.highestModseq = opened.highestModseq
+    following.dirty.delete(source)
     return
   }
   const now = following.now()

@@ -1,5 +1,6 @@
 import { cleanLine } from '../../kit/mime/text.ts'
 import { type FailureKind, ProviderFailure } from '../provider.ts'
+import { tlsReason } from '../tls-reason.ts'
 
 const TEXT_LENGTH_MAX = 300
 
@@ -65,7 +66,9 @@ function tlsFailure(imap: ImapError, cause: unknown): ProviderFailure {
   if (/does not support STARTTLS/i.test(text)) {
     return new ProviderFailure('unsupported', 'The server does not offer STARTTLS.', { cause })
   }
-  return new ProviderFailure('unavailable', describe('No secure connection to the server', text), { cause })
+  return new ProviderFailure('unavailable', describe('No secure connection to the server', tlsReason(text)), {
+    cause,
+  })
 }
 
 /** engine.md (j): only a plain refusal counts against the password; what may pass by itself does not. */

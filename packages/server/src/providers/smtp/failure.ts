@@ -1,4 +1,5 @@
 import { ProviderFailure } from '../provider.ts'
+import { tlsReason } from '../tls-reason.ts'
 
 const TEXT_LENGTH_MAX = 300
 
@@ -27,7 +28,9 @@ export function toFailure(error: unknown): ProviderFailure {
   }
   // nodemailer puts one code of its own on every error of the socket, so the words have to tell.
   if (code === 'ETLS' || /certificate|\b(?:tls|ssl)\b/i.test(text)) {
-    return new ProviderFailure('unavailable', `No secure connection to the server: ${text}`, { cause: error })
+    return new ProviderFailure('unavailable', `No secure connection to the server: ${tlsReason(text)}`, {
+      cause: error,
+    })
   }
   return new ProviderFailure('unavailable', `The connection to the server failed: ${text}`, { cause: error })
 }

@@ -1,0 +1,246 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer as createWebServer } from 'node:http'
+import { type AddressInfo, type Server, createServer } from 'node:net'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { makeExternalDatabase } from '../../test/external-database.ts'
+import { sampleAccount } from '../../test/sample-rows.ts'
+import { makeDataFolder, runWaxwing, startServiceProcess } from '../../test/service-process.ts'
+import { createTenant } from '../features/tenants/store.ts'
+import type { Finding } from './doctor/finding.ts'
+
+type Environment = Record<string, string>
+
+const KEY = randomBytes(32).toString('base64')
+
+async function examine(env: Environment, ...args: string[]) {
+  const { code, stdout, stderr } = await runWaxwing(['doctor', '--json', ...args], { env })
+  expect(stderr).toBe('')
+  const { healthy, findings }: { healthy: boolean; findings: Finding[] } = JSON.parse(stdout)
+  const isWrong = findings.some(({ state }) => state === 'wrong')
+  expect({ code, healthy }).toEqual({ code: isWrong ? 1 : 0, healthy: !isWrong })
+  return { findings, of: (check: string) => findings.filter(finding => finding.check === check), stdout }
+}
+
+/** Something that takes connections on loopback, and counts them. */
+async function openListener(server: Server = createServer(socket => socket.destroy())) {
+  let connections = 0
+  server.on('connection', () => void (connections += 1))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // Just bound to a TCP port, so it has one.
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    count: () => connections,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  }
+}
+
+describe('waxwing doctor', () => {
+  test('finds a machine ready for the first start, and makes nothing', async () => {
+    await using folder = await makeDataFolder()
+    const { stdout, code } = await runWaxwing(['doctor'], { env: { WAXWING_DATA_DIR: folder.path } })
+
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^ok +settings +All settings are valid\.$/m)
+    expect(stdout).toMatch(/^ok +database +The first start makes the embedded database\.$/m)
+    expect(stdout).toMatch(/^ok +sealing key +The first start makes it\.$/m)
+    expect(await readdir(folder.path)).toEqual([])
+  })
+
+  test('works beside a running service and without one', async () => {
+    await using folder = await makeDataFolder()
+    const env = { WAXWING_DATA_DIR: folder.path }
+    const service = await startServiceProcess(folder)
+    const beside = await examine(env)
+    service.kill('SIGINT')
+    expect((await service.ended).code).toBe(0)
+    const without = await examine(env)
+
+    for (const { of } of [beside, without]) {
+      expect(of('database').map(({ state, message }) => [state, message])).toEqual([
+        ['ok', expect.stringContaining('The embedded database answers: PostgreSQL 18')],
+        ['ok', 'It has the schema of this release.'],
+      ])
+      expect(of('clock')).toMatchObject([{ state: 'ok' }])
+      expect(of('sealing key')).toMatchObject([
+        {
+          state: 'ok',
+          message: 'secret.key in the data folder holds one key, and opens what is sealed in the database.',
+        },
+      ])
+    }
+    expect(await folder.findServer()).toBeNull()
+  })
+
+  test('lists what is wrong with the settings, and looks no further', async () => {
+    const { findings } = await examine({ WAXWING_LOG_LEVLE: 'info', WAXWING_ALLOW_PLAINTEXT: 'perhaps' })
+    expect(findings.map(({ check, state }) => `${check} ${state}`)).toEqual([
+      'settings wrong',
+      'settings wrong',
+    ])
+    expect(findings.map(({ message }) => message).join()).toContain('Did you mean WAXWING_LOG_LEVEL?')
+  })
+
+  test('tells a lost, a foreign and an open master key', async () => {
+    await using folder = await makeDataFolder()
+    const env = { WAXWING_DATA_DIR: folder.path }
+    const file = path.join(folder.path, 'secret.key')
+    expect((await runWaxwing(['tenant', 'create', 'acme'], { env })).code).toBe(0)
+    expect((await runWaxwing(['key', 'create', '--tenant', 'acme'], { env })).code).toBe(0)
+
+    await chmod(file, 0o644)
+    expect((await examine(env)).of('sealing key')).toMatchObject([
+      { state: 'ok' },
+      { state: 'warning', remedy: `chmod 600 ${file}` },
+    ])
+    await writeFile(file, `${KEY}\n`)
+    expect((await examine(env)).of('sealing key')).toMatchObject([
+      { state: 'wrong', message: expect.stringContaining('does not fit this database') },
+    ])
+    await rm(file)
+    expect((await examine(env)).of('sealing key')).toMatchObject([
+      { state: 'wrong', message: `${file} is missing.`, remedy: 'Put it back from your backup.' },
+    ])
+    expect(await readdir(folder.path)).not.toContain('secret.key')
+  })
+
+  test('tells a folder that is none', async () => {
+    await using folder = await makeDataFolder()
+    const file = path.join(folder.path, 'file')
+    await writeFile(file, '')
+    const { of } = await examine({ WAXWING_DATA_DIR: path.join(file, 'data') })
+    expect(of('data folder')[0]).toMatchObject({
+      state: 'wrong',
+      message: expect.stringContaining('is no folder'),
+    })
+  })
+
+  test.each<[string, Environment, string, string]>([
+    ['plaintext', { WAXWING_ALLOW_PLAINTEXT: 'true' }, 'settings', 'without TLS'],
+    ['a base URL without TLS', { WAXWING_BASE_URL: 'http://mail.example.com' }, 'base URL', 'not HTTPS'],
+    ['no base URL', { WAXWING_HOST: '0.0.0.0' }, 'base URL', 'listens on 0.0.0.0'],
+    ['a proxy that is not named', { WAXWING_BASE_URL: 'https://mail.example.com' }, 'settings', 'one client'],
+  ])('warns of %s', async (_, change, check, words) => {
+    await using folder = await makeDataFolder()
+    const { of } = await examine({ WAXWING_DATA_DIR: folder.path, ...change })
+    expect(of(check)).toMatchObject([
+      { state: 'warning', message: expect.stringContaining(words), remedy: expect.any(String) },
+    ])
+  })
+
+  test('tells a service that is not ready from another program on its port', async () => {
+    await using folder = await makeDataFolder()
+    let status = 200
+    const web = createWebServer((_, response) => void response.writeHead(status).end())
+    await using listener = await openListener(web)
+    const env = { WAXWING_DATA_DIR: folder.path, WAXWING_METRICS_PORT: String(listener.port) }
+    const states: string[] = []
+    for (status of [200, 503, 404]) states.push((await examine(env)).of('service')[0]?.message ?? '')
+    expect(states).toEqual([
+      'Runs on this machine, and is ready.',
+      'Runs on this machine, and is not ready.',
+      `127.0.0.1:${listener.port} is used by another program.`,
+    ])
+  })
+})
+
+describe('waxwing doctor with DATABASE_URL', () => {
+  test('tells the state of the schema, and changes nothing about it', async () => {
+    await using external = await makeExternalDatabase({ migrated: true })
+    const { pool } = external.database
+    const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
+    const schema = async () => (await examine(env)).of('database')[1]
+
+    expect(await schema()).toMatchObject({ state: 'ok', message: 'It has the schema of this release.' })
+    await pool.query('delete from schema_migration where version > 1')
+    expect(await schema()).toMatchObject({ state: 'warning', remedy: expect.stringContaining('migrate') })
+    await pool.query(`insert into schema_migration (version, name, checksum) values (9999, '9999_new', '')`)
+    expect(await schema()).toMatchObject({
+      state: 'wrong',
+      message: expect.stringContaining('a newer release'),
+    })
+    await pool.query('drop table schema_migration')
+    expect(await schema()).toMatchObject({ state: 'ok', message: expect.stringContaining('It is empty') })
+  })
+
+  test('tells a database that does not answer, and goes on without it', async () => {
+    const env = { DATABASE_URL: 'postgres://waxwing:s3cret@127.0.0.1:1/waxwing' }
+    const { of, stdout } = await examine({ ...env, WAXWING_SECRET_KEY: KEY })
+    expect(of('database')).toMatchObject([
+      { state: 'wrong', message: expect.stringContaining('ECONNREFUSED'), remedy: expect.any(String) },
+    ])
+    expect(of('sealing key')).toMatchObject([{ state: 'ok' }])
+    expect(stdout).not.toContain('s3cret')
+
+    await using folder = await makeDataFolder()
+    expect((await examine({ ...env, WAXWING_DATA_DIR: folder.path })).of('sealing key')).toMatchObject([
+      { state: 'wrong', message: expect.stringContaining('WAXWING_SECRET_KEY is not set') },
+    ])
+  })
+
+  test('names the servers of accounts that may not be reached', async () => {
+    await using external = await makeExternalDatabase({ migrated: true })
+    const { db } = external.database
+    const tenant = await createTenant(db, 'acme')
+    const imap = { imap: { host: '10.1.2.3', port: 993 }, smtp: null }
+    await sampleAccount(db, tenant?.id ?? '', { imap: JSON.stringify(imap) })
+    const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
+    expect((await examine(env)).of('egress')).toContainEqual({
+      check: 'egress',
+      state: 'warning',
+      message: 'A server of accounts: 10.1.2.3 is at 10.1.2.3, which is not public.',
+      remedy: 'If it is a server of yours, allow it: WAXWING_EGRESS_ALLOW=10.1.2.3:993',
+    })
+    const allowed = await examine({ ...env, WAXWING_EGRESS_ALLOW: '10.1.2.3:993' })
+    expect(
+      allowed
+        .of('egress')
+        .map(({ message }) => message)
+        .join(),
+    ).not.toContain('10.1.2.3')
+  })
+})
+
+describe('waxwing doctor --connect', () => {
+  test('connects where the guard allows, and nowhere without being told to', async () => {
+    await using folder = await makeDataFolder()
+    await using listener = await openListener()
+    const env = { WAXWING_DATA_DIR: folder.path }
+    const target = `127.0.0.1:${listener.port}`
+    const allowed = { ...env, WAXWING_EGRESS_ALLOW: target }
+
+    const refused = await examine(env, '--connect', target)
+    expect(refused.of('egress')).toMatchObject([
+      { state: 'wrong', remedy: `If it is a server of yours, allow it: WAXWING_EGRESS_ALLOW=${target}` },
+    ])
+    await examine(allowed)
+    expect(listener.count()).toBe(0)
+
+    const connected = await examine(allowed, '--connect', target)
+    expect(connected.of('egress')).toMatchObject([
+      { state: 'ok', message: `Connected to ${target} at 127.0.0.1.` },
+    ])
+    expect(listener.count()).toBe(1)
+  })
+
+  test('says why there is no connection', async () => {
+    await using folder = await makeDataFolder()
+    const env = { WAXWING_DATA_DIR: folder.path, WAXWING_EGRESS_ALLOW: '127.0.0.1' }
+    expect((await examine(env, '--connect', '127.0.0.1:1')).of('egress')).toMatchObject([
+      { state: 'wrong', message: 'No connection to 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1' },
+    ])
+  })
+
+  test.each(['example.com', 'example.com:0', 'example.com:70000', '::1:993', ':993'])(
+    'refuses %s',
+    async target => {
+      const { code, stderr } = await runWaxwing(['doctor', '--connect', target])
+      expect(code).toBe(1)
+      expect(stderr).toContain('Give host:port')
+    },
+  )
+})

@@ -1,0 +1,112 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { type Config, ConfigError } from '../config.ts'
+import type { Database } from '../database/pool.ts'
+import { readProcessConfig } from './connect.ts'
+import { checkClock, checkDatabase, hasEmbedded, openForDoctor } from './doctor/check-database.ts'
+import { checkEgress, type Target } from './doctor/check-egress.ts'
+import { checkFolders } from './doctor/check-folders.ts'
+import { checkSealingKey } from './doctor/check-sealing-key.ts'
+import { checkService } from './doctor/check-service.ts'
+import { checkBaseUrl, checkSettings } from './doctor/check-settings.ts'
+import { CHECKS, type Finding, ok, wordsOf, wrong } from './doctor/finding.ts'
+
+interface DoctorOptions {
+  connect?: Target[]
+  json?: boolean
+}
+
+const CHECK_WIDTH = Math.max(...CHECKS.map(name => name.length))
+const STATE_WIDTH = 'warning'.length
+
+export function register(program: Command) {
+  program
+    .command('doctor')
+    .description('look for what is wrong with this installation, and say how to mend it')
+    .option('--connect <host:port>', 'also connect to this server; may be repeated', readTarget)
+    .option('--json', 'print one line of JSON')
+    .addHelpText(
+      'after',
+      `
+Changes nothing, beside a running service or without one. The exit code is 1 where something is wrong. Servers are
+resolved and held against WAXWING_EGRESS_ALLOW; only those named with --connect are connected to.
+
+Examples:
+  $ npx waxwing doctor
+  $ npx waxwing doctor --connect imap.example.com:993 --connect smtp.example.com:465`,
+    )
+    .action(async ({ connect = [], json = false }: DoctorOptions) => {
+      const findings = await examine(connect)
+      const isWrong = findings.some(({ state }) => state === 'wrong')
+      console.log(json ? JSON.stringify({ healthy: !isWrong, findings }) : findings.map(show).join('\n'))
+      if (isWrong) process.exitCode = 1
+    })
+}
+
+async function examine(connect: Target[]): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = readProcessConfig()
+  } catch (error) {
+    // Without settings there is nothing to look at.
+    const problems = error instanceof ConfigError ? error.problems : [wordsOf(error)]
+    return problems.map(problem => wrong('settings', problem))
+  }
+  const around = [
+    ...checkSettings(config),
+    await checkService(config),
+    checkBaseUrl(config),
+    ...(await checkFolders(config)),
+  ]
+  const within = await examineDatabase(config, connect)
+  return [...around, ...within].toSorted(
+    (one, other) => CHECKS.indexOf(one.check) - CHECKS.indexOf(other.check),
+  )
+}
+
+/** What needs the database, and what is checked against it where it answers. */
+async function examineDatabase(config: Config, connect: Target[]): Promise<Finding[]> {
+  const isNew = !config.databaseUrl && !(await hasEmbedded(config.dataDir))
+  if (isNew) {
+    const finding = ok('database', 'The first start makes the embedded database.')
+    return [finding, ...(await examineAround(config, connect, { database: null, isNew }))]
+  }
+  const opened = await openForDoctor(config).catch((error: unknown) => unreachable(config, error))
+  if ('state' in opened) return [opened, ...(await examineAround(config, connect, { database: null, isNew }))]
+  await using _ = opened
+  const { database } = opened
+  return [
+    ...(await checkDatabase(database, config)),
+    ...(await examineAround(config, connect, { database, isNew })),
+  ]
+}
+
+async function examineAround(
+  config: Config,
+  connect: Target[],
+  found: { database: Database | null; isNew: boolean },
+): Promise<Finding[]> {
+  return [
+    await checkClock(found.database),
+    ...(await checkSealingKey(config, found)),
+    ...(await checkEgress(config, found.database, connect)),
+  ]
+}
+
+function unreachable({ databaseUrl }: Config, error: unknown): Finding {
+  const remedy = 'Check that it runs, lets this machine and user in, and is the one that DATABASE_URL names.'
+  return wrong('database', wordsOf(error), databaseUrl ? remedy : null)
+}
+
+function show({ check, state, message, remedy }: Finding): string {
+  const indent = ' '.repeat(STATE_WIDTH + CHECK_WIDTH + 4)
+  const lines = [message, ...(remedy === null ? [] : [`To mend: ${remedy}`])].join('\n').split('\n')
+  return `${state.padEnd(STATE_WIDTH)}  ${check.padEnd(CHECK_WIDTH)}  ${lines.join(`\n${indent}`)}`
+}
+
+function readTarget(text: string, before: Target[] = []): Target[] {
+  const [, bracketed, bare, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
+  const host = bracketed ?? bare
+  const port = Number(digits)
+  if (host && port >= 1 && port <= 65_535) return [...before, { host, port }]
+  throw new InvalidArgumentError('Give host:port, such as imap.example.com:993.')
+}

@@ -1,0 +1,78 @@
+import { access } from 'node:fs/promises'
+import path from 'node:path'
+import type { Config } from '../../config.ts'
+import { openEmbedded } from '../../database/embedded.ts'
+import { findMissing, serverVersionProblem } from '../../database/migrate.ts'
+import { type Database, openDatabase } from '../../database/pool.ts'
+import { openLog } from '../../kit/log.ts'
+import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
+
+/** Between our clock and that of the database; ownership of accounts and expiry are told by the two. */
+const CLOCK_SECONDS_WARNED = 1
+const CLOCK_SECONDS_MAX = 10
+/** No clock that is right shows an earlier time than when this was written. */
+const EARLIEST = Date.UTC(2026, 0, 1)
+
+/** Whether the embedded database of the data folder was made. */
+export async function hasEmbedded(dataDir: string): Promise<boolean> {
+  return access(path.join(dataDir, 'postgres', 'password')).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** The database of the settings, joined or started for as long as it is open. Makes none, and migrates nothing. */
+export async function openForDoctor({ databaseUrl, dataDir }: Config) {
+  await using opened = new AsyncDisposableStack()
+  const log = openLog({ level: 'silent', format: 'json', destination: process.stderr })
+  const address = databaseUrl
+    ? { url: databaseUrl.reveal() }
+    : opened.use(await openEmbedded({ dataDir, as: 'command', log })).address
+  const database = opened.use(openDatabase({ address, applicationName: 'waxwing doctor', connectionsMax: 2 }))
+  // Refuses here, rather than in the first check, where nothing answers.
+  await database.pool.query('select')
+  const owned = opened.move()
+  return { database, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Version and schema. */
+export async function checkDatabase({ pool }: Database, { databaseUrl }: Config): Promise<Finding[]> {
+  const { rows } = await pool.query<{ version: string }>(
+    `select current_setting('server_version') as version`,
+  )
+  const version = rows[0]?.version ?? ''
+  const problem = serverVersionProblem(version)
+  const name = databaseUrl ? 'The database of DATABASE_URL' : 'The embedded database'
+  if (problem) return [wrong('database', problem, 'Point DATABASE_URL to a newer PostgreSQL.')]
+  return [ok('database', `${name} answers: PostgreSQL ${version}.`), await checkSchema(pool)]
+}
+
+async function checkSchema(pool: Database['pool']): Promise<Finding> {
+  try {
+    const missing = await findMissing(pool)
+    if (missing === null) return ok('database', 'It is empty: the first start makes the schema.')
+    if (missing.length === 0) return ok('database', 'It has the schema of this release.')
+    return warning(
+      'database',
+      `It lacks ${missing.length} changes of this release: ${missing.join(', ')}.`,
+      'The next start makes them, or: npx waxwing migrate',
+    )
+  } catch (error) {
+    return wrong('database', wordsOf(error))
+  }
+}
+
+/** Our clock against that of the database; alone against the calendar. */
+export async function checkClock(database: Database | null): Promise<Finding> {
+  const remedy = 'Let the machines keep their time by NTP: timedatectl set-ntp true'
+  if (Date.now() < EARLIEST) return wrong('clock', `It is ${new Date().toISOString()} here.`, remedy)
+  if (!database) return ok('clock', `${new Date().toISOString()}, compared with nothing.`)
+  const startedAt = Date.now()
+  const { rows } = await database.pool.query<{ now: Date }>('select clock_timestamp() as now')
+  const middle = (startedAt + Date.now()) / 2
+  const seconds = Math.abs((rows[0]?.now.getTime() ?? middle) - middle) / 1000
+  const difference = `The clock of the database is ${seconds.toFixed(1)} seconds away from that of this machine.`
+  if (seconds > CLOCK_SECONDS_MAX) return wrong('clock', difference, remedy)
+  if (seconds > CLOCK_SECONDS_WARNED) return warning('clock', difference, remedy)
+  return ok('clock', 'This machine and the database agree on the time.')
+}

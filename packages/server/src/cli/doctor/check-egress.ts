@@ -1,0 +1,116 @@
+import { sql } from 'kysely'
+import type { Config } from '../../config.ts'
+import type { Database } from '../../database/pool.ts'
+import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
+import { connectTo } from '../../kit/egress/connect.ts'
+import {
+  EgressRefused,
+  EgressUnresolved,
+  type EgressGuard,
+  type EgressKind,
+  egressGuard,
+} from '../../kit/egress/guard.ts'
+import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
+
+export interface Target {
+  host: string
+  port: number
+}
+
+const CONNECT_SECONDS = 10
+const SERVERS_MAX = 50
+/** What `GET /v1/autoconfig` asks: a public name that the service really needs. */
+const PUBLIC_NAME = 'autoconfig.thunderbird.net'
+const KINDS: Record<number, EgressKind> = { 25: 'smtp', 465: 'smtp', 587: 'smtp', 443: 'https' }
+
+/** Whether names resolve and the guard lets the service out. Connects only to what is named in `connect`. */
+export async function checkEgress(
+  config: Config,
+  database: Database | null,
+  connect: Target[],
+): Promise<Finding[]> {
+  const guard = egressGuard({ allow: parseEgressAllow(config.egressAllow) })
+  const findings: Finding[] = []
+  for (const target of connect) findings.push(await tryConnection(guard, target))
+  if (connect.length > 0) return findings
+  const servers = database ? await listServers(database) : []
+  const refused = await Promise.all(servers.map(server => checkServer(guard, server)))
+  return [await checkResolving(guard), ...refused.filter(finding => finding !== null)]
+}
+
+async function checkResolving(guard: EgressGuard): Promise<Finding> {
+  try {
+    const { addresses } = await guard.resolve({ host: PUBLIC_NAME, port: 443, kind: 'https' })
+    return ok('egress', `${PUBLIC_NAME} resolves to ${addresses[0]}. Nothing was connected to.`)
+  } catch (error) {
+    return warning(
+      'egress',
+      detailOf(error),
+      'Check the DNS of this machine (/etc/resolv.conf), unless it is to reach private mail servers only.',
+    )
+  }
+}
+
+/** The servers of accounts, those of most accounts first. */
+async function listServers(database: Database): Promise<Target[]> {
+  const { rows: found } = await sql<{ exists: boolean }>`
+    select to_regclass('account') is not null as exists`.execute(database.db)
+  if (!found[0]?.exists) return []
+  const { rows } = await sql<Target>`
+    select server ->> 'host' as host, (server ->> 'port')::integer as port
+    from account, unnest(array[imap -> 'imap', imap -> 'smtp']) as server
+    where deleted_at is null and jsonb_typeof(server) = 'object'
+    group by 1, 2 order by count(*) desc, 1, 2 limit ${SERVERS_MAX}`.execute(database.db)
+  return rows
+}
+
+async function checkServer(guard: EgressGuard, target: Target): Promise<Finding | null> {
+  try {
+    await guard.resolve({ ...target, kind: kindOf(target) })
+    return null
+  } catch (error) {
+    return warning('egress', `A server of accounts: ${detailOf(error)}`, remedyFor(error, target))
+  }
+}
+
+async function tryConnection(guard: EgressGuard, target: Target): Promise<Finding> {
+  const name = nameOf(target)
+  try {
+    const destination = await guard.resolve({ ...target, kind: kindOf(target) })
+    const socket = await connectTo(destination, { timeoutSeconds: CONNECT_SECONDS })
+    const address = socket.remoteAddress
+    socket.destroy()
+    return ok('egress', `Connected to ${name} at ${address}.`)
+  } catch (error) {
+    const isOurs = error instanceof EgressRefused || error instanceof EgressUnresolved
+    const message = isOurs ? detailOf(error) : `No connection to ${name}: ${connectionProblem(error)}`
+    return wrong('egress', message, remedyFor(error, target))
+  }
+}
+
+/** Where every address of a name failed, the reasons stand inside. */
+function connectionProblem(error: unknown): string {
+  if (!(error instanceof AggregateError)) return error instanceof Error ? error.message : wordsOf(error)
+  return error.errors.map((each: unknown) => (each instanceof Error ? each.message : '')).join(', ')
+}
+
+function kindOf({ port }: Target): EgressKind {
+  return KINDS[port] ?? 'imap'
+}
+
+function nameOf({ host, port }: Target): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+function detailOf(error: unknown): string {
+  if (error instanceof EgressRefused) return `${error.detail}.`
+  return error instanceof EgressUnresolved ? `${error.message}.` : wordsOf(error)
+}
+
+function remedyFor(error: unknown, target: Target): string {
+  if (error instanceof EgressRefused) {
+    return `If it is a server of yours, allow it: WAXWING_EGRESS_ALLOW=${nameOf(target)}`
+  }
+  if (error instanceof EgressUnresolved) return 'Check the name, and the DNS of this machine.'
+  return 'Check the firewall between this machine and the server, and that it listens on that port.'
+}

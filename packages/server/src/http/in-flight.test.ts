@@ -1,0 +1,149 @@
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { openTestDoor } from '../../test/open-door.ts'
+import { IN_FLIGHT_MAX, afterSending, createInFlight } from './in-flight.ts'
+
+const ABORTED = 10_000
+const AT_A_TIME = 100
+
+describe('the count of requests in flight', () => {
+  test('is that of the entered ones that have not left, however often they leave', () => {
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ enter: fc.constantFrom('a', 'b') }) },
+      { weight: 2, arbitrary: fc.record({ leave: fc.nat(200) }) },
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), steps => {
+        const inFlight = createInFlight()
+        const entered: { key: string; leave: () => void; isGone: boolean }[] = []
+        const under = (key: string) => entered.filter(one => one.key === key && !one.isGone).length
+        for (const next of steps) {
+          if ('enter' in next) {
+            const isFull = under(next.enter) >= IN_FLIGHT_MAX
+            const leave = inFlight.enter(next.enter)
+            expect(leave === null).toBe(isFull)
+            if (leave) entered.push({ key: next.enter, leave, isGone: false })
+          } else {
+            const one = entered[next.leave % Math.max(1, entered.length)]
+            one?.leave()
+            if (one) one.isGone = true
+          }
+          expect(inFlight.total).toBe(under('a') + under('b'))
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('a credential', () => {
+  test('has at most 16 requests under way, and others are not held up by them', async () => {
+    await using door = await openTestDoor()
+    const [busy, idle] = [await door.createKey(), await door.createKey(['write'])]
+    const ask = (key: string, id: string) =>
+      fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${key}`, 'x-request-id': id } })
+    const holds = Array.from({ length: IN_FLIGHT_MAX }, (_, nth) => door.hold(`held-${nth}`))
+    const underWay = holds.map((_, nth) => ask(busy, `held-${nth}`))
+    await Promise.all(holds.map(hold => hold.entered))
+
+    const refused = await ask(busy, 'one-more')
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await refused.json()).toMatchObject({ defined: true, code: 'too_many_requests' })
+    expect((await ask(idle, 'other')).status).toBe(403)
+
+    holds[0]?.release()
+    expect((await underWay[0])?.status).toBe(200)
+    await expect.poll(async () => (await ask(busy, 'again')).status, { timeout: 5000 }).toBe(200)
+    for (const { release } of holds) release()
+    for (const answer of underWay) expect((await answer).status).toBe(200)
+    await expect.poll(() => door.inFlight.total, { timeout: 5000 }).toBe(0)
+  })
+
+  test('is counted while its handler works for a caller that is gone', async () => {
+    await using door = await openTestDoor()
+    const { entered, release } = door.hold('gone')
+    const socket = await send(door, 'gone', await door.createKey())
+    await entered
+    socket.destroy()
+    await new Promise(resolve => socket.once('close', resolve))
+    expect(door.inFlight.total).toBe(1)
+
+    release()
+    await expect.poll(() => door.inFlight.total, { timeout: 5000 }).toBe(0)
+  })
+
+  test('has nothing under way after 10,000 requests whose callers hung up', async () => {
+    await using door = await openTestDoor()
+    const keys = await Promise.all(Array.from({ length: 8 }, () => door.createKey()))
+    let sent = 0
+    async function sendAndLeave(caller: number) {
+      while (sent < ABORTED) {
+        sent += 1
+        const socket = await send(door, `${caller}`, keys[caller % keys.length] ?? '')
+        // Some before they are read, some in the middle, some after the answer.
+        if (sent % 3 > 0) await new Promise(resolve => setImmediate(resolve))
+        if (sent % 3 > 1) await new Promise(resolve => socket.once('data', resolve).once('close', resolve))
+        socket.destroy()
+      }
+    }
+    await Promise.all(Array.from({ length: AT_A_TIME }, (_, caller) => sendAndLeave(caller)))
+
+    await expect.poll(() => door.inFlight.total, { timeout: 20_000 }).toBe(0)
+    expect(door.answers.length).toBeGreaterThan(ABORTED / 3)
+    const answer = await fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${keys[0]}` } })
+    expect(answer.status).toBe(200)
+  }, 120_000)
+})
+
+describe('afterSending', () => {
+  const SIZE = 64 * 1024 * 1024
+
+  /** A server whose answer exceeds what the system takes from it before a client reads. */
+  async function openSlowAnswer() {
+    let isSent = false
+    const made = Promise.withResolvers<void>()
+    const server = createServer((_, outgoing) => {
+      outgoing.end(Buffer.alloc(SIZE))
+      afterSending(outgoing, () => (isSent = true))
+      made.resolve()
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    // A server that listens on a TCP port has an AddressInfo.
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
+    socket.on('error', () => {})
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await made.promise
+    const close = () => server.close().closeAllConnections()
+    return { socket, isSent: () => isSent, [Symbol.dispose]: close }
+  }
+
+  test('waits until the last byte is taken', async () => {
+    using slow = await openSlowAnswer()
+    expect(slow.isSent()).toBe(false)
+    slow.socket.resume()
+    await expect.poll(slow.isSent, { timeout: 10_000 }).toBe(true)
+  })
+
+  test('waits no longer when the connection is gone', async () => {
+    using slow = await openSlowAnswer()
+    expect(slow.isSent()).toBe(false)
+    slow.socket.destroy()
+    await expect.poll(slow.isSent, { timeout: 10_000 }).toBe(true)
+  })
+})
+
+type Door = Awaited<ReturnType<typeof openTestDoor>>
+
+/** Connects and sends a request, and does not wait for its answer. */
+async function send(door: Door, requestId: string, key: string) {
+  const socket = connect(door.port, '127.0.0.1')
+  socket.on('error', () => {})
+  await new Promise(resolve => socket.once('connect', resolve))
+  socket.write(
+    `GET /v1/echo HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nX-Request-Id: ${requestId}\r\n\r\n`,
+  )
+  return socket
+}

@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { openTestDatabase } from '../../test/open-database.ts'
+import { watchOverload } from './overload.ts'
+
+describe('watchOverload', () => {
+  test('notices an event loop that is late for two seconds, and that it is no more', async () => {
+    using overload = watchOverload(() => 0)
+    const blockedAt = performance.now()
+    expect(overload.isOverloaded()).toBe(false)
+    while (!overload.isOverloaded()) {
+      const until = performance.now() + 300
+      while (performance.now() < until);
+      await sleep(1)
+      if (performance.now() - blockedAt > 10_000) throw new Error('It noticed nothing for 10 s')
+    }
+    expect(performance.now() - blockedAt).toBeGreaterThan(1500)
+    await expect.poll(() => overload.isOverloaded(), { timeout: 10_000 }).toBe(false)
+  })
+
+  test('notices who waits half a second for a connection of the database', async () => {
+    await using database = await openTestDatabase({ connectionsMax: 1 })
+    using overload = watchOverload(database.waitMilliseconds)
+    const held = Promise.withResolvers<void>()
+    const holding = database.db.connection().execute(() => held.promise)
+    const waiting = sql`select 1`.execute(database.db)
+    expect(overload.isOverloaded()).toBe(false)
+    await expect.poll(() => overload.isOverloaded(), { timeout: 5000 }).toBe(true)
+
+    held.resolve()
+    await holding
+    await waiting
+    expect(overload.isOverloaded()).toBe(false)
+    expect(database.waitMilliseconds()).toBe(0)
+  })
+})

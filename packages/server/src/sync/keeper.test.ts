@@ -1,0 +1,251 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { MemoryServer, memoryMail } from '../../test/memory-mail.ts'
+import { openTestDatabase } from '../../test/open-database.ts'
+import { waitUntil } from '../../test/wait-until.ts'
+import type { Db } from '../database/pool.ts'
+import { newId } from '../kit/ids.ts'
+import { silentLog } from '../kit/log.ts'
+import { type MailProvider, ProviderFailure, type SourceStep } from '../providers/provider.ts'
+import { HostBudget } from './host-budget.ts'
+import { Keeper } from './keeper.ts'
+import { pause } from './nudge.ts'
+import { claimAccounts, type OwnedAccount } from './ownership.ts'
+import { TableStatistics } from './table-statistics.ts'
+import { Place, Turns } from './turns.ts'
+
+const SITES = [
+  'openMail',
+  'connect',
+  'listMailboxes',
+  'hasChanged',
+  'compare',
+  'a step of compare',
+  'arrivals',
+  'a step of arrivals',
+  'isComplete',
+  'findPresent',
+  'watch',
+  'dispose',
+] as const
+type Site = (typeof SITES)[number]
+/** Which calls fail, one an account; a scenario makes each at least so often, but for the few named here. */
+const NTH = [1, 3]
+const TURNS = 2
+const ROUNDS_MAX = 10
+
+interface Trial {
+  site: Site
+  nth: number
+  owned: OwnedAccount
+  server: MemoryServer
+  keeper: Keeper
+  hasFailed(): boolean
+}
+
+test('whichever call of a provider fails, its account comes through the next pass, and nothing stays taken', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const failures = SITES.flatMap(site => NTH.map(nth => ({ site, nth })))
+  const accounts = await ownAccounts(db, failures.length)
+  const [budget, turns] = [new HostBudget(failures.length), new Turns(TURNS)]
+  await using statistics = new TableStatistics(db, silentLog)
+  const open = { count: 0 }
+  const trials = failures.map((failure, index) =>
+    begin(db, accounts[index]!, failure, { budget, turns, statistics, open }),
+  )
+
+  await settled(db, trials)
+  for (const { server } of trials) disturb(server)
+  await settled(db, trials)
+  // What is called rarely is called again and again until it had its turn to fail.
+  for (let round = 0; trials.some(({ hasFailed }) => !hasFailed()); round++) {
+    const rest = trials.filter(({ hasFailed }) => !hasFailed())
+    expect(round).toBeLessThan(ROUNDS_MAX)
+    for (const { server, keeper } of rest) {
+      const copied = server.get('INBOX').messages[round]!
+      server.deliver('Work', copied.content, copied.receivedAt, { isRead: copied.isRead })
+      keeper.restart()
+    }
+    await settled(db, rest)
+  }
+  for (const { server } of trials) server.deliver('Work', 'at last', new Date(1.8e12))
+  await settled(db, trials)
+
+  await Promise.all(trials.map(({ keeper }) => keeper[Symbol.asyncDispose]()))
+  expect(open.count).toBe(0)
+  expect(budget.heldCount).toBe(0)
+  const never = new AbortController().signal
+  const free = await Promise.all(Array.from({ length: TURNS }, () => turns.take(new Place(), 1, never)))
+  expect(free).not.toContain(null)
+})
+
+function furnish(): MemoryServer {
+  const server = new MemoryServer()
+  server.create('INBOX', 'inbox')
+  server.create('Work')
+  for (let number = 0; number < 20; number++)
+    server.deliver('INBOX', `inbox ${number}`, new Date(1.7e12 + number))
+  for (let number = 0; number < 5; number++)
+    server.deliver('Work', `work ${number}`, new Date(1.7e12 + number))
+  return server
+}
+
+function disturb(server: MemoryServer): void {
+  const [first, second, third] = server.get('INBOX').messages
+  if (!first || !second || !third) throw new Error('the inbox is empty')
+  server.move('INBOX', first, 'Work')
+  server.expunge('INBOX', second)
+  third.isRead = true
+  // A copy: only the server can tell that the original did not move.
+  server.deliver('Work', third.content, third.receivedAt, { isRead: true })
+  server.deliver('INBOX', 'new', new Date(1.71e12))
+}
+
+interface Resources {
+  budget: HostBudget
+  turns: Turns
+  statistics: TableStatistics
+  open: { count: number }
+}
+
+function begin(
+  db: Db,
+  owned: OwnedAccount,
+  { site, nth }: { site: Site; nth: number },
+  { budget, turns, statistics, open }: Resources,
+): Trial {
+  const server = furnish()
+  let calls = 0
+  const call = (name: Site) => {
+    if (name !== site || ++calls !== nth) return
+    // Every other time it is a fault of ours rather than of the provider.
+    throw nth === 3 ? new TypeError('a bug') : new ProviderFailure('unavailable', `${site} failed`)
+  }
+  const keeper = new Keeper(owned, {
+    db,
+    openMail: () => async () => {
+      call('openMail')
+      return {
+        host: 'memory.test',
+        syncWindowDays: null,
+        async connect() {
+          call('connect')
+          open.count++
+          return failing(memoryMail(server), call, () => open.count--)
+        },
+      }
+    },
+    budget,
+    turns,
+    statistics,
+    log: silentLog,
+    pollSeconds: 0.2,
+    stallSeconds: 60,
+    refusalSeconds: 600,
+  })
+  return { site, nth, owned, server, keeper, hasFailed: () => calls >= nth }
+}
+
+/** The same provider, which tells of each call before it is made. */
+function failing(provider: MailProvider, call: (site: Site) => void, onClosed: () => void): MailProvider {
+  async function* steps(items: AsyncIterable<SourceStep>, site: Site): AsyncGenerator<SourceStep> {
+    for await (const step of items) {
+      call(site)
+      yield step
+    }
+  }
+  return {
+    ...provider,
+    async listMailboxes() {
+      call('listMailboxes')
+      return provider.listMailboxes()
+    },
+    hasChanged(mailbox, cursor) {
+      call('hasChanged')
+      return provider.hasChanged(mailbox, cursor)
+    },
+    compare(source, options) {
+      call('compare')
+      return steps(provider.compare(source, options), 'a step of compare')
+    },
+    arrivals(source, options) {
+      call('arrivals')
+      return steps(provider.arrivals(source, options), 'a step of arrivals')
+    },
+    isComplete(cursor, since) {
+      call('isComplete')
+      return provider.isComplete(cursor, since)
+    },
+    async findPresent(source, cursor, keys) {
+      call('findPresent')
+      return provider.findPresent(source, cursor, keys)
+    },
+    async watch(_source, seconds, signal) {
+      call('watch')
+      await pause(seconds * 1_000, signal)
+      return { arrived: false, changed: false, gone: false }
+    },
+    async [Symbol.asyncDispose]() {
+      onClosed()
+      await provider[Symbol.asyncDispose]()
+      call('dispose')
+    },
+  }
+}
+
+/** Waits until the index holds what each server holds. Waits after failures are cut short. */
+async function settled(db: Db, trials: readonly Trial[]): Promise<void> {
+  const behind = new Set(trials)
+  await waitUntil(
+    'every account to come through',
+    async () => {
+      for (const trial of behind) {
+        const held = await readIndex(db, trial.owned.id)
+        if (held === readServer(trial.server)) behind.delete(trial)
+        else trial.keeper.nudge.fire()
+      }
+      return behind.size === 0
+    },
+    20,
+  ).catch((error: unknown) => {
+    throw new Error([...behind].map(({ site, nth }) => `${site} ${nth}`).join(), { cause: error })
+  })
+}
+
+async function readIndex(db: Db, accountId: string): Promise<string | null> {
+  const { rows } = await sql<{ subject: string; path: string; is_read: boolean; is_complete: boolean }>`
+    select subject, path, is_read, initialized_at is not null as is_complete
+    from message join mailbox on mailbox.id = any(mailbox_ids) join account on account.id = message.account_id
+    where message.account_id = ${accountId} and missing_since is null
+  `.execute(db)
+  if (!rows[0]?.is_complete) return null
+  return rows
+    .map(row => `${row.path} ${row.subject} ${row.is_read}`)
+    .toSorted()
+    .join('\n')
+}
+
+function readServer(server: MemoryServer): string {
+  return [...server.mailboxes.values()]
+    .flatMap(({ path, messages }) => messages.map(({ content, isRead }) => `${path} ${content} ${isRead}`))
+    .toSorted()
+    .join('\n')
+}
+
+/** Accounts that are owned by an instance which this test plays. */
+async function ownAccounts(db: Db, count: number): Promise<OwnedAccount[]> {
+  const [tenantId, instanceId] = [newId(), newId()]
+  await db.insertInto('tenant').values({ id: tenantId, name: tenantId, settings: '{}' }).execute()
+  const rows = Array.from({ length: count }, (_, number) => ({
+    id: newId(),
+    tenant_id: tenantId,
+    provider: 'imap' as const,
+    email: `${number}@memory.test`,
+    auth_method: 'password' as const,
+  }))
+  await db.insertInto('account').values(rows).execute()
+  const heartbeat_until = new Date(Date.now() + 600_000)
+  await db.insertInto('instance').values({ id: instanceId, heartbeat_until }).execute()
+  return claimAccounts(db, instanceId, count)
+}

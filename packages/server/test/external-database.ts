@@ -1,0 +1,12 @@
+import { inject } from 'vitest'
+import { SUPERUSER } from '../src/database/cluster.ts'
+import { openTestDatabase } from './open-database.ts'
+
+/** A database of the run's server, as an operator would name it. */
+export async function makeExternalDatabase(options: { migrated?: boolean } = {}) {
+  const database = await openTestDatabase({ migrated: options.migrated ?? false })
+  const { password, socketFolder } = inject('postgres')
+  const name = 'url' in database.address ? '' : database.address.database
+  const url = `postgres://${SUPERUSER}:${password}@localhost/${name}?host=${encodeURIComponent(socketFolder)}`
+  return { url, database, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() }
+}

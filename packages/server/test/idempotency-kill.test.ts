@@ -1,0 +1,135 @@
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openEmbedded } from '../src/database/embedded.ts'
+import { clientSettings } from '../src/database/pool.ts'
+import { silentLog } from '../src/kit/log.ts'
+import { startDovecot } from './servers/dovecot.ts'
+import type { MailServer } from './servers/mail-server.ts'
+import { makeDataFolder, type ServiceProcess, startServiceProcess } from './service-process.ts'
+import { waitUntil } from './wait-until.ts'
+
+const LOCK = 4711
+/** Where an insert of an account waits for the lock: in its statement, or in the commit of its transaction. */
+const TRIGGERS = {
+  'the effect': 'create trigger pause before insert on account for each row execute function pause()',
+  'the commit':
+    'create constraint trigger pause after insert on account deferrable initially deferred for each row ' +
+    'execute function pause()',
+}
+
+let dovecot: MailServer
+beforeAll(async () => {
+  dovecot = await startDovecot()
+})
+afterAll(() => dovecot[Symbol.asyncDispose]())
+
+/** A service of its own with the role `api` alone, and a session of its database. */
+async function openPausable() {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await makeDataFolder())
+  const env = {
+    WAXWING_ROLES: 'api',
+    WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
+    WAXWING_ALLOW_PLAINTEXT: 'true',
+  }
+  let service: ServiceProcess = await startServiceProcess(folder, { env })
+  opened.defer(() => service[Symbol.asyncDispose]())
+  const { key } = service
+  const embedded = opened.use(await openEmbedded({ dataDir: folder.path, as: 'command', log: silentLog }))
+  const session = new Client(clientSettings(embedded.address, 'waxwing test'))
+  await session.connect()
+  opened.defer(() => session.end())
+
+  const user = await dovecot.addUser()
+  const account = {
+    email: user.email,
+    password: user.password,
+    imap: { host: dovecot.host, port: dovecot.port, security: 'none', user: user.user },
+    smtp: null,
+  }
+  async function connectAccount() {
+    const answer = await fetch(`${service.address}/v1/imap-accounts`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'connect-ada',
+      },
+      body: JSON.stringify(account),
+    })
+    // Every answer of the interface to this is an object.
+    const body = (await answer.json()) as Record<string, unknown>
+    return { status: answer.status, body, isReplayed: answer.headers.has('idempotent-replayed') }
+  }
+  const count = async (sql: string) => {
+    const { rows } = await session.query<{ count: number }>(`select count(*)::integer as count from ${sql}`)
+    return rows[0]?.count ?? 0
+  }
+
+  /** Sends the request, kills the service while its transaction waits there, and lets the database go on. */
+  async function killAt(place: keyof typeof TRIGGERS) {
+    await session.query(`
+      create function pause() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(${LOCK}); return new; end $$`)
+    await session.query(TRIGGERS[place])
+    await session.query(`select pg_advisory_lock(${LOCK})`)
+    const lost = expect(connectAccount()).rejects.toThrow()
+    const isWaiting = async () => (await count(`pg_locks where objid = ${LOCK} and not granted`)) > 0
+    await waitUntil('the transaction to wait', isWaiting)
+    service.kill('SIGKILL')
+    await service.ended
+    await lost
+    await session.query(`select pg_advisory_unlock(${LOCK})`)
+    const isGone = async () => (await count(`pg_locks where objid = ${LOCK}`)) === 0
+    await waitUntil('the transaction to end', isGone)
+    await session.query('drop function pause cascade')
+  }
+  const owned = opened.move()
+  return {
+    connectAccount,
+    killAt,
+    countAccounts: () => count('account'),
+    async restart() {
+      service = await startServiceProcess(folder, { env })
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+describe('kill -9', () => {
+  test('between the commit of an account and its answer loses neither, and makes no second one', async () => {
+    await using pausable = await openPausable()
+    await pausable.killAt('the commit')
+    expect(await pausable.countAccounts()).toBe(1)
+    await pausable.restart()
+
+    const repeated = await pausable.connectAccount()
+
+    expect(repeated).toMatchObject({
+      status: 200,
+      isReplayed: true,
+      body: { provider: 'imap', status: 'active' },
+    })
+    expect(await pausable.countAccounts()).toBe(1)
+  })
+
+  test('before the commit leaves nothing, and the request can be repeated once its process is known to be dead', async () => {
+    await using pausable = await openPausable()
+    await pausable.killAt('the effect')
+    expect(await pausable.countAccounts()).toBe(0)
+    await pausable.restart()
+
+    expect(await pausable.connectAccount()).toMatchObject({
+      status: 409,
+      body: { code: 'idempotency_key_in_progress' },
+    })
+    const repeated = await waitUntil('the dead process to lose its lease', async () => {
+      const answer = await pausable.connectAccount()
+      return answer.status !== 409 && answer
+    })
+
+    expect(repeated).toMatchObject({ status: 200, isReplayed: false })
+    expect(await pausable.connectAccount()).toEqual({ ...repeated, isReplayed: true })
+    expect(await pausable.countAccounts()).toBe(1)
+  }, 60_000)
+})

@@ -1,0 +1,68 @@
+import { fileURLToPath } from 'node:url'
+import { type Caller, callerOf } from '../caller.ts'
+import { makeDataFolder, type ServiceProcess, startServiceProcess } from '../service-process.ts'
+
+const PROGRAM = fileURLToPath(new URL('./quick-service.ts', import.meta.url))
+
+/** The service in a process of its own that may be killed at any time: it is started again on the same data. */
+export interface KillableService extends AsyncDisposable {
+  /** Calls that wait while the service is down, and are made once more when it dies under them. */
+  caller: Caller
+  /** Ends the process with SIGKILL at once, and starts it again in the background. */
+  kill(): void
+  killCount: number
+}
+
+export async function openKillableService(): Promise<KillableService> {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await makeDataFolder())
+  const options = {
+    program: PROGRAM,
+    env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' },
+  }
+  const first = await startServiceProcess(folder, options)
+  const { key } = first
+  if (key === null) throw new Error('The first start printed no key')
+  let running: Promise<ServiceProcess> = Promise.resolve(first)
+  let current: ServiceProcess | null = first
+  opened.defer(async () => (await running)[Symbol.asyncDispose]())
+
+  const restart = async (killed: ServiceProcess) => {
+    await killed.ended
+    current = await startServiceProcess(folder, options)
+    return current
+  }
+  const call = async <T>(work: (caller: Caller) => Promise<T>): Promise<T> => {
+    for (;;) {
+      const service = await running
+      try {
+        return await work(callerOf(service.address, key))
+      } catch (error) {
+        if ((await running) === service) throw error
+      }
+    }
+  }
+  const owned = opened.move()
+  const service: KillableService = {
+    killCount: 0,
+    caller: {
+      get: path => call(caller => caller.get(path)),
+      post: (path, body) => call(caller => caller.post(path, body)),
+      patch: (path, body) => call(caller => caller.patch(path, body)),
+      put: (path, body) => call(caller => caller.put(path, body)),
+      delete: (path, body) => call(caller => caller.delete(path, body)),
+    },
+    kill() {
+      // Nothing to kill while it starts.
+      if (current === null) return
+      const killed = current
+      current = null
+      killed.kill('SIGKILL')
+      service.killCount++
+      running = restart(killed)
+      running.catch(() => {})
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+  return service
+}

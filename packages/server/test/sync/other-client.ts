@@ -1,0 +1,158 @@
+import type { Random } from '../seeded.ts'
+import type { MailServer } from '../servers/mail-server.ts'
+import type { World } from '../servers/world.ts'
+
+const MAILBOXES_MAX = 9
+
+/** Another client of a mailbox that does one thing after the other, and remembers what is where. */
+export interface OtherClient {
+  /** What each mailbox holds: the number of the content by UID. */
+  mailboxes: Map<string, Map<number, number>>
+  /** Contents of which there was ever more than one copy. */
+  copied: Set<number>
+  moved: Set<number>
+  /** Does something, in words. */
+  act(): Promise<string>
+  /** Delivers so many new contents. */
+  deliver(path: string, count: number): Promise<void>
+  create(path: string): Promise<void>
+}
+
+interface Acting {
+  world: World
+  server: MailServer
+  random: Random
+  client: OtherClient
+  made: { contents: number; mailboxes: number }
+}
+
+export function openOtherClient(world: World, server: MailServer, random: Random): OtherClient {
+  const client: OtherClient = {
+    mailboxes: new Map(),
+    copied: new Set(),
+    moved: new Set(),
+    act: () => act(acting),
+    async deliver(path, count) {
+      const contents = Array.from({ length: count }, () => acting.made.contents++)
+      const uids = await world.deliver(contents.map(letter), path)
+      uids.forEach((uid, index) => client.mailboxes.get(path)?.set(uid, contents[index] ?? 0))
+    },
+    async create(path) {
+      await world.createMailbox(path)
+      client.mailboxes.set(path, new Map())
+    },
+  }
+  const acting: Acting = { world, server, random, client, made: { contents: 0, mailboxes: 0 } }
+  return client
+}
+
+export function subjectOf(content: number): string {
+  return `content ${content}`
+}
+
+function letter(content: number) {
+  const head = `From: a@b.test\r\nTo: you@b.test\r\nSubject: ${subjectOf(content)}`
+  return {
+    raw: `${head}\r\nMessage-ID: <${content}@b.test>\r\n\r\nHello\r\n`,
+    internalDate: new Date(Date.UTC(2026, 0, 1) + content * 1_000),
+  }
+}
+
+async function act(acting: Acting): Promise<string> {
+  const { world, random, client } = acting
+  const path = random.pick([...client.mailboxes.keys()])
+  const held = client.mailboxes.get(path) ?? new Map<number, number>()
+  const uids = pickSome(random, [...held.keys()])
+  const target = random.pick([...client.mailboxes.keys()])
+  const contents = uids.map(uid => `c${held.get(uid)}.`).join(' ')
+  const kind = random.between(0, 99)
+  if (kind < 20 || uids.length === 0) {
+    await client.deliver(path, random.between(1, 3))
+    return `deliver to ${path}`
+  }
+  if (kind < 40) return changeFlags(acting, path, uids)
+  if (kind < 60) {
+    if (target === path) return 'nothing'
+    await transfer(acting, path, uids, target)
+    for (const uid of uids) {
+      client.moved.add(held.get(uid) ?? 0)
+      held.delete(uid)
+    }
+    return `move ${contents} of ${path} to ${target}`
+  }
+  if (kind < 66) {
+    for (const uid of uids) client.copied.add(held.get(uid) ?? 0)
+    await transfer(acting, path, uids, target, 'copy')
+    return `copy ${contents} of ${path} to ${target}`
+  }
+  if (kind < 78) {
+    await world.expunge(path, uids)
+    for (const uid of uids) held.delete(uid)
+    return `expunge ${contents} of ${path}`
+  }
+  return changeMailboxes(acting, path)
+}
+
+function pickSome(random: Random, uids: number[]): number[] {
+  const share = random.pick([0.05, 0.3, 1])
+  const chosen = uids.filter(() => random.chance(share))
+  return chosen.length > 0 || uids.length === 0 ? chosen : [random.pick(uids)]
+}
+
+async function changeFlags({ world, random }: Acting, path: string, uids: number[]): Promise<string> {
+  const flag = random.pick(['\\Seen', '\\Flagged', 'work', 'later', '\\Answered'])
+  const verb = random.pick(['flag', 'unflag'] as const)
+  await world[verb](path, uids, flag)
+  return `${verb} ${uids.join()} of ${path} ${flag}`
+}
+
+async function transfer(
+  { world, client }: Acting,
+  path: string,
+  uids: number[],
+  target: string,
+  verb: 'move' | 'copy' = 'move',
+): Promise<void> {
+  const contents = uids.toSorted((a, b) => a - b).map(uid => client.mailboxes.get(path)?.get(uid) ?? 0)
+  const arrived = await world[verb](path, uids, target)
+  arrived.forEach((uid, index) => client.mailboxes.get(target)?.set(uid, contents[index] ?? 0))
+}
+
+async function changeMailboxes(acting: Acting, path: string): Promise<string> {
+  const { world, server, random, client, made } = acting
+  const isLeaf = ![...client.mailboxes.keys()].some(other => other.startsWith(`${path}/`))
+  const isCustom = /Made \d+$/.test(path)
+  const verb = random.pick(['create', 'create', 'rename', 'rename', 'delete', 'renumber'] as const)
+  if (verb === 'create' && client.mailboxes.size < MAILBOXES_MAX) {
+    const name = `Made ${made.mailboxes++}`
+    await client.create(isCustom && path.split('/').length < 3 ? `${path}/${name}` : world.at(name))
+    return `create ${name}`
+  }
+  if (verb === 'rename' && isCustom) return rename(acting, path)
+  if (verb === 'delete' && isCustom && isLeaf) {
+    await world.deleteMailbox(path)
+    client.mailboxes.delete(path)
+    return `delete ${path}`
+  }
+  // Cyrus can only make a mailbox anew, and no mailbox with children, nor INBOX.
+  if (verb === 'renumber' && (server.kind !== 'cyrus' || (isCustom && isLeaf))) {
+    await world.renumber(path)
+    const contents = [...(client.mailboxes.get(path) ?? [])].toSorted(([a], [b]) => a - b)
+    const uids = await world.uids(path)
+    client.mailboxes.set(path, new Map(uids.map((uid, index) => [uid, contents[index]?.[1] ?? 0])))
+    return `renumber ${path}`
+  }
+  return 'nothing'
+}
+
+async function rename({ world, client, made }: Acting, path: string): Promise<string> {
+  const name = `Made ${made.mailboxes++}`
+  const to = `${path.slice(0, path.lastIndexOf('/') + 1)}${name}`
+  await world.renameMailbox(path, to)
+  const renamed = [...client.mailboxes].filter(([other]) => other === path || other.startsWith(`${path}/`))
+  for (const [other, held] of renamed) {
+    client.mailboxes.delete(other)
+    client.mailboxes.set(to + other.slice(path.length), held)
+  }
+  return `rename ${path} to ${to}`
+}

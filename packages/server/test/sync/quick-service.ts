@@ -1,0 +1,13 @@
+/** A program: the service as `waxwing serve` runs it, but impatient, and strict about what it answers. */
+import { readProcessConfig } from '../../src/cli/connect.ts'
+import { openLog } from '../../src/kit/log.ts'
+import { startService } from '../../src/main.ts'
+
+const CLOCK_SPEED = 60
+
+await startService(readProcessConfig(), {
+  log: openLog({ level: 'debug', format: 'json' }),
+  print: text => process.stdout.write(text),
+  isStrict: true,
+  pace: { pollSeconds: 0.2, now: () => Date.now() * CLOCK_SPEED },
+})

@@ -1,0 +1,79 @@
+import type { Account } from '@waxwing/contract/accounts.ts'
+import { expect, test } from 'vitest'
+import { waitUntil } from '../wait-until.ts'
+import { readFeed } from './followed-account.ts'
+import {
+  messageEvents,
+  openProxiedAccount,
+  retryUntil,
+  shortMessages,
+  waitForMessageEvents,
+  waitForRuntime,
+} from './proxied-account.ts'
+
+/** Ten minutes in production. */
+const pace = { pollSeconds: 1, refusalSeconds: 0.5 }
+
+test('a password that is refused for long enough stops the account and is told of once, and a right one starts it again', async () => {
+  await using account = await openProxiedAccount({
+    pace,
+    arrange: world => world.deliver(shortMessages(1, 2)),
+  })
+  const { app, proxy, server, user, world, accountId, cursor } = account
+  const changed = await server.setPassword(user, 'another secret')
+  proxy.cutAll()
+  await waitForRuntime(app, accountId, 'backoff', /^The server refused the login/)
+  const readAccount = async () => (await app.get<Account>(`/v1/accounts/${accountId}`)).body
+  expect(await readAccount()).toMatchObject({ status: 'active' })
+
+  const stopped = await retryUntil(app, accountId, 'the account to be stopped', async () => {
+    const { status, statusReason } = await readAccount()
+    return status === 'reauth_required' && statusReason
+  })
+  expect(stopped).toBe('login_failed')
+  expect(
+    (proxy.stats.commands.get('LOGIN') ?? 0) + (proxy.stats.commands.get('AUTHENTICATE') ?? 0),
+  ).toBeGreaterThanOrEqual(5)
+  await waitForRuntime(app, accountId, 'stopped', /login_failed/)
+  await world.deliver(shortMessages(3, 1))
+  await waitUntil('the last connection to end', () => Promise.resolve(proxy.stats.connections === 0))
+
+  const { status } = await app.patch(`/v1/accounts/${accountId}/imap-settings`, {
+    password: changed.password,
+  })
+  expect(status).toBe(200)
+  expect(await waitForMessageEvents(app, cursor, 1)).toEqual(['message.created message 3'])
+  expect(await readAccount()).toMatchObject({ status: 'active', statusReason: null })
+  const told = (await readFeed(app, cursor)).events.filter(({ type }) => type.startsWith('account.'))
+  expect(told.map(({ type }) => type)).toEqual([
+    'account.reauth_required',
+    'account.updated',
+    'account.connected',
+  ])
+})
+
+test('a server that refuses good passwords for a while stops nothing', async () => {
+  await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 2)) })
+  const { app, proxy, world, accountId, cursor } = account
+  const refusals = () =>
+    [...proxy.stats.commands].reduce(
+      (sum, [name, count]) => (/LOGIN|AUTHENTICATE/.test(name) ? sum + count : sum),
+      0,
+    )
+  const before = refusals()
+  proxy.faults = {
+    refusedCommands: [/^(LOGIN|AUTHENTICATE)\b/],
+    refusal: 'NO [AUTHENTICATIONFAILED] Authentication failed.',
+  }
+  proxy.cutAll()
+  await world.deliver(shortMessages(3, 1))
+  await retryUntil(app, accountId, 'five refused logins', () => Promise.resolve(refusals() >= before + 5))
+  proxy.faults = {}
+  const told = await retryUntil(app, accountId, 'the new message', async () => {
+    const events = messageEvents((await readFeed(app, cursor)).events)
+    return events.length > 0 && events
+  })
+  expect(told).toEqual(['message.created message 3'])
+  const { events } = await readFeed(app, cursor)
+  expect(events.filter(({ type }) => type.startsWith('account.'))).toEqual([])
+})
