@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Download } from '@waxwing/contract/shapes.ts'
 import type { Logger } from '../kit/log.ts'
 import type { AnswerHeaders } from './answer.ts'
@@ -36,13 +37,20 @@ const MEDIA_TYPE = /^[a-z]+\/[a-z0-9!#$&^_.+-]+$/
 const STALL_MS_MAX = 120_000
 const FILE_NAME_LENGTH_MAX = 200
 
+interface DownloadArrival {
+  request: Request
+  requestId: string
+  headers: AnswerHeaders
+  outgoing: ServerResponse | undefined
+}
+
 /**
  * Sends a download in chunks. Its first piece is awaited here, so that what is refused is still refused in words; what
  * fails later breaks the connection off, so that no caller takes a part for the whole.
  */
 export async function answerDownload(
   { contentType, fileName, content }: Download,
-  { request, requestId, headers }: { request: Request; requestId: string; headers: AnswerHeaders },
+  { request, requestId, headers, outgoing }: DownloadArrival,
   log: Logger,
 ): Promise<Response> {
   const iterator = content[Symbol.asyncIterator]()
@@ -60,7 +68,15 @@ export async function answerDownload(
     await iterator.return?.()
     return new Response(null, { headers: answerHeaders })
   }
-  const body = toStream(first, iterator, error => log.warn({ requestId, error }, 'A download was broken off'))
+  const body = toStream({
+    first,
+    iterator,
+    breakOff(error) {
+      log.warn({ requestId, error }, 'A download was broken off')
+      outgoing?.destroy()
+      return outgoing !== undefined
+    },
+  })
   return new Response(body, { headers: answerHeaders })
 }
 
@@ -85,13 +101,20 @@ function attachmentNamed(fileName: string | null): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
 }
 
-function toStream(
-  first: IteratorResult<Uint8Array>,
-  iterator: AsyncIterator<Uint8Array>,
-  onError: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
+interface Sending {
+  first: IteratorResult<Uint8Array>
+  iterator: AsyncIterator<Uint8Array>
+  /** Ends the connection; false where there is none. */
+  breakOff(error: unknown): boolean
+}
+
+function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8Array> {
   let next: IteratorResult<Uint8Array> | null = first
   let stall: NodeJS.Timeout | undefined
+  const fail = (controller: ReadableStreamDefaultController, error: unknown) => {
+    // The server would write an error of the stream to the console; a connection that is gone cancels it.
+    if (!breakOff(error)) controller.error(error)
+  }
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -105,13 +128,12 @@ function toStream(
           }
           controller.enqueue(value)
           stall = setTimeout(() => {
-            controller.error(new Error('The caller takes nothing'))
             void iterator.return?.()
+            fail(controller, new Error('The caller takes nothing'))
           }, STALL_MS_MAX)
           stall.unref()
         } catch (error) {
-          onError(error)
-          controller.error(error)
+          fail(controller, error)
         }
       },
       async cancel() {
