@@ -14,14 +14,9 @@ import { watchOverload } from '../http/overload.ts'
 import { observeRequests } from '../http/request-metrics.ts'
 import { openBlobStore } from '../kit/blobs/blob-store.ts'
 import { openMessageReader } from '../kit/mime/message-reader.ts'
-import { Suspicions } from '../providers/imap/suspicions.ts'
-import { ProviderFailure } from '../providers/provider.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import { serverCheck } from '../providers/server-check.ts'
-import { OnDemandMail } from '../sync/on-demand-mail.ts'
-import { openDoor } from '../sync/open-mail.ts'
-import { FenceLost } from '../sync/ownership.ts'
 import type { Shared } from './roles.ts'
 
 export interface Api extends AsyncDisposable {
@@ -85,37 +80,11 @@ async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promi
       allowPlaintext: config.allowPlaintext,
       ...autoconfig,
     }),
-    mail: opened.use(openOnDemandMail(shared)),
+    mail: shared.mail,
     blobs: openBlobStore(config.blobDir),
     reader: opened.use(openMessageReader()),
     wake: waker.wake,
     allowPlaintext: config.allowPlaintext,
     log,
   }
-}
-
-function openOnDemandMail({
-  config,
-  installation,
-  guard,
-  budget,
-  certificateAuthority,
-  pace,
-}: Shared): OnDemandMail {
-  const options = {
-    db: installation.database.db,
-    accountKeys: accountKeys(installation.keyRing),
-    guard,
-    allowPlaintext: config.allowPlaintext,
-    certificateAuthority,
-    ...pace,
-  }
-  return new OnDemandMail({
-    budget,
-    openDoor: account =>
-      openDoor(options, account, new Suspicions()).catch((error: unknown) => {
-        if (error instanceof FenceLost) throw new ProviderFailure('not_found', 'The account was deleted.')
-        throw error
-      }),
-  })
 }

@@ -9,8 +9,10 @@ import type { Logger } from '../kit/log.ts'
 import { openWaker, type Waker } from '../database/wake.ts'
 import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
+import type { OnDemandMail } from '../sync/on-demand-mail.ts'
 import { HostBudget } from '../sync/host-budget.ts'
 import { startJobsRole } from './jobs.ts'
+import { openOnDemandMail } from './on-demand-mail.ts'
 import type { Readiness } from './readiness.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
@@ -39,6 +41,7 @@ export interface Shared extends RoleOptions {
   guard: EgressGuard
   waker: Waker
   budget: HostBudget
+  mail: OnDemandMail
 }
 
 export interface Roles extends AsyncDisposable {
@@ -56,7 +59,9 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     allow: parseEgressAllow(config.egressAllow),
     ...(resolve ? { resolve } : {}),
   })
-  const shared: Shared = { ...options, guard, waker, budget: new HostBudget(config.connectionsPerHost) }
+  const budget = new HostBudget(config.connectionsPerHost)
+  const mail = opened.use(openOnDemandMail(options, { guard, budget }))
+  const shared: Shared = { ...options, guard, waker, budget, mail }
   const workers: AsyncDisposable[] = []
   if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
   if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))

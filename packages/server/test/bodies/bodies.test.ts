@@ -13,7 +13,7 @@ import { openWorld } from '../servers/world.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 
-export const MIXED = Buffer.from(
+const MIXED = Buffer.from(
   [
     'From: Ada <ada@a.test>',
     'To: you@b.test',
@@ -192,6 +192,41 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
       )
     },
   )
+})
+
+describe('bodyStorage full', () => {
+  const useIt = useServer(SERVER_KINDS[0].start)
+
+  test('stores every indexed message, those that come later, and none of an account that is cached', async () => {
+    const server = useIt()
+    const [user, other] = [await server.addUser(), await server.addUser()]
+    const mail = [...generateMail({ seed: 5, count: 250, sizeMedian: 500 })]
+    await fillMailboxes(server, user, mail)
+    await fillMailboxes(server, other, mail.slice(0, 5))
+    await using blobs = await openFolder()
+    await using app = await openSyncApp({
+      config: { blobDir: blobs.folder },
+      roles: ['api', 'sync', 'jobs'],
+    })
+    const accountId = await connectMailbox(app, server, user, { bodyStorage: 'full', syncWindowDays: null })
+    await waitForFirstSync(app, await connectMailbox(app, server, other, { bodyStorage: 'cache' }))
+    await waitForFirstSync(app, accountId)
+    const stored = async () => {
+      await sql`select graphile_worker.add_job('backfill_bodies', job_key := 'now')`.execute(app.db)
+      const { rows } = await sql<{ stored: number; left: number }>`
+        select count(*) filter (where message_id is not null)::int as stored,
+          count(*) filter (where message_id is null or account_id <> ${accountId})::int as left from message_blob
+      `.execute(app.db)
+      return rows[0]
+    }
+    const drafts = (await readMessages(app, accountId)).filter(({ isDraft }) => isDraft).length
+    await waitUntil('every message', async () => (await stored())?.stored === mail.length - drafts, 60)
+
+    await using world = await openWorld(server, user)
+    await world.deliver({ raw: MIXED })
+    await waitUntil('the new message', async () => (await stored())?.stored === mail.length - drafts + 1, 60)
+    expect((await stored())?.left).toBe(0)
+  })
 })
 
 describe('what is stored', () => {

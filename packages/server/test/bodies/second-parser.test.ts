@@ -32,7 +32,7 @@ function askPython(messages: readonly Buffer[]): PythonPart[][] {
 }
 
 /** In pieces of odd sizes, so that every edge falls everywhere. */
-export function parse(raw: Buffer, pieceBytes: number): ParsedMessage {
+function parse(raw: Buffer, pieceBytes: number): ParsedMessage {
   const parser = openMessageParser()
   for (let at = 0; at < raw.length; at += pieceBytes) parser.push(raw.subarray(at, at + pieceBytes))
   return parser.end()

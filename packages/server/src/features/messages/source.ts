@@ -3,11 +3,10 @@ import { SealError } from '../../kit/seal.ts'
 import { requireConnectable } from '../accounts/access.ts'
 import type { AccountView } from '../accounts/account.ts'
 import { effectiveSettings } from '../accounts/rules.ts'
-import type { RequestContext } from '../context.ts'
 import { refuseFailure } from '../provider-failure.ts'
 import { refuse } from '../refuse.ts'
 import { type FullRow, findPlace } from './store.ts'
-import { keepCopy, openStored, STORED_BYTES_MAX } from './stored-source.ts'
+import { keepCopy, openStored, type SourceContext, STORED_BYTES_MAX } from './stored-source.ts'
 
 /** No provider takes a message of this size; whoever sends more than that never ends. */
 const SOURCE_BYTES_MAX = 1024 ** 3
@@ -20,7 +19,7 @@ export function isStorable(account: AccountView, message: FullRow): boolean {
 
 /** The message as RFC 5322, stored or of the provider; then it is stored on the way where it may be. */
 export async function openSource(
-  context: RequestContext,
+  context: SourceContext,
   account: AccountView,
   message: FullRow,
 ): Promise<AsyncGenerator<Buffer>> {
@@ -30,7 +29,7 @@ export async function openSource(
 }
 
 async function* readFromProvider(
-  context: RequestContext,
+  context: SourceContext,
   account: AccountView,
   message: FullRow,
 ): AsyncGenerator<Buffer> {
@@ -46,7 +45,7 @@ async function* readFromProvider(
 
 /** Asks the provider for pieces of a message. Refuses where the account cannot reach it, or it no longer has the message. */
 export async function openPlace(
-  { db, services }: RequestContext,
+  { db, services }: SourceContext,
   account: AccountView,
   message: FullRow,
 ): Promise<(range: ContentRange) => Promise<Buffer>> {

@@ -1,11 +1,17 @@
-import { type Db } from '../../database/pool.ts'
+import type { Db } from '../../database/pool.ts'
 import type { BlobWriter } from '../../kit/blobs/blob-store.ts'
 import { newId } from '../../kit/ids.ts'
 import type { AccountRow } from '../accounts/account.ts'
-import type { RequestContext, Services } from '../context.ts'
+import type { Services } from '../context.ts'
 
 /** A larger message is read from its provider each time. */
 export const STORED_BYTES_MAX = 50 * 1024 * 1024
+
+/** What reading and storing messages needs. */
+export interface SourceContext {
+  db: Db
+  services: Pick<Services, 'mail' | 'blobs' | 'accountKeys' | 'log'>
+}
 
 interface BlobRow {
   id: string
@@ -20,7 +26,7 @@ export function blobKey({ id, tenant_id, account_id }: BlobRow): string {
 
 /** The stored source of a message, its first octets read; null where there is none that can be read. */
 export async function openStored(
-  { db, services }: Pick<RequestContext, 'db' | 'services'>,
+  { db, services }: SourceContext,
   account: AccountRow,
   messageId: string,
 ): Promise<AsyncGenerator<Buffer> | null> {
@@ -53,7 +59,7 @@ async function* resume(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffe
 
 /** Hands content on and stores it on the way. What is broken off is not stored, and a full disk keeps nobody from reading. */
 export async function* keepCopy(
-  context: Pick<RequestContext, 'db' | 'services'>,
+  context: SourceContext,
   account: AccountRow,
   messageId: string,
   content: AsyncIterable<Buffer>,
@@ -93,7 +99,7 @@ async function attempt<T>(log: Services['log'], work: () => Promise<T>): Promise
 }
 
 async function beginCopy(
-  { db, services }: Pick<RequestContext, 'db' | 'services'>,
+  { db, services }: SourceContext,
   account: AccountRow,
   messageId: string,
 ): Promise<Copy> {
