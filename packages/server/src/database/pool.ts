@@ -85,7 +85,8 @@ export function clientSettings(address: DatabaseAddress, applicationName: string
  */
 function preparingPool(pool: Pool, waiting: Set<{ since: number }>) {
   async function takeClient() {
-    if (pool.idleCount > 0 && pool.waitingCount === 0) return pool.connect()
+    // To open one more connection takes its time, too, but nobody else has to give one back for it.
+    if (pool.idleCount > 0 || pool.totalCount < pool.options.max) return pool.connect()
     const wait = { since: performance.now() }
     waiting.add(wait)
     return pool.connect().finally(() => waiting.delete(wait))

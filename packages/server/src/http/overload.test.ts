@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
+import { silentLog } from '../kit/log.ts'
 import { watchOverload } from './overload.ts'
 
 describe('watchOverload', () => {
   test('notices an event loop that is late for two seconds, and that it is no more', async () => {
-    using overload = watchOverload(() => 0)
+    using overload = watchOverload(() => 0, silentLog)
     const blockedAt = performance.now()
     expect(overload.isOverloaded()).toBe(false)
     while (!overload.isOverloaded()) {
@@ -21,7 +22,7 @@ describe('watchOverload', () => {
 
   test('notices who waits half a second for a connection of the database', async () => {
     await using database = await openTestDatabase({ connectionsMax: 1 })
-    using overload = watchOverload(database.waitMilliseconds)
+    using overload = watchOverload(database.waitMilliseconds, silentLog)
     const held = Promise.withResolvers<void>()
     const holding = database.db.connection().execute(() => held.promise)
     const waiting = sql`select 1`.execute(database.db)

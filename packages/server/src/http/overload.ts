@@ -1,6 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Logger } from '../kit/log.ts'
 
 const LOOP_DELAY_MAX_MILLISECONDS = 200
+/** One turn of ten is late when more than half of the time goes into late turns. A higher one would refuse for hiccups. */
+const LATE_PERCENTILE = 90
 const POOL_WAIT_MAX_MILLISECONDS = 500
 /** For so long the event loop has to be late at every look. */
 const LATE_MILLISECONDS = 2000
@@ -15,22 +18,42 @@ export interface Overload extends Disposable {
 
 /**
  * Watches the event loop and what waits for a connection of the database. `poolWaitMilliseconds` tells how long the
- * oldest of those has waited.
+ * oldest of those has waited. Says in the log that requests are refused, why, and how many, at most twice a second.
  */
-export function watchOverload(poolWaitMilliseconds: () => number): Overload {
+export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): Overload {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
   delays.enable()
   let lookedAt = performance.now()
   let lateSince: number | null = null
-  const timer = setInterval(() => {
-    const isLate = delays.percentile(99) / NANOSECONDS_PER_MILLISECOND > LOOP_DELAY_MAX_MILLISECONDS
-    lateSince = isLate ? (lateSince ?? lookedAt) : null
+  let lateMilliseconds = 0
+  let refusedCount = 0
+
+  function look() {
+    lateMilliseconds = delays.percentile(LATE_PERCENTILE) / NANOSECONDS_PER_MILLISECOND
+    lateSince = lateMilliseconds > LOOP_DELAY_MAX_MILLISECONDS ? (lateSince ?? lookedAt) : null
     lookedAt = performance.now()
     delays.reset()
-  }, LOOK_MILLISECONDS).unref()
-  const isLate = () => lateSince !== null && lookedAt - lateSince >= LATE_MILLISECONDS
+    if (refusedCount > 0) log.warn({ count: refusedCount }, 'Refused requests')
+    refusedCount = 0
+  }
+  const timer = setInterval(look, LOOK_MILLISECONDS).unref()
+
+  /** What there is too much of, and how late it is. */
+  function overload(): { reason: string; milliseconds: number } | null {
+    const waited = poolWaitMilliseconds()
+    if (waited > POOL_WAIT_MAX_MILLISECONDS) return { reason: 'database connections', milliseconds: waited }
+    const isLate = lateSince !== null && lookedAt - lateSince >= LATE_MILLISECONDS
+    return isLate ? { reason: 'event loop', milliseconds: lateMilliseconds } : null
+  }
+
   return {
-    isOverloaded: () => isLate() || poolWaitMilliseconds() > POOL_WAIT_MAX_MILLISECONDS,
+    isOverloaded() {
+      const found = overload()
+      if (!found) return false
+      if (refusedCount === 0) log.warn(found, 'Overloaded: refusing requests')
+      refusedCount += 1
+      return true
+    },
     [Symbol.dispose]() {
       clearInterval(timer)
       delays.disable()

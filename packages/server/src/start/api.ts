@@ -37,7 +37,7 @@ export async function startApi(shared: Shared): Promise<Api> {
   const { db } = database
   const answerKey = await requireSealedValue(db, keyRing, 'answer_key')
   await using opened = new AsyncDisposableStack()
-  const overload = shared.overload ?? opened.use(watchOverload(database.waitMilliseconds))
+  const overload = shared.overload ?? opened.use(watchOverload(database.waitMilliseconds, log))
   const app = createApp({
     db,
     services: await makeServices(shared, opened),

@@ -1,11 +1,12 @@
 import type { Account } from '@waxwing/contract/accounts.ts'
 import { describe, expect, test } from 'vitest'
+import type { TestApp } from '../open-app.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { openWorld } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from './followed-account.ts'
-import { shortMessages, waitForRuntime } from './proxied-account.ts'
+import { openProxiedAccount, shortMessages, waitForRuntime } from './proxied-account.ts'
 
 const MESSAGES = 2_000
 
@@ -32,6 +33,19 @@ async function openSlowAccount() {
     return Number(count)
   }
 }
+
+describe('an account that waits for mail', () => {
+  test.each([
+    ['paused', (app: TestApp, path: string) => app.patch(path, { status: 'paused' })],
+    ['deleted', (app: TestApp, path: string) => app.delete(path)],
+  ])('lets go of its connection at once when it is %s', async (_, stop) => {
+    await using account = await openProxiedAccount({ pace: { pollSeconds: 600 } })
+    const { app, proxy, accountId } = account
+    await waitUntil('IDLE', () => Promise.resolve(proxy.stats.commands.has('IDLE')))
+    expect((await stop(app, `/v1/accounts/${accountId}`)).status).toBe(200)
+    await waitUntil('the connection to end', () => Promise.resolve(proxy.stats.connections === 0), 5)
+  })
+})
 
 describe('an account in the middle of its first sync', () => {
   test('stops when it is paused, and goes on where it stood when it is resumed', async () => {

@@ -20,6 +20,10 @@ import { type KillableService, openKillableService } from './killable-service.ts
 import { openOtherClient, type OtherClient, subjectOf } from './other-client.ts'
 
 const SECONDS = 1_000
+/** So long it takes about to store a batch. */
+const STORING_MS = 12
+/** A kill waits for so many lines at most until messages come. */
+const STORING_LINES_MAX = 150
 const REST_SECONDS_MAX = 40
 /** Before it is believed that the service found out everything, it is asked to look again. */
 const ASK_AGAIN_MS = 1_000
@@ -45,7 +49,10 @@ interface Disturbance {
   failures: unknown[]
 }
 
-/** Lets the other client act while the service's commands wait, and kills the service between the server's answers. */
+/**
+ * Lets the other client act while the service's commands wait, and kills the service after some answer of the server:
+ * where there is one, a few milliseconds after messages came, when they are being stored.
+ */
 function disturb(client: OtherClient, random: Random, disturbance: Disturbance) {
   let acting: Promise<void> = Promise.resolve()
   let linesUntilKill = random.between(1, 150)
@@ -59,11 +66,13 @@ function disturb(client: OtherClient, random: Random, disturbance: Disturbance) 
       return acting
     },
     rewrite(line: string) {
-      if (disturbance.kills > 0 && --linesUntilKill <= 0) {
+      linesUntilKill--
+      const isStoring = linesUntilKill <= 0 && line.includes('BODY[')
+      if (disturbance.kills > 0 && (isStoring || linesUntilKill < -STORING_LINES_MAX)) {
         disturbance.kills--
         disturbance.log.push('kill')
         linesUntilKill = random.between(1, 150)
-        service.kill()
+        setTimeout(() => service.kill(), random.between(0, STORING_MS))
       }
       return line
     },
@@ -229,7 +238,7 @@ describe.each(SERVER_KINDS)('whatever others do on $name', ({ name, start }) => 
       const before = await comeToRest(server, user, accountId, first)
       // Before the first sync is complete nothing is promised: a message that moves meanwhile may be read twice.
       const movedEarly = new Set(client.moved)
-      const second: Disturbance = { acts: 60, kills: 2, log, failures: [] }
+      const second: Disturbance = { acts: 60, kills: 3, log, failures: [] }
       proxy.faults = disturb(client, random.fork('second'), second)
       const after = await comeToRest(server, user, accountId, second)
 

@@ -28,6 +28,8 @@ const DAMAGES: Record<string, RawBuilder<unknown> | null> = {
   Renumbered: sql`cursor || '{"uidValidity": 1}'`,
 }
 const PER_MAILBOX = 10
+/** Which of a mailbox is deleted: one that the cursor behind does not know of. */
+const GONE = 5
 
 test.concurrent.each([
   ['Dovecot', () => startDovecot()],
@@ -60,20 +62,21 @@ test.concurrent.each([
       }
     })
     for (const name of Object.keys(DAMAGES)) {
-      const [first = 0] = await world.uids(world.at(name))
+      const uid = (await world.uids(world.at(name)))[GONE] ?? 0
       await world.deliver(shortMessage(`${name} new`), world.at(name))
-      await world.expunge(world.at(name), [first])
+      await world.expunge(world.at(name), [uid])
     }
     const expected = Object.keys(DAMAGES).flatMap(name => [
       `message.created message ${name} new`,
-      `message.deleted message ${name} 0`,
+      `message.deleted message ${name} ${GONE}`,
     ])
     await waitForMessageEvents(app, cursor, expected.length)
     await waitForAnotherPass(proxy)
     expect(messageEvents((await readFeed(app, cursor)).events).toSorted()).toEqual(expected.toSorted())
     const after = await idsBySubject(app, accountId)
     for (const name of Object.keys(DAMAGES)) {
-      for (let number = 1; number < PER_MAILBOX; number++) {
+      for (let number = 0; number < PER_MAILBOX; number++) {
+        if (number === GONE) continue
         const subject = `message ${name} ${number}`
         expect([subject, after.get(subject)]).toEqual([subject, before.get(subject)])
       }

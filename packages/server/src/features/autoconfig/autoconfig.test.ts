@@ -110,6 +110,8 @@ describe('GET /v1/autoconfig', () => {
     })
     expect((await world.find('ada@hotmail.co.uk')).body).toMatchObject({ oauth: 'microsoft' })
     expect((await world.find('ada@icloud.com')).body).toMatchObject({
+      imap: { user: 'ada' },
+      smtp: { user: 'ada@icloud.com' },
       dav: { source: 'provider', calendarUrl: 'https://caldav.icloud.com/' },
     })
     expect(world.dns.questions).toEqual([])
@@ -190,6 +192,7 @@ describe('GET /v1/autoconfig', () => {
     ['10 aspmx.l.google.com', 'imap.gmail.com', 'google'],
     ['0 own-test.mail.protection.outlook.com', 'outlook.office365.com', 'microsoft'],
     ['0 in1-smtp.messagingengine.com', 'imap.fastmail.com', null],
+    ['10 mx01.mail.icloud.com', 'imap.mail.me.com', null],
   ])('recognises who takes the mail of a domain: %s', async (record, host, oauth) => {
     await using world = await openWorld({ 'own.test': { MX: [record, '90 backup.moved.test'] } })
 

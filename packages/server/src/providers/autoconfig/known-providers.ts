@@ -2,7 +2,7 @@ import type { MailServer } from '../provider.ts'
 
 type Server = Omit<MailServer, 'user'>
 
-/** A large provider. The user is always the whole address. */
+/** A large provider. */
 export interface KnownProvider {
   /** Domains of addresses. */
   domains: readonly string[]
@@ -10,6 +10,8 @@ export interface KnownProvider {
   mailHosts: readonly string[]
   imap: Server
   smtp: Server
+  /** Servers that know the users of `domains` by what stands before the @; the others by the whole address. */
+  localUsers: ReadonlyArray<'imap' | 'smtp'>
   oauth: 'google' | 'microsoft' | null
   dav: { calendarUrl: string | null; contactsUrl: string | null } | null
 }
@@ -23,6 +25,7 @@ function provider(
   smtp: Server | string,
   more: {
     mailHosts?: string
+    localUsers?: Array<'imap' | 'smtp'>
     oauth?: 'google' | 'microsoft'
     dav?: [calendar: string, contacts: string]
   } = {},
@@ -33,21 +36,41 @@ function provider(
     mailHosts: more.mailHosts?.split(' ') ?? [],
     imap: tls(imapHost, 993),
     smtp: typeof smtp === 'string' ? tls(smtp, 465) : smtp,
+    localUsers: more.localUsers ?? [],
     oauth: more.oauth ?? null,
     dav: calendarUrl && contactsUrl ? { calendarUrl, contactsUrl } : null,
   }
 }
 
-const OUTLOOK_DOMAINS =
-  'outlook.com outlook.de outlook.fr outlook.es outlook.it outlook.at outlook.be outlook.dk outlook.pt outlook.jp ' +
-  'outlook.in outlook.com.br outlook.com.au hotmail.com hotmail.co.uk hotmail.de hotmail.fr hotmail.es hotmail.it ' +
-  'hotmail.be hotmail.nl hotmail.se live.com live.co.uk live.de live.fr live.it live.nl live.be live.se live.dk ' +
-  'live.no live.ca live.com.mx live.com.au msn.com passport.com'
+const under = (name: string, endings: string) =>
+  endings
+    .split(' ')
+    .map(ending => `${name}.${ending}`)
+    .join(' ')
 
-const YAHOO_DOMAINS =
-  'yahoo.com yahoo.co.uk yahoo.de yahoo.fr yahoo.es yahoo.it yahoo.ca yahoo.in yahoo.co.in yahoo.com.br yahoo.com.au ' +
-  'yahoo.com.mx yahoo.com.ar yahoo.com.sg yahoo.com.ph yahoo.com.tw yahoo.co.id yahoo.ie yahoo.gr yahoo.se yahoo.no ' +
-  'yahoo.dk yahoo.ro yahoo.pl ymail.com rocketmail.com'
+const OUTLOOK_DOMAINS = [
+  'msn.com windowslive.com livemail.tw',
+  under(
+    'outlook',
+    'com at be cl cz de dk es fr hu ie in it jp kr lv my ph pt sa sg sk co.id co.il co.th com.ar com.au com.br com.gr ' +
+      'com.tr com.vn',
+  ),
+  under(
+    'hotmail',
+    'com be ca cl cz de dk es fi fr gr hu it lt lv my nl no ph rs se sg sk co.id co.il co.in co.jp co.kr co.th co.uk ' +
+      'co.za com.ar com.au com.br com.hk com.tr com.tw com.vn',
+  ),
+  under(
+    'live',
+    'com at be ca cl cn de dk fi fr hk ie in it jp nl no ru se co.jp co.kr co.uk co.za com.ar com.au com.mx com.my ' +
+      'com.ph com.pt com.sg',
+  ),
+].join(' ')
+
+const YAHOO_DOMAINS = [
+  'ymail.com rocketmail.com',
+  under('yahoo', 'com ca de es fr it se co.in co.nz co.uk com.ar com.au com.br com.mx'),
+].join(' ')
 
 const PROVIDERS: readonly KnownProvider[] = [
   provider('gmail.com googlemail.com', 'imap.gmail.com', 'smtp.gmail.com', {
@@ -63,6 +86,7 @@ const PROVIDERS: readonly KnownProvider[] = [
   }),
   provider('icloud.com me.com mac.com', 'imap.mail.me.com', starttls('smtp.mail.me.com'), {
     mailHosts: 'mail.icloud.com',
+    localUsers: ['imap'],
     dav: ['https://caldav.icloud.com/', 'https://contacts.icloud.com/'],
   }),
   provider(YAHOO_DOMAINS, 'imap.mail.yahoo.com', 'smtp.mail.yahoo.com', { mailHosts: 'yahoodns.net' }),
@@ -77,7 +101,7 @@ const PROVIDERS: readonly KnownProvider[] = [
   provider('', 'imappro.zoho.eu', 'smtppro.zoho.eu', { mailHosts: 'zoho.eu' }),
   provider('gmx.de gmx.net gmx.at gmx.ch', 'imap.gmx.net', 'mail.gmx.net'),
   provider('gmx.com gmx.us gmx.co.uk', 'imap.gmx.com', 'mail.gmx.com'),
-  provider('web.de', 'imap.web.de', starttls('smtp.web.de')),
+  provider('web.de', 'imap.web.de', starttls('smtp.web.de'), { localUsers: ['imap', 'smtp'] }),
   provider('mail.com email.com usa.com', 'imap.mail.com', starttls('smtp.mail.com')),
   provider('t-online.de', 'secureimap.t-online.de', 'securesmtp.t-online.de'),
   provider('freenet.de', 'mx.freenet.de', starttls('mx.freenet.de')),
@@ -96,10 +120,23 @@ const PROVIDERS: readonly KnownProvider[] = [
   provider('163.com', 'imap.163.com', 'smtp.163.com'),
   provider('126.com', 'imap.126.com', 'smtp.126.com'),
   provider('orange.fr wanadoo.fr', 'imap.orange.fr', 'smtp.orange.fr'),
-  provider('free.fr', 'imap.free.fr', 'smtp.free.fr'),
-  provider('laposte.net', 'imap.laposte.net', 'smtp.laposte.net'),
+  provider('free.fr', 'imap.free.fr', 'smtp.free.fr', { localUsers: ['imap', 'smtp'] }),
+  provider('laposte.net', 'imap.laposte.net', 'smtp.laposte.net', {
+    localUsers: ['imap', 'smtp'],
+  }),
   provider('comcast.net xfinity.com', 'imap.comcast.net', 'smtp.comcast.net'),
 ]
+
+/** The servers of a provider with the user of that address. */
+export function serversOf(
+  { domains, imap, smtp, localUsers, oauth }: KnownProvider,
+  email: string,
+): { imap: MailServer; smtp: MailServer; oauth: KnownProvider['oauth'] } {
+  const at = email.lastIndexOf('@')
+  const isOwn = domains.includes(email.slice(at + 1).toLowerCase())
+  const user = (kind: 'imap' | 'smtp') => (isOwn && localUsers.includes(kind) ? email.slice(0, at) : email)
+  return { imap: { ...imap, user: user('imap') }, smtp: { ...smtp, user: user('smtp') }, oauth }
+}
 
 /** The provider whose own addresses end so. */
 export function findByDomain(domain: string): KnownProvider | null {

@@ -3,7 +3,13 @@ import { parseHost } from '../../kit/egress/host.ts'
 import type { FoundServers, MailServer, ServerSearch } from '../provider.ts'
 import { findDav } from './dav.ts'
 import { type Fetcher, fetchSmall } from './fetch-small.ts'
-import { type KnownProvider, findByDomain, findByImapHost, findByMailHost } from './known-providers.ts'
+import {
+  type KnownProvider,
+  findByDomain,
+  findByImapHost,
+  findByMailHost,
+  serversOf,
+} from './known-providers.ts'
 import { type ServerCandidates, readClientConfig } from './read-config.ts'
 import { type RecordResolver, findMailHosts, findServersBySrv } from './records.ts'
 import { within } from './within.ts'
@@ -166,10 +172,6 @@ async function firstUsable(
     if (isAllowed) return server
   }
   return null
-}
-
-function serversOf({ imap, smtp, oauth }: KnownProvider, email: string): Omit<MailServers, 'source'> {
-  return { imap: { ...imap, user: email }, smtp: { ...smtp, user: email }, oauth }
 }
 
 function davOf({ dav }: KnownProvider): FoundServers['dav'] {
