@@ -226,6 +226,10 @@ describe('bodyStorage full', () => {
     await world.deliver({ raw: MIXED })
     await waitUntil('the new message', async () => (await stored())?.stored === mail.length - drafts + 1, 60)
     expect((await stored())?.left).toBe(0)
+
+    await app.delete(`/v1/accounts/${accountId}?purge=true`)
+    await sql`select graphile_worker.add_job('purge_accounts')`.execute(app.db)
+    await waitUntil('the purge', async () => (await blobs.files()).length === 0)
   })
 })
 
