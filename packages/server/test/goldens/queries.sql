@@ -148,7 +148,7 @@ where person <> 'null'
 order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
 ) as participant) as participants,
 total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
-array(select distinct unnest(mailbox_ids) from member) as "mailboxIds",
+array(select distinct unnest(mailbox_ids) from member order by 1) as "mailboxIds",
 newest.id as "latestMessageId", to_char(newest.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt"
 from (select * from member order by received_at desc, id desc limit 1) as newest
 cross join (
@@ -210,7 +210,7 @@ where person <> 'null'
 order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
 ) as participant) as participants,
 total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
-array(select distinct unnest(mailbox_ids) from member) as "mailboxIds",
+array(select distinct unnest(mailbox_ids) from member order by 1) as "mailboxIds",
 newest.id as "latestMessageId", to_char(newest.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt"
 from (select * from member order by received_at desc, id desc limit 1) as newest
 cross join (
@@ -268,7 +268,7 @@ where person <> 'null'
 order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
 ) as participant) as participants,
 total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
-array(select distinct unnest(mailbox_ids) from member) as "mailboxIds",
+array(select distinct unnest(mailbox_ids) from member order by 1) as "mailboxIds",
 newest.id as "latestMessageId", to_char(newest.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "lastMessageAt"
 from (select * from member order by received_at desc, id desc limit 1) as newest
 cross join (
