@@ -25,7 +25,7 @@ export async function openSource(
 ): Promise<AsyncGenerator<Buffer>> {
   if (!isStorable(account, message)) return readFromProvider(context, account, message)
   const stored = await openStored(context, account, message.id)
-  return stored ?? keepCopy(context, account, message.id, readFromProvider(context, account, message))
+  return stored ?? keepCopy(context, account, message, readFromProvider(context, account, message))
 }
 
 async function* readFromProvider(

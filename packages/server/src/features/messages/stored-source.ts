@@ -61,20 +61,24 @@ async function* resume(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffe
 export async function* keepCopy(
   context: SourceContext,
   account: AccountRow,
-  messageId: string,
+  message: { id: string; size: number },
   content: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
   const { log } = context.services
-  const begun = await attempt(log, () => beginCopy(context, account, messageId))
+  const begun = await attempt(log, () => beginCopy(context, account, message.id))
   let copy = begun
+  let left = message.size
   try {
     for await (const bytes of content) {
       if (copy && !(await attempt(log, () => copy!.write(bytes)))) {
         await copy.abort()
         copy = null
       }
+      left -= bytes.length
       yield bytes
     }
+    // What ends before the size that the server told may be cut off; it is read anew next time.
+    if (left > 0) return
     const whole = copy
     copy = null
     if (whole) await attempt(log, () => whole.commit())
