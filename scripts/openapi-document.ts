@@ -180,7 +180,8 @@ function describeOperation(section: string, name: string, operation: Operation, 
       ? { requestBody: { required: Array.isArray(written['required']), content: jsonContent(written) } }
       : {}),
     responses: {
-      [meta.successStatus]: answer('OK', write(outputSchema)),
+      [meta.successStatus]:
+        meta.produces === null ? answer('OK', write(outputSchema)) : downloadOf(meta.produces),
       ...errorResponses(meta.reasons, write),
     },
   }
@@ -245,6 +246,15 @@ function answer(description: string, schema: Json): Json {
     description,
     headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
     content: jsonContent(schema),
+  }
+}
+
+/** OpenAPI 3.1: bytes have a media type and no schema. */
+function downloadOf(mediaType: string): Json {
+  return {
+    description: 'OK',
+    headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
+    content: { [mediaType]: {} },
   }
 }
 

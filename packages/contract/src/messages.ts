@@ -4,8 +4,10 @@ import {
   accountPath,
   address,
   cursor,
+  download,
   pageLimit,
   pageOf,
+  pathId,
   queryBoolean,
   queryText,
   timestamp,
@@ -44,6 +46,61 @@ export const messageSummary = z
   .meta({ id: 'MessageSummary' })
 export type MessageSummary = z.infer<typeof messageSummary>
 
+export const attachment = z
+  .object({
+    id: z.string().describe('The MIME part number, such as `1.2`.'),
+    filename: z.string().nullable(),
+    contentType: z.string(),
+    size: z.int().describe('Bytes of the download.'),
+    isInline: z.boolean().describe('Shown within the body, as images of HTML mail are.'),
+    contentId: z.string().nullable().describe('What `cid:` links in the HTML name, without angle brackets.'),
+  })
+  .meta({ id: 'Attachment' })
+
+export const classification = z
+  .object({
+    kind: z.string(),
+    probabilities: z.record(z.string(), z.number()),
+    optOutProbability: z.number(),
+    autoReplyCategory: z.string().nullable(),
+    returnDate: z.iso.date().nullable(),
+    alternateContacts: z.array(z.string()),
+    outboxId: uuid.nullable(),
+    model: z.string(),
+    classifiedAt: timestamp,
+  })
+  .meta({ id: 'Classification' })
+
+export const message = messageSummary
+  .extend({
+    bcc: z.array(address),
+    replyTo: z.array(address),
+    body: z
+      .object({ text: z.string().nullable(), html: z.string().nullable() })
+      .describe(
+        'Each null when the message has no such part. At most 5 MiB of each; HTML is as the sender wrote it.',
+      ),
+    attachments: z.array(attachment),
+    classification: classification.nullable(),
+  })
+  .meta({ id: 'Message' })
+export type Message = z.infer<typeof message>
+
+const messagePath = accountPath.extend({ messageId: pathId })
+/** Of every operation that may have to ask the provider for a message. */
+const READING_REASONS = [
+  'account_not_found',
+  'message_not_found',
+  'account_paused',
+  'account_disabled',
+  'account_reauth_required',
+  'account_misconfigured',
+  'provider_not_found',
+  'provider_forbidden',
+  'provider_throttled',
+  'provider_unavailable',
+] as const
+
 /** What `changes` of `message.updated` can name. */
 export const messageChange = messageSummary.omit({ id: true }).keyof()
 export type MessageChange = z.infer<typeof messageChange>
@@ -72,5 +129,48 @@ export const messages = {
       cursor: cursor.optional(),
     }),
     output: pageOf(messageSummary),
+  }),
+
+  get: operation({
+    method: 'GET',
+    path: '/v1/accounts/{accountId}/messages/{messageId}',
+    scope: 'read',
+    section: '4.3',
+    summary: 'Read a message with its body.',
+    description:
+      'With `bodyStorage` `cache` or `full` the message is read from what is stored, and stored where it was not; with ' +
+      '`none`, and for drafts, it is read from the provider. A message over 50 MiB has neither body nor attachments ' +
+      'here; of one with more than 1,000 parts or 64 levels of them, what lies within is shown. `raw` has it all.',
+    refuses: READING_REASONS,
+    params: messagePath,
+    output: message,
+  }),
+
+  raw: operation({
+    method: 'GET',
+    path: '/v1/accounts/{accountId}/messages/{messageId}/raw',
+    scope: 'read',
+    section: '4.3',
+    summary: 'Download a message as RFC 5322.',
+    description: 'Sent in chunks, without Content-Length.',
+    refuses: READING_REASONS,
+    params: messagePath,
+    output: download,
+    produces: 'message/rfc822',
+  }),
+
+  attachment: operation({
+    method: 'GET',
+    path: '/v1/accounts/{accountId}/messages/{messageId}/attachments/{attachmentId}',
+    scope: 'read',
+    section: '4.3',
+    summary: 'Download an attachment.',
+    description:
+      'Sent decoded and in chunks, without Content-Length: `size` of the attachment tells how much comes. The ' +
+      'Content-Type is the sender’s where no browser would run it, else `application/octet-stream`.',
+    refuses: READING_REASONS,
+    params: messagePath.extend({ attachmentId: z.string() }),
+    output: download,
+    produces: 'application/octet-stream',
   }),
 }

@@ -30,6 +30,8 @@ export interface OperationMeta {
   /** Every reason that the operation may answer, the common ones included. */
   reasons: readonly Reason[]
   successStatus: number
+  /** The media type of an answer that is a `Download`; null: JSON. */
+  produces: string | null
 }
 
 type Declared<R extends Reason> = {
@@ -79,6 +81,7 @@ export type Operation<
  * - A body that is left out by the caller reads as `{}`.
  * - `refuses` lists the operation's own reasons; those that any operation (and any POST) can answer are added.
  * - `successStatus` defaults to 200.
+ * - `produces` names the media type of a `download`, which is no JSON.
  *
  * The result goes to `implement(contract.accounts).$context<RequestContext>()`.
  */
@@ -101,6 +104,7 @@ export function operation<
   body?: B
   output: O
   successStatus?: number
+  produces?: string
 }): Operation<P, Q, B, O, R> {
   const { method, path, scope, section, summary, description, params, query, body } = declaration
   const successStatus = declaration.successStatus ?? 200
@@ -111,7 +115,15 @@ export function operation<
     body: body ?? NO_FIELDS,
   })
   return new ContractProcedure({
-    meta: { method, path, scope, section, reasons: declared, successStatus },
+    meta: {
+      method,
+      path,
+      scope,
+      section,
+      reasons: declared,
+      successStatus,
+      produces: declaration.produces ?? null,
+    },
     route: { method, path, summary, description, successStatus, inputStructure: 'detailed' },
     // The defaults above stand for the type parameters' defaults, which TypeScript cannot see.
     inputSchema: input as unknown as Input<P, Q, B>,

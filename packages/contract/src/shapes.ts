@@ -55,6 +55,18 @@ export const addressInput = z
   .strictObject({ name: text({ max: 256 }).optional(), address: emailInput })
   .meta({ id: 'AddressInput' })
 
+/** The answer of an operation that `produces` something else than JSON: sent as it comes, in pieces. */
+export interface Download {
+  /** As the sender says; the answer's Content-Type is one of a few that no browser runs. */
+  contentType: string
+  fileName: string | null
+  content: AsyncIterable<Uint8Array>
+}
+
+export const download = z.custom<Download>(
+  value => typeof value === 'object' && value !== null && 'content' in value,
+)
+
 /** A position in the event feed as a positive 64-bit decimal. */
 export const eventId = z
   .string()

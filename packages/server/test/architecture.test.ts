@@ -31,7 +31,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
 
 /** Of another feature, a feature knows what it stores and decides, not how it answers. */
 const SHARED_BETWEEN_FEATURES =
-  /^server\/features\/(?:context|refuse|[^/]+\/(?:store|rules|access|present|record[^/]*|credential|threading|sync-window))\.ts$/
+  /^server\/features\/(?:context|refuse|[^/]+\/(?:store|rules|access|account|present|record[^/]*|credential|threading|sync-window))\.ts$/
 
 interface Import {
   from: string

@@ -200,6 +200,15 @@ export function memoryMail(server: MemoryServer): MailProvider {
         return new Set<MessageKey>(keys.filter(key => uids.has(Number(key))))
       }),
 
+    readContent: ({ source, cursor, key }, { part, offset, length }) =>
+      ask(() => {
+        const mailbox = server.get(source)
+        const found = mailbox.messages.find(({ uid }) => uid === key)
+        if (!found || cursor?.uidValidity !== mailbox.uidValidity)
+          throw new ProviderFailure('not_found', 'no such message')
+        return part === null ? Buffer.from(found.content).subarray(offset, offset + length) : Buffer.alloc(0)
+      }),
+
     watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }

@@ -153,6 +153,15 @@ export interface MessageTable {
   missing_since: Timestamp | null
 }
 
+export interface MessageBlobTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  message_id: string | null
+  bytes: Generated<Int8>
+  created_at: Generated<Timestamp>
+}
+
 export interface MessageMailboxTable {
   mailbox_id: string
   received_at: Timestamp
@@ -225,6 +234,7 @@ export interface Tables {
   instance: InstanceTable
   mailbox: MailboxTable
   message: MessageTable
+  message_blob: MessageBlobTable
   message_mailbox: MessageMailboxTable
   plan: PlanTable
   quarantined_message: QuarantinedMessageTable

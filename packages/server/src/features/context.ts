@@ -1,8 +1,10 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { CursorCodec } from '../database/page.ts'
 import type { Tables } from '../database/tables.ts'
+import type { BlobStore } from '../kit/blobs/blob-store.ts'
 import type { Logger } from '../kit/log.ts'
-import type { ServerCheck, ServerSearch } from '../providers/provider.ts'
+import type { MessageReader } from '../kit/mime/message-reader.ts'
+import type { ContentRange, Cursor, MessageKey, ServerCheck, ServerSearch } from '../providers/provider.ts'
 import type { AccountKeys } from './accounts/secrets.ts'
 import type { Credential } from './credentials/credential.ts'
 
@@ -21,6 +23,16 @@ export interface RequestContext {
   keepAnswer(tx: Transaction<Tables>, body: unknown): Promise<void>
 }
 
+/** Pieces of messages at their provider. Throws what `MailProvider.readContent` and what reading secrets throws. */
+export interface MailContent {
+  readContent(
+    /** `version` changes with the account's servers and secrets. */
+    account: { id: string; tenantId: string; version: string },
+    place: { source: string; cursor: Cursor | null; key: MessageKey },
+    range: ContentRange,
+  ): Promise<Buffer>
+}
+
 /** What operations need besides the database; made once, where the service is composed. */
 export interface Services {
   cursors: CursorCodec
@@ -29,6 +41,12 @@ export interface Services {
   credentialPepper: Buffer
   servers: ServerCheck
   serverSearch: ServerSearch
+  /** Reads messages from their provider, on a connection that is made on demand. */
+  mail: MailContent
+  /** Stored messages. */
+  blobs: BlobStore
+  /** Reads the MIME of messages, apart from the event loop. */
+  reader: MessageReader
   /** Tells the owner of the account that there is work. Coalesced; never throws. */
   wake(accountId: string): void
   /** Whether `security: none` is allowed. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { type AnyProcedure, ORPCError, Procedure, ValidationError, call } from '@orpc/server'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
+import type { Download } from '@waxwing/contract/shapes.ts'
 import type { Issue, Reason } from '@waxwing/contract/reasons.ts'
 import type { Db } from '../database/pool.ts'
 import type { RequestContext, Services } from '../features/context.ts'
@@ -9,6 +10,7 @@ import type { FailureBrake } from '../features/credentials/failure-brake.ts'
 import { Refusal, refuse } from '../features/refuse.ts'
 import { type AnswerHeaders, answerJson, answerProtocolError, answerReason, answerRefusal } from './answer.ts'
 import { type KeepAnswer, answerOnce } from './answer-once.ts'
+import { answerDownload } from './answer-download.ts'
 import { authenticateRequest } from './authenticate-request.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import { type InFlight, IN_FLIGHT_RETRY_SECONDS, afterSending } from './in-flight.ts'
@@ -88,11 +90,12 @@ export function serveOperation(declared: AnyProcedure, door: Door): ServeOperati
   }
 
   async function callOperation(
-    { request, requestId, params, headers }: Arrival,
+    arrival: Arrival,
     { tenantId, credential }: Identity,
     bytes: Buffer | null,
     keepAnswer: KeepAnswer,
   ): Promise<Response> {
+    const { request, requestId, params, headers } = arrival
     const body = parseBody(bytes)
     if (body.outcome === 'invalid') return refuseInput(body.issues)
     const { query, issues } = readQuery(request.url)
@@ -100,6 +103,7 @@ export function serveOperation(declared: AnyProcedure, door: Door): ServeOperati
     const { db, services } = door
     const context: RequestContext = { db, tenantId, credential, requestId, services, keepAnswer }
     const output: unknown = await call(procedure, { params, query, body: body.value }, { context })
+    if (meta.produces !== null) return answerDownload(output as Download, arrival, services.log)
     return answerJson(headers, meta.successStatus, output)
   }
 

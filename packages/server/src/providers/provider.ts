@@ -118,6 +118,20 @@ export interface Notice {
   gone: boolean
 }
 
+/** Which octets of a message are wanted. */
+export interface ContentRange {
+  /** A MIME part number, such as `1.2`; null: the whole message. */
+  part: string | null
+  /** The part's MIME header, or the message's, in place of its content. */
+  isHeader: boolean
+  offset: number
+  /** At most `CONTENT_BYTES_MAX`. */
+  length: number
+}
+
+/** Of one answer of `readContent`. */
+export const CONTENT_BYTES_MAX = 256 * 1024
+
 /** A connected mailbox account. Every method throws only `ProviderFailure`. Not for concurrent use. */
 export interface MailProvider extends AsyncDisposable {
   /** Every mailbox, parents before children. */
@@ -152,6 +166,16 @@ export interface MailProvider extends AsyncDisposable {
    * `compare` or `arrivals` is being iterated.
    */
   findPresent(source: string, cursor: Cursor | null, keys: readonly MessageKey[]): Promise<Set<MessageKey>>
+
+  /**
+   * Octets of a message as the provider holds them, still in their transfer encoding: fewer than asked for at the end,
+   * and none past it or of a part that the message lacks. `not_found` where the message is gone. Only while no `compare`
+   * or `arrivals` is being iterated.
+   */
+  readContent(
+    place: { source: string; cursor: Cursor | null; key: MessageKey },
+    range: ContentRange,
+  ): Promise<Buffer>
 
   /** Waits until the source tells of a change, or `seconds` passed. Polls where the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>

@@ -12,6 +12,8 @@ import { createMemoryWindows } from '../http/memory-windows.ts'
 import { operations } from '../http/operations.ts'
 import { watchOverload } from '../http/overload.ts'
 import { observeRequests } from '../http/request-metrics.ts'
+import { openBlobStore } from '../kit/blobs/blob-store.ts'
+import { openMessageReader } from '../kit/mime/message-reader.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import { serverCheck } from '../providers/server-check.ts'
@@ -39,7 +41,7 @@ export async function startApi(shared: Shared): Promise<Api> {
   const overload = shared.overload ?? opened.use(watchOverload(database.waitMilliseconds, log))
   const app = createApp({
     db,
-    services: await makeServices(shared),
+    services: await makeServices(shared, opened),
     authenticator: createAuthenticator({ db, pepper, clock }),
     brake: createFailureBrake(clock),
     windows: createMemoryWindows(clock),
@@ -64,7 +66,7 @@ export async function startApi(shared: Shared): Promise<Api> {
   return { address: listener.address, close, [Symbol.asyncDispose]: () => close(0) }
 }
 
-async function makeServices(shared: Shared): Promise<Services> {
+async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promise<Services> {
   const { config, installation, pepper, guard, budget, waker, clock, log, certificateAuthority, autoconfig } =
     shared
   const { database, keyRing } = installation
@@ -80,6 +82,9 @@ async function makeServices(shared: Shared): Promise<Services> {
       allowPlaintext: config.allowPlaintext,
       ...autoconfig,
     }),
+    mail: shared.mail,
+    blobs: openBlobStore(config.blobDir),
+    reader: opened.use(openMessageReader()),
     wake: waker.wake,
     allowPlaintext: config.allowPlaintext,
     log,

@@ -1,22 +1,34 @@
 import type { Db } from '../database/pool.ts'
 import { deleteOldEvents } from '../events/retention.ts'
 import { deleteExpiredTokens } from '../features/accounts/deletion.ts'
+import { accountKeys } from '../features/accounts/secrets.ts'
 import { purgeDueAccounts } from '../features/accounts/purge.ts'
 import { listTenantRetention } from '../features/settings/store.ts'
+import { createBackfill } from '../features/messages/backfill.ts'
+import { sweepBlobs } from '../features/messages/record-blobs.ts'
 import { sweepThreadLinks } from '../features/threads/sweep.ts'
 import { deleteExpiredAnswers } from '../http/idempotency.ts'
+import { type BlobStore, openBlobStore } from '../kit/blobs/blob-store.ts'
 import { type RecurringTask, startJobs } from '../jobs/runner.ts'
 import type { Shared } from './roles.ts'
 
 /** The role `jobs`: background work of the whole installation. */
-export function startJobsRole({ installation, log }: Shared): Promise<AsyncDisposable> {
+export function startJobsRole({ config, installation, mail, log }: Shared): Promise<AsyncDisposable> {
   const { db, pool } = installation.database
-  return startJobs({ db, pool, tasks: recurringTasks(db), log })
+  const blobs = openBlobStore(config.blobDir)
+  const services = { mail, blobs, accountKeys: accountKeys(installation.keyRing), log }
+  const backfill: RecurringTask = {
+    name: 'backfill_bodies',
+    schedule: '* * * * *',
+    run: createBackfill({ db, services }),
+  }
+  return startJobs({ db, pool, tasks: [...recurringTasks(db, blobs), backfill], log })
 }
 
-function recurringTasks(db: Db): RecurringTask[] {
+function recurringTasks(db: Db, blobs: BlobStore): RecurringTask[] {
   return [
-    { name: 'purge_accounts', schedule: '* * * * *', run: signal => purgeDueAccounts(db, signal) },
+    { name: 'purge_accounts', schedule: '* * * * *', run: signal => purgeDueAccounts(db, blobs, signal) },
+    { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
     { name: 'sweep_events', schedule: '*/10 * * * *', run: signal => sweepEvents(db, signal) },
     { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },
     { name: 'sweep_answers', schedule: '37 * * * *', run: signal => deleteExpiredAnswers(db, signal) },

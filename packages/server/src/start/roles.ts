@@ -7,10 +7,12 @@ import { egressGuard, type EgressGuard, type Resolver } from '../kit/egress/guar
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import type { Logger } from '../kit/log.ts'
 import { openWaker, type Waker } from '../database/wake.ts'
-import { HostBudget } from '../sync/host-budget.ts'
 import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
+import type { OnDemandMail } from '../sync/on-demand-mail.ts'
+import { HostBudget } from '../sync/host-budget.ts'
 import { startJobsRole } from './jobs.ts'
+import { openOnDemandMail } from './on-demand-mail.ts'
 import type { Readiness } from './readiness.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
@@ -40,6 +42,7 @@ export interface Shared extends RoleOptions {
   waker: Waker
   /** Of connections to each mail server, whoever makes them. */
   budget: HostBudget
+  mail: OnDemandMail
 }
 
 export interface Roles extends AsyncDisposable {
@@ -58,7 +61,8 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     ...(resolve ? { resolve } : {}),
   })
   const budget = new HostBudget(config.connectionsPerHost)
-  const shared: Shared = { ...options, guard, waker, budget }
+  const mail = opened.use(openOnDemandMail(options, { guard, budget }))
+  const shared: Shared = { ...options, guard, waker, budget, mail }
   const workers: AsyncDisposable[] = []
   if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
   if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))

@@ -33,9 +33,10 @@ export function openMail(options: OpenMailOptions, owned: OwnedAccount): () => P
   return () => openDoor(options, owned, suspicions)
 }
 
-async function openDoor(
+/** How an account's mail is reached now. */
+export async function openDoor(
   options: OpenMailOptions,
-  owned: OwnedAccount,
+  owned: Pick<OwnedAccount, 'id' | 'tenantId'>,
   suspicions: Suspicions,
 ): Promise<MailDoor> {
   const {

@@ -20,6 +20,13 @@ export async function requireAccountView(context: RequestContext, accountId: str
   return (await findAccountView(context.db, context.tenantId, id)) ?? refuse('account_not_found')
 }
 
+/** Refuses where the account's provider is needed and its state keeps us from it. */
+export function requireConnectable({ status }: Pick<AccountRow, 'status'>): void {
+  if (status === 'paused') refuse('account_paused')
+  if (status === 'disabled') refuse('account_disabled')
+  if (status === 'reauth_required') refuse('account_reauth_required')
+}
+
 /** The id in lower case, where the credential may name it. Says nothing of whether there is such an account. */
 export function requireReachable(credential: Credential, accountId: string): string {
   const id = accountId.toLowerCase()

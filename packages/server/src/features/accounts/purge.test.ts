@@ -6,6 +6,7 @@ import { type TestApp, openTestApp } from '../../../test/open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../../../test/sample-rows.ts'
 import type { Db } from '../../database/pool.ts'
 import { newId } from '../../kit/ids.ts'
+import { openBlobStore } from '../../kit/blobs/blob-store.ts'
 import { purgeDueAccounts } from './purge.ts'
 
 const NEVER = new AbortController().signal
@@ -97,6 +98,8 @@ async function countRows(db: Db, accountId: string) {
   return counts
 }
 
+const NO_BLOBS = openBlobStore('/nonexistent')
+
 describe('purgeDueAccounts', () => {
   test('leaves nothing of the account in any table, and keeps the ids of its events', async () => {
     await using app = await openTestApp()
@@ -107,7 +110,7 @@ describe('purgeDueAccounts', () => {
     await app.delete(`/v1/accounts/${purged.id}?purge=true`)
     const before = await eventsOf(app)
 
-    await purgeDueAccounts(app.db, NEVER)
+    await purgeDueAccounts(app.db, NO_BLOBS, NEVER)
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect(Object.values(await countRows(app.db, purged.id))).toEqual([0, 0, 0, 0, 0, 0, 0])
@@ -131,14 +134,14 @@ describe('purgeDueAccounts', () => {
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}`)
 
-    await purgeDueAccounts(app.db, NEVER)
+    await purgeDueAccounts(app.db, NO_BLOBS, NEVER)
     expect(await tablesWith(app.db, 'canary')).toContain('message')
 
     await app.db
       .updateTable('account')
       .set({ purge_after: sql`now() - interval '1 second'` })
       .execute()
-    await purgeDueAccounts(app.db, NEVER)
+    await purgeDueAccounts(app.db, NO_BLOBS, NEVER)
     expect(await tablesWith(app.db, 'canary')).toEqual([])
   })
 
@@ -147,8 +150,8 @@ describe('purgeDueAccounts', () => {
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}?purge=true`)
 
-    for (let steps = 1; steps < 40; steps += 1) await purgeDueAccounts(app.db, abortedAfter(steps))
-    await Promise.all([purgeDueAccounts(app.db, NEVER), purgeDueAccounts(app.db, NEVER)])
+    for (let steps = 1; steps < 40; steps += 1) await purgeDueAccounts(app.db, NO_BLOBS, abortedAfter(steps))
+    await Promise.all([purgeDueAccounts(app.db, NO_BLOBS, NEVER), purgeDueAccounts(app.db, NO_BLOBS, NEVER)])
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect((await eventsOf(app)).filter(({ type }) => type === 'account.purged')).toHaveLength(1)

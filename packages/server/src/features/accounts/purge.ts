@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
 import { emptyAccountEvents } from '../../events/retention.ts'
+import type { BlobStore } from '../../kit/blobs/blob-store.ts'
+import { purgeBlobs } from '../messages/record-blobs.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
 
 const BATCH_ROWS = 2000
@@ -12,7 +14,7 @@ interface PurgedAccount {
 }
 
 /** Purges every deleted account whose time has come. An interrupted purge goes on with what is left. */
-export async function purgeDueAccounts(db: Db, signal: AbortSignal): Promise<void> {
+export async function purgeDueAccounts(db: Db, blobs: BlobStore, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const row = await db
       .selectFrom('account')
@@ -24,6 +26,7 @@ export async function purgeDueAccounts(db: Db, signal: AbortSignal): Promise<voi
       .limit(1)
       .executeTakeFirst()
     if (!row) return
+    await purgeBlobs(db, blobs, row.id, signal)
     await purgeAccount(db, { id: row.id, tenantId: row.tenant_id, externalRef: row.external_ref }, signal)
   }
 }

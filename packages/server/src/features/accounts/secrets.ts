@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { holdKeyRing } from '../../database/sealed-value.ts'
 import type { Tables } from '../../database/tables.ts'
+import type { Sealing } from '../../kit/blobs/sealed-frames.ts'
 import type { KeyRing } from '../../kit/key-ring.ts'
 import { SEAL_KEY_BYTES, SealError, seal, unseal } from '../../kit/seal.ts'
 import { Secret } from '../../kit/secret.ts'
@@ -23,6 +24,8 @@ export interface AccountKeys {
   removeSecret(tx: Transaction<Tables>, account: KeyedAccount, name: SecretName): Promise<void>
   /** Null when none is stored. Throws `SealError` when it does not open: a wrong key ring, or a changed row. */
   findSecret(db: Kysely<Tables>, account: KeyedAccount, name: SecretName): Promise<Secret | null>
+  /** What a stored message is sealed with: it opens as that message's only. Throws `SealError` after the purge. */
+  blobSealing(account: KeyedAccount, messageId: string): Sealing
 }
 
 export function accountKeys(ring: KeyRing): AccountKeys {
@@ -54,6 +57,11 @@ export function accountKeys(ring: KeyRing): AccountKeys {
         .where('name', '=', name)
         .execute()
     },
+
+    blobSealing: (account, messageId) => ({
+      key: dataKeyOf(ring, account),
+      context: [account.tenant_id, 'message_blob', account.id, messageId],
+    }),
 
     async findSecret(db, account, name) {
       const row = await db

@@ -1,6 +1,7 @@
-import type { MessageSummary } from '@waxwing/contract/messages.ts'
+import type { Message, MessageSummary } from '@waxwing/contract/messages.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { sql } from 'kysely'
+import type { ParsedMessage } from '../../kit/mime/message-parser.ts'
 
 /** A message row with the columns of its summary; select it with `summaryColumns`. */
 export interface SummaryRow {
@@ -55,6 +56,28 @@ export function presentSummary(row: SummaryRow): MessageSummary {
     outboxId: row.outbox_id,
     reference: row.reference,
     importance: row.importance,
+  }
+}
+
+/** A message with what was read of its source; null where that was too much to read. */
+export function presentMessage(
+  row: SummaryRow & { bcc: Address[]; reply_to: Address[] },
+  parsed: ParsedMessage | null,
+): Message {
+  return {
+    ...presentSummary(row),
+    bcc: row.bcc,
+    replyTo: row.reply_to,
+    body: { text: parsed?.text ?? null, html: parsed?.html ?? null },
+    attachments: (parsed?.attachments ?? []).map(part => ({
+      id: part.id,
+      filename: part.filename,
+      contentType: part.contentType,
+      size: part.size,
+      isInline: part.isInline,
+      contentId: part.contentId,
+    })),
+    classification: null,
   }
 }
 

@@ -1,10 +1,52 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { MessageSummary } from '@waxwing/contract/messages.ts'
+import type { Address } from '@waxwing/contract/shapes.ts'
 import { isAfter, type NewestFirst, rowsToRead } from '../../database/page.ts'
 import type { Db } from '../../database/pool.ts'
+import type { Cursor } from '../../providers/provider.ts'
 import { ownMailbox } from '../mailboxes/store.ts'
-import { summaryFields } from './present.ts'
+import { type SummaryRow, summaryColumns, summaryFields } from './present.ts'
 import { windowStart } from './sync-window.ts'
+
+/** A message with what its summary leaves out. */
+export interface FullRow extends SummaryRow {
+  bcc: Address[]
+  reply_to: Address[]
+  /** Octets, as the provider counts them. */
+  size: number
+  /** Its mailbox is read anew, so that where it lies is not known yet. */
+  is_renumbered: boolean
+}
+
+/** A message of the account; null where the index has none of this id. */
+export async function findMessage(db: Db, accountId: string, id: string): Promise<FullRow | null> {
+  const { rows } = await sql<FullRow>`
+    select ${summaryColumns}, bcc, reply_to, size::float8 as size,
+      coalesce(missing_since = 'infinity', false) as is_renumbered
+    from message where id = ${id} and account_id = ${accountId}
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+/** Where the provider has a message; null while that is not known. */
+export async function findPlace(db: Db, messageId: string): Promise<MessagePlace | null> {
+  const { rows } = await sql<MessagePlace>`
+    select mailbox.source, sync_cursor.cursor, held.uid::float8 as key
+    from message_mailbox as held
+    join mailbox on mailbox.id = held.mailbox_id
+    left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
+    where held.message_id = ${messageId} and held.uid is not null and mailbox.source is not null
+    limit 1
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+/** Where the provider has a message, as `MailProvider.readContent` takes it. */
+export interface MessagePlace {
+  source: string
+  cursor: Cursor | null
+  key: number
+}
 
 /** What a list of messages is narrowed to. */
 export interface MessageFilters {

@@ -37,9 +37,12 @@ export function decodeUnlabelled(bytes: Buffer, isCut = false): string {
     : text
 }
 
+/** These are slow (a second per megabyte), and none of them was ever the charset of a long text. */
+const RARE_BYTES_MAX = 512 * 1024
+
 function decodeRare(bytes: Buffer, label: string): string {
   try {
-    return iconv.decode(bytes, label)
+    return iconv.decode(bytes.subarray(0, RARE_BYTES_MAX), label)
   } catch {
     return decodeUnlabelled(bytes)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ProviderFailure } from '../provider.ts'
+import { CONTENT_BYTES_MAX, type ContentRange, type MessageKey, ProviderFailure } from '../provider.ts'
 import { DAY_MS, letter, letters, type MailArrangement, requireMailbox } from './arrangement.ts'
 import { describeTrouble, describeWatching } from './mail-trouble.ts'
 import { openIndex } from './memory-index.ts'
@@ -95,6 +95,28 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
         sentAt: new Date('2024-01-01T10:00:00Z'),
       })
       expect(first?.size).toBe(Buffer.byteLength(letter(1)))
+    })
+
+    test('gives the source of a message in pieces, and its parts by their numbers', async () => {
+      await using arranged = await setUp()
+      const [key = 0] = await arranged.world.deliver(letters(1))
+      await using mail = await arranged.connect()
+      const index = openIndex('INBOX')
+      await index.follow(mail)
+      const read = (range: Partial<ContentRange>, of: MessageKey = key) =>
+        mail.readContent(
+          { source: 'INBOX', cursor: index.cursor, key: of },
+          { part: null, isHeader: false, offset: 0, length: CONTENT_BYTES_MAX, ...range },
+        )
+      const source = letter(1)
+
+      expect((await read({})).toString()).toBe(source)
+      expect((await read({ offset: 10, length: 20 })).toString()).toBe(source.slice(10, 30))
+      expect(await read({ offset: 10_000 })).toHaveLength(0)
+      expect((await read({ part: '1' })).toString()).toBe(source.slice(source.indexOf('\r\n\r\n') + 4))
+      expect(await read({ part: '7' })).toHaveLength(0)
+      await expect(read({}, Number(key) + 1000)).rejects.toMatchObject({ kind: 'not_found' })
+      await expect(read({ part: '1] BODY[' })).rejects.toMatchObject({ kind: 'not_found' })
     })
 
     test('can be broken off after any step and taken up by another connection', async () => {

@@ -3,6 +3,7 @@ import { arrivals } from './arrivals.ts'
 import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
 import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
 import { type ImapConnection, openConnection } from './connection.ts'
+import { readContent } from './content.ts'
 import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
 import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from './follow.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
@@ -74,6 +75,7 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
     },
     isRenamed,
     findPresent: (source, cursor, keys) => findPresent(following, source, cursor, keys),
+    readContent: (place, range) => readContent(following, place, range),
     watch: (source, seconds, signal) => watch(following, watching, source, { seconds, signal }),
     get isPushed() {
       return canIdle(following, watching)

@@ -1,0 +1,43 @@
+import type { ParsedMessage } from '../../kit/mime/message-parser.ts'
+import { ReaderLost } from '../../kit/mime/message-reader.ts'
+import type { AccountView } from '../accounts/account.ts'
+import type { RequestContext } from '../context.ts'
+import { refuse } from '../refuse.ts'
+import { openSource } from './source.ts'
+import type { FullRow } from './store.ts'
+
+/** A larger message is not looked into. */
+const PARSED_BYTES_MAX = 50 * 1024 * 1024
+const RETRY_SECONDS = 5
+
+/** What the message holds; null where it is too large, or too hard to read within the bounds. */
+export async function readMessage(
+  context: RequestContext,
+  account: AccountView,
+  message: FullRow,
+): Promise<ParsedMessage | null> {
+  if (message.size > PARSED_BYTES_MAX) return null
+  const read = async () =>
+    context.services.reader.read(upTo(await openSource(context, account, message), PARSED_BYTES_MAX))
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof ReaderLost)) throw error
+  }
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof ReaderLost)) throw error
+    return refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS })
+  }
+}
+
+/** RFC822.SIZE is what the server says; what it sends is bounded here. */
+async function* upTo(content: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
+  let left = bytesMax
+  for await (const bytes of content) {
+    if (bytes.length > left) return
+    left -= bytes.length
+    yield bytes
+  }
+}

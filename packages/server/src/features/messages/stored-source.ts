@@ -1,0 +1,150 @@
+import type { Db } from '../../database/pool.ts'
+import type { BlobWriter } from '../../kit/blobs/blob-store.ts'
+import { newId } from '../../kit/ids.ts'
+import type { AccountRow } from '../accounts/account.ts'
+import type { Services } from '../context.ts'
+
+/** A larger message is read from its provider each time. */
+export const STORED_BYTES_MAX = 50 * 1024 * 1024
+
+/** What reading and storing messages needs. */
+export interface SourceContext {
+  db: Db
+  services: Pick<Services, 'mail' | 'blobs' | 'accountKeys' | 'log'>
+}
+
+interface BlobRow {
+  id: string
+  tenant_id: string
+  account_id: string
+}
+
+/** Where the file of a row lies: random, below its tenant and account. */
+export function blobKey({ id, tenant_id, account_id }: BlobRow): string {
+  return `${tenant_id}/${account_id}/${id.slice(-2)}/${id}`
+}
+
+/** The stored source of a message, its first octets read; null where there is none that can be read. */
+export async function openStored(
+  { db, services }: SourceContext,
+  account: AccountRow,
+  messageId: string,
+): Promise<AsyncGenerator<Buffer> | null> {
+  const row = await db
+    .selectFrom('message_blob')
+    .select(['id', 'tenant_id', 'account_id'])
+    .where('message_id', '=', messageId)
+    .executeTakeFirst()
+  if (!row) return null
+  try {
+    const content = services.blobs.read(blobKey(row), services.accountKeys.blobSealing(account, messageId))
+    return resume(await content.next(), content)
+  } catch (error) {
+    // Lost, damaged or of another message: it is fetched anew, and the sweep takes the file.
+    services.log.warn({ error, accountId: account.id }, 'A stored message cannot be read')
+    await db.updateTable('message_blob').set({ message_id: null }).where('id', '=', row.id).execute()
+    return null
+  }
+}
+
+async function* resume(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  if (first.done) return
+  try {
+    yield first.value
+    yield* rest
+  } finally {
+    await rest.return(undefined)
+  }
+}
+
+/** Hands content on and stores it on the way. What is broken off is not stored, and a full disk keeps nobody from reading. */
+export async function* keepCopy(
+  context: SourceContext,
+  account: AccountRow,
+  message: { id: string; size: number },
+  content: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  const { log } = context.services
+  const begun = await attempt(log, () => beginCopy(context, account, message.id))
+  let copy = begun
+  let left = message.size
+  try {
+    for await (const bytes of content) {
+      if (copy && !(await attempt(log, () => copy!.write(bytes)))) {
+        await copy.abort()
+        copy = null
+      }
+      left -= bytes.length
+      yield bytes
+    }
+    // What ends before the size that the server told may be cut off; it is read anew next time.
+    if (left > 0) return
+    const whole = copy
+    copy = null
+    if (whole) await attempt(log, () => whole.commit())
+  } finally {
+    await copy?.abort()
+  }
+}
+
+interface Copy {
+  write(bytes: Buffer): Promise<true>
+  commit(): Promise<true>
+  abort(): Promise<void>
+}
+
+async function attempt<T>(log: Services['log'], work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work()
+  } catch (error) {
+    log.warn({ error }, 'A message could not be stored')
+    return null
+  }
+}
+
+async function beginCopy(
+  { db, services }: SourceContext,
+  account: AccountRow,
+  messageId: string,
+): Promise<Copy> {
+  const row = { id: newId(), tenant_id: account.tenant_id, account_id: account.id }
+  // Before the file, so that no file is without a row.
+  await db.insertInto('message_blob').values(row).execute()
+  const sealing = services.accountKeys.blobSealing(account, messageId)
+  const writer: BlobWriter = await services.blobs.create(blobKey(row), sealing)
+  const discard = async () => {
+    await services.blobs.remove(blobKey(row))
+    await db.deleteFrom('message_blob').where('id', '=', row.id).execute()
+  }
+  return {
+    async write(bytes) {
+      await writer.write(bytes)
+      return true
+    },
+    async commit() {
+      const bytes = await writer.commit()
+      if (!(await claimBlob(db, row.id, messageId, bytes))) await discard()
+      return true
+    },
+    async abort() {
+      await writer.abort()
+      await discard()
+    },
+  }
+}
+
+/** False where the message is gone, or another copy of it was first. */
+async function claimBlob(db: Db, id: string, messageId: string, bytes: number): Promise<boolean> {
+  try {
+    const { numUpdatedRows } = await db
+      .updateTable('message_blob')
+      .set({ message_id: messageId, bytes })
+      .where('id', '=', id)
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === '23503' || error.code === '23505'))
+      return false
+    throw error
+  }
+}

@@ -1,0 +1,146 @@
+import type { ServerResponse } from 'node:http'
+import type { Download } from '@waxwing/contract/shapes.ts'
+import type { Logger } from '../kit/log.ts'
+import type { AnswerHeaders } from './answer.ts'
+
+/** What no browser runs. Everything else, HTML and SVG first of all, goes out as octets. */
+const HARMLESS_TYPES = new Set([
+  'message/rfc822',
+  'text/plain',
+  'text/csv',
+  'text/calendar',
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'image/heic',
+  'image/tiff',
+  'image/bmp',
+  'application/pdf',
+  'application/zip',
+  'application/gzip',
+  'application/json',
+  'application/msword',
+  'application/vnd.ms-excel',
+  'application/vnd.ms-powerpoint',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  'application/vnd.oasis.opendocument.text',
+  'application/vnd.oasis.opendocument.spreadsheet',
+])
+const TYPES_PREFIXES = ['audio/', 'video/']
+const MEDIA_TYPE = /^[a-z]+\/[a-z0-9!#$&^_.+-]+$/
+
+/** A caller that takes nothing for so long is gone. */
+const STALL_MS_MAX = 120_000
+const FILE_NAME_LENGTH_MAX = 200
+
+interface DownloadArrival {
+  request: Request
+  requestId: string
+  headers: AnswerHeaders
+  outgoing: ServerResponse | undefined
+}
+
+/**
+ * Sends a download in chunks. Its first piece is awaited here, so that what is refused is still refused in words; what
+ * fails later breaks the connection off, so that no caller takes a part for the whole.
+ */
+export async function answerDownload(
+  { contentType, fileName, content }: Download,
+  { request, requestId, headers, outgoing }: DownloadArrival,
+  log: Logger,
+): Promise<Response> {
+  const iterator = content[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  const answerHeaders: AnswerHeaders = {
+    ...headers,
+    'content-type': safeType(contentType),
+    'content-disposition': attachmentNamed(fileName),
+    'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-resource-policy': 'same-site',
+    // Without it the server would tell the length of what is short.
+    'transfer-encoding': 'chunked',
+  }
+  if (request.method === 'HEAD') {
+    await iterator.return?.()
+    return new Response(null, { headers: answerHeaders })
+  }
+  const body = toStream({
+    first,
+    iterator,
+    breakOff(error) {
+      log.warn({ requestId, error }, 'A download was broken off')
+      outgoing?.destroy()
+      return outgoing !== undefined
+    },
+  })
+  return new Response(body, { headers: answerHeaders })
+}
+
+function safeType(contentType: string): string {
+  const type = contentType.toLowerCase()
+  const isHarmless = HARMLESS_TYPES.has(type) || TYPES_PREFIXES.some(prefix => type.startsWith(prefix))
+  return isHarmless && MEDIA_TYPE.test(type) ? type : 'application/octet-stream'
+}
+
+/** RFC 6266 with the name in RFC 8187, and in ASCII for those who do not know it. */
+function attachmentNamed(fileName: string | null): string {
+  const name = (fileName ?? '')
+    // oxlint-disable-next-line no-control-regex
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f/\\\u202a-\u202e\u2066-\u2069]/g, '_')
+    .slice(0, FILE_NAME_LENGTH_MAX)
+  if (name.trim() === '') return 'attachment'
+  const ascii = name.replaceAll(/[^\x20-\x7e]|["%;]/g, '_')
+  const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(
+    /['()*]/g,
+    sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
+}
+
+interface Sending {
+  first: IteratorResult<Uint8Array>
+  iterator: AsyncIterator<Uint8Array>
+  /** Ends the connection; false where there is none. */
+  breakOff(error: unknown): boolean
+}
+
+function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8Array> {
+  let next: IteratorResult<Uint8Array> | null = first
+  let stall: NodeJS.Timeout | undefined
+  const fail = (controller: ReadableStreamDefaultController, error: unknown) => {
+    // The server would write an error of the stream to the console; a connection that is gone cancels it.
+    if (!breakOff(error)) controller.error(error)
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        clearTimeout(stall)
+        try {
+          const { done, value } = next ?? (await iterator.next())
+          next = null
+          if (done) {
+            controller.close()
+            return
+          }
+          controller.enqueue(value)
+          stall = setTimeout(() => {
+            void iterator.return?.()
+            fail(controller, new Error('The caller takes nothing'))
+          }, STALL_MS_MAX)
+          stall.unref()
+        } catch (error) {
+          fail(controller, error)
+        }
+      },
+      async cancel() {
+        clearTimeout(stall)
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { SealError } from '../seal.ts'
+import { openBlobStore } from './blob-store.ts'
+
+const sealing = { key: randomBytes(32), context: ['tenant', 'message'] }
+
+async function openFolder() {
+  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-blobs-'))
+  return {
+    store: openBlobStore(folder),
+    folder,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+type Store = ReturnType<typeof openBlobStore>
+
+async function write(store: Store, key: string, content: Buffer): Promise<number> {
+  const writer = await store.create(key, sealing)
+  for (let at = 0; at < content.length; at += 50_000) await writer.write(content.subarray(at, at + 50_000))
+  return writer.commit()
+}
+
+const read = (store: Store, key: string, by = sealing) => collect(store.read(key, by))
+
+async function collect(content: AsyncIterable<Buffer>): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for await (const piece of content) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+describe('a blob store', () => {
+  test.each([0, 1, 65_535, 65_536, 65_537, 131_072, 1_000_000])('gives back %i bytes', async size => {
+    await using opened = await openFolder()
+    const content = randomBytes(size)
+    const bytes = await write(opened.store, 'aa/bb', content)
+    expect(bytes).toBe((await readFile(path.join(opened.folder, 'aa/bb'))).length)
+    expect((await read(opened.store, 'aa/bb')).equals(content)).toBe(true)
+  })
+
+  test('compresses, and shows nothing of the content', async () => {
+    await using opened = await openFolder()
+    const bytes = await write(opened.store, 'aa', Buffer.alloc(1_000_000, 'secret '))
+    expect(bytes).toBeLessThan(10_000)
+    expect((await readFile(path.join(opened.folder, 'aa'))).includes('secret')).toBe(false)
+  })
+
+  test('opens nothing that was changed, cut off, put in another order, or is of another', async () => {
+    await using opened = await openFolder()
+    const { store, folder } = opened
+    await write(store, 'aa', randomBytes(300_000))
+    const sealed = await readFile(path.join(folder, 'aa'))
+    const frame = 65_536 + 16
+    const swapped = Buffer.concat([
+      sealed.subarray(0, 33),
+      sealed.subarray(33 + frame, 33 + 2 * frame),
+      sealed.subarray(33, 33 + frame),
+      sealed.subarray(33 + 2 * frame),
+    ])
+    const changed = Buffer.from(sealed)
+    changed[200_000]! ^= 1
+    const cuts = [0, 10, 33, 40, 33 + frame, 33 + 2 * frame, sealed.length - 1].map(end =>
+      sealed.subarray(0, end),
+    )
+    for (const broken of [swapped, changed, ...cuts]) {
+      await writeFile(path.join(folder, 'bb'), broken)
+      await expect(read(store, 'bb')).rejects.toThrow(SealError)
+    }
+    await expect(read(store, 'aa', { ...sealing, context: ['tenant', 'other'] })).rejects.toThrow(SealError)
+    await expect(read(store, 'aa', { ...sealing, key: randomBytes(32) })).rejects.toThrow(SealError)
+    await expect(read(store, 'cc')).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  test('leaves nothing of what is broken off, and lets a reader leave', async () => {
+    await using opened = await openFolder()
+    const writer = await opened.store.create('aa', sealing)
+    await writer.write(randomBytes(500_000))
+    await writer.abort()
+    expect(await readdir(opened.folder)).toEqual([])
+
+    await write(opened.store, 'aa', randomBytes(5_000_000))
+    for await (const _ of opened.store.read('aa', sealing)) break
+    await opened.store.remove('aa')
+    await opened.store.remove('aa')
+    expect(await readdir(opened.folder)).toEqual([])
+  })
+
+  test('takes no key that leads out of its folder', async () => {
+    await using opened = await openFolder()
+    await expect((async () => opened.store.remove('../aa'))()).rejects.toThrow('no key')
+  })
+})

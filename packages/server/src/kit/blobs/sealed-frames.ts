@@ -1,0 +1,98 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { SealError } from '../seal.ts'
+
+/*
+ * A sealed file: version (1 octet), salt (32), then frames of 64 KiB of content, each with its tag (16). The key of the
+ * file is derived of the owner's key and the salt, so that the nonce of a frame may be its number; the last frame's
+ * differs, so that frames can be neither dropped nor reordered. (The STREAM construction of Hoang, Reyhanitabar, Rogaway
+ * and Vizár, 2015.) What the file is of is authenticated with each frame: a file in another's place does not open.
+ */
+
+const FORMAT_VERSION = 1
+const SALT_BYTES = 32
+const TAG_BYTES = 16
+const FRAME_BYTES = 64 * 1024
+const KEY_BYTES = 32
+
+/** What a file is sealed with. */
+export interface Sealing {
+  key: Uint8Array
+  /** What the file is of: tenant, account, message. */
+  context: readonly string[]
+}
+
+export async function* sealFrames(content: AsyncIterable<Buffer>, sealing: Sealing): AsyncGenerator<Buffer> {
+  const salt = randomBytes(SALT_BYTES)
+  const file = fileOf(sealing, salt)
+  yield Buffer.concat([Buffer.of(FORMAT_VERSION), salt])
+  let number = 0
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const bytes of content) {
+    rest = Buffer.concat([rest, bytes])
+    // What may be the last frame waits until more comes.
+    while (rest.length > FRAME_BYTES) {
+      yield sealFrame(file, number++, false, rest.subarray(0, FRAME_BYTES))
+      rest = rest.subarray(FRAME_BYTES)
+    }
+  }
+  yield sealFrame(file, number, true, rest)
+}
+
+/** @throws SealError before anything is given of a frame that is not what was sealed */
+export async function* openFrames(sealed: AsyncIterable<Buffer>, sealing: Sealing): AsyncGenerator<Buffer> {
+  let file: FileSeal | null = null
+  let number = 0
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const bytes of sealed) {
+    rest = Buffer.concat([rest, bytes])
+    if (!file) {
+      if (rest.length < 1 + SALT_BYTES) continue
+      if (rest[0] !== FORMAT_VERSION) throw new SealError('The sealed file has an unknown format')
+      file = fileOf(sealing, rest.subarray(1, 1 + SALT_BYTES))
+      rest = rest.subarray(1 + SALT_BYTES)
+    }
+    while (rest.length > FRAME_BYTES + TAG_BYTES) {
+      yield openFrame(file, number++, false, rest.subarray(0, FRAME_BYTES + TAG_BYTES))
+      rest = rest.subarray(FRAME_BYTES + TAG_BYTES)
+    }
+  }
+  if (!file || rest.length < TAG_BYTES) throw new SealError('The sealed file is cut off')
+  yield openFrame(file, number, true, rest)
+}
+
+interface FileSeal {
+  key: Buffer
+  context: Buffer
+}
+
+function fileOf({ key, context }: Sealing, salt: Uint8Array): FileSeal {
+  return {
+    key: Buffer.from(hkdfSync('sha256', key, salt, 'waxwing blob', KEY_BYTES)),
+    context: Buffer.from(JSON.stringify(context)),
+  }
+}
+
+function nonceOf(number: number, isLast: boolean): Buffer {
+  const nonce = Buffer.alloc(12)
+  nonce.writeUInt32BE(number, 7)
+  nonce[11] = isLast ? 1 : 0
+  return nonce
+}
+
+function sealFrame({ key, context }: FileSeal, number: number, isLast: boolean, content: Buffer): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', key, nonceOf(number, isLast), { authTagLength: TAG_BYTES })
+  cipher.setAAD(context)
+  return Buffer.concat([cipher.update(content), cipher.final(), cipher.getAuthTag()])
+}
+
+function openFrame({ key, context }: FileSeal, number: number, isLast: boolean, frame: Buffer): Buffer {
+  const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(number, isLast), { authTagLength: TAG_BYTES })
+  decipher.setAAD(context)
+  decipher.setAuthTag(frame.subarray(frame.length - TAG_BYTES))
+  const content = decipher.update(frame.subarray(0, frame.length - TAG_BYTES))
+  try {
+    return Buffer.concat([content, decipher.final()])
+  } catch {
+    throw new SealError('The sealed file does not open with this key and context')
+  }
+}

@@ -1,0 +1,296 @@
+import { HEADER_BYTES_MAX, readHeader } from './header.ts'
+import {
+  type Leaf,
+  openLeaf,
+  type ParsedAttachment,
+  type PartTraits,
+  readTraits,
+  toAttachment,
+  toText,
+} from './message-part.ts'
+
+const DEPTH_MAX = 64
+const PARTS_MAX = 1000
+const FIELDS_PER_PART_MAX = 1000
+const FIELDS_MAX = 50_000
+/** Of each half of the body, decoded: what lies further is left out. */
+const BODY_BYTES_MAX = 5 * 1024 * 1024
+/** A line that is longer is no delimiter: RFC 2046 section 5.1.1 allows boundaries of 70 characters. */
+const DELIMITER_LENGTH_MAX = 1000
+const LF = 10
+const CR = 13
+const DASH = 45
+
+/** What a message holds. */
+export interface ParsedMessage {
+  /** Null where there is no such part. */
+  text: string | null
+  html: string | null
+  attachments: ParsedAttachment[]
+  /** False where it is over a bound; then what lies within is here. */
+  isWhole: boolean
+}
+
+/** Reads a message piece by piece, in memory that does not grow with its attachments. Linear, and never throws. */
+export interface MessageParser {
+  push(bytes: Buffer): void
+  end(): ParsedMessage
+}
+
+/** A multipart that is open. */
+interface Level {
+  boundary: string
+  type: string
+  /** Part number with a dot, or nothing for the message itself. */
+  prefix: string
+  children: number
+}
+
+interface Reading {
+  levels: Level[]
+  /** Of each open boundary its innermost level. */
+  levelOf: Map<string, number>
+  /** The header that is being read, and the number of its part; null within content. */
+  header: { id: string; lines: Buffer[]; bytes: number; fields: number } | null
+  /** The part that content belongs to; null between parts. */
+  leaf: Leaf | null
+  leafParent: string | null
+  bodies: { text: string[]; html: string[] }
+  bodyBytes: { text: number; html: number }
+  attachments: ParsedAttachment[]
+  parts: number
+  fields: number
+  isLineStart: boolean
+  /** More is needed before anything can be said. */
+  isStarved: boolean
+  isOver: boolean
+  /** Bytes of the message before those at hand. */
+  base: number
+}
+
+export function openMessageParser(): MessageParser {
+  const reading = begin()
+  let rest = Buffer.alloc(0)
+  const advance = (bytes: Buffer, isLast: boolean) => {
+    const buffer = rest.length > 0 ? Buffer.concat([rest, bytes]) : bytes
+    let at = 0
+    reading.isStarved = false
+    while (!reading.isStarved && !reading.isOver && at < buffer.length) {
+      at = reading.header
+        ? readHeaderLines(reading, buffer, at, isLast)
+        : readContent(reading, buffer, at, isLast)
+    }
+    rest = Buffer.from(buffer.subarray(at))
+    reading.base += at
+  }
+  return {
+    push(bytes) {
+      if (!reading.isOver) advance(bytes, false)
+    },
+    end() {
+      if (!reading.isOver) advance(Buffer.alloc(0), true)
+      if (reading.header && (reading.header.bytes > 0 || reading.parts === 0))
+        endHeader(reading, reading.base)
+      closeLeaf(reading, reading.base)
+      const { bodies, attachments, isOver } = reading
+      return { text: join(bodies.text), html: join(bodies.html), attachments, isWhole: !isOver }
+    },
+  }
+}
+
+function begin(): Reading {
+  return {
+    levels: [],
+    levelOf: new Map(),
+    header: { id: '1', lines: [], bytes: 0, fields: 0 },
+    leaf: null,
+    leafParent: null,
+    bodies: { text: [], html: [] },
+    bodyBytes: { text: 0, html: 0 },
+    attachments: [],
+    parts: 0,
+    fields: 0,
+    isLineStart: true,
+    isStarved: false,
+    isOver: false,
+    base: 0,
+  }
+}
+
+function join(texts: readonly string[]): string | null {
+  return texts.length === 0
+    ? null
+    : texts.map(text => text.replace(/\n$/, '')).join('\n') + (texts.at(-1)!.endsWith('\n') ? '\n' : '')
+}
+
+/** Takes lines of a header up to the empty one, or to a delimiter that cuts it off. @returns where it got to */
+function readHeaderLines(reading: Reading, buffer: Buffer, from: number, isLast: boolean): number {
+  let at = from
+  while (at < buffer.length) {
+    const newline = buffer.indexOf(LF, at)
+    if (newline < 0 && !isLast && buffer.length - at < HEADER_BYTES_MAX) break
+    const end = newline < 0 ? buffer.length : newline + 1
+    const delimiter = buffer[at] === DASH ? findLevel(reading, buffer, at, end) : null
+    if (delimiter) {
+      endHeader(reading, reading.base + at)
+      if (!reading.isOver) pass(reading, delimiter, reading.base + at)
+      return end
+    }
+    const isEmpty = buffer[at] === LF || (buffer[at] === CR && end === at + 2)
+    addHeaderLine(reading, buffer.subarray(at, end))
+    at = end
+    if (!isEmpty) continue
+    endHeader(reading, reading.base + at)
+    return at
+  }
+  reading.isStarved = true
+  return at
+}
+
+function addHeaderLine({ header }: Reading, line: Buffer): void {
+  if (!header) return
+  header.bytes += line.length
+  if (line[0] !== 32 && line[0] !== 9) header.fields++
+  if (header.bytes > HEADER_BYTES_MAX || header.fields > FIELDS_PER_PART_MAX) return
+  header.lines.push(Buffer.from(line))
+}
+
+/** Opens the part whose header is read. */
+function endHeader(reading: Reading, start: number): void {
+  const { header, levels } = reading
+  if (!header) return
+  reading.header = null
+  reading.isLineStart = true
+  reading.fields += header.fields
+  reading.parts++
+  if (reading.parts > PARTS_MAX || reading.fields > FIELDS_MAX) {
+    reading.isOver = true
+    return
+  }
+  const text = Buffer.concat(header.lines).toString('latin1')
+  const traits = readTraits(readHeader(text, 0, text.length))
+  const parent = levels.at(-1)?.type ?? null
+  if (openLevel(reading, header.id, traits)) return
+  reading.leafParent = parent
+  reading.leaf = openLeaf(header.id, traits, { parent, start })
+}
+
+/** @returns whether the part is a multipart whose parts are read */
+function openLevel(reading: Reading, id: string, { type }: PartTraits): boolean {
+  const boundary = type.value.startsWith('multipart/')
+    ? type.parameters.get('boundary')?.trimEnd()
+    : undefined
+  if (!boundary || boundary.length > DELIMITER_LENGTH_MAX) return false
+  if (reading.levels.length >= DEPTH_MAX) {
+    reading.isOver = true
+    return true
+  }
+  const prefix = reading.levels.length === 0 ? '' : `${id}.`
+  reading.levels.push({ boundary, type: type.value, prefix, children: 0 })
+  mapLevels(reading)
+  return true
+}
+
+function mapLevels(reading: Reading): void {
+  reading.levelOf = new Map(reading.levels.map(({ boundary }, index) => [boundary, index]))
+}
+
+/** Takes content up to and with the next delimiter. @returns where it got to */
+function readContent(reading: Reading, buffer: Buffer, from: number, isLast: boolean): number {
+  if (reading.levels.length === 0) {
+    take(reading, buffer.subarray(from))
+    return buffer.length
+  }
+  for (let search = from; ;) {
+    const line = findDashes(buffer, search, search === from && reading.isLineStart)
+    if (line < 0)
+      return stop(reading, buffer, from, isLast ? buffer.length : Math.max(from, buffer.length - 3))
+    const newline = buffer.indexOf(LF, line)
+    const isCut = newline < 0 && !isLast && buffer.length - line <= DELIMITER_LENGTH_MAX
+    if (isCut) return stop(reading, buffer, from, contentEnd(buffer, from, line))
+    const end = newline < 0 ? buffer.length : newline + 1
+    const level = findLevel(reading, buffer, line, end)
+    if (level) {
+      const to = contentEnd(buffer, from, line)
+      take(reading, buffer.subarray(from, to))
+      pass(reading, level, reading.base + to)
+      return end
+    }
+    search = line + 2
+  }
+}
+
+/** Takes content up to `to` and waits for more. */
+function stop(reading: Reading, buffer: Buffer, from: number, to: number): number {
+  take(reading, buffer.subarray(from, to))
+  if (to > from) reading.isLineStart = buffer[to - 1] === LF
+  reading.isStarved = true
+  return to
+}
+
+/** Where a line begins with two dashes, or -1. */
+function findDashes(buffer: Buffer, from: number, isLineStart: boolean): number {
+  if (isLineStart && buffer[from] === DASH && buffer[from + 1] === DASH) return from
+  const at = buffer.indexOf('\n--', from, 'latin1')
+  return at < 0 ? -1 : at + 1
+}
+
+/** RFC 2046 section 5.1.1: the line end before a delimiter belongs to it. */
+function contentEnd(buffer: Buffer, from: number, line: number): number {
+  if (line <= from) return line
+  return line - 2 >= from && buffer[line - 2] === CR ? line - 2 : line - 1
+}
+
+interface Delimiter {
+  level: number
+  isClosing: boolean
+}
+
+/** The open multipart that the line is a delimiter of. */
+function findLevel({ levelOf }: Reading, buffer: Buffer, at: number, end: number): Delimiter | null {
+  if (buffer[at + 1] !== DASH || end - at > DELIMITER_LENGTH_MAX + 6) return null
+  const text = buffer.toString('latin1', at + 2, end).trimEnd()
+  const level = levelOf.get(text)
+  if (level !== undefined) return { level, isClosing: false }
+  if (!text.endsWith('--')) return null
+  const closed = levelOf.get(text.slice(0, -2).trimEnd())
+  return closed === undefined ? null : { level: closed, isClosing: true }
+}
+
+/** Ends what a delimiter ends, and begins the next part where there is one. */
+function pass(reading: Reading, { level, isClosing }: Delimiter, end: number): void {
+  closeLeaf(reading, end)
+  const depth = isClosing ? level : level + 1
+  if (reading.levels.length !== depth) {
+    reading.levels.length = depth
+    mapLevels(reading)
+  }
+  reading.isLineStart = true
+  const open = isClosing ? undefined : reading.levels[level]
+  if (open) reading.header = { id: `${open.prefix}${++open.children}`, lines: [], bytes: 0, fields: 0 }
+}
+
+function take(reading: Reading, bytes: Buffer): void {
+  const { leaf } = reading
+  if (!leaf || bytes.length === 0) return
+  keep(reading, leaf, leaf.decoder.push(bytes))
+}
+
+function keep({ bodyBytes }: Reading, leaf: Leaf, bytes: Buffer): void {
+  leaf.size += bytes.length
+  if (leaf.body === null) return
+  const room = BODY_BYTES_MAX - bodyBytes[leaf.body]
+  if (room <= 0) return
+  const kept = Buffer.from(bytes.subarray(0, room))
+  bodyBytes[leaf.body] += kept.length
+  leaf.chunks.push(kept)
+}
+
+function closeLeaf(reading: Reading, end: number): void {
+  const { leaf, bodies } = reading
+  if (!leaf) return
+  reading.leaf = null
+  keep(reading, leaf, leaf.decoder.end())
+  if (leaf.body) bodies[leaf.body].push(toText(leaf))
+  else reading.attachments.push(toAttachment(leaf, end, reading.leafParent))
+}

@@ -1,0 +1,153 @@
+import { Worker } from 'node:worker_threads'
+import type { ParsedMessage } from './message-parser.ts'
+
+/** Of one message, from when its pieces are handed over until they are worked off. */
+const WORK_MS_MAX = 10_000
+const HEAP_MB_MAX = 256
+/** Messages that are read at once; more wait. */
+const READS_AT_ONCE = 8
+
+const NOTHING = new Uint8Array(0)
+
+export interface ReaderRequest {
+  id: number
+  type: 'more' | 'end' | 'drop'
+  bytes: Uint8Array
+}
+
+export interface ReaderAnswer {
+  id: number
+  message: ParsedMessage | null
+}
+
+/** Reads messages in a thread of its own, so that none keeps the event loop or brings the process down. */
+export interface MessageReader extends AsyncDisposable {
+  /**
+   * Null where it took too long or too much memory. Throws what the content throws.
+   * @throws ReaderLost when the thread ended over another message; the message may be read again
+   */
+  read(content: AsyncIterable<Uint8Array>): Promise<ParsedMessage | null>
+}
+
+/** The thread ended over another message. */
+export class ReaderLost extends Error {
+  override name = 'ReaderLost'
+}
+
+class TooHard extends Error {
+  override name = 'TooHard'
+}
+
+interface Thread {
+  worker: Worker
+  /** Requests that are not answered, in their order: the thread is at the first. */
+  asked: Array<{ id: number; settle: PromiseWithResolvers<ParsedMessage | null> }>
+}
+
+export interface ReaderOptions {
+  workMsMax?: number
+  /** What the thread runs; for tests. */
+  script?: URL
+}
+
+export function openMessageReader(options: ReaderOptions = {}): MessageReader {
+  const { workMsMax = WORK_MS_MAX, script = new URL('read-worker.ts', import.meta.url) } = options
+  const waiting: Array<() => void> = []
+  let thread: Thread | null = null
+  let running = 0
+  let lastId = 0
+  let isClosed = false
+
+  const enter = async () => {
+    if (running >= READS_AT_ONCE) await new Promise<void>(resolve => waiting.push(resolve))
+    else running++
+  }
+  const leave = () => {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+  const ask = (id: number, type: ReaderRequest['type'], bytes: Uint8Array) => {
+    if (isClosed) throw new ReaderLost('The reader of messages is closed')
+    thread ??= startThread(script, () => (thread = null))
+    const settle = Promise.withResolvers<ParsedMessage | null>()
+    thread.asked.push({ id, settle })
+    thread.worker.ref()
+    thread.worker.postMessage({ id, type, bytes } satisfies ReaderRequest, [])
+    return { answer: settle.promise, of: thread }
+  }
+
+  async function readAll(content: AsyncIterable<Uint8Array>): Promise<ParsedMessage | null> {
+    const id = ++lastId
+    let left = workMsMax
+    let first: Thread | null = null
+    const work = async (type: ReaderRequest['type'], bytes: Uint8Array) => {
+      const begunAt = performance.now()
+      const { answer, of } = ask(id, type, bytes)
+      first ??= of
+      if (of !== first) throw new ReaderLost('The thread was begun anew')
+      const timer = setTimeout(() => void endThread(of, id), left)
+      try {
+        return await answer
+      } finally {
+        clearTimeout(timer)
+        left = Math.max(1, left - (performance.now() - begunAt))
+      }
+    }
+    let isDone = false
+    try {
+      for await (const bytes of content) await work('more', bytes)
+      const message = await work('end', NOTHING)
+      isDone = true
+      return message
+    } catch (error) {
+      if (!(error instanceof TooHard)) throw error
+      isDone = true
+      return null
+    } finally {
+      if (!isDone && thread !== null && thread === first)
+        void ask(id, 'drop', NOTHING).answer.catch(() => undefined)
+    }
+  }
+
+  return {
+    async read(content) {
+      await enter()
+      try {
+        return await readAll(content)
+      } finally {
+        leave()
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true
+      await thread?.worker.terminate()
+    },
+  }
+}
+
+function startThread(script: URL, onEnd: () => void): Thread {
+  const worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX } })
+  const thread: Thread = { worker, asked: [] }
+  worker.on('message', ({ message }: ReaderAnswer) => {
+    thread.asked.shift()?.settle.resolve(message)
+    // An idle thread must not keep the process alive.
+    if (thread.asked.length === 0) worker.unref()
+  })
+  worker.on('error', () => undefined)
+  worker.on('exit', () => {
+    onEnd()
+    const [culprit] = thread.asked
+    for (const { id, settle } of thread.asked.splice(0)) {
+      settle.reject(
+        id === culprit?.id ? new TooHard() : new ReaderLost('The thread ended over another message'),
+      )
+    }
+  })
+  return thread
+}
+
+/** Ends the thread where it is this message that keeps it; else whoever does has a timer, too. */
+async function endThread({ worker, asked }: Thread, id: number): Promise<void> {
+  if (asked[0]?.id === id) await worker.terminate()
+}

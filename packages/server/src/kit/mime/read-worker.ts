@@ -1,0 +1,25 @@
+import { parentPort } from 'node:worker_threads'
+import { type MessageParser, openMessageParser } from './message-parser.ts'
+import type { ReaderAnswer, ReaderRequest } from './message-reader.ts'
+
+/* The thread of message-reader.ts. Messages come in pieces, several at once, each under its number. */
+
+const parsers = new Map<number, MessageParser>()
+
+function answer(request: ReaderRequest): ReaderAnswer {
+  const { id, bytes } = request
+  if (request.type === 'drop') {
+    parsers.delete(id)
+    return { id, message: null }
+  }
+  const parser = parsers.get(id) ?? openMessageParser()
+  parsers.set(id, parser)
+  if (request.type === 'more') {
+    parser.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
+    return { id, message: null }
+  }
+  parsers.delete(id)
+  return { id, message: parser.end() }
+}
+
+parentPort?.on('message', (request: ReaderRequest) => parentPort?.postMessage(answer(request), []))

@@ -1,0 +1,56 @@
+import { type ContentRange, type Cursor, type MessageKey, ProviderFailure } from '../provider.ts'
+import { isRenumbered, type Following, wireNameOf } from './follow.ts'
+import { readCursor } from './cursor.ts'
+import { readFetched } from './translate.ts'
+
+/** A part number of RFC 9051 section 6.4.5, which goes into a command. */
+const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
+
+/** A piece of a message's source, or of one part of it. PEEK: reading by the interface does not mark as read. */
+export async function readContent(
+  following: Following,
+  place: { source: string; cursor: Cursor | null; key: MessageKey },
+  range: ContentRange,
+): Promise<Buffer> {
+  const { connection } = following
+  const wireName = wireNameOf(following, place.source)
+  const isOpen = connection.selected?.wireName === wireName
+  const opened = isOpen && connection.selected ? connection.selected : await connection.examine(wireName)
+  const cursor = readCursor(place.cursor)
+  if (cursor && isRenumbered(cursor, opened))
+    throw new ProviderFailure('unavailable', 'The mailbox was numbered anew and is being read again.')
+
+  let content: Buffer | null = null
+  let isThere = false
+  await connection.run({
+    name: 'UID FETCH',
+    arguments: [
+      { type: 'SEQUENCE', value: String(place.key) },
+      [
+        { type: 'ATOM', value: 'UID' },
+        {
+          type: 'ATOM',
+          value: 'BODY.PEEK',
+          section: sectionOf(range),
+          partial: [range.offset, range.length],
+        },
+      ],
+    ],
+    answers: {
+      FETCH(_, values) {
+        const fetched = readFetched(values[0])
+        if (fetched?.uid !== place.key) return
+        isThere = true
+        content = fetched.source ?? content
+      },
+    },
+  })
+  if (!isThere) throw new ProviderFailure('not_found', 'The server no longer has the message.')
+  return content ?? Buffer.alloc(0)
+}
+
+function sectionOf({ part, isHeader }: ContentRange) {
+  if (part === null) return isHeader ? [{ type: 'ATOM', value: 'HEADER' }] : []
+  if (!PART.test(part)) throw new ProviderFailure('not_found', 'The message has no such part.')
+  return [{ type: 'ATOM', value: isHeader ? `${part}.MIME` : part }]
+}

@@ -1,0 +1,30 @@
+import { accountKeys } from '../features/accounts/secrets.ts'
+import { Suspicions } from '../providers/imap/suspicions.ts'
+import { ProviderFailure } from '../providers/provider.ts'
+import { OnDemandMail } from '../sync/on-demand-mail.ts'
+import { openDoor } from '../sync/open-mail.ts'
+import { FenceLost } from '../sync/ownership.ts'
+import type { RoleOptions, Shared } from './roles.ts'
+
+/** What reads messages for callers and for the backfill of stored bodies. */
+export function openOnDemandMail(
+  { config, installation, certificateAuthority, pace }: RoleOptions,
+  { guard, budget }: Pick<Shared, 'guard' | 'budget'>,
+): OnDemandMail {
+  const options = {
+    db: installation.database.db,
+    accountKeys: accountKeys(installation.keyRing),
+    guard,
+    allowPlaintext: config.allowPlaintext,
+    certificateAuthority,
+    ...pace,
+  }
+  return new OnDemandMail({
+    budget,
+    openDoor: account =>
+      openDoor(options, account, new Suspicions()).catch((error: unknown) => {
+        if (error instanceof FenceLost) throw new ProviderFailure('not_found', 'The account was deleted.')
+        throw error
+      }),
+  })
+}

@@ -1,0 +1,284 @@
+import { readdir } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Message } from '@waxwing/contract/messages.ts'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { generateMail } from '../mail/corpus.ts'
+import type { TestApp } from '../open-app.ts'
+import { fillMailboxes } from '../servers/fill.ts'
+import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
+import { openWorld } from '../servers/world.ts'
+import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+
+const MIXED = Buffer.from(
+  [
+    'From: Ada <ada@a.test>',
+    'To: you@b.test',
+    'Bcc: hidden@b.test',
+    'Reply-To: Replies <replies@a.test>',
+    'Subject: all kinds',
+    'Message-ID: <kinds@a.test>',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary=outer',
+    '',
+    'Nobody reads this.',
+    '--outer',
+    'Content-Type: multipart/related; boundary=rel',
+    '',
+    '--rel',
+    'Content-Type: multipart/alternative; boundary=alt',
+    '',
+    '--alt',
+    'Content-Type: text/plain; charset=iso-8859-1',
+    'Content-Transfer-Encoding: quoted-printable',
+    '',
+    'Gr=FC=DFe',
+    '--alt',
+    'Content-Type: text/html; charset=utf-8',
+    '',
+    '<p>Grüße <img src="cid:logo@a.test"></p>',
+    '--alt--',
+    '--rel',
+    'Content-Type: image/png',
+    'Content-ID: <logo@a.test>',
+    'Content-Transfer-Encoding: base64',
+    '',
+    'iVBORw0KGgo=',
+    '--rel--',
+    '--outer',
+    "Content-Type: text/html; name*=utf-8''b%C3%B6se.html",
+    "Content-Disposition: attachment; filename*=utf-8''b%C3%B6se%22.html",
+    'Content-Transfer-Encoding: base64',
+    '',
+    Buffer.from('<script>alert(1)</script>').toString('base64'),
+    '--outer--',
+    '',
+  ].join('\r\n'),
+)
+
+async function download(app: TestApp, url: string, method = 'GET') {
+  const answer = await fetch(app.address + url, { method, headers: { authorization: `Bearer ${app.key}` } })
+  return { answer, bytes: Buffer.from(await answer.arrayBuffer()) }
+}
+
+async function openFolder() {
+  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-blobs-'))
+  return {
+    folder,
+    files: async () =>
+      (await readdir(folder, { recursive: true, withFileTypes: true })).filter(entry => entry.isFile()),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
+  const useIt = useServer(start)
+
+  test.each(['none', 'cache', 'full'])(
+    'gives body, attachments and source with bodyStorage %s',
+    async bodyStorage => {
+      const server = useIt()
+      const user = await server.addUser()
+      await using world = await openWorld(server, user)
+      await world.deliver({ raw: MIXED })
+      await using blobs = await openFolder()
+      await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
+      const accountId = await connectMailbox(app, server, user, { bodyStorage })
+      await waitForFirstSync(app, accountId)
+      const [summary] = await readMessages(app, accountId)
+      const url = `/v1/accounts/${accountId}/messages/${summary?.id}`
+
+      for (let time = 0; time < 2; time++) {
+        const { status, body } = await app.get<Message>(url)
+        expect(status).toBe(200)
+        expect(body).toMatchObject({
+          ...summary,
+          bcc: [{ name: null, address: 'hidden@b.test' }],
+          replyTo: [{ name: 'Replies', address: 'replies@a.test' }],
+          body: { text: 'Grüße', html: '<p>Grüße <img src="cid:logo@a.test"></p>' },
+          classification: null,
+        })
+        expect(body.attachments).toEqual([
+          {
+            id: '1.2',
+            filename: null,
+            contentType: 'image/png',
+            size: 8,
+            isInline: true,
+            contentId: 'logo@a.test',
+          },
+          {
+            id: '2',
+            filename: 'böse".html',
+            contentType: 'text/html',
+            size: 25,
+            isInline: false,
+            contentId: null,
+          },
+        ])
+
+        const raw = await download(app, `${url}/raw`)
+        expect(raw.answer.headers.get('content-type')).toBe('message/rfc822')
+        expect(raw.answer.headers.get('content-length')).toBeNull()
+        expect(raw.answer.headers.get('transfer-encoding')).toBe('chunked')
+        expect(raw.bytes.toString()).toBe(MIXED.toString())
+
+        const image = await download(app, `${url}/attachments/1.2`)
+        expect(image.answer.headers.get('content-type')).toBe('image/png')
+        expect(image.bytes.toString('hex')).toBe('89504e470d0a1a0a')
+        const evil = await download(app, `${url}/attachments/2`)
+        expect(evil.bytes.toString()).toBe('<script>alert(1)</script>')
+        expect(Object.fromEntries(evil.answer.headers)).toMatchObject({
+          'content-type': 'application/octet-stream',
+          'content-disposition': `attachment; filename="b_se_.html"; filename*=UTF-8''b%C3%B6se%22.html`,
+          'content-security-policy': expect.stringContaining('sandbox'),
+          'x-content-type-options': 'nosniff',
+          'cross-origin-resource-policy': 'same-site',
+        })
+        expect(await app.get(`${url}/attachments/7`)).toMatchObject({
+          status: 404,
+          body: { code: 'provider_not_found' },
+        })
+        expect(await app.get(`${url}/attachments/x`)).toMatchObject({
+          status: 404,
+          body: { code: 'provider_not_found' },
+        })
+      }
+      expect(await blobs.files()).toHaveLength(bodyStorage === 'none' ? 0 : 1)
+      await world.uids('INBOX')
+      expect((await world.witness.command('UID FETCH 1:* (FLAGS)')).untagged.join()).not.toContain('Seen')
+    },
+  )
+
+  test(
+    'gives every message of the corpus byte for byte, from the server and from what is stored',
+    { timeout: 120_000 },
+    async () => {
+      const server = useIt()
+      const user = await server.addUser()
+      const filled = await fillMailboxes(
+        server,
+        user,
+        generateMail({ seed: 11, count: 60, brokenShare: 0.5 }),
+      )
+      await using blobs = await openFolder()
+      await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
+      const accountId = await connectMailbox(app, server, user, {
+        bodyStorage: 'cache',
+        syncWindowDays: null,
+      })
+      await waitForFirstSync(app, accountId)
+      const messages = await readMessages(app, accountId)
+      const digests: string[] = []
+      for (const { id } of messages) {
+        const url = `/v1/accounts/${accountId}/messages/${id}`
+        const { status, body } = await app.get<Message>(url)
+        expect(status).toBe(200)
+        const stored = await download(app, `${url}/raw`)
+        digests.push(stored.bytes.toString('latin1'))
+        for (const attachment of body.attachments) {
+          const { answer, bytes } = await download(app, `${url}/attachments/${attachment.id}`)
+          expect(answer.status).toBe(200)
+          expect(bytes.length).toBe(attachment.size)
+        }
+      }
+      // A server may write line ends of its own; NUL must not be sent (RFC 9051 section 4.3.1), and Dovecot sends 0x80.
+      const lines = (text: string) => text.replaceAll('\r\n', '\n').replaceAll('\0', '\x80')
+      expect(digests.map(lines).toSorted()).toEqual(
+        filled.map(({ raw }) => lines(raw.toString('latin1'))).toSorted(),
+      )
+    },
+  )
+})
+
+describe('bodyStorage full', () => {
+  const useIt = useServer(SERVER_KINDS[0].start)
+
+  test('stores every indexed message, those that come later, and none of an account that is cached', async () => {
+    const server = useIt()
+    const [user, other] = [await server.addUser(), await server.addUser()]
+    const mail = [...generateMail({ seed: 5, count: 250, sizeMedian: 500 })]
+    await fillMailboxes(server, user, mail)
+    await fillMailboxes(server, other, mail.slice(0, 5))
+    await using blobs = await openFolder()
+    await using app = await openSyncApp({
+      config: { blobDir: blobs.folder },
+      roles: ['api', 'sync', 'jobs'],
+    })
+    const accountId = await connectMailbox(app, server, user, { bodyStorage: 'full', syncWindowDays: null })
+    await waitForFirstSync(app, await connectMailbox(app, server, other, { bodyStorage: 'cache' }))
+    await waitForFirstSync(app, accountId)
+    const stored = async () => {
+      await sql`select graphile_worker.add_job('backfill_bodies', job_key := 'now')`.execute(app.db)
+      const { rows } = await sql<{ stored: number; left: number }>`
+        select count(*) filter (where message_id is not null)::int as stored,
+          count(*) filter (where message_id is null or account_id <> ${accountId})::int as left from message_blob
+      `.execute(app.db)
+      return rows[0]
+    }
+    const drafts = (await readMessages(app, accountId)).filter(({ isDraft }) => isDraft).length
+    await waitUntil('every message', async () => (await stored())?.stored === mail.length - drafts, 60)
+
+    await using world = await openWorld(server, user)
+    await world.deliver({ raw: MIXED })
+    await waitUntil('the new message', async () => (await stored())?.stored === mail.length - drafts + 1, 60)
+    expect((await stored())?.left).toBe(0)
+
+    await app.delete(`/v1/accounts/${accountId}?purge=true`)
+    await sql`select graphile_worker.add_job('purge_accounts')`.execute(app.db)
+    await waitUntil('the purge', async () => (await blobs.files()).length === 0)
+  })
+})
+
+describe('what is stored', () => {
+  const useIt = useServer(SERVER_KINDS[0].start)
+
+  test('is read without the provider, belongs to its message, and is deleted with bodyStorage none', async () => {
+    const server = useIt()
+    const user = await server.addUser()
+    await using world = await openWorld(server, user)
+    const other = Buffer.from(MIXED.toString().replace('all kinds', 'another').replace('kinds@', 'other@'))
+    await world.deliver([{ raw: MIXED }, { raw: other }])
+    await using blobs = await openFolder()
+    await using app = await openSyncApp({ config: { blobDir: blobs.folder }, roles: ['api', 'sync', 'jobs'] })
+    const accountId = await connectMailbox(app, server, user, { bodyStorage: 'cache' })
+    await waitForFirstSync(app, accountId)
+    const [one, two] = await readMessages(app, accountId)
+    const raw = (id?: string) => download(app, `/v1/accounts/${accountId}/messages/${id}/raw`)
+    const first = await raw(one?.id)
+
+    await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
+    expect((await raw(one?.id)).bytes.toString()).toBe(first.bytes.toString())
+    const refused = await raw(two?.id)
+    expect(JSON.parse(refused.bytes.toString())).toMatchObject({ code: 'account_paused', status: 409 })
+    await app.patch(`/v1/accounts/${accountId}`, { status: 'active' })
+    const second = await raw(two?.id)
+    expect(second.bytes.toString()).not.toBe(first.bytes.toString())
+
+    // Swapped: each is under the other's name, and neither opens.
+    await sql`update message_blob set message_id = null`.execute(app.db)
+    const ids = (await app.db.selectFrom('message_blob').select('id').orderBy('id').execute()).map(
+      ({ id }) => id,
+    )
+    expect(ids).toHaveLength(2)
+    await sql`update message_blob set message_id = ${two?.id} where id = ${ids[0]}`.execute(app.db)
+    await sql`update message_blob set message_id = ${one?.id} where id = ${ids[1]}`.execute(app.db)
+    expect((await raw(one?.id)).bytes.toString()).toBe(first.bytes.toString())
+    expect((await raw(two?.id)).bytes.toString()).toBe(second.bytes.toString())
+    expect(await blobs.files()).toHaveLength(4)
+
+    const counted = await sql<{
+      bytes: number
+    }>`select sum(bytes)::int as bytes from message_blob where message_id is not null`.execute(app.db)
+    expect(counted.rows[0]?.bytes).toBeGreaterThan(500)
+    await sql`update message_blob set created_at = created_at - interval '2 hours' where message_id is null`.execute(
+      app.db,
+    )
+    await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'none' } })
+    await sql`select graphile_worker.add_job('sweep_blobs')`.execute(app.db)
+    await waitUntil('the sweep', async () => (await blobs.files()).length === 0)
+  })
+})

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import type { Message } from '@waxwing/contract/messages.ts'
+import type { TestApp } from '../open-app.ts'
+import type { ProxiedAccount } from '../sync/proxied-account.ts'
+import { openProxiedAccount, waitForAnotherPass } from '../sync/proxied-account.ts'
+import { readMessages } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+
+const MEGABYTE = 1024 * 1024
+
+/** A message with one attachment of so many bytes. */
+function large(bytes: number, name = 'large') {
+  const content = Buffer.alloc(bytes, `${name} content `)
+  const head = [
+    'From: Ada <ada@a.test>',
+    `Subject: ${name}`,
+    `Message-ID: <${name}@a.test>`,
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary=cut',
+    '',
+    '--cut',
+    '',
+    'See the file.',
+    '--cut',
+    'Content-Type: application/pdf',
+    'Content-Disposition: attachment; filename=large.pdf',
+    'Content-Transfer-Encoding: base64',
+    '',
+  ].join('\r\n')
+  const encoded = content.toString('base64').replaceAll(/.{76}/g, '$&\r\n')
+  return { content, raw: Buffer.from(`${head}\r\n${encoded}\r\n--cut--\r\n`) }
+}
+
+async function openLarge(
+  bytes: number,
+  storage: string,
+): Promise<ProxiedAccount & { url: string; content: Buffer }> {
+  const { raw, content } = large(bytes)
+  const account = await openProxiedAccount({ arrange: world => world.deliver({ raw }) })
+  const { app, accountId } = account
+  await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: storage } })
+  const [summary] = await readMessages(app, accountId)
+  return { ...account, content, url: `/v1/accounts/${accountId}/messages/${summary?.id}` }
+}
+
+function begin(app: TestApp, url: string, signal?: AbortSignal) {
+  return fetch(app.address + url, {
+    headers: { authorization: `Bearer ${app.key}` },
+    ...(signal ? { signal } : {}),
+  })
+}
+
+const contentFetches = ({ proxy }: ProxiedAccount) =>
+  proxy.stats.lines.filter(line => /^UID FETCH \d+ \(UID BODY\.PEEK\[/.test(line)).length
+
+describe('downloads from the server', () => {
+  test.each(['none', 'cache'])(
+    'bring 50 MB in small pieces, with bodyStorage %s',
+    { timeout: 120_000 },
+    async storage => {
+      const account = await openLarge(36 * MEGABYTE, storage)
+      await using _ = account
+      const { app, url, content } = account
+      const { body } = await app.get<Message>(url)
+      expect(body).toMatchObject({
+        body: { text: 'See the file.' },
+        attachments: [{ id: '2', size: content.length }],
+      })
+      const answer = await begin(app, `${url}/attachments/2`)
+      expect(answer.headers.get('content-length')).toBeNull()
+      expect(Buffer.from(await answer.arrayBuffer()).equals(content)).toBe(true)
+      const asked = account.proxy.stats.lines.filter(line => line.includes('BODY.PEEK['))
+      expect(asked.some(line => /BODY\.PEEK\[\](?:\)|$)/.test(line))).toBe(false)
+    },
+  )
+
+  test(
+    'keep neither the sync nor other reads, and are stopped when the caller leaves',
+    { timeout: 60_000 },
+    async () => {
+      const account = await openLarge(24 * MEGABYTE, 'none')
+      await using _ = account
+      const { app, proxy, url, world } = account
+      const leave = new AbortController()
+      const answer = await begin(app, `${url}/raw`, leave.signal)
+      const reader = answer.body!.getReader()
+      await reader.read()
+      // The sync has its own connection, and whoever takes nothing holds none.
+      expect(proxy.stats.connections).toBe(2)
+      await world.deliver({ raw: large(100, 'small').raw })
+      const small = await waitUntil('the small message', async () =>
+        (await readMessages(app, account.accountId)).find(({ subject }) => subject === 'small'),
+      )
+      const read = await app.get<Message>(`/v1/accounts/${account.accountId}/messages/${small.id}`)
+      expect(read.body.body.text).toBe('See the file.')
+      expect(proxy.stats.connections).toBe(2)
+      await waitForAnotherPass(proxy)
+
+      leave.abort()
+      await reader.read().catch(() => undefined)
+      const fetched = contentFetches(account)
+      await waitForAnotherPass(proxy)
+      expect(contentFetches(account) - fetched).toBeLessThanOrEqual(1)
+      expect(fetched).toBeLessThan(60)
+    },
+  )
+
+  test('that fail midway are broken off, and nothing is stored of them', { timeout: 60_000 }, async () => {
+    const account = await openLarge(24 * MEGABYTE, 'cache')
+    await using _ = account
+    const { app, proxy, url } = account
+    const answer = await begin(app, `${url}/raw`)
+    const reader = answer.body!.getReader()
+    await reader.read()
+    proxy.faults = {
+      refusedCommands: [/^UID FETCH \d+ \(UID BODY\.PEEK\[\]/],
+      refusal: 'NO [SERVERBUG] broken',
+    }
+    await expect(
+      (async () => {
+        while (!(await reader.read()).done);
+      })(),
+    ).rejects.toThrow()
+    const whole = await app.db
+      .selectFrom('message_blob')
+      .selectAll()
+      .where('message_id', 'is not', null)
+      .execute()
+    expect(whole).toEqual([])
+    expect(await app.get(url)).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
+    proxy.faults = {}
+    expect((await app.get<Message>(url)).body.body.text).toBe('See the file.')
+  })
+
+  test('go on over a connection that broke while it was idle', async () => {
+    const account = await openLarge(1000, 'none')
+    await using _ = account
+    const { app, proxy, url } = account
+    expect((await app.get(url)).status).toBe(200)
+    proxy.cutAll()
+    expect((await app.get(url)).status).toBe(200)
+  })
+
+  test('say what keeps us from the provider', async () => {
+    const account = await openLarge(1000, 'none')
+    await using _ = account
+    const { app, accountId, url, world } = account
+    const missing = `/v1/accounts/${accountId}/messages/${accountId}`
+    expect(await app.get(missing)).toMatchObject({ status: 404, body: { code: 'message_not_found' } })
+    expect(await app.get(`/v1/accounts/${accountId}/messages/x/raw`)).toMatchObject({
+      body: { code: 'message_not_found' },
+    })
+
+    await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
+    for (const path of ['', '/raw', '/attachments/2']) {
+      expect(await app.get(url + path)).toMatchObject({ status: 409, body: { code: 'account_paused' } })
+    }
+    for (const status of ['reauth_required', 'disabled'] as const) {
+      await app.db.updateTable('account').set({ status }).execute()
+      expect(await app.get(url)).toMatchObject({ status: 409, body: { code: `account_${status}` } })
+    }
+    await world.expunge('INBOX', await world.uids('INBOX'))
+    // Not told by the sync, which is stopped.
+    await app.db.updateTable('account').set({ status: 'active' }).execute()
+    const gone = await Promise.all(['', '/raw', '/attachments/2'].map(path => app.get(url + path)))
+    for (const { body } of gone) expect(['provider_not_found', 'message_not_found']).toContain(body['code'])
+  })
+})

@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openMessageParser, type ParsedMessage } from '../../src/kit/mime/message-parser.ts'
+import { transferDecoder } from '../../src/kit/mime/transfer-decoder.ts'
+import { BROKEN } from '../mail/broken.ts'
+import { generateMail } from '../mail/corpus.ts'
+
+const COUNT = 600
+/** Where what is broken may be read in two ways. */
+const OPEN_TO_DEBATE =
+  /base64 with rubbish|a boundary that never occurs|multipart without a boundary|no header|NUL|a line that is no field|nested 60 deep|bare line feeds/
+
+interface PythonPart {
+  id: string
+  type: string
+  filename: string | null
+  content: string | null
+  /** Decoded, of text that Python can decode. */
+  text: string | null
+}
+
+function askPython(messages: readonly Buffer[]): PythonPart[][] {
+  const script = path.join(import.meta.dirname, 'second-parser.py')
+  const input = messages.map(raw => `${raw.toString('base64')}\n`).join('')
+  const { stdout, stderr } = spawnSync('python3', [script], { input, maxBuffer: 2 ** 30, encoding: 'utf8' })
+  if (stderr) throw new Error(stderr)
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as PythonPart[])
+}
+
+/** In pieces of odd sizes, so that every edge falls everywhere. */
+function parse(raw: Buffer, pieceBytes: number): ParsedMessage {
+  const parser = openMessageParser()
+  for (let at = 0; at < raw.length; at += pieceBytes) parser.push(raw.subarray(at, at + pieceBytes))
+  return parser.end()
+}
+
+const plain = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
+
+describe('the parser of messages', () => {
+  const corpus = [...generateMail({ seed: 7, count: COUNT, brokenShare: 0.1 })]
+  const python = askPython(corpus.map(({ raw }) => raw))
+
+  test('knows every way of being broken', () => {
+    expect(Object.keys(BROKEN).filter(kind => !corpus.some(message => message.kind === kind))).toEqual([])
+  })
+
+  test.each([4096, 1_000_000])('finds what Python finds, in pieces of %i bytes', pieceBytes => {
+    let compared = 0
+    for (const [index, { raw, kind }] of corpus.entries()) {
+      if (OPEN_TO_DEBATE.test(kind)) continue
+      const found = parse(raw, pieceBytes)
+      const wanted = python[index] ?? []
+      compared++
+      const others = new Set(found.attachments.map(({ id }) => id))
+      const files = wanted.filter(({ id }) => others.has(id))
+      expect(
+        found.attachments.map(({ id, contentType, start, end, encoding }) => {
+          const decoder = transferDecoder(encoding)
+          const content = Buffer.concat([decoder.push(raw.subarray(start, end)), decoder.end()])
+          return {
+            id,
+            contentType,
+            content: contentType === 'message/rfc822' ? null : content.toString('base64'),
+          }
+        }),
+        kind,
+      ).toEqual(files.map(({ id, type, content }) => ({ id, contentType: type, content })))
+      // What is no attachment is the body.
+      const texts = wanted.filter(({ id }) => !others.has(id))
+      expect(
+        texts.every(({ type }) => type === 'text/plain' || type === 'text/html'),
+        kind,
+      ).toBe(true)
+      expect(found.text === null, kind).toBe(!texts.some(({ type }) => type === 'text/plain'))
+      expect(found.html === null, kind).toBe(!texts.some(({ type }) => type === 'text/html'))
+      for (const half of ['text', 'html'] as const) {
+        const halves = texts.filter(({ type }) => type === (half === 'text' ? 'text/plain' : 'text/html'))
+        // Python gives no text of a charset that it does not know, or of bytes that are not of it.
+        if (halves.some(({ text }) => text === null)) continue
+        expect(plain(found[half] ?? ''), kind).toBe(plain(halves.map(({ text }) => text).join('\n')))
+      }
+    }
+    expect(compared).toBeGreaterThan(400)
+  })
+
+  test('finds the same however a message is cut into pieces', () => {
+    for (const { raw, kind } of corpus.slice(0, 150)) {
+      if (raw.length > 20_000) continue
+      const whole = parse(raw, raw.length + 1)
+      for (const pieceBytes of [1, 2, 3, 7, 61])
+        expect(parse(raw, pieceBytes), `${kind} by ${pieceBytes}`).toEqual(whole)
+    }
+  })
+})
