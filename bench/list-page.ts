@@ -66,7 +66,12 @@ async function openSameSql(dataDir: string, accountId: string) {
       statement = event.query
     },
   })
-  await listSummaries(db, accountId, { filters: {}, position: null, limit: 50 })
+  const { tenant_id: tenantId } = await db
+    .selectFrom('account')
+    .select('tenant_id')
+    .where('id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  await listSummaries(db, { tenantId, id: accountId }, { filters: {}, position: null, limit: 50 })
   const query = { name: 'page', text: statement.sql, values: [...statement.parameters] }
   return {
     run: () => pool.query(query),

@@ -29,7 +29,7 @@ const every: MessageFilters = {
 }
 
 const list = (filters: MessageFilters, at: typeof position | null) => (db: Db) =>
-  listSummaries(db, ID, { filters, position: at, limit: 50 })
+  listSummaries(db, { tenantId: ID, id: ID }, { filters, position: at, limit: 50 })
 const threads = (mailboxId?: string) => (db: Db) => listThreads(db, ID, { mailboxId, position, limit: 25 })
 const feed = (accountIds: string[] | null, types: ['message.created'] | null) => (db: Db) =>
   readFeed(db, { tenantId: ID, accountIds, types }, '1', 50)

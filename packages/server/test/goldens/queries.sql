@@ -11,7 +11,7 @@ select coalesce(
 now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
 '-infinity'
 )
-from account join tenant on tenant.id = account.tenant_id where account.id = $2
+from account join tenant on tenant.id = account.tenant_id where account.id = $2 and account.tenant_id = $3 and account.deleted_at is null
 ) and true
 order by "message"."received_at" desc, "message"."id" desc
 limit 51
@@ -30,9 +30,9 @@ select coalesce(
 now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
 '-infinity'
 )
-from account join tenant on tenant.id = account.tenant_id where account.id = $2
+from account join tenant on tenant.id = account.tenant_id where account.id = $2 and account.tenant_id = $3 and account.deleted_at is null
 ) and ("message"."received_at", "message"."id")
-< ($3::timestamptz, $4::uuid)
+< ($4::timestamptz, $5::uuid)
 order by "message"."received_at" desc, "message"."id" desc
 limit 51
 ) as summary;
@@ -50,9 +50,9 @@ select coalesce(
 now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
 '-infinity'
 )
-from account join tenant on tenant.id = account.tenant_id where account.id = $2
+from account join tenant on tenant.id = account.tenant_id where account.id = $2 and account.tenant_id = $3 and account.deleted_at is null
 ) and ("message"."received_at", "message"."id")
-< ($3::timestamptz, $4::uuid) and "message"."received_at" >= $5 and "message"."received_at" < $6 and strpos(message.sender_text, $7) <> 0 and strpos(message.recipients_text, $8) <> 0 and message.is_read = $9 and message.is_flagged = $10 and message.has_attachments = $11 and message.importance = $12
+< ($4::timestamptz, $5::uuid) and "message"."received_at" >= $6 and "message"."received_at" < $7 and strpos(message.sender_text, $8) <> 0 and strpos(message.recipients_text, $9) <> 0 and message.is_read = $10 and message.is_flagged = $11 and message.has_attachments = $12 and message.importance = $13
 order by "message"."received_at" desc, "message"."id" desc
 limit 51
 ) as summary;
@@ -72,9 +72,9 @@ select coalesce(
 now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
 '-infinity'
 )
-from account join tenant on tenant.id = account.tenant_id where account.id = $4
+from account join tenant on tenant.id = account.tenant_id where account.id = $4 and account.tenant_id = $5 and account.deleted_at is null
 ) and ("held"."received_at", "held"."message_id")
-< ($5::timestamptz, $6::uuid)
+< ($6::timestamptz, $7::uuid)
 order by "held"."received_at" desc, "held"."message_id" desc
 limit 51
 ) as summary;
@@ -94,9 +94,9 @@ select coalesce(
 now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
 '-infinity'
 )
-from account join tenant on tenant.id = account.tenant_id where account.id = $4
+from account join tenant on tenant.id = account.tenant_id where account.id = $4 and account.tenant_id = $5 and account.deleted_at is null
 ) and ("held"."received_at", "held"."message_id")
-< ($5::timestamptz, $6::uuid) and "held"."received_at" >= $7 and "held"."received_at" < $8 and strpos(message.sender_text, $9) <> 0 and strpos(message.recipients_text, $10) <> 0 and message.is_read = $11 and message.is_flagged = $12 and message.has_attachments = $13 and message.importance = $14
+< ($6::timestamptz, $7::uuid) and "held"."received_at" >= $8 and "held"."received_at" < $9 and strpos(message.sender_text, $10) <> 0 and strpos(message.recipients_text, $11) <> 0 and message.is_read = $12 and message.is_flagged = $13 and message.has_attachments = $14 and message.importance = $15
 order by "held"."received_at" desc, "held"."message_id" desc
 limit 51
 ) as summary;

@@ -2,7 +2,7 @@ import { implement } from '@orpc/server'
 import { type MessageSummary, messages } from '@waxwing/contract/messages.ts'
 import { cutPage } from '../../database/page.ts'
 import { ReadyPage } from '../../kit/ready-page.ts'
-import { requireAccount, requireAccountView } from '../accounts/access.ts'
+import { requireAccount, requireAccountView, requireReachable } from '../accounts/access.ts'
 import { isUuid } from '../../kit/ids.ts'
 import type { RequestContext } from '../context.ts'
 import { requirePosition, sealPosition } from '../list-cursor.ts'
@@ -22,12 +22,14 @@ export const messageOperations = {
     if (filters.after && filters.before && filters.before <= filters.after) refuse('invalid_range')
     const binding = { list: `accounts/${params.accountId.toLowerCase()}/messages`, filters }
     const position = requirePosition(context, cursor, binding)
-    const account = await requireAccount(context, params.accountId)
+    const account = { tenantId: context.tenantId, id: requireReachable(context.credential, params.accountId) }
 
-    const rows = await listSummaries(context.db, account.id, { filters, position, limit })
-    // Messages are looked for in the account only, so a page that has some proves that the mailbox is the account's.
-    if (rows.length === 0 && filters.mailboxId)
-      await requireMailbox(context.db, account.id, filters.mailboxId)
+    const rows = await listSummaries(context.db, account, { filters, position, limit })
+    // A page that holds messages proves that account and mailbox are what they must be: it is read by one statement.
+    if (rows.length === 0) {
+      await requireAccount(context, params.accountId)
+      if (filters.mailboxId) await requireMailbox(context.db, account.id, filters.mailboxId)
+    }
 
     const { page, hasMore } = cutPage(rows, limit)
     return new ReadyPage<MessageSummary>(page, hasMore ? cursorAfter(page.at(-1)!) : null)

@@ -67,20 +67,21 @@ export interface MessageFilters {
 
 /**
  * Lists the messages of an account within its sync window, newest first, as the JSON texts of their summaries: at least
- * one more than `limit` where there are more.
+ * one more than `limit` where there are more. None of an account that is not a live one of the tenant.
  */
 export async function listSummaries(
   db: Db,
-  accountId: string,
+  account: { tenantId: string; id: string },
   list: { filters: MessageFilters; position: NewestFirst | null; limit: number },
 ): Promise<string[]> {
   const { filters, position, limit } = list
+  const { tenantId, id: accountId } = account
   const walk =
     filters.mailboxId === undefined ? walkAccount(accountId) : walkMailbox(accountId, filters.mailboxId)
   const [time, id] = [sql.ref(walk.time), sql.ref(walk.id)]
   const conditions = [
     walk.where,
-    sql`${time} >= ${windowStart(accountId)}`,
+    sql`${time} >= ${windowStart(accountId, tenantId)}`,
     isAfter(position, walk),
     ...timeConditions(filters, time),
     ...messageConditions(filters),
