@@ -39,17 +39,10 @@ export async function recordMailboxes(
   await updateMailboxes(unit, updates)
   await moveCursors(unit, account, plan)
   await stopFollowing(unit, account, plan.vanished)
-  // Parents first get their rows, then their children point to them.
-  for (const remote of plan.created) {
-    const parentId = parentOf(remote)
-    if (parentId !== null) {
-      await unit.sql
-        .updateTable('mailbox')
-        .set({ parent_id: parentId })
-        .where('id', '=', ids.get(remote.key)!)
-        .execute()
-    }
-  }
+  await setParents(
+    unit,
+    plan.created.map(remote => ({ id: ids.get(remote.key)!, parentId: parentOf(remote) })),
+  )
   await missAll(unit, plan.vanished)
   if (account.isInitialized) {
     await announceMailboxes(unit, account, new Set(plan.created.map(remote => ids.get(remote.key)!)), changes)
@@ -68,15 +61,13 @@ export async function recordVanishedMailboxes(
       and not exists (select from message_mailbox where mailbox_id = mailbox.id)
     order by path desc for update
   `.execute(unit.sql)
-  for (const row of rows) {
-    await unit.sql.deleteFrom('mailbox').where('id', '=', row.id).execute()
-    if (account.isInitialized) {
-      unit.announce({
-        type: 'mailbox.deleted',
-        accountId: account.id,
-        data: { mailbox: presentMailbox(row) },
-      })
-    }
+  await sql`delete from mailbox where id = any(${rows.map(({ id }) => id)}::uuid[])`.execute(unit.sql)
+  for (const row of account.isInitialized ? rows : []) {
+    unit.announce({
+      type: 'mailbox.deleted',
+      accountId: account.id,
+      data: { mailbox: presentMailbox(row) },
+    })
   }
   return vanished.length - rows.length
 }
@@ -109,6 +100,21 @@ async function insertMailboxes(
       source, total_count, unread_count
     from json_to_recordset(${JSON.stringify(rows)}::json) as created (id uuid, provider_key text, provider_id text,
       name text, path text, role text, kind text, source text, total_count integer, unread_count integer)
+  `.execute(unit.sql)
+}
+
+/** Children point to their parents once all have their rows. */
+async function setParents(
+  unit: UnitOfWork,
+  children: ReadonlyArray<{ id: string; parentId: string | null }>,
+): Promise<void> {
+  if (children.every(({ parentId }) => parentId === null)) return
+  await sql`
+    update mailbox set parent_id = child.parent_id
+    from unnest(
+      ${children.map(({ id }) => id)}::uuid[], ${children.map(({ parentId }) => parentId)}::uuid[]
+    ) as child (id, parent_id)
+    where mailbox.id = child.id
   `.execute(unit.sql)
 }
 
