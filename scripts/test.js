@@ -1,6 +1,8 @@
 // All of CI: `npm test`. Plain JavaScript, so that an older Node can say what is missing.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -12,6 +14,8 @@ if (major < 24) {
   process.exit(1)
 }
 
+const reports = mkdtempSync(join(tmpdir(), 'waxwing-test-reports-'))
+const report = name => ['--reporter=default', '--reporter=json', `--outputFile.json=${join(reports, name)}`]
 const bin = name => `${root}node_modules/.bin/${name}`
 const steps = [
   ['types', bin('tsc'), ['-p', '.']],
@@ -20,7 +24,7 @@ const steps = [
   ['OpenAPI document', process.execPath, ['scripts/openapi.ts', '--check']],
   ['table types', process.execPath, ['scripts/tables.ts', '--check']],
   ['mail servers', process.execPath, ['packages/server/test/servers/install.ts']],
-  ['tests', bin('vitest'), ['run', ...process.argv.slice(2)]],
+  ['tests', bin('vitest'), ['run', ...report('tests.json'), ...process.argv.slice(2)]],
 ]
 
 // What speaks SQL also runs on the oldest PostgreSQL that is supported, where there is a package of it.
@@ -36,7 +40,11 @@ const SPEAKS_SQL = [
 ]
 const hasOldest = existsSync(`${root}node_modules/postgres16-${process.platform}-${process.arch}`)
 if (hasOldest)
-  steps.push([OLDEST, bin('vitest'), ['run', ...SPEAKS_SQL.map(part => `packages/server/src/${part}`)]])
+  steps.push([
+    OLDEST,
+    bin('vitest'),
+    ['run', ...report('oldest.json'), ...SPEAKS_SQL.map(part => `packages/server/src/${part}`)],
+  ])
 
 const failed = []
 for (const [name, program, args] of steps) {
@@ -50,6 +58,8 @@ for (const [name, program, args] of steps) {
   process.stdout.write(`— ${name}: ${status === 0 ? 'passed' : 'FAILED'} in ${seconds} s\n`)
 }
 
+for (const name of ['tests.json', 'oldest.json']) printFailures(join(reports, name))
+rmSync(reports, { recursive: true })
 if (!hasOldest) process.stdout.write(`\n— ${OLDEST}: not run, npm has none for this platform\n`)
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
 process.stdout.write(
@@ -58,3 +68,17 @@ process.stdout.write(
     : `\nWaxwing ${version}: failed: ${failed.join(', ')}.\n`,
 )
 process.exitCode = failed.length === 0 ? 0 : 1
+
+/** Says once more, where a reader of the last lines finds it, which tests of a JSON report failed and how. */
+function printFailures(path) {
+  if (!existsSync(path)) return
+  for (const file of JSON.parse(readFileSync(path, 'utf8')).testResults) {
+    const tests = file.assertionResults.filter(test => test.status === 'failed')
+    if (file.status === 'failed' && tests.length === 0)
+      process.stdout.write(`\nFAILED ${file.name}\n${file.message.slice(0, 1000)}\n`)
+    for (const test of tests)
+      process.stdout.write(
+        `\nFAILED ${file.name}: ${test.fullName}\n${test.failureMessages.join('\n').slice(0, 1000)}\n`,
+      )
+  }
+}
