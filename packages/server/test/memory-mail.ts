@@ -9,6 +9,9 @@ import {
   type RemoteFlags,
   type RemoteMailbox,
   type RemoteMessage,
+  type SearchHit,
+  type SearchPage,
+  type SearchPosition,
   type SourceStep,
 } from '../src/providers/provider.ts'
 import type { MailboxRole } from '../src/providers/mailbox-role.ts'
@@ -209,9 +212,58 @@ export function memoryMail(server: MemoryServer): MailProvider {
         return part === null ? Buffer.from(found.content).subarray(offset, offset + length) : Buffer.alloc(0)
       }),
 
+    async *search({
+      text,
+      places,
+      after,
+      before,
+      position,
+      limit,
+      known,
+    }): AsyncGenerator<void, SearchPage, void> {
+      const found: SearchHit[] = []
+      for (const { id, source, cursor } of places) {
+        const hits = await ask(() => {
+          const mailbox = server.mailboxes.get(source)
+          const isNumberedAlike = mailbox?.uidValidity === cursor?.uidValidity
+          return (mailbox?.messages ?? [])
+            .filter(({ content }) => content.toLowerCase().includes(text.toLowerCase()))
+            .map(message => ({ message: toRemote(mailbox!, message), isNumberedAlike }))
+        })
+        const dates = await known(
+          id,
+          hits.filter(hit => hit.isNumberedAlike).map(({ message }) => message.key),
+        )
+        for (const { message } of hits) {
+          const receivedAt = dates.get(message.key) ?? message.receivedAt
+          found.push({
+            placeId: id,
+            key: message.key,
+            receivedAt,
+            message: dates.has(message.key) ? null : message,
+          })
+        }
+        yield
+      }
+      const wanted = found
+        .filter(({ receivedAt }) => (!after || receivedAt >= after) && (!before || receivedAt < before))
+        .toSorted(inOrder)
+        .filter(hit => position === null || inOrder(position, hit) < 0)
+      const last = wanted[limit - 1]
+      const next = wanted.length > limit && last ? { ...last } : null
+      return { hits: wanted.slice(0, limit), next }
+    },
+
     watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   }
+}
+
+function inOrder(a: SearchPosition, b: SearchPosition): number {
+  const order = b.receivedAt.getTime() - a.receivedAt.getTime() || (a.placeId < b.placeId ? -1 : 1)
+  return a.receivedAt.getTime() === b.receivedAt.getTime() && a.placeId === b.placeId
+    ? Number(b.key) - Number(a.key)
+    : order
 }
 
 function stateOf({ uidValidity, uidNext, messages }: MemoryMailbox) {

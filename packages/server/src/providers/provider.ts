@@ -132,6 +132,49 @@ export interface ContentRange {
 /** Of one answer of `readContent`. */
 export const CONTENT_BYTES_MAX = 256 * 1024
 
+/** A source to search in. */
+export interface SearchPlace {
+  /** What the caller calls it: of messages received at one instant, those of the lowest id come first. */
+  id: string
+  source: string
+  cursor: Cursor | null
+}
+
+/** A found message in the order of the search: newest first, then by place, then by key from the highest down. */
+export interface SearchPosition {
+  receivedAt: Date
+  placeId: string
+  key: MessageKey
+}
+
+export interface SearchQuery {
+  /** In the provider's own syntax. */
+  text: string
+  /** Looked through in this order: those with the newest mail are best put first. */
+  places: readonly SearchPlace[]
+  /** Received then or later. */
+  after: Date | null
+  /** Received earlier. */
+  before: Date | null
+  /** The page begins after it; null: with the newest. */
+  position: SearchPosition | null
+  limit: number
+  /** When these messages of a place were received, of those that the index holds. */
+  known(placeId: string, keys: readonly MessageKey[]): Promise<ReadonlyMap<MessageKey, Date>>
+}
+
+export interface SearchHit extends SearchPosition {
+  /** Null where the index holds the message. */
+  message: RemoteMessage | null
+}
+
+export interface SearchPage {
+  /** At most `limit`; without messages that went meanwhile or cannot be read. */
+  hits: SearchHit[]
+  /** Of the next page; null where this is the last one. */
+  next: SearchPosition | null
+}
+
 /** A connected mailbox account. Every method throws only `ProviderFailure`. Not for concurrent use. */
 export interface MailProvider extends AsyncDisposable {
   /** Every mailbox, parents before children. */
@@ -176,6 +219,13 @@ export interface MailProvider extends AsyncDisposable {
     place: { source: string; cursor: Cursor | null; key: MessageKey },
     range: ContentRange,
   ): Promise<Buffer>
+
+  /**
+   * Finds messages by the provider's own search: a page of them. What it remembers lies in the position alone, so that
+   * messages which come and go between two pages move no other. Places that are gone hold nothing, and so do forbidden
+   * ones beside others. Yields about every second of the provider's time: the connection may then be used otherwise.
+   */
+  search(query: SearchQuery): AsyncGenerator<void, SearchPage, void>
 
   /** Waits until the source tells of a change, or `seconds` passed. Polls where the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CONTENT_BYTES_MAX, type ContentRange, type MessageKey, ProviderFailure } from '../provider.ts'
 import { DAY_MS, letter, letters, type MailArrangement, requireMailbox } from './arrangement.ts'
+import { describeSearch } from './mail-search.ts'
 import { describeTrouble, describeWatching } from './mail-trouble.ts'
 import { openIndex } from './memory-index.ts'
 
@@ -333,6 +334,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
     })
   })
 
+  describeSearch(name, setUp)
   describeTrouble(name, setUp)
   describeWatching(name, setUp)
 }

@@ -18,6 +18,7 @@ const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
   NOPERM: 'forbidden',
   ALREADYEXISTS: 'conflict',
   CANNOT: 'rejected',
+  BADCHARSET: 'unsupported',
   AUTHENTICATIONFAILED: 'login_failed',
   AUTHORIZATIONFAILED: 'login_failed',
   EXPIRED: 'login_failed',

@@ -170,8 +170,11 @@ async function completeStructures({ connection }: FetchPlace, read: readonly Rea
   )
 }
 
-/** @returns what the server said when it refused to give all of it (RFC 9051 section 6.4.5); the rest it gave */
-async function fetchItems(
+/**
+ * Asks for items of messages, which need not be there any more.
+ * @returns what the server said when it refused to give all of it (RFC 9051 section 6.4.5); the rest it gave
+ */
+export async function fetchItems(
   connection: ImapConnection,
   uids: readonly number[],
   items: CommandArguments,

@@ -5,6 +5,7 @@ import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
 import { type ImapConnection, openConnection } from './connection.ts'
 import { readContent } from './content.ts'
 import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
+import { findMessages } from './find.ts'
 import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from './follow.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
 import { arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
@@ -76,6 +77,7 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
     isRenamed,
     findPresent: (source, cursor, keys) => findPresent(following, source, cursor, keys),
     readContent: (place, range) => readContent(following, place, range),
+    search: query => findMessages(following, query),
     watch: (source, seconds, signal) => watch(following, watching, source, { seconds, signal }),
     get isPushed() {
       return canIdle(following, watching)

@@ -57,11 +57,41 @@ export function searchSequence(
   return search(connection, criteria, high - low + 1)
 }
 
+/** What messages are searched for. Times are only about right: the caller looks at the moments. */
+export interface TextCriteria {
+  /** One line. */
+  text: string
+  /** Only UIDs below it. */
+  below: number | null
+  since: Date | null
+  before: Date | null
+}
+
+/** UIDs of the messages with these sequence numbers whose header or body holds a text, ascending. */
+export function searchText(
+  connection: ImapConnection,
+  low: number,
+  high: number,
+  { text, below, since, before }: TextCriteria,
+): Promise<Uint32Array> {
+  // oxlint-disable-next-line no-control-regex
+  const isAscii = /^[\u0001-\u007f]*$/.test(text)
+  const criteria: CommandArguments = isAscii ? [] : [atom('CHARSET'), atom('UTF-8')]
+  criteria.push(sequence(`${low}:${high}`))
+  if (below !== null) criteria.push(atom('UID'), sequence(`1:${below - 1}`))
+  if (since) criteria.push(atom('SINCE'), atom(formatDay(since)))
+  if (before) criteria.push(atom('BEFORE'), atom(formatDay(before, 2)))
+  // RFC 9051 section 9: a quoted string of a server that was not asked for UTF-8 holds ASCII alone.
+  criteria.push(atom('TEXT'), { type: isAscii ? 'STRING' : 'LITERAL', value: text })
+  return search(connection, criteria, high - low + 1)
+}
+
 /**
- * A day that is safely early: SINCE disregards time and zone (RFC 9051 section 6.4.4), and nobody knows the server's.
+ * A day that is safely early, or late: SINCE and BEFORE disregard time and zone (RFC 9051 section 6.4.4), and nobody
+ * knows the server's.
  */
-function formatDay(since: Date): string {
-  const day = new Date(Math.max(0, since.getTime() - DAY_MS))
+function formatDay(time: Date, daysLater = -1): string {
+  const day = new Date(Math.max(0, time.getTime() + daysLater * DAY_MS))
   return `${day.getUTCDate()}-${MONTHS[day.getUTCMonth()]}-${day.getUTCFullYear()}`
 }
 

@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest'
+import type {
+  MailProvider,
+  MessageKey,
+  SearchPage,
+  SearchPlace,
+  SearchPosition,
+  SearchQuery,
+} from '../provider.ts'
+import { letter, letters, type MailArrangement, requireMailbox } from './arrangement.ts'
+import { openIndex } from './memory-index.ts'
+
+const noon = (day: number) => new Date(Date.UTC(2024, 4, day, 12))
+
+/** A letter that says something, received at noon of that day of May 2024. */
+const saying = (words: string, day = 1, number = day) => ({
+  raw: letter(number, 'Content-Type: text/plain; charset=utf-8\r\n').replace('Dear Bob', `Dear Bob ${words}`),
+  internalDate: noon(day),
+})
+
+async function placesOf(
+  arranged: MailArrangement,
+  mail: MailProvider,
+  mailboxes: string[],
+): Promise<SearchPlace[]> {
+  const listed = await mail.listMailboxes()
+  return mailboxes.map(mailbox => {
+    const path = mailbox === 'INBOX' ? mailbox : arranged.world.listedAs(mailbox)
+    return { id: mailbox, source: requireMailbox(listed, path).source, cursor: null }
+  })
+}
+
+/** Searches to the end of a page, and counts how often others might have had the connection. */
+async function search(
+  mail: MailProvider,
+  text: string,
+  places: SearchPlace[],
+  query: Partial<SearchQuery> = {},
+): Promise<SearchPage> {
+  const known = () => Promise.resolve(new Map<MessageKey, Date>())
+  const steps = mail.search({
+    text,
+    places,
+    after: null,
+    before: null,
+    position: null,
+    limit: 10,
+    known,
+    ...query,
+  })
+  for (;;) {
+    const step = await steps.next()
+    if (step.done) return step.value
+  }
+}
+
+const subjects = ({ hits }: SearchPage) => hits.map(({ message }) => message?.subject)
+
+export function describeSearch(name: string, setUp: () => Promise<MailArrangement>): void {
+  describe(`${name}: search`, () => {
+    test('finds words of headers and bodies in every place, newest first, as arrivals are read', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Projects')
+      await arranged.world.createMailbox('Unasked')
+      await arranged.world.deliver([saying('heliotrope', 3), saying('nothing', 9), saying('heliotrope', 5)])
+      await arranged.world.deliver([saying('Heliotrope', 4)], 'Projects')
+      await arranged.world.deliver([saying('heliotrope', 8)], 'Unasked')
+      await using mail = await arranged.connect()
+      const places = await placesOf(arranged, mail, ['INBOX', 'Projects'])
+
+      const page = await search(mail, 'heliotrope', places)
+
+      expect(page.next).toBeNull()
+      expect(subjects(page)).toEqual(['Letter 5', 'Letter 4', 'Letter 3'])
+      expect(page.hits.map(({ placeId }) => placeId)).toEqual(['INBOX', 'Projects', 'INBOX'])
+      expect(page.hits.map(({ receivedAt }) => receivedAt)).toEqual([noon(5), noon(4), noon(3)])
+      const index = openIndex('INBOX')
+      await index.follow(mail)
+      expect(page.hits[0]?.message).toEqual(index.messages.get(page.hits[0]!.key))
+      expect(subjects(await search(mail, 'Letter 9', places))).toEqual(['Letter 9'])
+      expect(subjects(await search(mail, 'no such word', places))).toEqual([])
+    })
+
+    test('takes the text as it is, whatever it is made of', async () => {
+      await using arranged = await setUp()
+      const texts = ['Grüße aus Köln', '日本語の手紙', 'say "hello"', 'a\\b', '{3}', '(OR ALL)', '100% *', '']
+      await arranged.world.deliver(texts.map((text, index) => saying(`<${text}>`, index + 1)))
+      await using mail = await arranged.connect()
+      const places = await placesOf(arranged, mail, ['INBOX'])
+
+      for (const [index, text] of texts.slice(0, -1).entries()) {
+        expect(subjects(await search(mail, text, places)), text).toEqual([`Letter ${index + 1}`])
+      }
+      for (const text of ['a\r\nb', 'Letter\n', 'Letter\u0000']) {
+        await expect(search(mail, text, places)).rejects.toMatchObject({ kind: 'rejected' })
+      }
+      expect(subjects(await search(mail, 'Letter 1', places))).toEqual(['Letter 1'])
+    })
+
+    test('gives pages that join without a gap, also among messages of one moment', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Projects')
+      const days = [7, 7, 7, 2, 7, 9]
+      const keys = await arranged.world.deliver(days.map((day, index) => saying('zinnia', day, index + 1)))
+      await arranged.world.deliver(
+        days.map((day, index) => saying('zinnia', day, index + 11)),
+        'Projects',
+      )
+      await using mail = await arranged.connect()
+      const places = await placesOf(arranged, mail, ['Projects', 'INBOX'])
+
+      const pages: string[][] = []
+      let position: SearchPosition | null = null
+      do {
+        const page: SearchPage = await search(mail, 'zinnia', places, { position, limit: 3 })
+        pages.push(subjects(page).map(subject => subject?.slice('Letter '.length) ?? ''))
+        position = page.next && {
+          ...page.next,
+          receivedAt: new Date(page.next.receivedAt.toISOString()),
+        }
+        if (pages.length === 2) {
+          // What comes and goes between two pages moves nothing else.
+          await arranged.world.deliver([saying('zinnia', 8, 20), saying('zinnia', 1, 30)])
+          await arranged.world.expunge('INBOX', [keys[0]!, keys[3]!])
+        }
+      } while (position && pages.length < 10)
+
+      expect(pages).toEqual([
+        ['6', '16', '5'],
+        ['3', '2', '1'],
+        ['15', '13', '12'],
+        ['11', '14', '30'],
+      ])
+    })
+
+    test('keeps to moments exactly, though providers search by days', async () => {
+      await using arranged = await setUp()
+      const at = (hour: number) => new Date(Date.UTC(2024, 4, 10, hour))
+      await arranged.world.deliver(
+        [0, 6, 12, 18].map(hour => ({ ...saying('phlox', 1, hour), internalDate: at(hour) })),
+      )
+      await using mail = await arranged.connect()
+      const places = await placesOf(arranged, mail, ['INBOX'])
+      const between = async (after: Date | null, before: Date | null) =>
+        subjects(await search(mail, 'phlox', places, { after, before }))
+
+      expect(await between(at(6), at(18))).toEqual(['Letter 12', 'Letter 6'])
+      expect(await between(new Date(at(6).getTime() + 1), null)).toEqual(['Letter 18', 'Letter 12'])
+      expect(await between(null, at(6))).toEqual(['Letter 0'])
+      expect(await between(at(24), null)).toEqual([])
+    })
+
+    test('reads nothing of messages that the index knows, unless the source was renumbered', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Projects')
+      const keys = await arranged.world.deliver(
+        [1, 2, 3].map(day => saying('aster', day)),
+        'Projects',
+      )
+      await using mail = await arranged.connect()
+      const [place] = await placesOf(arranged, mail, ['Projects'])
+      const index = openIndex(place!.source)
+      await index.follow(mail)
+      const followed = [{ ...place!, cursor: index.cursor }]
+      const known = () => Promise.resolve(new Map<MessageKey, Date>([[keys[0]!, noon(20)]]))
+
+      const page = await search(mail, 'aster', followed, { known })
+      expect(subjects(page)).toEqual([undefined, 'Letter 3', 'Letter 2'])
+      expect(page.hits[0]).toEqual({
+        placeId: 'Projects',
+        key: keys[0],
+        receivedAt: noon(20),
+        message: null,
+      })
+
+      await arranged.world.renumber('Projects')
+      await using later = await arranged.connect()
+      expect(subjects(await search(later, 'aster', followed, { known }))).toEqual([
+        'Letter 3',
+        'Letter 2',
+        'Letter 1',
+      ])
+    })
+
+    test('passes over places that are gone and messages that cannot be read', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Gone')
+      const keys = await arranged.world.deliver([1, 2, 3].map(day => saying('iris', day)))
+      await using mail = await arranged.connect()
+      const places = await placesOf(arranged, mail, ['Gone', 'INBOX'])
+      await arranged.world.deleteMailbox('Gone')
+      arranged.poison([keys[1]!], 'refuse')
+
+      const first = await search(mail, 'iris', places, { limit: 2 })
+      expect(subjects(first)).toEqual(['Letter 3'])
+      expect(subjects(await search(mail, 'iris', places, { limit: 2, position: first.next }))).toEqual([
+        'Letter 1',
+      ])
+      expect(subjects(await search(mail, 'iris', places.slice(0, 1)))).toEqual([])
+    })
+
+    test('lets others use the connection between its steps', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Projects')
+      await arranged.world.deliver(letters(2), 'Projects')
+      await arranged.world.deliver(letters(2, 10))
+      await using mail = await arranged.connect()
+      const places = await placesOf(arranged, mail, ['INBOX', 'Projects'])
+      const other = openIndex('INBOX')
+      const known = () => Promise.resolve(new Map<MessageKey, Date>())
+      const query = { text: 'Letter', places, after: null, before: null, position: null, limit: 9, known }
+      const steps = mail.search(query)
+      let turns = 0
+      for (;;) {
+        const step = await steps.next()
+        if (step.done) {
+          expect(subjects(step.value).toSorted()).toEqual(['Letter 1', 'Letter 10', 'Letter 11', 'Letter 2'])
+          break
+        }
+        turns++
+        await other.follow(mail)
+      }
+      expect(turns).toBeGreaterThan(1)
+      expect(other.messages.size).toBe(2)
+    })
+  })
+}

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest'
+import type { Faults } from '../../../test/servers/chaos-faults.ts'
+import { startChaosProxy } from '../../../test/servers/chaos-proxy.ts'
+import { startDovecot } from '../../../test/servers/dovecot.ts'
+import { useServer } from '../../../test/servers/shared-server.ts'
+import { openWorld } from '../../../test/servers/world.ts'
+import type { MailProvider, MessageKey, SearchPage, SearchQuery } from '../provider.ts'
+import { imapMail } from './mail.ts'
+import { Suspicions } from './suspicions.ts'
+
+const server = useServer(() => startDovecot())
+const DAY_MS = 24 * 60 * 60_000
+const BEGIN = Date.UTC(2020, 0, 1)
+
+const message = (number: number, word: string) => ({
+  raw: `From: a@b.test\r\nSubject: ${word} ${number}\r\n\r\n${number}\r\n`,
+  internalDate: new Date(BEGIN + number * 60 * 60_000),
+})
+
+async function arrange(faults: Faults = {}) {
+  await using opened = new AsyncDisposableStack()
+  const user = await server().addUser()
+  const world = opened.use(await openWorld(server(), user))
+  const proxy = opened.use(await startChaosProxy(server(), faults))
+  const mail = opened.use(
+    await imapMail({
+      endpoint: { addresses: [proxy.host], servername: 'localhost', port: proxy.port, security: 'none' },
+      login: { user: user.user, password: user.password },
+      suspicions: new Suspicions(),
+      signal: new AbortController().signal,
+    }),
+  )
+  const owned = opened.move()
+  return { world, proxy, mail, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function search(mail: MailProvider, text: string, query: Partial<SearchQuery> = {}) {
+  const steps = mail.search({
+    text,
+    places: ['INBOX', 'Old'].map(source => ({ id: source, source, cursor: null })),
+    after: null,
+    before: null,
+    position: null,
+    limit: 3,
+    known: () => Promise.resolve(new Map<MessageKey, Date>()),
+    ...query,
+  })
+  for (;;) {
+    const step: IteratorResult<void, SearchPage> = await steps.next()
+    if (step.done) return step.value
+  }
+}
+
+const subjects = (page: SearchPage) => page.hits.map(hit => hit.message?.subject)
+
+describe('searching an IMAP server', () => {
+  test('looks at so many messages at once, and only at days that can hold better ones', async () => {
+    await using arranged = await arrange()
+    const { world, proxy, mail } = arranged
+    // Appended oldest last, so that neither UIDs nor sequence numbers tell what is newest.
+    const count = 5400
+    await world.deliver(Array.from({ length: count }, (_, index) => message(count - index, 'common')))
+    await world.createMailbox('Old')
+    await world.deliver(
+      Array.from({ length: 20 }, (_, index) => message(index, 'common')),
+      'Old',
+    )
+
+    const page = await search(mail, 'common')
+    expect(subjects(page)).toEqual(['common 5400', 'common 5399', 'common 5398'])
+    const asked = proxy.stats.lines.filter(line => line.includes('TEXT'))
+    expect(asked).toHaveLength(3)
+    expect(asked[0]).toMatch(/401:5400 TEXT "common"/)
+    expect(asked[1]).toMatch(/1:400 UID 1:400 SINCE \S+-2020 TEXT/)
+    expect(asked[2]).toMatch(/1:20 SINCE \S+-2020 TEXT/)
+
+    const next = await search(mail, 'common', { position: page.next })
+    expect(subjects(next)).toEqual(['common 5397', 'common 5396', 'common 5395'])
+    const day = new Date(BEGIN + 5398 * 60 * 60_000 + 2 * DAY_MS).getUTCDate()
+    expect(proxy.stats.lines.findLast(line => line.includes(':5400 BEFORE'))).toContain(
+      `5400 BEFORE ${day}-Aug-2020 TEXT`,
+    )
+  })
+
+  test('says what the server has against a search', async () => {
+    await using arranged = await arrange()
+    const { world, proxy, mail } = arranged
+    await world.deliver([message(1, 'grüß')])
+    for (const [refusal, kind] of [
+      ['NO [BADCHARSET (US-ASCII)] no', 'unsupported'],
+      ['BAD Unknown argument', 'rejected'],
+      ['NO [NOPERM] not you', 'forbidden'],
+      ['NO [LIMIT] too many searches', 'throttled'],
+      ['NO [UNAVAILABLE] later', 'unavailable'],
+    ]) {
+      proxy.faults = { refusedCommands: [/^UID SEARCH/], ...(refusal && { refusal }) }
+      await expect(search(mail, 'grüß'), refusal).rejects.toMatchObject({ kind })
+    }
+    proxy.faults = { refusedCommands: [/^EXAMINE/], refusal: 'NO [NOPERM] not yours' }
+    await expect(search(mail, 'x')).rejects.toMatchObject({ kind: 'forbidden' })
+    proxy.faults = {}
+    expect((await search(mail, 'grüß')).hits).toHaveLength(1)
+  })
+
+  test('sends one command for one search, whatever the text tries', async () => {
+    await using arranged = await arrange()
+    const { world, proxy, mail } = arranged
+    const [uid] = await world.deliver([message(1, 'kept')])
+    const before = proxy.stats.lines.length
+    const hostile = ['x" UID STORE 1 +FLAGS (\\Deleted) "', 'ü\\" {4+}', '" OR ALL "', '\\']
+    for (const text of hostile) expect((await search(mail, text)).hits).toEqual([])
+    for (const text of ['x\r\nA1 EXPUNGE', 'x\nA1 EXPUNGE', 'x\rA1', 'x\0y']) {
+      await expect(search(mail, text)).rejects.toMatchObject({ kind: 'rejected' })
+    }
+    const names = proxy.stats.lines.slice(before).map(line => line.split(' ').slice(0, 2).join(' '))
+    expect(new Set(names)).toEqual(new Set(['EXAMINE "INBOX"', 'EXAMINE "Old"', 'UID SEARCH']))
+    expect(names.filter(name => name === 'UID SEARCH')).toHaveLength(hostile.length)
+    expect(await world.uids('INBOX')).toEqual([uid])
+  })
+})
