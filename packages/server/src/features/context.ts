@@ -4,7 +4,15 @@ import type { Tables } from '../database/tables.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
 import type { Logger } from '../kit/log.ts'
 import type { MessageReader } from '../kit/mime/message-reader.ts'
-import type { ContentRange, Cursor, MessageKey, ServerCheck, ServerSearch } from '../providers/provider.ts'
+import type {
+  ContentRange,
+  Cursor,
+  MessageKey,
+  SearchPage,
+  SearchQuery,
+  ServerCheck,
+  ServerSearch,
+} from '../providers/provider.ts'
 import type { AccountKeys } from './accounts/secrets.ts'
 import type { Credential } from './credentials/credential.ts'
 
@@ -23,14 +31,21 @@ export interface RequestContext {
   keepAnswer(tx: Transaction<Tables>, body: unknown): Promise<void>
 }
 
-/** Pieces of messages at their provider. Throws what `MailProvider.readContent` and what reading secrets throws. */
-export interface MailContent {
+/** Whose mail is read. `version` changes with the account's servers and secrets. */
+export interface MailReader {
+  id: string
+  tenantId: string
+  version: string
+}
+
+/** Messages at their provider. Throws what `MailProvider` and what reading secrets throws. */
+export interface ProviderMail {
   readContent(
-    /** `version` changes with the account's servers and secrets. */
-    account: { id: string; tenantId: string; version: string },
+    account: MailReader,
     place: { source: string; cursor: Cursor | null; key: MessageKey },
     range: ContentRange,
   ): Promise<Buffer>
+  search(account: MailReader, query: SearchQuery, secondsMax: number): Promise<SearchPage>
 }
 
 /** What operations need besides the database; made once, where the service is composed. */
@@ -41,8 +56,8 @@ export interface Services {
   credentialPepper: Buffer
   servers: ServerCheck
   serverSearch: ServerSearch
-  /** Reads messages from their provider, on a connection that is made on demand. */
-  mail: MailContent
+  /** Reads and searches messages at their provider, on a connection that is made on demand. */
+  mail: ProviderMail
   /** Stored messages. */
   blobs: BlobStore
   /** Reads the MIME of messages, apart from the event loop. */

@@ -4,6 +4,8 @@ import {
   type MailProvider,
   type MessageKey,
   ProviderFailure,
+  type SearchPage,
+  type SearchQuery,
 } from '../providers/provider.ts'
 import type { ConnectionPermit, HostBudget } from './host-budget.ts'
 import type { MailDoor } from './keeper.ts'
@@ -11,6 +13,8 @@ import type { MailDoor } from './keeper.ts'
 const IDLE_SECONDS = 60
 /** Others may need every connection to a host; a caller waits no longer. */
 const PERMIT_WAIT_SECONDS = 20
+/** A search begins anew where its connection was lost. */
+const BEGINNINGS_MAX = 3
 
 /** Whose mail is read. `version` changes with servers and secrets: a connection under another one is not used. */
 export interface ReadAccount {
@@ -39,17 +43,21 @@ interface Connected {
   stop: AbortController
 }
 
+type Use<T> = (mail: MailProvider) => Promise<T>
+
 /** The connection of one account, and who waits for it. */
 interface Line {
   connected: Connected | null
   last: Promise<unknown>
+  /** Searches come one after another, and share the connection with reads a step at a time. */
+  lastSearch: Promise<unknown>
   waiting: number
   idle: NodeJS.Timeout | null
 }
 
 /**
- * Reads messages for callers of the API, on a connection of its own for each account, so that a download keeps neither
- * the sync nor the index. Made on demand, shared by all reads of the account a piece at a time, so that a slow caller
+ * Reads and searches messages for callers of the API, on a connection of its own for each account, so that a download keeps neither
+ * the sync nor the index. Made on demand, shared by all of the account a piece at a time, so that a slow caller
  * holds up nobody, and closed when it was idle for a minute or its place is wanted.
  */
 export class OnDemandMail implements AsyncDisposable {
@@ -62,10 +70,56 @@ export class OnDemandMail implements AsyncDisposable {
   }
 
   /** As `MailProvider.readContent`. A connection that broke while it was idle is made anew once. */
-  async readContent(account: ReadAccount, place: ContentPlace, range: ContentRange): Promise<Buffer> {
+  readContent(account: ReadAccount, place: ContentPlace, range: ContentRange): Promise<Buffer> {
+    return this.#onLine(account, line =>
+      this.#inTurn(line, account, mail => mail.readContent(place, range), null),
+    )
+  }
+
+  /** As `MailProvider.search`, to its end. `unavailable` when that takes longer than so many seconds. */
+  search(account: ReadAccount, query: SearchQuery, secondsMax: number): Promise<SearchPage> {
+    const signal = AbortSignal.timeout(secondsMax * 1000)
+    return this.#onLine(account, line => {
+      const found = line.lastSearch.then(() => this.#searchInTurns(line, account, query, signal))
+      line.lastSearch = found.catch(() => undefined)
+      return Promise.race([found, rejectOn(signal)])
+    })
+  }
+
+  async #searchInTurns(
+    line: Line,
+    account: ReadAccount,
+    query: SearchQuery,
+    signal: AbortSignal,
+  ): Promise<SearchPage> {
+    let searched: MailProvider | null = null
+    let steps: ReturnType<MailProvider['search']> | null = null
+    let beginnings = 0
+    for (;;) {
+      const step: IteratorResult<void, SearchPage> = await this.#inTurn(
+        line,
+        account,
+        mail => {
+          if (!steps || mail !== searched) {
+            if (++beginnings > BEGINNINGS_MAX)
+              throw new ProviderFailure('unavailable', 'The connection breaks whenever it is searched.')
+            searched = mail
+            steps = mail.search(query)
+          }
+          return steps.next()
+        },
+        signal,
+      )
+      if (step.done) return step.value
+    }
+  }
+
+  /** Keeps the line of the account while it is used. */
+  async #onLine<T>(account: ReadAccount, use: (line: Line) => Promise<T>): Promise<T> {
     const line = this.#lines.get(account.id) ?? {
       connected: null,
       last: Promise.resolve(),
+      lastSearch: Promise.resolve(),
       waiting: 0,
       idle: null,
     }
@@ -73,44 +127,45 @@ export class OnDemandMail implements AsyncDisposable {
     if (line.idle) clearTimeout(line.idle)
     line.idle = null
     line.waiting++
-    const turn = line.last.then(() => this.#readInTurn(line, account, place, range))
-    line.last = turn.catch(() => undefined)
     try {
-      return await turn
+      return await use(line)
     } finally {
       line.waiting--
       if (line.waiting === 0) this.#rest(account.id, line)
     }
   }
 
-  async #readInTurn(
-    line: Line,
-    account: ReadAccount,
-    place: ContentPlace,
-    range: ContentRange,
-  ): Promise<Buffer> {
-    if (line.connected && line.connected.version !== account.version) await disconnect(line)
-    const wasOpen = line.connected !== null
-    try {
-      return await this.#read(line, account, place, range)
-    } catch (error) {
-      if (!isLost(error)) throw error
-      await disconnect(line)
-      if (!wasOpen) throw error
-      return this.#read(line, account, place, range)
-    }
+  /** Uses the connection when all that asked before have. The signal ends what is being asked, and so the connection. */
+  #inTurn<T>(line: Line, account: ReadAccount, use: Use<T>, signal: AbortSignal | null): Promise<T> {
+    const turn = line.last.then(async () => {
+      if (signal?.aborted) throw tookTooLong()
+      if (line.connected && line.connected.version !== account.version) await disconnect(line)
+      const wasOpen = line.connected !== null
+      try {
+        return await this.#use(line, account, use, signal)
+      } catch (error) {
+        if (!isLost(error)) throw error
+        await disconnect(line)
+        if (!wasOpen || signal?.aborted) throw error
+        return this.#use(line, account, use, signal)
+      }
+    })
+    line.last = turn.catch(() => undefined)
+    return turn
   }
 
-  async #read(line: Line, account: ReadAccount, place: ContentPlace, range: ContentRange): Promise<Buffer> {
-    line.connected ??= await this.#connect(account)
-    return line.connected.mail.readContent(place, range)
+  async #use<T>(line: Line, account: ReadAccount, use: Use<T>, signal: AbortSignal | null): Promise<T> {
+    const connected = (line.connected ??= await this.#connect(account, signal))
+    using _ = stopOn(signal, connected.stop)
+    return await use(connected.mail)
   }
 
-  async #connect(account: ReadAccount): Promise<Connected> {
+  async #connect(account: ReadAccount, signal: AbortSignal | null): Promise<Connected> {
     if (this.#isClosed) throw new ProviderFailure('unavailable', 'The service is stopping.')
     const door = await this.#options.openDoor(account)
     const permit = await this.#acquire(door.host)
     const stop = new AbortController()
+    using _ = stopOn(signal, stop)
     try {
       return { version: account.version, mail: await door.connect(stop.signal), permit, stop }
     } catch (error) {
@@ -157,6 +212,24 @@ export class OnDemandMail implements AsyncDisposable {
       }),
     )
   }
+}
+
+/** Passes the end on for as long as it is in scope. */
+function stopOn(signal: AbortSignal | null, stop: AbortController): Disposable {
+  const end = () => stop.abort()
+  if (signal?.aborted) end()
+  else signal?.addEventListener('abort', end, { once: true })
+  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', end) }
+}
+
+function rejectOn(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(tookTooLong()), { once: true }),
+  )
+}
+
+function tookTooLong(): ProviderFailure {
+  return new ProviderFailure('unavailable', 'The search took too long.')
 }
 
 function isLost(error: unknown): boolean {

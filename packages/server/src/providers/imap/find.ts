@@ -17,7 +17,7 @@ import type { Selected } from './open-mailbox.ts'
 import { searchText } from './search.ts'
 
 /** Messages that one SEARCH looks at. A server without a full-text index reads each of them. */
-const MESSAGES_AT_FIRST = 5000
+const MESSAGES_AT_FIRST = 2000
 const MESSAGES_MIN = 500
 const MESSAGES_MAX = 20_000
 const SLOW_MS = 1000

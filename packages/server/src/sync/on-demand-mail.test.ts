@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { MemoryServer, memoryMail } from '../../test/memory-mail.ts'
+import {
+  type MailProvider,
+  type MessageKey,
+  ProviderFailure,
+  type SearchQuery,
+} from '../providers/provider.ts'
+import { HostBudget } from './host-budget.ts'
+import { OnDemandMail } from './on-demand-mail.ts'
+
+const account = { id: 'a', tenantId: 't', version: '1' }
+const PLACES = ['INBOX', 'One', 'Two', 'Three']
+const query: SearchQuery = {
+  text: 'letter',
+  places: PLACES.map(source => ({ id: source, source, cursor: null })),
+  after: null,
+  before: null,
+  position: null,
+  limit: 10,
+  known: () => Promise.resolve(new Map<MessageKey, Date>()),
+}
+
+type Change = (mail: MailProvider, connection: number, signal: AbortSignal) => MailProvider
+
+function open(change: Change = mail => mail) {
+  const server = new MemoryServer()
+  for (const path of PLACES) {
+    server.create(path)
+    server.deliver(path, `letter of ${path}`, new Date(2024, 1, 1))
+  }
+  let connections = 0
+  const mail = new OnDemandMail({
+    budget: new HostBudget(2),
+    openDoor: () =>
+      Promise.resolve({
+        host: 'mail.test',
+        syncWindowDays: null,
+        connect: signal => Promise.resolve(change(memoryMail(server), ++connections, signal)),
+      }),
+  })
+  const read = () =>
+    mail.readContent(
+      account,
+      { source: 'INBOX', cursor: { uidValidity: server.get('INBOX').uidValidity }, key: 1 },
+      { part: null, isHeader: false, offset: 0, length: 100 },
+    )
+  return {
+    server,
+    mail,
+    read,
+    count: () => connections,
+    [Symbol.asyncDispose]: () => mail[Symbol.asyncDispose](),
+  }
+}
+
+describe('searching over the connection that reads', () => {
+  test('reads come between the steps of a search, and searches one after another', async () => {
+    await using opened = open()
+    const { server, mail, read } = opened
+    const done: string[] = []
+    const note = (what: string) => () => void done.push(what)
+    let reading: Promise<void> | null = null
+    server.onAwait = () => void (reading ??= read().then(note('read')))
+    const first = mail.search(account, query, 60).then(note('first search'))
+    const second = mail.search(account, query, 60).then(note('second search'))
+    await Promise.all([first, second, reading])
+    expect(done).toEqual(['read', 'first search', 'second search'])
+    expect(opened.count()).toBe(1)
+  })
+
+  test('a search begins anew where the connection is lost, and not for ever', async () => {
+    const losing = (times: number) =>
+      open((mail, connection) => ({
+        ...mail,
+        async *search(asked) {
+          yield
+          if (connection <= times) throw new ProviderFailure('unavailable', 'lost')
+          return yield* mail.search(asked)
+        },
+      }))
+    await using once = losing(1)
+    expect((await once.mail.search(account, query, 60)).hits).toHaveLength(4)
+    expect(once.count()).toBe(2)
+
+    await using always = losing(100)
+    await expect(always.mail.search(account, query, 60)).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(always.count()).toBeLessThan(5)
+  })
+
+  test('a search that takes too long is ended with its connection, and who waits goes on', async () => {
+    const begun = Promise.withResolvers<void>()
+    await using opened = open((mail, connection, signal) =>
+      connection > 1
+        ? mail
+        : {
+            ...mail,
+            // oxlint-disable-next-line require-yield -- a server that does not answer
+            async *search() {
+              begun.resolve()
+              await new Promise(resolve => signal.addEventListener('abort', resolve))
+              throw new ProviderFailure('unavailable', 'closed')
+            },
+          },
+    )
+    const searching = opened.mail.search(account, query, 0.2)
+    await begun.promise
+    const reading = opened.read()
+    await expect(searching).rejects.toMatchObject({ kind: 'unavailable', message: /took too long/ })
+    expect((await reading).toString()).toBe('letter of INBOX')
+    expect(opened.count()).toBe(2)
+  })
+})
