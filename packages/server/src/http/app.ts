@@ -18,6 +18,7 @@ import { corsFor } from './cors.ts'
 import { type Door, type ServeOperation, serveOperation } from './operation-route.ts'
 import { type Overload, overloadRetrySeconds } from './overload.ts'
 import { readParams } from './read-params.ts'
+import { REFERENCE_PATHS, answerFile, makeReference, staticFile } from './reference/files.ts'
 import { requestIdOf } from './request-id.ts'
 
 /** The Node bindings are absent where a test calls `app.request`. */
@@ -46,9 +47,9 @@ type Serve = (
 type Methods = Record<string, Serve>
 
 /**
- * The public front door: every operation of the contract, the OpenAPI document and the health checks. Checks come in
- * this order: request id, overload, route, declared size, authentication, the credential's own rate and how much it has
- * under way, what it may do, rates, body, Idempotency-Key, input, resource.
+ * The public front door: every operation of the contract, the OpenAPI document, its reference page and the health
+ * checks. Checks come in this order: request id, overload, route, declared size, authentication, the credential's own
+ * rate and how much it has under way, what it may do, rates, body, Idempotency-Key, input, resource.
  */
 export function createApp(options: AppOptions): App {
   const app: App = new Hono()
@@ -105,16 +106,26 @@ export function createApp(options: AppOptions): App {
 
 /** What everybody may read. */
 function publicPaths({ isReady }: AppOptions): [path: string, methods: Methods][] {
-  // The document never changes while the service runs, so it is written once.
-  const openapi = JSON.stringify(openapiDocument)
-  const serveOpenapi: Serve = (_, headers) =>
-    new Response(openapi, { headers: { ...headers, 'cache-control': 'no-cache' } })
+  // The document never changes while the service runs, so it is written once; the page when it is first asked for.
+  const openapi = staticFile(JSON.stringify(openapiDocument), { 'content-type': 'application/json' })
+  const serveOpenapi: Serve = (context, headers) => answerFile(context.req.raw, headers, openapi)
+  let reference: ReturnType<typeof makeReference> | undefined
+  const serveReference =
+    (path: string): Serve =>
+    async (context, headers) => {
+      const file = (await (reference ??= makeReference())).get(path)
+      return file ? answerFile(context.req.raw, headers, file) : answerProtocolError(headers, 'not_found')
+    }
+  const goToReference: Serve = (_, headers) =>
+    new Response(null, { status: 302, headers: { ...headers, location: '/docs' } })
   const serveReadiness: Serve = async (_, headers) =>
     (await isReady())
       ? answerJson(headers, 200, { status: 'ok' })
       : answerJson(headers, 503, { status: 'unavailable' })
   return [
     ['/v1/openapi.json', { GET: serveOpenapi }],
+    ['/', { GET: goToReference }],
+    ...REFERENCE_PATHS.map((path): [string, Methods] => [path, { GET: serveReference(path) }]),
     ['/health/live', { GET: (_, headers) => answerJson(headers, 200, { status: 'ok' }) }],
     ['/health/ready', { GET: serveReadiness }],
   ]

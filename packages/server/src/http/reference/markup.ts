@@ -1,0 +1,20 @@
+import { html } from 'hono/html'
+
+/** What goes into `html`: markup that it made before, or text that it escapes. */
+export type Markup = ReturnType<typeof html> | string
+
+/** Prose of the document, where only `code` between backticks is marked. */
+export function prose(text: string | undefined): Markup {
+  if (text === undefined) return ''
+  const parts = text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))
+  return html`${parts}`
+}
+
+export function code(value: unknown): Markup {
+  return html`<code>${typeof value === 'string' ? value : JSON.stringify(value)}</code>`
+}
+
+/** Puts a separator between. */
+export function joined(parts: Markup[], separator: string): Markup {
+  return html`${parts.map((part, index) => (index === 0 ? part : html`${separator}${part}`))}`
+}
