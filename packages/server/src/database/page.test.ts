@@ -42,11 +42,14 @@ describe('the cursor of a list', () => {
     expect(codec.openLasting(cursor, binding)).toBeNull()
   })
 
-  test('opens for 30 days', () => {
+  test('opens for 30 days, or as long as whoever opens it allows', () => {
     let now = Date.parse('2026-01-01T00:00:00Z')
     const aging = createCursorCodec(KEY, { now: () => now })
     const cursor = aging.seal(position, binding)
-    now += 30 * 86_400_000
+    now += 60_000
+    expect(aging.open(cursor, binding, 60)).toEqual(position)
+    expect(aging.open(cursor, binding, 59)).toBeNull()
+    now += 30 * 86_400_000 - 60_000
     expect(aging.open(cursor, binding)).toEqual(position)
     now += 1000
     expect(aging.open(cursor, binding)).toBeNull()

@@ -15,8 +15,8 @@ export interface CursorBinding {
 export interface CursorCodec {
   /** A cursor of a list: good for 30 days. */
   seal(position: readonly string[], binding: CursorBinding): string
-  /** The position in the cursor; null unless this list issued it, with these filters, in the last 30 days. */
-  open(cursor: string, binding: CursorBinding): string[] | null
+  /** The position in the cursor; null unless this list issued it, with these filters, so lately (30 days by default). */
+  open(cursor: string, binding: CursorBinding, secondsMax?: number): string[] | null
   /** A cursor of a feed: only a position, good for ever. */
   sealLasting(position: readonly string[], binding: CursorBinding): string
   openLasting(cursor: string, binding: CursorBinding): string[] | null
@@ -61,11 +61,11 @@ export function createCursorCodec(key: Buffer, clock: Clock = systemClock): Curs
       const issued = Math.floor(clock.now() / 1000)
       return encode(Buffer.from(JSON.stringify([issued, ...position])), 'list', binding)
     },
-    open(cursor, binding) {
+    open(cursor, binding, secondsMax = LIST_CURSOR_DAYS * 86_400) {
       const content = decode(cursor, 'list', binding)
       if (content === null) return null
       const [issued, ...position] = content as [number, ...string[]]
-      return clock.now() / 1000 - issued > LIST_CURSOR_DAYS * 86_400 ? null : position
+      return clock.now() / 1000 - issued > secondsMax ? null : position
     },
     sealLasting: (position, binding) => encode(Buffer.from(JSON.stringify(position)), 'feed', binding),
     openLasting: (cursor, binding) => decode(cursor, 'feed', binding) as string[] | null,

@@ -29,6 +29,8 @@ export interface ProxiedAccount extends AsyncDisposable {
 export interface ProxiedAccountOptions extends TestAppOptions {
   faults?: Faults
   start?: () => Promise<MailServer>
+  /** The full history by default. */
+  settings?: Record<string, unknown>
   /** Arranges the mailbox before it is connected. */
   arrange?(world: World): Promise<unknown>
   /** Called once the account is connected, at the earliest moment of its first sync. */
@@ -37,7 +39,7 @@ export interface ProxiedAccountOptions extends TestAppOptions {
 
 /** Connects a mailbox through a proxy, and waits for the first sync. */
 export async function openProxiedAccount(options: ProxiedAccountOptions = {}): Promise<ProxiedAccount> {
-  const { faults, start = startDovecot, arrange, ...rest } = options
+  const { faults, start = startDovecot, arrange, settings, ...rest } = options
   await using opened = new AsyncDisposableStack()
   const server = opened.use(await start())
   const proxy = opened.use(await startChaosProxy(server, faults))
@@ -45,7 +47,7 @@ export async function openProxiedAccount(options: ProxiedAccountOptions = {}): P
   const world = opened.use(await openWorld(server, user))
   await arrange?.(world)
   const app = opened.use(await openSyncApp(rest))
-  const accountId = await connectMailbox(app, proxy, user)
+  const accountId = await connectMailbox(app, proxy, user, settings)
   await waitForFirstSync(app, accountId)
   const { cursor } = await readFeed(app)
   const owned = opened.move()
