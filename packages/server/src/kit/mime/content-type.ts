@@ -16,7 +16,9 @@ export function readContentField(field: string | null): ContentField {
   const text = (field ?? '').slice(0, VALUE_LENGTH_MAX * 4)
   const semicolon = text.indexOf(';')
   const parameters = new Map<string, string>()
-  const value = (semicolon < 0 ? text : text.slice(0, semicolon)).trim().toLowerCase()
+  const words = (semicolon < 0 ? text : text.slice(0, semicolon)).trim().toLowerCase()
+  // Comments (RFC 2045 section 5.1), and parameters of senders that forget the semicolon.
+  const value = words.split(/[\s(]/, 1)[0] ?? ''
   if (semicolon >= 0) {
     let position = semicolon + 1
     for (let count = 0; count < PARAMETERS_MAX && position < text.length; count++) {
@@ -38,20 +40,28 @@ function readParameter(text: string, from: number, parameters: Map<string, strin
   while (text.charCodeAt(at) === 32 || text.charCodeAt(at) === 9) at++
   const isQuoted = text[at] === '"'
   const quoted = isQuoted ? readQuoted(text, at) : null
-  const value = quoted ? quoted.value : text.slice(at, end).trim()
+  const value = quoted ? quoted.value : withoutComment(name, text.slice(at, end).trim())
   if (name && !parameters.has(name)) parameters.set(name, value.slice(0, VALUE_LENGTH_MAX))
   if (!quoted) return end + 1
   const next = text.indexOf(';', quoted.end)
   return next < 0 ? text.length : next + 1
 }
 
+/** RFC 2045 section 5.1 allows comments; names of files are often written with brackets and without quotes. */
+function withoutComment(name: string, value: string): string {
+  const comment = name.startsWith('name') || name.startsWith('filename') ? -1 : value.indexOf(' (')
+  return comment < 0 ? value : value.slice(0, comment).trimEnd()
+}
+
+/** A backslash that escapes nothing is one: senders write `C:\\new.pdf` as it is. */
 function readQuoted(text: string, at: number): { value: string; end: number } {
   let value = ''
   let position = at + 1
   for (; position < text.length; position++) {
     const character = text[position]
     if (character === '"') break
-    value += character === '\\' ? (text[++position] ?? '') : character
+    const isEscape = character === '\\' && (text[position + 1] === '"' || text[position + 1] === '\\')
+    value += isEscape ? text[++position] : character
   }
   return { value, end: position + 1 }
 }
@@ -65,15 +75,22 @@ function joinContinuations(parameters: Map<string, string>): void {
     const suffix = key.slice(star)
     if (suffix === '*') parameters.set(name, decodeExtended(value))
     else if (suffix === '*0' || suffix === '*0*') {
+      const isEncoded = suffix === '*0*'
       let whole = value
       for (let part = 1; part < PARAMETERS_MAX; part++) {
-        const more = parameters.get(`${name}*${part}`) ?? parameters.get(`${name}*${part}*`)
+        const more =
+          parameters.get(`${name}*${part}*`) ?? verbatim(parameters.get(`${name}*${part}`), isEncoded)
         if (more === undefined) break
         whole += more
       }
-      parameters.set(name, suffix === '*0*' ? decodeExtended(whole) : whole)
+      parameters.set(name, isEncoded ? decodeExtended(whole) : whole)
     }
   }
+}
+
+/** RFC 2231 section 4.1: a piece without an asterisk is not encoded, though its neighbours are. */
+function verbatim(piece: string | undefined, isAmongEncoded: boolean): string | undefined {
+  return isAmongEncoded ? piece?.replaceAll('%', '%25') : piece
 }
 
 function decodeExtended(value: string): string {

@@ -1,0 +1,187 @@
+import { mail, multi, type OddTable } from './odd-message.ts'
+
+/** A file of four octets whose disposition has these parameters. */
+function named(parameters: string, type = 'application/pdf') {
+  return multi('mixed', [
+    '\nHello.',
+    `Content-Type: ${type}\nContent-Disposition: attachment${parameters}\n\n%PDF`,
+  ])
+}
+
+const pdf = (name: string) => ({ attachments: [`2 application/pdf 4${name && ` ${name}`}`] })
+
+const PLAIN_NAMES: OddTable = {
+  'a file without a name': { raw: named(''), ...pdf('') },
+  'a file name with blanks in quotes': { raw: named('; filename="my file.pdf"'), ...pdf('my file.pdf') },
+  'a file name with blanks without quotes': { raw: named('; filename=my file.pdf'), ...pdf('my file.pdf') },
+  'a file name with escaped quotes': { raw: named('; filename="a \\"b\\".pdf"'), ...pdf('a "b".pdf') },
+  'a file name with backslashes': {
+    raw: named('; filename="C:\\docs\\new.pdf"'),
+    ...pdf('C:\\docs\\new.pdf'),
+  },
+  'a file name that climbs': { raw: named('; filename="../../etc/passwd"'), ...pdf('../../etc/passwd') },
+  'a file name with a semicolon': { raw: named('; filename="a;b.pdf"; size=4'), ...pdf('a;b.pdf') },
+  'a file name of raw UTF-8': {
+    raw: named('; filename="Grüße.pdf"'),
+    ...pdf('Grüße.pdf'),
+    unlike: { python: ['attachments'], why: 'Python does not read what is neither encoded nor ASCII' },
+  },
+  'a file name of encoded words': {
+    raw: named('; filename="=?utf-8?B?R3LDvMOfZS5wZGY=?="'),
+    ...pdf('Grüße.pdf'),
+    unlike: { python: ['attachments'], why: 'RFC 2047 section 5 forbids it, and most senders do it' },
+  },
+  'a file name of encoded words without quotes': {
+    raw: named('; filename==?utf-8?B?R3LDvMOfZS5wZGY=?='),
+    ...pdf('Grüße.pdf'),
+    unlike: { python: ['attachments'], why: 'RFC 2047 section 5 forbids it, and most senders do it' },
+  },
+  'a file name of encoded words over lines': {
+    raw: named('; filename="=?utf-8?Q?Gr=C3=BC?=\n =?utf-8?Q?=C3=9Fe.pdf?="'),
+    ...pdf('Grüße.pdf'),
+    unlike: { python: ['attachments'], why: 'RFC 2047 section 5 forbids it, and most senders do it' },
+  },
+  'a file name in the type alone': { raw: named('', 'application/pdf; name="t.pdf"'), ...pdf('t.pdf') },
+  'two file names': { raw: named('; filename=d.pdf', 'application/pdf; name="t.pdf"'), ...pdf('d.pdf') },
+  'an empty file name': {
+    raw: named('; filename=""'),
+    ...pdf(''),
+  },
+  'a file name of control signs': {
+    raw: named('; filename="a\tb\x02.pdf"'),
+    ...pdf('a b .pdf'),
+    unlike: { python: ['attachments'], why: 'A name is one line' },
+  },
+  'a file name of 2,000 signs': {
+    raw: named(`; filename="${'n'.repeat(2000)}.pdf"`),
+    ...pdf('n'.repeat(500)),
+    unlike: { python: ['attachments'], why: 'Names are bounded' },
+  },
+}
+
+const EXTENDED_NAMES: OddTable = {
+  'a file name by RFC 2231': { raw: named("; filename*=utf-8''Gr%C3%BC%C3%9Fe.pdf"), ...pdf('Grüße.pdf') },
+  'a file name by RFC 2231 in another charset': {
+    raw: named("; filename*=iso-8859-1'de'Gr%FC%DFe.pdf"),
+    ...pdf('Grüße.pdf'),
+  },
+  'a file name in pieces': { raw: named('; filename*0="one "; filename*1="two.pdf"'), ...pdf('one two.pdf') },
+  'a file name in encoded pieces': {
+    raw: named("; filename*0*=utf-8''Gr%C3%BC;\n filename*1*=%C3%9Fe.pdf"),
+    ...pdf('Grüße.pdf'),
+  },
+  'a file name in pieces, encoded and not': {
+    raw: named('; filename*0*=utf-8\'\'Gr%C3%BC; filename*1="50%25 off.pdf"'),
+    ...pdf('Grü50%25 off.pdf'),
+  },
+  'a file name in pieces that come in any order': {
+    raw: named('; filename*1=b; filename*0=a; filename*2=.pdf'),
+    ...pdf('ab.pdf'),
+  },
+  'a file name whose second piece is missing': {
+    raw: named('; filename*0=a; filename*2=.pdf'),
+    ...pdf('a'),
+    unlike: { python: ['attachments'], why: 'What follows a gap is not of the name' },
+  },
+  'a character cut between two pieces': {
+    raw: named("; filename*0*=utf-8''%E2%82; filename*1*=%AC.pdf"),
+    ...pdf('€.pdf'),
+  },
+  'a file name both ways': {
+    raw: named('; filename="plain.pdf"; filename*=utf-8\'\'b%C3%B6se.pdf'),
+    ...pdf('böse.pdf'),
+    unlike: { python: ['attachments'], why: 'RFC 6266 section 4.3: the extended one counts' },
+  },
+  'a file name by RFC 2231 without a charset': { raw: named("; filename*=''a%20b.pdf"), ...pdf('a b.pdf') },
+  'a file name by RFC 2231 without marks': {
+    raw: named('; filename*=a%20b.pdf'),
+    ...pdf('a%20b.pdf'),
+    unlike: { python: ['attachments'], why: 'Without its marks it is not encoded' },
+  },
+  'a file name by RFC 2231 with broken escapes': {
+    raw: named("; filename*=utf-8''a%2.pdf"),
+    ...pdf('a%2.pdf'),
+  },
+  'a file name by RFC 2231 in quotes': { raw: named('; filename*="utf-8\'\'a%20b.pdf"'), ...pdf('a b.pdf') },
+}
+
+const typed = (type: string, more = '') => mail(`Content-Type: ${type}${more}`)
+const SHOWN = { text: 'Hello.', attachments: [] as string[] }
+const AS_FILE = (type: string) => ({ text: null, attachments: [`1 ${type} 8`] })
+
+const TYPES: OddTable = {
+  'no type': { raw: mail(''), ...SHOWN },
+  'an empty type': { raw: typed(''), ...SHOWN },
+  'a type without a subtype': { raw: typed('text'), ...SHOWN },
+  'a type with a comment': {
+    raw: typed('text/plain (plain text)'),
+    ...SHOWN,
+    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'RFC 2045 section 5.1 allows comments' },
+  },
+  'a type without its semicolon': {
+    raw: typed('text/plain charset=utf-8'),
+    ...SHOWN,
+    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'What comes first is the type' },
+  },
+  'a type with semicolons too many': { raw: typed('text/plain;;; charset=utf-8;'), ...SHOWN },
+  'a type of nonsense': {
+    raw: typed('nonsense'),
+    ...AS_FILE('application/octet-stream'),
+    unlike: {
+      python: ['text', 'attachments'],
+      dovecot: true,
+      why: 'RFC 2045 section 5.2 would read it as text; what names another type is none',
+    },
+  },
+  'a type of three words': {
+    raw: typed('text/plain/odd'),
+    ...AS_FILE('application/octet-stream'),
+    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'It names no type' },
+  },
+  'a type in capitals': { raw: typed('TEXT/PLAIN; CHARSET=UTF-8'), ...SHOWN },
+  'a type with blanks': { raw: typed(' text/plain ; charset = utf-8'), ...SHOWN },
+  'two types': {
+    raw: typed('text/plain', '\nContent-Type: text/html'),
+    ...SHOWN,
+    unlike: { dovecot: true, why: 'The first counts; Dovecot takes the last' },
+  },
+  'enriched text': { raw: typed('text/enriched'), ...AS_FILE('text/enriched') },
+  'rich text': { raw: typed('text/rtf'), ...AS_FILE('text/rtf') },
+  'text that flows': {
+    raw: mail('Content-Type: text/plain; format=flowed; delsp=yes', 'A long \nline.\n'),
+    text: 'A long \nline.',
+  },
+  'text of markdown': { raw: typed('text/markdown'), ...AS_FILE('text/markdown') },
+  'an image alone': { raw: typed('image/png'), ...AS_FILE('image/png') },
+  'text that is an attachment': {
+    raw: mail('Content-Type: text/plain\nContent-Disposition: attachment; filename=a.txt'),
+    text: null,
+    attachments: ['1 text/plain 8 a.txt'],
+  },
+  'text with a name': {
+    raw: mail('Content-Type: text/plain; name=a.txt'),
+    text: null,
+    attachments: ['1 text/plain 8 a.txt'],
+  },
+  'text that is inline': { raw: mail('Content-Type: text/plain\nContent-Disposition: inline'), ...SHOWN },
+  'a disposition of nonsense': {
+    raw: mail('Content-Type: text/plain\nContent-Disposition: nonsense'),
+    ...SHOWN,
+  },
+  'an image that is inline': {
+    raw: multi('mixed', [
+      '\nHello.',
+      'Content-Type: image/png\nContent-Disposition: inline; filename=a.png\n\nPNG',
+    ]),
+    attachments: ['2 image/png 3 inline a.png'],
+  },
+  'a content id without brackets': {
+    raw: multi('related', [
+      'Content-Type: text/html\n\n<p>',
+      'Content-Type: image/png\nContent-ID: a@a\n\nPNG',
+    ]),
+    attachments: ['2 image/png 3 inline <a@a>'],
+  },
+}
+
+export const ODD_PARAMETERS: OddTable = { ...PLAIN_NAMES, ...EXTENDED_NAMES, ...TYPES }
