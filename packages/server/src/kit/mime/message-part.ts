@@ -3,6 +3,7 @@ import { decodeBytes } from './charset.ts'
 import { type ContentField, fileNameOf, readContentField } from './content-type.ts'
 import { type Header, fieldText } from './header.ts'
 import { cleanLine } from './text.ts'
+import { readTransferEncoding } from './transfer-encoding.ts'
 import { type TransferDecoder, transferDecoder } from './transfer-decoder.ts'
 
 const FILE_NAME_LENGTH_MAX = 500
@@ -52,12 +53,7 @@ export function readTraits(header: Header): PartTraits {
   return {
     type: readContentField(fieldText(header, 'content-type')),
     disposition: readContentField(fieldText(header, 'content-disposition')),
-    // Some senders add comments or a second word.
-    encoding:
-      (fieldText(header, 'content-transfer-encoding') ?? '')
-        .trim()
-        .toLowerCase()
-        .split(/[\s;(]/)[0] ?? '',
+    encoding: readTransferEncoding(header),
     contentId: contentId.replace(/^</, '').replace(/>$/, '').trim() || null,
   }
 }

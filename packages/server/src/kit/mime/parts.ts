@@ -1,6 +1,7 @@
 import { isAttachment } from './attachment.ts'
 import { fileNameOf, readContentField } from './content-type.ts'
 import { type Header, fieldText, readHeader } from './header.ts'
+import { readTransferEncoding } from './transfer-encoding.ts'
 
 const DEPTH_MAX = 64
 const PARTS_MAX = 1000
@@ -59,7 +60,7 @@ function readPart(walk: Walk, header: Header, end: number, depth: number): void 
   walk.texts.push({
     isHtml: type.value === 'text/html',
     charset: type.parameters.get('charset') ?? null,
-    encoding: (fieldText(header, 'content-transfer-encoding') ?? '').trim().toLowerCase(),
+    encoding: readTransferEncoding(header),
     start: Math.min(header.end, end),
     end,
   })

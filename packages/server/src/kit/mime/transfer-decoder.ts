@@ -1,4 +1,4 @@
-import { decodeQuotedPrintable } from './transfer-encoding.ts'
+import { decodeQuotedPrintable, PADDING_MAX } from './transfer-encoding.ts'
 
 /** Undoes a transfer encoding piece by piece. Never throws: what is not well formed is passed over. */
 export interface TransferDecoder {
@@ -41,11 +41,17 @@ function quotedPrintableDecoder(): TransferDecoder {
       const text = held + bytes.toString('latin1')
       // An escape, or the soft end of a line, may go on in the next piece.
       const cut = text.lastIndexOf('=')
-      const keep = cut >= 0 && text.length - cut < 3 ? cut : text.length
+      const keep = cut >= 0 && mayGoOn(text, cut) ? cut : text.length
       held = text.slice(keep)
       return decodeQuotedPrintable(text.slice(0, keep))
     },
     // The end of the last line may belong to what follows; the mark that it is soft does not.
-    end: () => decodeQuotedPrintable(held.replace(/=\r?$/, '')),
+    end: () => decodeQuotedPrintable(held.replace(/^=[ \t]*\r?$/, '')),
   }
+}
+
+/** Whether what begins with the last equals sign could be longer. */
+function mayGoOn(text: string, cut: number): boolean {
+  const length = text.length - cut
+  return length < 3 || (length < PADDING_MAX + 3 && /^=[ \t]+\r?$/.test(text.slice(cut)))
 }

@@ -1,3 +1,13 @@
+import { fieldText, type Header } from './header.ts'
+
+/** The lower-cased transfer encoding that a header names, without the comments, quotes and second words of some. */
+export function readTransferEncoding(header: Header): string {
+  return /[^\s;("]+/.exec((fieldText(header, 'content-transfer-encoding') ?? '').toLowerCase())?.[0] ?? ''
+}
+
+/** Blanks that may stand between the mark of a soft line end and the line end (RFC 2045 section 6.7, rule 3). */
+export const PADDING_MAX = 76
+
 /** Bytes of quoted-printable text (RFC 2045 section 6.7), given as latin1. Tolerates what is not well formed. */
 export function decodeQuotedPrintable(text: string): Buffer {
   const out = Buffer.allocUnsafe(text.length)
@@ -14,11 +24,21 @@ export function decodeQuotedPrintable(text: string): Buffer {
     if (low >= 0) {
       out[length++] = high * 16 + low
       at += 2
-    } else if (next === 10) at += 1
-    else if (next === 13 && text.charCodeAt(at + 2) === 10) at += 2
-    else out[length++] = code
+    } else {
+      const end = softEnd(text, at + 1)
+      if (end < 0) out[length++] = code
+      else at = end
+    }
   }
   return out.subarray(0, length)
+}
+
+/** Where the line end lies that a soft one comes to, or -1. */
+function softEnd(text: string, from: number): number {
+  let at = from
+  while ((text.charCodeAt(at) === 32 || text.charCodeAt(at) === 9) && at - from < PADDING_MAX) at++
+  if (text.charCodeAt(at) === 13) at++
+  return text.charCodeAt(at) === 10 ? at : -1
 }
 
 function hexDigit(code: number): number {

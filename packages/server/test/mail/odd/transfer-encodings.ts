@@ -1,0 +1,154 @@
+import { base64Lines } from '../mime.ts'
+import { mail, multi, type OddTable } from './odd-message.ts'
+
+function encoded(encoding: string, body: string | Buffer, type = 'text/plain; charset=utf-8') {
+  return mail(`Content-Type: ${type}\nContent-Transfer-Encoding: ${encoding}`, body)
+}
+
+const PDF = 'Content-Type: application/pdf\nContent-Disposition: attachment; filename=a.pdf'
+
+function file(encoding: string, content: string) {
+  return multi('mixed', ['\nSee the file.', `${PDF}\nContent-Transfer-Encoding: ${encoding}\n\n${content}`])
+}
+
+const HELLO = 'SGVsbG8sIHdvcmxkIQ=='
+
+const BASE64: OddTable = {
+  'base64 without line ends': { raw: encoded('base64', HELLO), text: 'Hello, world!' },
+  'base64 in lines of one': { raw: encoded('base64', [...HELLO].join('\n')), text: 'Hello, world!' },
+  'base64 in lines of 1,000': {
+    raw: encoded(
+      'base64',
+      Buffer.from('x'.repeat(3000))
+        .toString('base64')
+        .replaceAll(/.{1000}/g, '$&\n'),
+    ),
+    text: 'x'.repeat(3000),
+  },
+  'base64 without padding': {
+    raw: encoded('base64', HELLO.slice(0, -2)),
+    text: 'Hello, world!',
+  },
+  'base64 with too much padding': { raw: encoded('base64', `${HELLO}====`), text: 'Hello, world!' },
+  'base64 with a footer of a list behind it': {
+    raw: encoded('base64', `${HELLO}\n\n-- \nA list, its footer\n`),
+    text: 'Hello, world!',
+  },
+  'base64 with blanks and signs within': {
+    raw: encoded('base64', 'SGVs bG8s\t*IHdv!!cmxkIQ=='),
+    text: 'Hello, world!',
+  },
+  'base64 of two pieces one after another': {
+    raw: encoded('base64', 'SGVsbG8=\nd29ybGQ=\n'),
+    text: 'Hello',
+  },
+  'base64 cut within four': {
+    raw: encoded('base64', 'SGVsbG8sIHdvcm'),
+    text: 'Hello, wor',
+  },
+  'base64 of the alphabet for addresses': {
+    raw: file('base64', '-_-_'),
+    attachments: ['2 application/pdf 0 a.pdf'],
+  },
+  'base64 of nothing': { raw: encoded('base64', ''), text: '' },
+  'base64 of HTML': {
+    raw: encoded('base64', base64Lines(Buffer.from('<b>ü</b>')), 'text/html; charset=utf-8'),
+    html: '<b>ü</b>',
+  },
+  'base64 that says it in capitals and with a comment': {
+    raw: encoded('BASE64 (I promise)', HELLO),
+    text: 'Hello, world!',
+    unlike: { python: ['text'], why: 'Python takes the comment for a part of the name' },
+  },
+  'base64 between quotes': {
+    raw: encoded('"base64"', HELLO),
+    text: 'Hello, world!',
+    unlike: { python: ['text'], why: 'Python takes the quotes for a part of the name' },
+  },
+  'a file of base64 with a line too short': {
+    raw: file('base64', 'AAEC\nAwQ\nBQYH'),
+    attachments: ['2 application/pdf 8 a.pdf'],
+  },
+}
+
+const QUOTED: OddTable = {
+  'quoted-printable with soft ends': {
+    raw: encoded('quoted-printable', 'one =\ntwo=\n\nthree'),
+    text: 'one two\nthree',
+  },
+  'quoted-printable in small letters': { raw: encoded('quoted-printable', 'Gr=c3=bc=c3=9fe'), text: 'Grüße' },
+  'quoted-printable with blanks before the end of a line': {
+    raw: encoded('quoted-printable', 'one\ntwo= \nthree'),
+    text: 'one\ntwothree',
+    unlike: { python: ['text'], why: 'RFC 2045 section 6.7, rule 3: such blanks are of the transport' },
+  },
+  'quoted-printable of what is no number': {
+    raw: encoded('quoted-printable', 'a=ZZ b=4 c='),
+    text: 'a=ZZ b=4 c',
+  },
+  'quoted-printable with 8-bit octets': { raw: encoded('quoted-printable', 'Grü=C3=9Fe'), text: 'Grüße' },
+  'quoted-printable in one line of 5,000': {
+    raw: encoded('quoted-printable', '=41'.repeat(1700)),
+    text: 'A'.repeat(1700),
+  },
+  'quoted-printable with escaped line ends': {
+    raw: encoded('quoted-printable', 'one=0D=0Atwo=0Athree'),
+    text: 'one\ntwo\nthree',
+  },
+  'a file of quoted-printable': {
+    raw: file('quoted-printable', '=25PDF=00=FF'),
+    attachments: ['2 application/pdf 6 a.pdf'],
+  },
+  'quoted-printable whose last line end is soft': {
+    raw: file('quoted-printable', 'abc='),
+    attachments: ['2 application/pdf 3 a.pdf'],
+  },
+}
+
+const NOT_DECODED = 'Not decoded: it is what the sender wrote'
+
+const OTHER: OddTable = {
+  '7bit with 8-bit octets': { raw: encoded('7bit', 'Grüße\n'), text: 'Grüße' },
+  '8bit': { raw: encoded('8bit', 'Grüße\n'), text: 'Grüße' },
+  binary: { raw: file('binary', 'abc\ndef'), attachments: ['2 application/pdf 8 a.pdf'] },
+  'an unknown transfer encoding': { raw: encoded('x-rot13', 'Uryyb\n'), text: 'Uryyb' },
+  'an empty transfer encoding': { raw: encoded('', 'Hello\n'), text: 'Hello' },
+  'uuencode by its name': {
+    raw: file('x-uuencode', 'begin 644 a.pdf\n#0V%T\n`\nend'),
+    attachments: ['2 application/pdf 30 a.pdf'],
+    unlike: { python: ['attachments'], why: NOT_DECODED },
+  },
+  'uuencode within text': {
+    raw: encoded('7bit', 'See below.\n\nbegin 644 cat.txt\n#0V%T\n`\nend\n'),
+    text: 'See below.\n\nbegin 644 cat.txt\n#0V%T\n`\nend',
+  },
+  'yEnc within text': {
+    raw: encoded(
+      '8bit',
+      '=ybegin line=128 size=3 name=a.bin\nabc\n=yend size=3\n',
+      'text/plain; charset=us-ascii',
+    ),
+    text: '=ybegin line=128 size=3 name=a.bin\nabc\n=yend size=3',
+  },
+  'binhex by its name': {
+    raw: file('binhex', '(This file must be converted)'),
+    attachments: ['2 application/pdf 29 a.pdf'],
+  },
+  'two transfer encodings': {
+    raw: mail(
+      'Content-Type: text/plain\nContent-Transfer-Encoding: base64\nContent-Transfer-Encoding: 7bit',
+      HELLO,
+    ),
+    text: 'Hello, world!',
+  },
+  'a transfer encoding of a multipart': {
+    raw: mail(
+      'Content-Type: multipart/mixed; boundary=cut\nContent-Transfer-Encoding: base64',
+      '--cut\n\nHello\n--cut--\n',
+    ),
+    text: 'Hello',
+    unlike: { dovecot: true, why: 'RFC 2045 section 6.4 forbids it, and the parts are plain to see' },
+  },
+}
+
+export const ODD_TRANSFER_ENCODINGS: OddTable = { ...BASE64, ...QUOTED, ...OTHER }
