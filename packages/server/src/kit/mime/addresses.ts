@@ -141,6 +141,8 @@ function readAngle(scan: Scan): void {
   // RFC 5322 section 4.4: an obsolete route, <@a,@b:user@c>.
   scan.draft.angle ??= inner.startsWith('@') ? inner.slice(inner.indexOf(':') + 1) : inner
   scan.position = close + 1
+  // Some senders write two: <<ada@example.com>>.
+  while (text[scan.position] === '>') scan.position++
 }
 
 function finish(scan: Scan): void {

@@ -13,6 +13,8 @@ const ZONE_HOURS = new Map([
 ])
 const DATE =
   /^(?:[a-z]{2,12}\.?,?\s*)?(\d{1,2})[\s-]+([a-z]{3})[a-z]{0,6}\.?[\s-]+(\d{2,4}),?\s+(\d{1,2})[:.](\d{1,2})(?:[:.](\d{1,2}))?(?:\s*([+-]\d{2}:?\d{2}|[a-z]{1,5}))?/i
+/** As C's asctime writes it. */
+const C_DATE = /^[a-z]{3} +([a-z]{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})$/i
 const ISO_DATE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/i
 const YEAR_MIN = 1900
 const YEAR_MAX = 9999
@@ -24,6 +26,7 @@ export function readDate(field: string | null): Date | null {
     .slice(0, LENGTH_MAX)
     .replaceAll(/\([^()]*\)/g, ' ')
     .trim()
+    .replace(C_DATE, '$2 $1 $6 $3:$4:$5')
   const found = DATE.exec(text)
   const date = found ? fromParts(found) : new Date(ISO_DATE.test(text) ? text : Number.NaN)
   if (!date || Number.isNaN(date.getTime())) return null
@@ -35,6 +38,8 @@ function fromParts([, day, month, year, hour, minute, second, zone]: RegExpExecA
   const monthIndex = MONTHS.indexOf(month!.toLowerCase())
   if (monthIndex < 0) return null
   if (Number(hour) > 24 || Number(minute) > 59 || Number(second ?? 0) > 60) return null
+  const days = new Date(Date.UTC(fullYear(year!), monthIndex + 1, 0)).getUTCDate()
+  if (Number(day) < 1 || Number(day) > days) return null
   const utc = Date.UTC(
     fullYear(year!),
     monthIndex,
@@ -43,7 +48,6 @@ function fromParts([, day, month, year, hour, minute, second, zone]: RegExpExecA
     Number(minute),
     Number(second ?? 0),
   )
-  if (Number(day) < 1 || Number(day) > 31) return null
   return new Date(utc - zoneMinutes(zone) * 60_000)
 }
 
