@@ -1,5 +1,5 @@
 """Reads messages with Python's email package, to compare: one JSON line in (base64), one out."""
-import base64, email, email.policy, json, sys
+import base64, email, email.header, email.policy, email.utils, json, sys
 
 
 def walk(part, prefix, found):
@@ -9,27 +9,67 @@ def walk(part, prefix, found):
             walk(child, number, found)
         return
     kind = part.get_content_type()
-    if kind == "message/rfc822":
-        content = None
-    else:
-        content = part.get_payload(decode=True)
+    content = None if kind == "message/rfc822" else part.get_payload(decode=True)
     text = None
     if kind in ("text/plain", "text/html"):
         try:
             text = content.decode(part.get_content_charset() or "ascii")
-        except (LookupError, UnicodeDecodeError):
+        except (LookupError, UnicodeError):
             pass
     found.append({
         "text": text,
         "id": prefix or "1",
         "type": kind,
-        "filename": part.get_filename(),
+        "filename": name_of(part),
+        "disposition": part.get_content_disposition(),
         "content": base64.b64encode(content).decode() if content is not None else None,
     })
+
+
+def name_of(part):
+    try:
+        return part.get_filename()
+    except (LookupError, UnicodeError):
+        return None
+
+
+def decode(value):
+    if value is None:
+        return None
+    try:
+        return str(email.header.make_header(email.header.decode_header(value)))
+    except (LookupError, UnicodeError, email.errors.HeaderParseError):
+        return False
+
+
+def addresses(message, field):
+    try:
+        pairs = email.utils.getaddresses([str(value) for value in message.get_all(field, [])])
+    except Exception:
+        return None
+    return [[decode(name), address] for name, address in pairs]
+
+
+def date_of(message):
+    try:
+        return email.utils.parsedate_to_datetime(message["date"]).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def unfold(value):
+    return None if value is None else str(value).replace("\r", "").replace("\n", "")
 
 
 for line in sys.stdin:
     message = email.message_from_bytes(base64.b64decode(line), policy=email.policy.compat32)
     found = []
     walk(message, "", found)
-    print(json.dumps(found), flush=True)
+    print(json.dumps({
+        "parts": found,
+        "subject": decode(unfold(message["subject"])),
+        "from": addresses(message, "from"),
+        "to": addresses(message, "to"),
+        "cc": addresses(message, "cc"),
+        "date": date_of(message),
+    }), flush=True)

@@ -1,35 +1,14 @@
-import { spawnSync } from 'node:child_process'
-import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openMessageParser, type ParsedMessage } from '../../src/kit/mime/message-parser.ts'
 import { transferDecoder } from '../../src/kit/mime/transfer-decoder.ts'
 import { BROKEN } from '../mail/broken.ts'
 import { generateMail } from '../mail/corpus.ts'
+import { askPython } from './ask-python.ts'
 
 const COUNT = 600
 /** Where what is broken may be read in two ways. */
 const OPEN_TO_DEBATE =
   /base64 with rubbish|a boundary that never occurs|multipart without a boundary|no header|NUL|a line that is no field|nested 60 deep|bare line feeds/
-
-interface PythonPart {
-  id: string
-  type: string
-  filename: string | null
-  content: string | null
-  /** Decoded, of text that Python can decode. */
-  text: string | null
-}
-
-function askPython(messages: readonly Buffer[]): PythonPart[][] {
-  const script = path.join(import.meta.dirname, 'second-parser.py')
-  const input = messages.map(raw => `${raw.toString('base64')}\n`).join('')
-  const { stdout, stderr } = spawnSync('python3', [script], { input, maxBuffer: 2 ** 30, encoding: 'utf8' })
-  if (stderr) throw new Error(stderr)
-  return stdout
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line) as PythonPart[])
-}
 
 /** In pieces of odd sizes, so that every edge falls everywhere. */
 function parse(raw: Buffer, pieceBytes: number): ParsedMessage {
@@ -53,7 +32,7 @@ describe('the parser of messages', () => {
     for (const [index, { raw, kind }] of corpus.entries()) {
       if (OPEN_TO_DEBATE.test(kind)) continue
       const found = parse(raw, pieceBytes)
-      const wanted = python[index] ?? []
+      const wanted = python[index]?.parts ?? []
       compared++
       const others = new Set(found.attachments.map(({ id }) => id))
       const files = wanted.filter(({ id }) => others.has(id))

@@ -1,5 +1,6 @@
 /**
- * Brings the mail servers that the tests run against: `node packages/server/test/servers/install.ts`.
+ * Brings the mail servers that the tests run against, and Python, which checks our reading of messages:
+ * `node packages/server/test/servers/install.ts`.
  * Installs only as root on Debian and its kin; elsewhere it refuses with the reason and the remedy.
  */
 import { execFile } from 'node:child_process'
@@ -16,6 +17,7 @@ const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = 
   [DOVECOT, 'dovecot-imapd'],
   ['/usr/bin/openssl', 'openssl'],
   ['/usr/sbin/saslpasswd2', 'sasl2-bin'],
+  ['/usr/bin/python3', 'python3'],
 ]
 
 /** Cyrus runs as the user `mail`, who cannot enter root's home folder. */

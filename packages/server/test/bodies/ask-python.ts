@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process'
+import path from 'node:path'
+
+export interface PythonPart {
+  id: string
+  type: string
+  filename: string | null
+  disposition: string | null
+  /** In base64; null of a message within. */
+  content: string | null
+  /** Decoded, of text that Python can decode. */
+  text: string | null
+}
+
+/** A message as Python's email package reads it. */
+export interface PythonMessage {
+  parts: PythonPart[]
+  /** False where Python cannot decode it. */
+  subject: string | null | false
+  from: Array<[name: string, address: string]> | null
+  to: Array<[name: string, address: string]> | null
+  cc: Array<[name: string, address: string]> | null
+  /** Seconds since the epoch. */
+  date: number | null
+}
+
+/** Reads messages with a parser that shares nothing with ours. */
+export function askPython(messages: readonly Buffer[]): PythonMessage[] {
+  const script = path.join(import.meta.dirname, 'second-parser.py')
+  const input = messages.map(raw => `${raw.toString('base64')}\n`).join('')
+  const { stdout, stderr } = spawnSync('python3', [script], { input, maxBuffer: 2 ** 30, encoding: 'utf8' })
+  if (stderr) throw new Error(stderr)
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as PythonMessage)
+}

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { ODD_MAIL } from '../mail/odd/odd-mail.ts'
+import type { Fact } from '../mail/odd/odd-message.ts'
+import { askPython } from './ask-python.ts'
+import { comparableAttachments, ourFacts, parse, pythonDiffers, pythonFacts } from './facts.ts'
+
+const FACTS: readonly Fact[] = ['text', 'html', 'attachments', 'subject', 'from', 'to', 'cc', 'date']
+const MESSAGES = Object.entries(ODD_MAIL)
+
+describe('odd mail', () => {
+  const python = askPython(MESSAGES.map(([, { raw }]) => raw))
+
+  test('comes in 200 kinds and more, each another', () => {
+    expect(MESSAGES.length).toBeGreaterThanOrEqual(200)
+    expect(new Set(MESSAGES.map(([, { raw }]) => raw.toString('latin1'))).size).toBe(MESSAGES.length)
+  })
+
+  test.each(MESSAGES)('%s: is what is stated of it', (_, { raw, unlike, isUnservable: __, ...stated }) => {
+    expect(ourFacts(raw)).toMatchObject(stated)
+    for (const fact of unlike?.python ?? []) expect(stated, 'what is unlike is stated').toHaveProperty(fact)
+  })
+
+  test.each(MESSAGES.map(([name], index) => [name, index] as const))(
+    '%s: is what Python finds',
+    (name, index) => {
+      const message = ODD_MAIL[name]!
+      const ours = { ...ourFacts(message.raw), attachments: comparableAttachments(message.raw) }
+      const theirs = pythonFacts(python[index]!)
+      const isSame = (fact: Fact) => JSON.stringify(ours[fact]) === JSON.stringify(theirs[fact])
+      for (const fact of FACTS) {
+        // What is stated to be unlike, and is not, says nothing of us.
+        if (pythonDiffers(message, fact)) expect(isSame(fact), `${fact} is the same`).toBe(false)
+        else if (fact in theirs && theirs[fact] !== undefined) expect(ours[fact], fact).toEqual(theirs[fact])
+      }
+    },
+  )
+
+  test('is the same however it is cut into pieces', () => {
+    for (const [name, { raw }] of MESSAGES) {
+      if (raw.length > 20_000) continue
+      const whole = parse(raw)
+      for (const pieceBytes of [1, 2, 3, 61])
+        expect(parse(raw, pieceBytes), `${name} by ${pieceBytes}`).toEqual(whole)
+    }
+  })
+})
