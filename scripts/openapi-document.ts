@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { contract } from '@waxwing/contract/contract.ts'
 import { eventData } from '@waxwing/contract/events.ts'
+import { bodyExamples, schemaExamples } from '@waxwing/contract/examples.ts'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { COMMON_REASONS, type Reason, dataSchemaOf, reasons } from '@waxwing/contract/reasons.ts'
+import { sections } from '@waxwing/contract/sections.ts'
+import { DESCRIPTION, ERROR, HEADERS, IDEMPOTENCY_KEY } from './openapi-parts.ts'
 
 type Json = { [name: string]: unknown }
 
@@ -44,20 +47,29 @@ export function openapiDocument(): Json {
     info: {
       title: 'Waxwing',
       version: INTERFACE_VERSION,
-      description: 'Mail, calendars and contacts of your accounts over one interface.',
+      description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: '/', description: 'The service that this document comes from.' }],
     security: [{ bearer: [] }],
-    tags: [...Object.keys(contract), 'openapi'].map(name => ({ name })),
+    tags: [
+      ...Object.entries(sections).map(([name, { title, description }]) => ({
+        name,
+        'x-displayName': title,
+        description,
+      })),
+      { name: 'openapi', 'x-displayName': 'OpenAPI', description: 'This interface, for programs.' },
+    ],
     paths: { ...paths, '/v1/openapi.json': { get: DOCUMENT_OPERATION } },
     components: {
       schemas: Object.fromEntries(
-        Object.entries(schemas).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+        Object.entries(schemas)
+          .toSorted(([one], [other]) => (one < other ? -1 : 1))
+          .map(([name, schema]) => [name, withExample(name, schema)]),
       ),
       responses: commonResponses(write),
       parameters: { 'Idempotency-Key': IDEMPOTENCY_KEY },
-      headers: { 'X-Request-Id': REQUEST_ID },
+      headers: HEADERS,
       securitySchemes: {
         bearer: {
           type: 'http',
@@ -70,6 +82,20 @@ export function openapiDocument(): Json {
   }
 }
 
+/** Of every answer; of every answer that is counted; of refusals for now. */
+const BASIC_HEADERS = ['X-Request-Id'] as const
+const COUNTED_HEADERS = [
+  ...BASIC_HEADERS,
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+] as const
+const RETRY_STATUSES = new Set([429, 503])
+
+function headersOf(names: readonly (keyof typeof HEADERS)[]): Json {
+  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
 /** The document describes itself here: it is served as it is, without a handler. */
 const DOCUMENT_OPERATION = {
   operationId: 'openapi',
@@ -79,37 +105,9 @@ const DOCUMENT_OPERATION = {
   'x-error-reasons': ['internal_error'],
   security: [],
   responses: {
-    200: answer('OK', { type: 'object' }),
+    200: { ...answer('The document.', { type: 'object' }), headers: headersOf(BASIC_HEADERS) },
     500: { $ref: '#/components/responses/Error500' },
   },
-}
-
-const REQUEST_ID = {
-  description:
-    'Names the request in logs. One that the caller sends (1 to 128 of A-Z a-z 0-9 . _ : -) is kept.',
-  schema: { type: 'string' },
-}
-
-const IDEMPOTENCY_KEY = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description:
-    'Makes a repetition harmless: the first answer is kept for 24 hours and sent again with `Idempotent-Replayed: true`. ' +
-    'Answers with 5xx or 429 are not kept, so a repetition runs again.',
-  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
-}
-
-const ERROR = {
-  type: 'object',
-  properties: {
-    defined: { type: 'boolean', description: 'True for the declared reasons.' },
-    code: { type: 'string', description: 'The reason. New ones may appear.' },
-    status: { type: 'integer', description: 'The HTTP status.' },
-    message: { type: 'string', description: 'For people; not to be parsed.' },
-    data: { type: 'object', description: 'Only for the reasons that have it.' },
-  },
-  required: ['defined', 'code', 'status', 'message'],
 }
 
 type WriteSchema = (schema: z.ZodType) => Json
@@ -167,8 +165,10 @@ function describeOperation(section: string, name: string, operation: Operation, 
   ]
   const hasBody = Object.keys(body.shape).length > 0
   const written = write(body)
+  const operationId = `${section}.${name}`
+  const example = bodyExamples[operationId]
   return {
-    operationId: `${section}.${name}`,
+    operationId,
     tags: [section],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
@@ -177,11 +177,16 @@ function describeOperation(section: string, name: string, operation: Operation, 
     ...(meta.scope === 'none' ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(hasBody
-      ? { requestBody: { required: Array.isArray(written['required']), content: jsonContent(written) } }
+      ? {
+          requestBody: {
+            required: Array.isArray(written['required']),
+            content: jsonContent(written, example),
+          },
+        }
       : {}),
     responses: {
       [meta.successStatus]:
-        meta.produces === null ? answer('OK', write(outputSchema)) : downloadOf(meta.produces),
+        meta.produces === null ? answerOf(meta, write(outputSchema)) : downloadOf(meta.produces),
       ...errorResponses(meta.reasons, write),
     },
   }
@@ -206,7 +211,7 @@ const COMMON_BY_STATUS = Map.groupBy(COMMON_REASONS, reason => reasons[reason].s
 
 function commonResponses(write: WriteSchema): Json {
   return Object.fromEntries(
-    [...COMMON_BY_STATUS].map(([status, common]) => [`Error${status}`, errorResponse(common, write)]),
+    [...COMMON_BY_STATUS].map(([status, common]) => [`Error${status}`, errorResponse(status, common, write)]),
   )
 }
 
@@ -218,13 +223,13 @@ function errorResponses(declared: readonly Reason[], write: WriteSchema): Json {
       const isCommon = common.length === some.length && some.every(reason => common.includes(reason))
       return [
         status,
-        isCommon ? { $ref: `#/components/responses/Error${status}` } : errorResponse(some, write),
+        isCommon ? { $ref: `#/components/responses/Error${status}` } : errorResponse(status, some, write),
       ]
     }),
   )
 }
 
-function errorResponse(some: readonly Reason[], write: WriteSchema): Json {
+function errorResponse(status: number, some: readonly Reason[], write: WriteSchema): Json {
   const description = some.map(reason => `\`${reason}\`: ${reasons[reason].message}`).join('\n')
   const withData = some.flatMap(reason => {
     const data = dataSchemaOf(reason)
@@ -235,29 +240,35 @@ function errorResponse(some: readonly Reason[], write: WriteSchema): Json {
     ...withData,
     ...(withoutData.length > 0 ? [{ properties: { code: { enum: withoutData } } }] : []),
   ]
-  return answer(description, {
+  const schema = {
     allOf: [{ $ref: '#/components/schemas/Error' }],
     ...(variants.length === 1 ? variants[0] : { anyOf: variants }),
-  })
+  }
+  const headers = RETRY_STATUSES.has(status)
+    ? headersOf([...BASIC_HEADERS, 'Retry-After'])
+    : headersOf(BASIC_HEADERS)
+  return { ...answer(description, schema), headers }
+}
+
+function answerOf({ method, successStatus }: OperationMeta, schema: Json): Json {
+  const names = method === 'POST' ? ([...COUNTED_HEADERS, 'Idempotent-Replayed'] as const) : COUNTED_HEADERS
+  return { ...answer(successStatus === 202 ? 'Accepted' : 'OK', schema), headers: headersOf(names) }
 }
 
 function answer(description: string, schema: Json): Json {
-  return {
-    description,
-    headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
-    content: jsonContent(schema),
-  }
+  return { description, headers: headersOf(BASIC_HEADERS), content: jsonContent(schema) }
 }
 
 /** OpenAPI 3.1: bytes have a media type and no schema. */
 function downloadOf(mediaType: string): Json {
-  return {
-    description: 'OK',
-    headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
-    content: { [mediaType]: {} },
-  }
+  return { description: 'OK', headers: headersOf(COUNTED_HEADERS), content: { [mediaType]: {} } }
 }
 
-function jsonContent(schema: Json): Json {
-  return { 'application/json': { schema } }
+function jsonContent(schema: Json, example?: unknown): Json {
+  return { 'application/json': { schema, ...(example === undefined ? {} : { example }) } }
+}
+
+function withExample(name: string, schema: unknown): unknown {
+  const example = schemaExamples[name]
+  return example === undefined ? schema : { ...Object(schema), examples: [example] }
 }

@@ -48,7 +48,12 @@ export const serverSecurity = z.enum(['tls', 'starttls', 'none'])
 export type ServerSecurity = z.infer<typeof serverSecurity>
 
 export const mailServer = z
-  .object({ host: z.string(), port: z.int(), security: serverSecurity, user: z.string() })
+  .object({
+    host: z.string(),
+    port: z.int(),
+    security: serverSecurity.describe('`tls` from the first byte, `starttls`, or `none`: in the clear.'),
+    user: z.string().describe('The name to log in with.'),
+  })
   .meta({ id: 'MailServer' })
 
 export const accountRuntime = z
@@ -56,8 +61,8 @@ export const accountRuntime = z
     state: z
       .enum(['pending', 'connecting', 'syncing', 'live', 'backoff', 'stopped'])
       .describe('`pending` also when its owner has not been heard of for 30 seconds.'),
-    detail: z.string().nullable(),
-    ownerInstanceId: uuid,
+    detail: z.string().nullable().describe('In words, for people.'),
+    ownerInstanceId: uuid.describe('The process that follows the account.'),
     updatedAt: timestamp,
   })
   .meta({ id: 'AccountRuntime' })
@@ -65,14 +70,17 @@ export const accountRuntime = z
 export const account = z
   .object({
     id: uuid,
-    externalRef: z.string().nullable(),
+    externalRef: z.string().nullable().describe('Your own name for it.'),
     provider: accountProvider,
     email: z.string(),
     displayName: z.string().nullable(),
-    oauthAppId: uuid.nullable(),
-    cloud: microsoftCloud.nullable(),
-    status: accountStatus,
-    statusReason: z.string().nullable(),
+    oauthAppId: uuid.nullable().describe('The OAuth app that the user signed in with.'),
+    cloud: microsoftCloud.nullable().describe('Of Microsoft accounts.'),
+    status: accountStatus.describe(
+      'Only `active` accounts are synced. `paused`: by you. `reauth_required`: the provider refuses the login. ' +
+        '`disabled`: by the provider or the operator.',
+    ),
+    statusReason: z.string().nullable().describe('Why, where there is more to say.'),
     settings: accountSettings,
     settingsOverride: accountSettingsOverride,
     runtime: accountRuntime
@@ -83,7 +91,7 @@ export const account = z
         imap: mailServer,
         smtp: mailServer.nullable(),
         auth: z.enum(['password', 'oauth']),
-        appendSent: z.boolean(),
+        appendSent: z.boolean().describe('Whether what is sent is filed in the sent mailbox.'),
         dav: z
           .object({
             calendarUrl: z.string().nullable(),
@@ -93,22 +101,25 @@ export const account = z
           })
           .nullable(),
       })
-      .nullable(),
+      .nullable()
+      .describe('Of IMAP accounts.'),
     auth: z.object({
       method: z.enum(['oauth', 'password', 'org_connection', 'delegate']),
       orgConnectionId: uuid.optional(),
       delegateAccountId: uuid.optional(),
     }),
-    initializedAt: timestamp.nullable(),
-    calendarInitializedAt: timestamp.nullable(),
-    contactsInitializedAt: timestamp.nullable(),
+    initializedAt: timestamp.nullable().describe('When the first sync of mail was complete.'),
+    calendarInitializedAt: timestamp.nullable().describe('The same of calendars.'),
+    contactsInitializedAt: timestamp.nullable().describe('The same of contacts.'),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
   .meta({ id: 'Account' })
 export type Account = z.infer<typeof account>
 
-const externalRef = text({ max: 255 }).nullable()
+const externalRef = text({ max: 255 })
+  .nullable()
+  .describe('Your own name for it, such as the id of your user.')
 
 /** Servers take them in protocol lines, where a control character would begin another command. */
 const line = (bounds: { min: number; max: number }) =>
@@ -190,9 +201,9 @@ export const accounts = {
       cursor: cursor.optional(),
       externalRef: queryText(1, 255).optional().describe('Exactly.'),
       q: queryText(1, 200).optional().describe('Part of the email or externalRef, in any case.'),
-      status: accountStatus.optional(),
-      orgConnectionId: uuidInput.optional(),
-      delegateAccountId: uuidInput.optional(),
+      status: accountStatus.optional().describe('Only accounts with this status.'),
+      orgConnectionId: uuidInput.optional().describe('Only accounts of this organization connection.'),
+      delegateAccountId: uuidInput.optional().describe('Only shared mailboxes that this account opens.'),
     }),
     output: pageOf(account),
   }),
@@ -230,9 +241,16 @@ export const accounts = {
     body: z
       .strictObject({
         externalRef: externalRef.optional(),
-        status: z.enum(['active', 'paused']).optional(),
+        status: z
+          .enum(['active', 'paused'])
+          .optional()
+          .describe('`paused` stops its sync, `active` resumes it.'),
         settings: accountSettingsInput.optional(),
-        resetSettings: z.array(accountSettings.keyof()).max(20).optional(),
+        resetSettings: z
+          .array(accountSettings.keyof())
+          .max(20)
+          .optional()
+          .describe('Settings that follow the tenant’s again.'),
       })
       .refine(({ settings, resetSettings }) => !resetSettings?.some(name => settings?.[name] !== undefined), {
         path: ['resetSettings'],
@@ -253,7 +271,11 @@ export const accounts = {
       'and can be connected again at once.',
     refuses: ['account_not_found'],
     params: accountPath,
-    query: z.strictObject({ purge: queryBoolean.default(false) }),
+    query: z.strictObject({
+      purge: queryBoolean
+        .default(false)
+        .describe('Delete what was indexed shortly, instead of after 30 days.'),
+    }),
     output: z.null(),
   }),
 
@@ -276,7 +298,7 @@ export const accounts = {
         .optional()
         .describe('Default: every kind that the account has enabled.'),
     }),
-    output: z.object({ kinds: z.array(syncKind) }),
+    output: z.object({ kinds: z.array(syncKind).describe('What was asked for.') }),
     successStatus: 202,
   }),
 
@@ -289,14 +311,17 @@ export const accounts = {
     refuses: ['account_not_found'],
     params: accountPath,
     body: z.strictObject({
-      ttlSeconds: z.int().min(60).max(86_400).default(3600),
+      ttlSeconds: z.int().min(60).max(86_400).default(3600).describe('How long it is good.'),
       scopes: z
         .array(z.enum(SCOPES))
         .min(1)
         .max(SCOPES.length)
-        .default([...SCOPES]),
+        .default([...SCOPES])
+        .describe('What it may do, on this account only.'),
     }),
-    output: z.object({ token: z.string(), expiresAt: timestamp }).meta({ id: 'AccountToken' }),
+    output: z
+      .object({ token: z.string().describe('Shown only this once.'), expiresAt: timestamp })
+      .meta({ id: 'AccountToken' }),
   }),
 
   createImap: operation({

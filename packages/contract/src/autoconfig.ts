@@ -16,14 +16,14 @@ const foundDav = z
 
 export const foundServers = z
   .object({
-    source: autoconfigSource,
+    source: autoconfigSource.describe('Where they were found.'),
     imap: mailServer,
-    smtp: mailServer.nullable(),
+    smtp: mailServer.nullable().describe('Null where none was found.'),
     oauth: z
       .enum(['google', 'microsoft'])
       .nullable()
       .describe('Who signs users in at these servers, where that is possible besides a password.'),
-    dav: foundDav.nullable(),
+    dav: foundDav.nullable().describe('Calendars and contacts, where any were found.'),
   })
   .meta({ id: 'Autoconfig' })
 
@@ -39,7 +39,7 @@ export const autoconfig = {
       'its SRV records and at its MX records, for at most 10 seconds. Nobody is logged in to. Servers that may not be ' +
       'connected to are left out.',
     refuses: ['autodiscovery_failed'],
-    query: z.strictObject({ email: emailInput }),
+    query: z.strictObject({ email: emailInput.describe('Whose servers are looked for.') }),
     output: foundServers,
   }),
 }

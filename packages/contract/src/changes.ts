@@ -17,12 +17,15 @@ export const changes = {
     query: z.strictObject({
       cursor: cursor.optional(),
       limit: pageLimit(200, 50),
-      types: queryList(eventType).optional(),
+      types: queryList(eventType).optional().describe('Only events of these types.'),
       start: z
         .enum(['now'])
         .optional()
         .describe('`now`: no events, and the cursor of what comes next. Without effect beside a cursor.'),
     }),
-    output: z.object({ items: z.array(changeEvent), nextCursor: z.string().min(1).max(512) }),
+    output: z.object({
+      items: z.array(changeEvent),
+      nextCursor: z.string().min(1).max(512).describe('Where to go on; never null.'),
+    }),
   }),
 }

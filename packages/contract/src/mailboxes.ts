@@ -20,11 +20,11 @@ export const mailboxKind = z.enum(['folder', 'label'])
 export const mailbox = z
   .object({
     id: uuid,
-    name: z.string(),
+    name: z.string().describe('The last part of `path`.'),
     path: z.string().describe('The full name, `/`-separated from the top level.'),
-    parentId: uuid.nullable(),
-    role: mailboxRole,
-    kind: mailboxKind,
+    parentId: uuid.nullable().describe('Null at the top level.'),
+    role: mailboxRole.describe('What it is for; `custom` where nothing special.'),
+    kind: mailboxKind.describe('A message is in exactly one `folder`, and can carry several `label`s.'),
     totalCount: z.int().nullable().describe('As the provider counts; null where it reports none.'),
     unreadCount: z.int().nullable().describe('As the provider counts; null where it reports none.'),
   })

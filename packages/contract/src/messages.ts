@@ -23,25 +23,27 @@ export const threadId = z.string().min(1).max(1024)
 export const messageSummary = z
   .object({
     id: uuid,
-    threadId: threadId.nullable(),
-    internetMessageId: z.string().nullable(),
-    mailboxIds: z.array(uuid),
+    threadId: threadId.nullable().describe('The conversation that it belongs to.'),
+    internetMessageId: z.string().nullable().describe('Its Message-ID, in angle brackets.'),
+    mailboxIds: z.array(uuid).describe('One folder, or several labels.'),
     subject: z.string().nullable(),
     from: address.nullable(),
     to: z.array(address),
     cc: z.array(address),
-    snippet: z.string(),
-    receivedAt: timestamp,
-    sentAt: timestamp.nullable(),
+    snippet: z.string().describe('How the text begins.'),
+    receivedAt: timestamp.describe('When it came into the mailbox, as the provider says.'),
+    sentAt: timestamp.nullable().describe('What its Date field says.'),
     isRead: z.boolean(),
     isFlagged: z.boolean(),
     isDraft: z.boolean(),
     hasAttachments: z.boolean(),
-    categories: z.array(z.string()),
-    direction,
-    outboxId: uuid.nullable(),
-    reference: z.string().nullable(),
-    importance: importance.nullable(),
+    categories: z.array(z.string()).describe('Categories of the provider.'),
+    direction: direction.describe(
+      '`outbound`: in a sent mailbox, or from the account’s own address or identities, drafts included.',
+    ),
+    outboxId: uuid.nullable().describe('The send through this interface that it is a copy of.'),
+    reference: z.string().nullable().describe('`reference` of that send.'),
+    importance: importance.nullable().describe('`normal` where the message says nothing.'),
   })
   .meta({ id: 'MessageSummary' })
 export type MessageSummary = z.infer<typeof messageSummary>
@@ -49,8 +51,8 @@ export type MessageSummary = z.infer<typeof messageSummary>
 export const attachment = z
   .object({
     id: z.string().describe('The MIME part number, such as `1.2`.'),
-    filename: z.string().nullable(),
-    contentType: z.string(),
+    filename: z.string().nullable().describe('As the sender named it: not safe as a path.'),
+    contentType: z.string().describe('As the sender says.'),
     size: z.int().describe('Bytes of the download.'),
     isInline: z.boolean().describe('Shown within the body, as images of HTML mail are.'),
     contentId: z.string().nullable().describe('What `cid:` links in the HTML name, without angle brackets.'),
@@ -59,34 +61,37 @@ export const attachment = z
 
 export const classification = z
   .object({
-    kind: z.string(),
-    probabilities: z.record(z.string(), z.number()),
-    optOutProbability: z.number(),
-    autoReplyCategory: z.string().nullable(),
-    returnDate: z.iso.date().nullable(),
-    alternateContacts: z.array(z.string()),
-    outboxId: uuid.nullable(),
-    model: z.string(),
+    kind: z.string().describe('What the reply is, such as `opt_out`.'),
+    probabilities: z.record(z.string(), z.number()).describe('Of each kind, from 0 to 1.'),
+    optOutProbability: z.number().describe('That the sender wants no more mail, from 0 to 1.'),
+    autoReplyCategory: z
+      .string()
+      .nullable()
+      .describe('Such as `out_of_office`; null for no automatic reply.'),
+    returnDate: z.iso.date().nullable().describe('When the sender is back.'),
+    alternateContacts: z.array(z.string()).describe('Whom the reply names instead.'),
+    outboxId: uuid.nullable().describe('The send that it answers.'),
+    model: z.string().describe('The language model that decided.'),
     classifiedAt: timestamp,
   })
   .meta({ id: 'Classification' })
 
 export const message = messageSummary
   .extend({
-    bcc: z.array(address),
-    replyTo: z.array(address),
+    bcc: z.array(address).describe('Seldom known, except of drafts and sent mail.'),
+    replyTo: z.array(address).describe('Where answers go, if not to `from`.'),
     body: z
       .object({ text: z.string().nullable(), html: z.string().nullable() })
       .describe(
         'Each null when the message has no such part. At most 5 MiB of each; HTML is as the sender wrote it.',
       ),
     attachments: z.array(attachment),
-    classification: classification.nullable(),
+    classification: classification.nullable().describe('Of replies, where it is turned on.'),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof message>
 
-const messagePath = accountPath.extend({ messageId: pathId })
+const messagePath = accountPath.extend({ messageId: pathId.describe('The message’s `id`.') })
 /** Of every operation that may have to ask the provider for a message. */
 const READING_REASONS = [
   'account_not_found',
@@ -119,9 +124,11 @@ export const messages = {
       mailboxId: uuidInput.optional().describe('All mailboxes when absent.'),
       from: queryText(1, 320).optional().describe('Part of the sender’s address or display name.'),
       to: queryText(1, 320).optional().describe('Part of an address or display name in To, Cc or Bcc.'),
-      unread: queryBoolean.optional(),
-      flagged: queryBoolean.optional(),
-      hasAttachments: queryBoolean.optional(),
+      unread: queryBoolean.optional().describe('`true`: unread ones only; `false`: read ones only.'),
+      flagged: queryBoolean.optional().describe('`true`: flagged ones only; `false`: the others.'),
+      hasAttachments: queryBoolean
+        .optional()
+        .describe('`true`: only with attachments; `false`: only without.'),
       importance: importance.optional().describe('Messages whose importance is null match none.'),
       after: timestampInput.optional().describe('Received at or after this instant.'),
       before: timestampInput.optional().describe('Received before this instant; later than `after`.'),
@@ -169,7 +176,9 @@ export const messages = {
       'Sent decoded and in chunks, without Content-Length: `size` of the attachment tells how much comes. The ' +
       'Content-Type is the sender’s where no browser would run it, else `application/octet-stream`.',
     refuses: READING_REASONS,
-    params: messagePath.extend({ attachmentId: z.string() }),
+    params: messagePath.extend({
+      attachmentId: z.string().describe('`id` of one of the message’s `attachments`, such as `1.2`.'),
+    }),
     output: download,
     produces: 'application/octet-stream',
   }),

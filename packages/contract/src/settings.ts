@@ -2,19 +2,31 @@ import { z } from 'zod'
 import { operation } from './operation.ts'
 import { bodyStorage, optOutHandling, text } from './shapes.ts'
 
-/** Days of mail that are kept in the index; null keeps the full history. */
-export const syncWindowDays = z.int().min(1).max(36_500).nullable()
-export const undoSendSeconds = z.int().min(0).max(60)
+export const syncWindowDays = z
+  .int()
+  .min(1)
+  .max(36_500)
+  .nullable()
+  .describe('Days of mail that are kept in the index; null keeps the full history.')
+export const undoSendSeconds = z
+  .int()
+  .min(0)
+  .max(60)
+  .describe('How long a send waits, in which it can be cancelled.')
 
 export const mcpSendPolicy = z
   .object({
-    mode: z.enum(['allow', 'confirm', 'drafts_only']),
+    mode: z
+      .enum(['allow', 'confirm', 'drafts_only'])
+      .describe('What an assistant may do: send, send what a person confirmed, or write drafts.'),
     allowedRecipientDomains: z
       .array(z.string())
       .nullable()
       .describe('Null: no restriction. Empty: only the account’s own domain.'),
     dailySendLimit: z.int().min(1).max(10_000).nullable().describe('Per credential and UTC day; null: none.'),
-    externalRecipientConfirmation: z.boolean(),
+    externalRecipientConfirmation: z
+      .boolean()
+      .describe('Addresses that the account never sent to take a confirmation.'),
   })
   .meta({ id: 'McpSendPolicy' })
 
@@ -22,16 +34,16 @@ export const tenantSettings = z
   .object({
     bodyStorage,
     syncWindowDays,
-    calendarEnabled: z.boolean(),
-    contactsEnabled: z.boolean(),
+    calendarEnabled: z.boolean().describe('Calendars are synced, where the account has any.'),
+    contactsEnabled: z.boolean().describe('Contacts are synced, where the account has any.'),
     undoSendSeconds,
-    trackOpens: z.boolean(),
-    trackClicks: z.boolean(),
-    trackingHoneypot: z.boolean(),
+    trackOpens: z.boolean().describe('Sends tell when they are opened.'),
+    trackClicks: z.boolean().describe('Sends tell when a link is followed.'),
+    trackingHoneypot: z.boolean().describe('A link that only machines follow tells them from people.'),
     optOutHandling,
-    eventRetentionDays: z.int().min(7).max(30),
-    redirectUris: z.array(z.string()).max(50),
-    aiReplyClassification: z.boolean(),
+    eventRetentionDays: z.int().min(7).max(30).describe('How long the change feed reaches back.'),
+    redirectUris: z.array(z.string()).max(50).describe('Where users may be sent back to after a sign-in.'),
+    aiReplyClassification: z.boolean().describe('A language model says what replies are.'),
     mcpSendPolicy,
   })
   .meta({ id: 'TenantSettings' })

@@ -38,7 +38,7 @@ export const pathId = z.string().brand<'PathId'>().meta({ format: 'uuid' })
 export type PathId = z.infer<typeof pathId>
 
 /** The parameters of a path under an account; `.extend` it for ids below. */
-export const accountPath = z.strictObject({ accountId: pathId })
+export const accountPath = z.strictObject({ accountId: pathId.describe('The account’s `id`.') })
 
 /** An instant in an answer: ISO 8601 in UTC with milliseconds and `Z`. */
 export const timestamp = z.iso.datetime({ precision: 3 })
@@ -48,7 +48,9 @@ export const emailInput = z
   .email({ error: ({ input }) => (input === undefined ? undefined : 'must be an email address') })
   .max(320)
 
-export const address = z.object({ name: z.string().nullable(), address: z.string() }).meta({ id: 'Address' })
+export const address = z
+  .object({ name: z.string().nullable().describe('The display name.'), address: z.string() })
+  .meta({ id: 'Address' })
 export type Address = z.infer<typeof address>
 
 export const addressInput = z
@@ -71,15 +73,28 @@ export const download = z.custom<Download>(
 export const eventId = z
   .string()
   .regex(/^[0-9]{1,19}$/)
-  .meta({ id: 'EventId' })
+  .meta({ id: 'EventId', description: 'A position in the event feed. Later events have greater ones.' })
 
-export const microsoftCloud = z.enum(['global', 'gcc-high', 'dod', 'china']).meta({ id: 'MicrosoftCloud' })
-export const bodyStorage = z.enum(['none', 'cache', 'full']).meta({ id: 'BodyStorage' })
-export const optOutHandling = z.enum(['off', 'review', 'suppress']).meta({ id: 'OptOutHandling' })
+export const microsoftCloud = z
+  .enum(['global', 'gcc-high', 'dod', 'china'])
+  .meta({ id: 'MicrosoftCloud', description: 'The Microsoft cloud that an account lies in.' })
+export const bodyStorage = z.enum(['none', 'cache', 'full']).meta({
+  id: 'BodyStorage',
+  description: 'What is stored of bodies: nothing, what was read once, or everything that is indexed.',
+})
+export type BodyStorage = z.infer<typeof bodyStorage>
+export const optOutHandling = z.enum(['off', 'review', 'suppress']).meta({
+  id: 'OptOutHandling',
+  description: 'What a reply that asks for no more mail leads to: nothing, a review, or a suppression.',
+})
 
 /** A page of a list. `nextCursor` is null on the last page. */
 export function pageOf<T extends z.ZodType>(item: T) {
-  return z.object({ items: z.array(item), nextCursor: z.string().min(1).max(512).nullable() })
+  const nextCursor = z.string().min(1).max(512).nullable()
+  return z.object({
+    items: z.array(item),
+    nextCursor: nextCursor.describe('Where the next page begins; null on the last one.'),
+  })
 }
 
 /** A small bounded list, which answers whole. */
@@ -88,7 +103,7 @@ export function listOf<T extends z.ZodType>(item: T) {
 }
 
 /** Where the next page begins. Opaque; one that the list did not issue is refused as `invalid_cursor`, not here. */
-export const cursor = z.string().meta({ maxLength: 512 })
+export const cursor = z.string().meta({ maxLength: 512 }).describe('`nextCursor` of the page before.')
 
 /** A boolean in a query: exactly `true` or `false`. */
 export const queryBoolean = z.preprocess(
@@ -110,7 +125,7 @@ export function queryInteger(min: number, max: number) {
 
 /** The page size of a list. */
 export function pageLimit(max: number, byDefault: number) {
-  return queryInteger(1, max).default(byDefault)
+  return queryInteger(1, max).default(byDefault).describe('Items of a page, at most.')
 }
 
 /** A list in a query: the parameter is repeated, or its values are separated by commas. */

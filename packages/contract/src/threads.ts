@@ -13,10 +13,10 @@ export const threadSummary = z
     unreadCount: z.int(),
     isFlagged: z.boolean().describe('Whether any message is.'),
     hasAttachments: z.boolean().describe('Whether any message has.'),
-    hasDrafts: z.boolean(),
+    hasDrafts: z.boolean().describe('Whether any message is one.'),
     mailboxIds: z.array(uuid).describe('Of all its messages.'),
     latestMessageId: uuid,
-    lastMessageAt: timestamp,
+    lastMessageAt: timestamp.describe('`receivedAt` of that message.'),
   })
   .meta({ id: 'ThreadSummary' })
 export type ThreadSummary = z.infer<typeof threadSummary>
@@ -39,7 +39,7 @@ export const threads = {
     refuses: ['account_not_found', 'invalid_cursor', 'unknown_mailbox'],
     params: accountPath,
     query: z.strictObject({
-      mailboxId: uuidInput.optional(),
+      mailboxId: uuidInput.optional().describe('All mailboxes when absent.'),
       limit: pageLimit(100, 25),
       cursor: cursor.optional(),
     }),
@@ -53,7 +53,7 @@ export const threads = {
     section: '4.3',
     summary: 'Read a thread with its messages, oldest first.',
     refuses: ['account_not_found', 'thread_not_found'],
-    params: accountPath.extend({ threadId: z.string() }),
+    params: accountPath.extend({ threadId: z.string().describe('The thread’s `id`.') }),
     output: thread,
   }),
 }

@@ -1,7 +1,18 @@
 import { readFileSync } from 'node:fs'
-import { EVENT_TYPES } from '@waxwing/contract/events.ts'
+import { account } from '@waxwing/contract/accounts.ts'
+import { foundServers } from '@waxwing/contract/autoconfig.ts'
+import { contract } from '@waxwing/contract/contract.ts'
+import { EVENT_TYPES, changeEvent } from '@waxwing/contract/events.ts'
+import { bodyExamples, schemaExamples } from '@waxwing/contract/examples.ts'
+import { mailbox } from '@waxwing/contract/mailboxes.ts'
+import { message, messageSummary } from '@waxwing/contract/messages.ts'
 import { isReason, reasons } from '@waxwing/contract/reasons.ts'
+import { searchResult } from '@waxwing/contract/search.ts'
+import { tenantSettings } from '@waxwing/contract/settings.ts'
+import { address } from '@waxwing/contract/shapes.ts'
+import { thread, threadSummary } from '@waxwing/contract/threads.ts'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { openapiDocument } from '../../../scripts/openapi-document.ts'
 
 const FILE = new URL('../../contract/openapi.json', import.meta.url)
@@ -11,6 +22,7 @@ interface Described {
   'x-scope': string
   'x-error-reasons': string[]
   responses: Record<string, unknown>
+  parameters?: { name?: string; description?: string; $ref?: string }[]
 }
 
 // The document is JSON; these are the parts of it that are looked at.
@@ -51,6 +63,45 @@ describe('packages/contract/openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length)
     for (const operation of operations) {
       expect(['read', 'write', 'send', 'admin', 'none']).toContain(operation['x-scope'])
+    }
+  })
+
+  test('says of each parameter what it does; otherwise give it a `.describe(…)`', () => {
+    const silent = operations.flatMap(({ operationId, parameters = [] }) =>
+      parameters
+        .filter(({ $ref, description }) => $ref === undefined && !description)
+        .map(({ name }) => `${operationId}: ${name}`),
+    )
+    expect(silent).toEqual([])
+  })
+
+  test('has examples that fit their schemas', () => {
+    const schemas = {
+      Account: account,
+      Address: address,
+      Autoconfig: foundServers,
+      ChangeEvent: changeEvent,
+      Mailbox: mailbox,
+      Message: message,
+      MessageSummary: messageSummary,
+      SearchResult: searchResult,
+      TenantSettings: tenantSettings,
+      Thread: thread,
+      ThreadSummary: threadSummary,
+    }
+    expect(Object.keys(schemaExamples).toSorted()).toEqual(Object.keys(schemas))
+    for (const [name, schema] of Object.entries(schemas)) {
+      expect({ name, read: schema.parse(schemaExamples[name]) }).toEqual({ name, read: schemaExamples[name] })
+    }
+  })
+
+  test('has bodies to begin with that would be accepted', () => {
+    const sections: Record<string, Record<string, { '~orpc': { inputSchema?: unknown } }>> = contract
+    for (const [operationId, example] of Object.entries(bodyExamples)) {
+      const [section = '', name = ''] = operationId.split('.')
+      const input = sections[section]?.[name]?.['~orpc'].inputSchema
+      if (!(input instanceof z.ZodObject)) throw new Error(`There is no operation ${operationId}`)
+      expect({ operationId, ...z.safeParse(input.shape['body'], example) }).toMatchObject({ success: true })
     }
   })
 

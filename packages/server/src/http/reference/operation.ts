@@ -38,9 +38,9 @@ export function operationSection(document: OpenapiDocument, route: Route): Marku
           ${scope === 'none' ? 'Needs no credential.' : html`Needs the scope ${code(scope)}.`}
           <a class="permalink" href="#${operation.operationId}">Link to this operation</a>
         </p>
-        ${answerOf(document, operation)} ${refusalsOf(operation)}
       </div>
       ${formOf(document, route)}
+      <div class="answers">${answerOf(document, operation)} ${refusalsOf(operation)}</div>
     </div>
   </details>`
 }

@@ -70,7 +70,7 @@ function header({ info }: OpenapiDocument): Markup {
     <a class="title" href="#about">${info.title} <span>reference</span></a>
     <div class="tools" hidden>
       <label for="search">Search</label>
-      <input id="search" type="search" placeholder="Search (press /)" autocomplete="off" spellcheck="false" />
+      <input id="search" type="search" placeholder="Search" autocomplete="off" spellcheck="false" />
       <label for="key">API key</label>
       <input id="key" type="password" placeholder="API key, wk_…" autocomplete="off" spellcheck="false" />
       <button id="forget" type="button">Forget</button>

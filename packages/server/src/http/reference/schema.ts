@@ -23,18 +23,21 @@ function schemaLink(name: string): Markup {
 
 /** Bounds and default, in words: `1 to 200`, `at most 512 characters`, `default 50`. */
 export function limitsOf(schema: Schema): Markup {
-  const limits: Markup[] = [
+  return joined(limitsIn(schema), ', ')
+}
+
+function limitsIn(schema: Schema): Markup[] {
+  const bounds = [
     range(schema.minimum, schema.maximum, ''),
     range(schema.minLength, schema.maxLength, 'characters'),
     range(schema.minItems, schema.maxItems, 'items'),
-    ...(schema.anyOf ?? []).map(limitsOf),
-    schema.items ? limitsOf(schema.items) : '',
-    schema.default === undefined ? '' : html`default ${code(schema.default)}`,
   ]
-  return joined(
-    limits.filter(limit => limit !== ''),
-    ', ',
-  )
+  return [
+    ...bounds.filter(bound => bound !== ''),
+    ...(schema.anyOf ?? []).flatMap(limitsIn),
+    ...(schema.items ? limitsIn(schema.items) : []),
+    ...(schema.default === undefined ? [] : [html`default ${code(schema.default)}`]),
+  ]
 }
 
 function range(min: number | undefined, max: number | undefined, unit: string): string {
@@ -86,11 +89,11 @@ function objectIn(schema: Schema): Schema | undefined {
 export function describe(document: OpenapiDocument, schema: Schema, place: 'input' | 'answer'): Markup {
   const resolved = resolve(document, schema)
   const items = resolved.properties?.['items']?.items
-  const fields = html`<p class="type">${typeOf(schema)}</p>
-    ${prose(resolved.description)} ${fieldsOf(resolved, place)}`
+  const name = schema.$ref === undefined ? '' : html`<p class="type">${typeOf(schema)}</p>`
+  const fields = html`${name} ${fieldsOf(resolved, place)}`
   if (items?.$ref === undefined) return fields
   return html`${fields}
-    <p class="type">Each of <code>items</code>: ${typeOf(items)}</p>
+    <p class="type items">Each of <code>items</code>, ${typeOf(items)}:</p>
     ${fieldsOf(resolve(document, items), place)}`
 }
 

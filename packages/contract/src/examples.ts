@@ -1,0 +1,194 @@
+import type { z } from 'zod'
+import type { Account, imapAccountInput } from './accounts.ts'
+import type { foundServers } from './autoconfig.ts'
+import type { ChangeEvent } from './events.ts'
+import type { Mailbox } from './mailboxes.ts'
+import type { Message, MessageSummary } from './messages.ts'
+import type { TenantSettings, TenantSettingsInput } from './settings.ts'
+import type { Thread, ThreadSummary } from './threads.ts'
+
+const ACCOUNT_ID = '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90'
+const INBOX_ID = '01a1fc14-6a02-7b1e-8c44-0f6f4f0e2a11'
+const MESSAGE_ID = '01a1fc15-0c9b-7d0a-a4f7-3f5b1c2d9e22'
+const GRACE = { name: 'Grace Hopper', address: 'grace@example.org' }
+const ADA = { name: 'Ada Lovelace', address: 'ada@example.com' }
+
+const settings = {
+  bodyStorage: 'cache',
+  syncWindowDays: 90,
+  calendarEnabled: false,
+  contactsEnabled: false,
+  undoSendSeconds: 0,
+  trackOpens: false,
+  trackClicks: false,
+  trackingHoneypot: false,
+} as const
+
+const account: Account = {
+  id: ACCOUNT_ID,
+  externalRef: 'user-4711',
+  provider: 'imap',
+  email: 'ada@example.com',
+  displayName: 'Ada Lovelace',
+  oauthAppId: null,
+  cloud: null,
+  status: 'active',
+  statusReason: null,
+  settings,
+  settingsOverride: {},
+  runtime: {
+    state: 'live',
+    detail: null,
+    ownerInstanceId: '01a1fc10-1111-7aaa-8bbb-1234567890ab',
+    updatedAt: '2026-11-21T09:31:02.117Z',
+  },
+  imap: {
+    imap: { host: 'imap.example.com', port: 993, security: 'tls', user: 'ada@example.com' },
+    smtp: { host: 'smtp.example.com', port: 465, security: 'tls', user: 'ada@example.com' },
+    auth: 'password',
+    appendSent: true,
+    dav: null,
+  },
+  auth: { method: 'password' },
+  initializedAt: '2026-11-21T09:30:41.508Z',
+  calendarInitializedAt: null,
+  contactsInitializedAt: null,
+  createdAt: '2026-11-21T09:30:00.000Z',
+  updatedAt: '2026-11-21T09:30:41.508Z',
+}
+
+const mailbox: Mailbox = {
+  id: INBOX_ID,
+  name: 'INBOX',
+  path: 'INBOX',
+  parentId: null,
+  role: 'inbox',
+  kind: 'folder',
+  totalCount: 1204,
+  unreadCount: 3,
+}
+
+const messageSummary: MessageSummary = {
+  id: MESSAGE_ID,
+  threadId: MESSAGE_ID,
+  internetMessageId: '<figures.1@example.org>',
+  mailboxIds: [INBOX_ID],
+  subject: 'Quarterly figures',
+  from: GRACE,
+  to: [ADA],
+  cc: [],
+  snippet: 'Here are the figures. Do they fit what you computed?',
+  receivedAt: '2026-11-21T08:14:09.000Z',
+  sentAt: '2026-11-21T08:14:07.000Z',
+  isRead: false,
+  isFlagged: false,
+  isDraft: false,
+  hasAttachments: true,
+  categories: [],
+  direction: 'inbound',
+  outboxId: null,
+  reference: null,
+  importance: 'normal',
+}
+
+const message: Message = {
+  ...messageSummary,
+  bcc: [],
+  replyTo: [],
+  body: { text: 'Here are the figures. Do they fit what you computed?\n', html: null },
+  attachments: [
+    {
+      id: '2',
+      filename: 'figures.pdf',
+      contentType: 'application/pdf',
+      size: 48_213,
+      isInline: false,
+      contentId: null,
+    },
+  ],
+  classification: null,
+}
+
+const threadSummary: ThreadSummary = {
+  id: MESSAGE_ID,
+  subject: 'Quarterly figures',
+  snippet: messageSummary.snippet,
+  participants: [GRACE, ADA],
+  messageCount: 1,
+  unreadCount: 1,
+  isFlagged: false,
+  hasAttachments: true,
+  hasDrafts: false,
+  mailboxIds: [INBOX_ID],
+  latestMessageId: MESSAGE_ID,
+  lastMessageAt: messageSummary.receivedAt,
+}
+
+const thread: Thread = { ...threadSummary, messages: [messageSummary] }
+
+const changeEvent: ChangeEvent = {
+  id: '8231',
+  type: 'message.created',
+  accountId: ACCOUNT_ID,
+  createdAt: '2026-11-21T08:14:10.204Z',
+  data: {
+    message: messageSummary,
+    mailboxes: [{ id: INBOX_ID, name: 'INBOX', path: 'INBOX', role: 'inbox', kind: 'folder' }],
+  },
+}
+
+const tenantSettings: TenantSettings = {
+  ...settings,
+  optOutHandling: 'review',
+  eventRetentionDays: 30,
+  redirectUris: ['https://app.example.com/connected'],
+  aiReplyClassification: false,
+  mcpSendPolicy: {
+    mode: 'confirm',
+    allowedRecipientDomains: null,
+    dailySendLimit: null,
+    externalRecipientConfirmation: false,
+  },
+}
+
+const found: z.infer<typeof foundServers> = {
+  source: 'provider',
+  imap: { host: 'imap.example.com', port: 993, security: 'tls', user: 'ada@example.com' },
+  smtp: { host: 'smtp.example.com', port: 465, security: 'tls', user: 'ada@example.com' },
+  oauth: null,
+  dav: null,
+}
+
+const imapAccount: z.input<typeof imapAccountInput> = {
+  email: 'ada@example.com',
+  password: 'an app password',
+  imap: { host: 'imap.example.com', port: 993 },
+  smtp: { host: 'smtp.example.com', port: 465 },
+}
+
+const settingsChange: TenantSettingsInput = { bodyStorage: 'full', syncWindowDays: 365 }
+
+/** Values of named schemas, for the OpenAPI document. */
+export const schemaExamples: Record<string, unknown> = {
+  Account: account,
+  Address: GRACE,
+  Autoconfig: found,
+  ChangeEvent: changeEvent,
+  Mailbox: mailbox,
+  Message: message,
+  MessageSummary: messageSummary,
+  SearchResult: messageSummary,
+  TenantSettings: tenantSettings,
+  Thread: thread,
+  ThreadSummary: threadSummary,
+}
+
+/** Bodies to begin with, by operation. */
+export const bodyExamples: Record<string, unknown> = {
+  'accounts.createImap': imapAccount,
+  'accounts.createToken': { ttlSeconds: 600, scopes: ['read'] },
+  'accounts.sync': { kinds: ['mail'] },
+  'accounts.update': { status: 'paused' },
+  'accounts.updateImapSettings': { password: 'a new app password' },
+  'settings.update': settingsChange,
+}
