@@ -6,7 +6,8 @@ export default defineConfig({
     globalSetup: ['test/global-setup.ts'],
     // Most tests wait for servers, so more of them than there are cores keep the cores busy.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Patience, not speed: longer than what any test waits for, on a machine that is slow and shared.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 })

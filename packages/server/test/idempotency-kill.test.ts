@@ -131,5 +131,5 @@ describe('kill -9', () => {
     expect(repeated).toMatchObject({ status: 200, isReplayed: false })
     expect(await pausable.connectAccount()).toEqual({ ...repeated, isReplayed: true })
     expect(await pausable.countAccounts()).toBe(1)
-  }, 60_000)
+  }, 300_000)
 })

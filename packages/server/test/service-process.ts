@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { serverPid } from '../src/database/cluster.ts'
 
 const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
-const WAIT_SECONDS = 30
+const WAIT_SECONDS = 60
 
 /** How a program ended, and everything that it wrote. */
 export interface Ended {

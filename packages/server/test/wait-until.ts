@@ -6,7 +6,7 @@ const LOOK_AGAIN_MS = 20
 export async function waitUntil<T>(
   awaited: string,
   look: () => Promise<T | null | undefined | false>,
-  limitSeconds = 20,
+  limitSeconds = 60,
 ): Promise<T> {
   const until = performance.now() + limitSeconds * 1_000
   for (;;) {

@@ -164,4 +164,4 @@ test('behaves as its model whatever is sent, held, taken for dead or kept too lo
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), compare), {
     numRuns: 150,
   })
-}, 120_000)
+}, 300_000)

@@ -95,7 +95,7 @@ describe('a credential', () => {
     expect(door.answers.length).toBeGreaterThan(ABORTED / 3)
     const answer = await fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${keys[0]}` } })
     expect(answer.status).toBe(200)
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('afterSending', () => {

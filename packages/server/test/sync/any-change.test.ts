@@ -38,7 +38,7 @@ function seedsFor(kind: string): number[] {
 let service: KillableService
 beforeAll(async () => {
   service = await openKillableService()
-}, 60 * SECONDS)
+}, 300 * SECONDS)
 afterAll(() => service[Symbol.asyncDispose]())
 
 /** What others do, at each of the service's commands by chance, and when the service is killed. */

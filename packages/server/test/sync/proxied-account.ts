@@ -86,7 +86,7 @@ export function waitForRuntime(
   accountId: string,
   state: Runtime['state'],
   detail = /.*/,
-  limitSeconds = 20,
+  limitSeconds = 60,
 ): Promise<Runtime> {
   return waitUntil(
     `the state ${state} with ${detail}`,

@@ -126,6 +126,6 @@ describe('connectImap', () => {
       kind: 'unavailable',
     })
 
-    expect(performance.now() - begunAt).toBeLessThan(2000)
+    expect(performance.now() - begunAt).toBeLessThan(10_000)
   })
 })
