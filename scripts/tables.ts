@@ -31,6 +31,7 @@ const TYPES: Record<string, string> = {
   json: 'Json',
   jsonb: 'Json',
   text: 'string',
+  tsvector: 'string',
   uuid: 'string',
   'timestamp with time zone': 'Timestamp',
 }

@@ -3,6 +3,7 @@ import type { Address } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../src/database/pool.ts'
 import type { AccountTable, MailboxTable } from '../src/database/tables.ts'
 import { NEW_TENANT_SETTINGS } from '../src/features/tenants/rules.ts'
+import { recordDocuments } from '../src/features/search/record.ts'
 import { newId } from '../src/kit/ids.ts'
 
 /** Rows that are put straight into the tables, for tests of what is read. Nothing is announced. */
@@ -110,6 +111,7 @@ export async function sampleMessages(
     insert into message_mailbox (mailbox_id, received_at, message_id)
     select unnest(mailbox_ids), received_at, id from added
   `.execute(db)
+  await db.transaction().execute(tx => recordDocuments({ sql: tx }, account.id, rows))
   return rows.map(row => row.id)
 }
 

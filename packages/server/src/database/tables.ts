@@ -160,6 +160,7 @@ export interface MessageBlobTable {
   message_id: string | null
   bytes: Generated<Int8>
   created_at: Generated<Timestamp>
+  is_indexed: Generated<boolean>
 }
 
 export interface MessageMailboxTable {
@@ -167,6 +168,13 @@ export interface MessageMailboxTable {
   received_at: Timestamp
   message_id: string
   uid: Int8 | null
+}
+
+export interface MessageSearchTable {
+  message_id: string
+  account_id: string
+  received_at: Timestamp
+  document: string
 }
 
 export interface PlanTable {
@@ -218,6 +226,11 @@ export interface TenantTable {
   plan_id: string | null
 }
 
+export interface TenantStorageTable {
+  tenant_id: string
+  bytes: Int8
+}
+
 export interface ThreadLinkTable {
   account_id: string
   reference: string
@@ -236,11 +249,13 @@ export interface Tables {
   message: MessageTable
   message_blob: MessageBlobTable
   message_mailbox: MessageMailboxTable
+  message_search: MessageSearchTable
   plan: PlanTable
   quarantined_message: QuarantinedMessageTable
   schema_migration: SchemaMigrationTable
   sealed_value: SealedValueTable
   sync_cursor: SyncCursorTable
   tenant: TenantTable
+  tenant_storage: TenantStorageTable
   thread_link: ThreadLinkTable
 }

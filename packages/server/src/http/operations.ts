@@ -6,6 +6,7 @@ import { changeOperations } from '../features/changes/operations.ts'
 import type { RequestContext } from '../features/context.ts'
 import { mailboxOperations } from '../features/mailboxes/operations.ts'
 import { messageOperations } from '../features/messages/operations.ts'
+import { searchOperations } from '../features/search/operations.ts'
 import { settingOperations } from '../features/settings/operations.ts'
 import { threadOperations } from '../features/threads/operations.ts'
 
@@ -17,5 +18,6 @@ export const operations = implement(contract).$context<RequestContext>().router(
   mailboxes: mailboxOperations,
   messages: messageOperations,
   threads: threadOperations,
+  search: searchOperations,
   changes: changeOperations,
 })

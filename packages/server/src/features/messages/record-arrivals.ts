@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'
 import type { RemoteMessage } from '../../providers/provider.ts'
+import { recordDocuments } from '../search/record.ts'
 import { recordThreads } from '../threads/record.ts'
 import { announceCreated, announceUpdated, type Changes } from './announce.ts'
 import {
@@ -169,6 +170,7 @@ async function insertMessages(
       ${arrivals.map(({ uid }) => uid)}::bigint[]
     )
   `.execute(unit.sql)
+  await recordDocuments(unit, account.id, rows)
   return ids
 }
 

@@ -128,7 +128,10 @@ function walkMailbox(accountId: string, mailboxId: string): Walk {
   }
 }
 
-function timeConditions({ after, before }: MessageFilters, time: RawBuilder<unknown>): RawBuilder<unknown>[] {
+export function timeConditions(
+  { after, before }: MessageFilters,
+  time: RawBuilder<unknown>,
+): RawBuilder<unknown>[] {
   const conditions: RawBuilder<unknown>[] = []
   if (after) conditions.push(sql`${time} >= ${after}`)
   if (before) conditions.push(sql`${time} < ${before}`)
@@ -139,7 +142,7 @@ function timeConditions({ after, before }: MessageFilters, time: RawBuilder<unkn
  * `strpos` needs no escapes, and the planner takes `<> 0` for true of nearly every row. It therefore walks the index in
  * order, and does not gather and sort the whole account as it would for a LIKE that it believes to be rare.
  */
-function messageConditions(filters: MessageFilters): RawBuilder<unknown>[] {
+export function messageConditions(filters: MessageFilters): RawBuilder<unknown>[] {
   const conditions: RawBuilder<unknown>[] = []
   const { from, to, unread, flagged, hasAttachments, importance } = filters
   if (from !== undefined) conditions.push(sql`strpos(message.sender_text, ${from.toLowerCase()}) <> 0`)

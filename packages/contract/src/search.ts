@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { messageSummary } from './messages.ts'
+import { operation } from './operation.ts'
+import {
+  accountPath,
+  cursor,
+  pageLimit,
+  pageOf,
+  queryBoolean,
+  queryText,
+  timestampInput,
+  uuid,
+  uuidInput,
+} from './shapes.ts'
+
+export const searchSource = z.enum(['index', 'provider'])
+export type SearchSource = z.infer<typeof searchSource>
+
+export const searchResult = messageSummary
+  .extend({
+    id: uuid.nullable().describe('Null for a message that only the provider has: it cannot be opened here.'),
+  })
+  .meta({ id: 'SearchResult' })
+export type SearchResult = z.infer<typeof searchResult>
+
+export const searchPage = pageOf(searchResult).extend({
+  source: searchSource.describe('Which of the two answered.'),
+})
+export type SearchAnswer = z.infer<typeof searchPage>
+
+export const search = {
+  messages: operation({
+    method: 'GET',
+    path: '/v1/accounts/{accountId}/search/messages',
+    scope: 'read',
+    section: '4.3',
+    summary: 'Search messages.',
+    description:
+      'The index takes words, "quoted phrases", OR between neighbours and -word, finds them in subject, names, ' +
+      'addresses and text, and answers best matches first. The provider is given `q` as it is and answers newest first. ' +
+      'A page can hold fewer than `limit` while `nextCursor` continues.',
+    refuses: [
+      'account_not_found',
+      'account_paused',
+      'account_disabled',
+      'account_reauth_required',
+      'account_misconfigured',
+      'invalid_cursor',
+      'invalid_range',
+      'provider_forbidden',
+      'provider_rejected',
+      'provider_throttled',
+      'provider_unavailable',
+      'provider_unsupported',
+      'unknown_mailbox',
+    ],
+    params: accountPath,
+    query: z.strictObject({
+      q: queryText(1, 500).describe('What is searched for.'),
+      source: z
+        .enum(['index', 'provider', 'auto'])
+        .default('auto')
+        .describe(
+          '`auto`: the index; the provider when `after` lies before the sync window, or when the index found nothing ' +
+            'and does not hold everything.',
+        ),
+      mailboxId: uuidInput.optional().describe('All mailboxes when absent.'),
+      from: queryText(1, 320).optional().describe('Part of the sender’s address or display name.'),
+      to: queryText(1, 320).optional().describe('Part of an address or display name in To, Cc or Bcc.'),
+      unread: queryBoolean.optional().describe('`true`: unread ones only; `false`: read ones only.'),
+      flagged: queryBoolean.optional().describe('`true`: flagged ones only; `false`: the others.'),
+      hasAttachments: queryBoolean
+        .optional()
+        .describe('`true`: only with attachments; `false`: only without.'),
+      after: timestampInput.optional().describe('Received at or after this instant.'),
+      before: timestampInput.optional().describe('Received before this instant; later than `after`.'),
+      limit: pageLimit(100, 25),
+      cursor: cursor
+        .optional()
+        .describe('Stays with the source that issued it. The provider’s last one hour.'),
+    }),
+    output: searchPage,
+  }),
+}

@@ -1,0 +1,107 @@
+import type { NewestFirst } from '../../database/page.ts'
+import { parseQuery, type SearchQuery } from '../../kit/search-text/query.ts'
+import type { RequestContext } from '../context.ts'
+import { refuse } from '../refuse.ts'
+import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
+import type { Found } from './search-page.ts'
+import { type Band, searchBand } from './store.ts'
+
+/** So many of the newest matches are ranked together, then the next: a common word costs no more in a larger account. */
+const BAND_MESSAGES = 5000
+/** Of a query of more words, fewer messages, since each costs more. */
+const WORDS_PER_BAND = 40_000
+/** A page that is not full by then says where to go on. */
+const PAGE_MS = 400
+const RETRY_SECONDS = 5
+/** PostgreSQL's query_canceled: here, the statement's time is up. */
+const QUERY_CANCELED = '57014'
+
+const START: Band = { above: null, end: null, behind: null }
+
+/** Searches the index: best matches first, within bands of time. */
+export async function searchIndex(
+  context: Pick<RequestContext, 'db' | 'tenantId' | 'services'>,
+  input: SearchInput,
+  page: { place: string[] | null; limit: number; bandMessages?: number },
+): Promise<Found> {
+  const query = parseQuery(input.q)
+  const start = page.place === null ? START : readPlace(page.place)
+  if (query === null) return { items: [], nextCursor: null }
+  const size = page.bandMessages ?? bandSize(query)
+  const { results, next } = await readBands(
+    band => {
+      const search = { query, filters: input.filters, band, size, limit: page.limit + 1 }
+      return searchBand(context.db, input.accountId, search).catch(refuseTimeout)
+    },
+    start,
+    page.limit,
+  )
+  const place = next && writePlace(next)
+  return {
+    items: results,
+    nextCursor: place && sealSearchPosition(context, input, { source: 'index', place }),
+  }
+}
+
+function bandSize({ words }: SearchQuery): number {
+  return Math.min(BAND_MESSAGES, Math.ceil(WORDS_PER_BAND / words))
+}
+
+/** Reads band after band until the page is full. */
+async function readBands(
+  read: (band: Band) => ReturnType<typeof searchBand>,
+  start: Band,
+  limit: number,
+): Promise<{ results: string[]; next: Band | null }> {
+  const until = performance.now() + PAGE_MS
+  const results: string[] = []
+  let last: Band | null = null
+  for (let band: Band = start; ;) {
+    const { ranked, end } = await read(band)
+    for (const result of ranked) {
+      if (results.length === limit) return { results, next: last }
+      results.push(result.json)
+      last = { ...band, end, behind: result }
+    }
+    if (end === null) return { results, next: null }
+    band = { above: end, end: null, behind: null }
+    if (performance.now() > until) return { results, next: band }
+  }
+}
+
+function refuseTimeout(error: unknown): never {
+  if (error instanceof Error && 'code' in error && error.code === QUERY_CANCELED) {
+    refuse('overloaded', undefined, {
+      message: 'The search took too long. Ask for rarer words, or for a shorter time with after and before.',
+      retryAfterSeconds: RETRY_SECONDS,
+      cause: error,
+    })
+  }
+  throw error
+}
+
+const PLACE_FIELDS = 7
+
+function writePlace({ above, end, behind }: Band): string[] {
+  const pair = (position: NewestFirst | null) => [position?.time ?? '', position?.id ?? '']
+  return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind)]
+}
+
+function readPlace(place: readonly string[]): Band {
+  if (place.length !== PLACE_FIELDS) refuse('invalid_cursor')
+  const [aboveTime, aboveId, endTime, endId, rank, time, id] = place as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  const pair = (at: string, of: string) => (at === '' ? null : { time: at, id: of })
+  return {
+    above: pair(aboveTime, aboveId),
+    end: pair(endTime, endId),
+    behind: rank === '' ? null : { rank, time, id },
+  }
+}

@@ -1,0 +1,152 @@
+import { type RawBuilder, sql } from 'kysely'
+import { isAfter, type NewestFirst } from '../../database/page.ts'
+import type { Db } from '../../database/pool.ts'
+import type { SearchQuery } from '../../kit/search-text/query.ts'
+import { isoTime, summaryFields } from '../messages/present.ts'
+import { messageConditions, type MessageFilters, timeConditions } from '../messages/store.ts'
+import { windowStart } from '../messages/sync-window.ts'
+
+/** A result and its place in its band: best first, of equals the newest. */
+export interface Ranked extends NewestFirst {
+  json: string
+  /** As PostgreSQL writes a `real`, so that nothing is lost. */
+  rank: string
+}
+
+/** Messages between two moments of the account, which are ranked together. */
+export interface Band {
+  /** Messages after it; null: from the newest on. */
+  above: NewestFirst | null
+  /** Messages up to it, itself included; null: as many as a band holds. */
+  end: NewestFirst | null
+  /** The results behind this one; null: from the best on. */
+  behind: { rank: string; time: string; id: string } | null
+}
+
+export interface BandSearch {
+  query: SearchQuery
+  filters: MessageFilters
+  band: Band
+  /** Messages that are looked at. */
+  size: number
+  /** Results. */
+  limit: number
+}
+
+export interface BandResult {
+  ranked: Ranked[]
+  /** The last message that was looked at where a whole band was, so that more may follow; else null. */
+  end: NewestFirst | null
+}
+
+const TIMEOUT_MS = 2000
+/**
+ * The index tells what may match and when it came; rows of words are then looked at for as many as a band holds. The
+ * planner, left alone, scans the table or the index once more for that.
+ */
+const SETTINGS = Object.entries({
+  statement_timeout: String(TIMEOUT_MS),
+  enable_seqscan: 'off',
+  max_parallel_workers_per_gather: '0',
+  jit: 'off',
+  plan_cache_mode: 'force_custom_plan',
+})
+
+/** Throws PostgreSQL's 57014 for a search that takes over two seconds. */
+export async function searchBand(db: Db, accountId: string, search: BandSearch): Promise<BandResult> {
+  return db.transaction().execute(async tx => {
+    const settings = SETTINGS.map(([name, value]) => sql`set_config(${name}, ${value}, true)`)
+    await sql`select ${sql.join(settings)}`.execute(tx)
+    const { rows } = await bandStatement(accountId, search).execute(tx)
+    const [first] = rows
+    const isFull = first !== undefined && first.looked >= search.size
+    return {
+      ranked: rows.flatMap(({ json, rank, time, id }) => (json === null ? [] : [{ json, rank, time, id }])),
+      end: isFull ? { time: first.end_time, id: first.end_id } : search.band.end,
+    }
+  })
+}
+
+interface BandRow {
+  looked: number
+  end_time: string
+  end_id: string
+  json: string | null
+  rank: string
+  time: string
+  id: string
+}
+
+/** One row a result; one without a result where nothing matches. */
+export function bandStatement(accountId: string, search: BandSearch): RawBuilder<BandRow> {
+  const { query, band, limit } = search
+  const rank = query.ranked === null ? sql`0::real` : sql`ts_rank(document, ${query.ranked}::tsquery)`
+  const isMatch = query.isLoose ? sql`true` : sql`document @@ ${query.strict}::tsquery`
+  return sql<BandRow>`
+    with candidate as materialized (${candidates(accountId, search)}),
+    judged as (
+      select candidate.message_id, candidate.received_at, words.rank
+      from candidate cross join lateral (
+        select ${rank} as rank, ${isMatch} as is_match from message_search
+        where message_search.message_id = candidate.message_id offset 0
+      ) as words
+      where words.is_match and ${isBehind(band.behind)}
+      order by words.rank desc, candidate.received_at desc, candidate.message_id desc
+      limit ${limit}
+    ),
+    page as (
+      select judged.*, row_to_json(summary)::text as json
+      from judged cross join lateral (
+        select ${summaryFields} from message where message.id = judged.message_id
+      ) as summary
+    )
+    select looked.count as looked, ${iso('last.received_at')} as end_time, last.message_id as end_id,
+      page.json, page.rank::text as rank, ${iso('page.received_at')} as time, page.message_id as id
+    from (select count(*)::int as count from candidate) as looked
+    left join (select * from candidate order by received_at, message_id limit 1) as last on true
+    left join page on true
+    order by page.rank desc, page.received_at desc, page.message_id desc
+  `
+}
+
+function isBehind(behind: Band['behind']): RawBuilder<boolean> {
+  if (behind === null) return sql`true`
+  return sql`(words.rank, candidate.received_at, candidate.message_id)
+    < (${behind.rank}::real, ${behind.time}::timestamptz, ${behind.id}::uuid)`
+}
+
+const iso = (column: string) => sql.raw(isoTime(column))
+
+/** The newest messages of the band that may match. */
+function candidates(accountId: string, { query, filters, band, size }: BandSearch): RawBuilder<unknown> {
+  const time = sql`search.received_at`
+  const conditions = [
+    sql`search.account_id = ${accountId}`,
+    sql`${time} >= ${windowStart(accountId)}`,
+    isAfter(band.above, { time: 'search.received_at', id: 'search.message_id' }),
+    ...timeConditions(filters, time),
+  ]
+  if (query.loose !== null) conditions.push(sql`search.document @@ ${query.loose}::tsquery`)
+  const { end } = band
+  if (end) conditions.push(sql`(${time}, search.message_id) >= (${end.time}::timestamptz, ${end.id}::uuid)`)
+  const found = sql`
+    select search.message_id, search.received_at from ${from(filters)}
+    where ${sql.join(conditions, sql` and `)}
+    order by search.received_at desc, search.message_id desc`
+  const ofMessage = messageConditions(filters)
+  if (ofMessage.length === 0) return sql`${found} limit ${size}`
+  // In their order, so that only as many rows of messages are looked at as it takes to fill the band.
+  return sql`
+    select found.message_id, found.received_at from (${found} offset 0) as found
+    cross join lateral (
+      select from message where message.id = found.message_id and ${sql.join(ofMessage, sql` and `)} offset 0
+    ) as fitting
+    limit ${size}`
+}
+
+function from({ mailboxId }: MessageFilters): RawBuilder<unknown> {
+  if (mailboxId === undefined) return sql`message_search as search`
+  return sql`message_search as search join message_mailbox as held
+    on held.mailbox_id = ${mailboxId} and held.received_at = search.received_at
+    and held.message_id = search.message_id`
+}

@@ -1,0 +1,127 @@
+import { readWords } from './words.ts'
+
+/* What is searched for: words, "phrases", OR between neighbours, and - before what must not occur. */
+
+/** A query as literals of PostgreSQL's tsquery. */
+export interface SearchQuery {
+  /** What matches. */
+  strict: string
+  /** What every match fulfils and an index of words can tell alone, without their order; null: everything does. */
+  loose: string | null
+  /** Whether `loose` is all there is to it. */
+  isLoose: boolean
+  /** The words that count for the rank; null where none is asked for. */
+  ranked: string | null
+  /** How many there are: what it costs to judge one message. */
+  words: number
+}
+
+interface Word {
+  lexeme: string
+  position: number
+}
+
+/** Words in a row. */
+interface Term {
+  words: Word[]
+  isNegated: boolean
+}
+
+/** Terms of which one must match. */
+type Group = Term[]
+
+/** More beginnings of words make an index gather too much; of further ones each message is asked. */
+const PREFIXES_MAX = 8
+
+/** Null where it names no word. Any text is a query: signs that mean nothing where they stand separate words. */
+export function parseQuery(q: string): SearchQuery | null {
+  const groups = readGroups(q)
+  if (groups.length === 0) return null
+  const terms = groups.flat()
+  const lexemes = new Set(
+    terms.flatMap(({ words, isNegated }) => (isNegated ? [] : words.map(({ lexeme }) => lexeme))),
+  )
+  const loose = looseGroups(groups)
+  return {
+    strict: and(groups.map(group => or(group.map(strictTerm)))),
+    loose: loose.length > 0 ? and(loose.map(group => or(group.map(looseTerm)))) : null,
+    isLoose: loose.length === groups.length && terms.every(({ words }) => words.length === 1),
+    ranked: lexemes.size > 0 ? or([...lexemes]) : null,
+    words: terms.reduce((sum, { words }) => sum + words.length, 0),
+  }
+}
+
+const QUOTES = /[“”„‟«»＂]/g
+/** A hyphen at the beginning of a word, and a phrase or a word. */
+const TERMS = /(?:(?<!\S)(-))?(?:"([^"]*)"|([^\s"]+))/g
+
+function readGroups(q: string): Group[] {
+  const groups: Group[] = []
+  let isJoined = false
+  for (const [, minus, phrase, word] of q.replaceAll(QUOTES, '"').matchAll(TERMS)) {
+    if (word === 'OR' && minus === undefined) {
+      isJoined = true
+      continue
+    }
+    const term = { words: readTerm(phrase ?? word ?? ''), isNegated: minus !== undefined }
+    if (term.words.length === 0) continue
+    const last = groups.at(-1)
+    if (isJoined && last) last.push(term)
+    else groups.push([term])
+    isJoined = false
+  }
+  return groups
+}
+
+/** A run of a script without spaces is looked for by its pairs; one character of it, by the pairs that begin with it. */
+function readTerm(text: string): Word[] {
+  const words: Word[] = []
+  readWords(text, 0, (word, position, kind) => {
+    if (kind === 'end') return
+    words.push({ lexeme: kind === 'single' ? `'${word}':*` : `'${word}'`, position })
+  })
+  return words
+}
+
+function strictTerm({ words, isNegated }: Term): string {
+  const phrase = words
+    .map(({ lexeme, position }, nth) =>
+      nth === 0 ? lexeme : `<${position - words[nth - 1]!.position}> ${lexeme}`,
+    )
+    .join(' ')
+  return isNegated ? `!(${phrase})` : phrase
+}
+
+/** The groups of which an index of words knows something. */
+function looseGroups(groups: readonly Group[]): Group[] {
+  let prefixes = 0
+  const known = groups.filter(group => {
+    // What lacks a phrase may have its words.
+    if (group.some(({ words, isNegated }) => isNegated && words.length > 1)) return false
+    const added = group.flatMap(({ words }) => words.filter(({ lexeme }) => lexeme.endsWith('*'))).length
+    if (prefixes + added > PREFIXES_MAX) return false
+    prefixes += added
+    return true
+  })
+  // An index of words lists what has one. What lacks one is all there is, less what was found.
+  const hasAnchor = known.some(group => group.every(({ isNegated }) => !isNegated))
+  return hasAnchor ? known : []
+}
+
+function looseTerm({ words, isNegated }: Term): string {
+  const all = and(words.map(({ lexeme }) => lexeme))
+  return isNegated ? `!${all}` : all
+}
+
+function and(queries: readonly string[]): string {
+  return join(queries, ' & ')
+}
+
+function or(queries: readonly string[]): string {
+  return join(queries, ' | ')
+}
+
+function join(queries: readonly string[], operator: string): string {
+  const [only] = queries
+  return only !== undefined && queries.length === 1 ? only : `(${queries.join(operator)})`
+}

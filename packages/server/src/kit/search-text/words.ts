@@ -1,0 +1,119 @@
+import { cutText } from '../mime/text.ts'
+
+/* What the words of a text are. Texts that are searched and what is searched for are read alike, here. */
+
+/** A longer word is known by its beginning. */
+const WORD_LENGTH_MAX = 64
+
+/**
+ * Where a script has no spaces, two neighbours of a run are a `pair`; its last character is the `end`, or `single` where
+ * it is the only one.
+ */
+export type WordKind = 'word' | 'pair' | 'end' | 'single'
+
+/** Told of each word in its order. Positions count words, and characters where a script has no spaces. */
+export type TakeWord = (word: string, position: number, kind: WordKind) => void
+
+/** Reads words from position `from` on. @returns the position after the last one */
+export function readWords(text: string, from: number, take: TakeWord): number {
+  const folded = foldText(text)
+  let position = from
+  for (let at = 0; at < folded.length;) {
+    const code = folded.codePointAt(at)!
+    const kind = kindOf(code)
+    const start = at
+    at += widthOf(code)
+    if (kind === SEPARATOR) continue
+    if (kind === SYMBOL) take(folded.slice(start, at), position++, 'word')
+    else {
+      at = endOfRun(folded, at, kind)
+      if (kind === SPACELESS) position = readRun(folded.slice(start, at), position, take)
+      else take(cutText(folded.slice(start, at), WORD_LENGTH_MAX), position++, 'word')
+    }
+  }
+  return position
+}
+
+function readRun(run: string, from: number, take: TakeWord): number {
+  let position = from
+  for (let at = 0; at < run.length;) {
+    const second = at + widthOf(run.codePointAt(at)!)
+    const isLast = second >= run.length
+    const end = isLast ? second : second + widthOf(run.codePointAt(second)!)
+    take(run.slice(at, end), position++, isLast ? (at === 0 ? 'single' : 'end') : 'pair')
+    at = second
+  }
+  return position
+}
+
+function endOfRun(text: string, from: number, kind: number): number {
+  let at = from
+  while (at < text.length) {
+    const code = text.codePointAt(at)!
+    if (kindOf(code) !== kind) break
+    at += widthOf(code)
+  }
+  return at
+}
+
+function widthOf(code: number): number {
+  return code > 0xff_ff ? 2 : 1
+}
+
+// oxlint-disable-next-line no-control-regex
+const ASCII = /^[\u0000-\u007f]*$/
+// Accents; vowel points of Hebrew and Arabic, with the hamza that rides on letters; the stroke that only widens.
+const MARKS =
+  /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/g
+// Marks within words that nobody sees or types.
+const INVISIBLE =
+  /\u{ad}|\u{34f}|\u{61c}|\u{115f}|\u{1160}|\u{17b4}|\u{17b5}|[\u{fe00}-\u{fe0f}]|[\u{180b}-\u{180f}]|[\u{200b}-\u{200f}\u{2060}-\u{2064}\u{feff}]/gu
+/** Letters that are written without their strokes or in two letters by those who lack them; Unicode takes them for whole. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  ı: 'i',
+  ł: 'l',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  æ: 'ae',
+  œ: 'oe',
+  ς: 'σ',
+}
+const SPECIAL_LETTERS = /[ßıłøđðþæœς]/g
+
+/** Without case, accents, widths and other forms of the same letter. */
+function foldText(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase()
+  return text
+    .normalize('NFKD')
+    .replaceAll(MARKS, '')
+    .replaceAll(INVISIBLE, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replaceAll(SPECIAL_LETTERS, letter => LETTERS[letter] ?? letter)
+}
+
+const SEPARATOR = 1
+const WORD = 2
+/** Of a script that puts no spaces between words, or whose words are looked for by their parts. */
+const SPACELESS = 3
+/** A word by itself. */
+const SYMBOL = 4
+const SPACELESS_CHARACTER =
+  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/u
+const WORD_CHARACTER = /[\p{L}\p{N}\p{M}]/u
+const SYMBOL_CHARACTER = /[\p{Extended_Pictographic}\p{RI}]/u
+
+/** What was found out of each code point; 0: nothing yet. */
+const kinds = new Uint8Array(0x11_00_00)
+
+function kindOf(code: number): number {
+  return kinds[code] || (kinds[code] = findKind(String.fromCodePoint(code)))
+}
+
+function findKind(character: string): number {
+  if (WORD_CHARACTER.test(character)) return SPACELESS_CHARACTER.test(character) ? SPACELESS : WORD
+  return SYMBOL_CHARACTER.test(character) ? SYMBOL : SEPARATOR
+}
