@@ -19,7 +19,7 @@ import { searchText } from './search.ts'
 /** Messages that one SEARCH looks at. A server without a full-text index reads each of them. */
 const MESSAGES_AT_FIRST = 2000
 const MESSAGES_MIN = 500
-const MESSAGES_MAX = 20_000
+const MESSAGES_MAX = 10_000
 const SLOW_MS = 1000
 const QUICK_MS = 250
 /** Of a mailbox alone, while the server is well. */
