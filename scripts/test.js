@@ -19,11 +19,12 @@ const report = name => ['--reporter=default', '--reporter=json', `--outputFile.j
 const bin = name => `${root}node_modules/.bin/${name}`
 const steps = [
   ['types', bin('tsc'), ['-p', '.']],
+  ['types in the browser', bin('tsc'), ['-p', 'packages/server/src/http/reference/browser']],
   ['lint', bin('oxlint'), ['--deny-warnings']],
   ['format', bin('oxfmt'), ['--check', '.']],
   ['OpenAPI document', process.execPath, ['scripts/openapi.ts', '--check']],
   ['table types', process.execPath, ['scripts/tables.ts', '--check']],
-  ['mail servers', process.execPath, ['packages/server/test/servers/install.ts']],
+  ['servers and browser', process.execPath, ['packages/server/test/servers/install.ts']],
   ['tests', bin('vitest'), ['run', ...report('tests.json'), ...process.argv.slice(2)]],
 ]
 

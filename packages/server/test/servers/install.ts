@@ -1,5 +1,5 @@
 /**
- * Brings the mail servers that the tests run against, and Python, which checks our reading of messages:
+ * Brings the mail servers and the browser that the tests run against, and Python, which checks our reading of messages:
  * `node packages/server/test/servers/install.ts`.
  * Installs only as root on Debian and its kin; elsewhere it refuses with the reason and the remedy.
  */
@@ -12,9 +12,11 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 const DOVECOT = '/usr/sbin/dovecot'
+const CHROMIUM = '/usr/bin/chromium'
 /** Each command that the tests call, with its Debian package. */
 const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = [
   [DOVECOT, 'dovecot-imapd'],
+  [CHROMIUM, 'chromium'],
   ['/usr/bin/openssl', 'openssl'],
   ['/usr/sbin/saslpasswd2', 'sasl2-bin'],
   ['/usr/bin/python3', 'python3'],
@@ -49,6 +51,12 @@ export async function requireCyrus(): Promise<CyrusFiles> {
   const libraryPath = folders.map(folder => join(CYRUS_ROOT, folder)).join(':')
   // Cyrus flushes each message to disk, which takes most of the time, and has no setting against it.
   return { programs, env: { LD_LIBRARY_PATH: libraryPath, LD_PRELOAD: 'libeatmydata.so' } }
+}
+
+/** Where the browser is. Throws, with the remedy, where it is not. */
+export function requireChromium(): string {
+  requireInstalled(CHROMIUM, 'Chromium')
+  return CHROMIUM
 }
 
 function requireInstalled(path: string, name: string) {

@@ -53,11 +53,12 @@ export function breakable(path: string): Markup {
 function formOf(document: OpenapiDocument, { method, path, operation }: Route): Markup {
   const parameters = (operation.parameters ?? []).map(parameter => resolveParameter(document, parameter))
   const body = operation.requestBody?.content['application/json']?.schema
-  const groups = [
-    ['path', 'In the path'],
-    ['query', 'In the query'],
-    ['header', 'As headers'],
-  ] as const
+  const groupIn = (place: Parameter['in'], title: string) =>
+    groupOf(
+      operation.operationId,
+      title,
+      parameters.filter(parameter => parameter.in === place),
+    )
   return html`<form
     class="request"
     data-method="${method}"
@@ -66,15 +67,8 @@ function formOf(document: OpenapiDocument, { method, path, operation }: Route): 
     autocomplete="off"
   >
     <h4>Request</h4>
-    ${groups.map(([place, title]) => {
-      const some = parameters.filter(parameter => parameter.in === place)
-      if (some.length === 0) return ''
-      return html`<fieldset>
-        <legend>${title}</legend>
-        ${some.map(parameter => parameterOf(operation.operationId, parameter))}
-      </fieldset>`
-    })}
-    ${body ? bodyOf(document, operation, body) : ''}
+    ${groupIn('path', 'In the path')} ${groupIn('query', 'In the query')}
+    ${body ? bodyOf(document, operation, body) : ''} ${groupIn('header', 'As headers')}
     ${parameters.length === 0 && !body ? html`<p>It takes nothing.</p>` : ''}
     <div class="try" hidden>
       <p><button type="submit">Send</button> <button type="button" class="copy">Copy as curl</button></p>
@@ -82,6 +76,14 @@ function formOf(document: OpenapiDocument, { method, path, operation }: Route): 
       <div class="answer" aria-live="polite"></div>
     </div>
   </form>`
+}
+
+function groupOf(operationId: string, title: string, parameters: Parameter[]): Markup {
+  if (parameters.length === 0) return ''
+  return html`<fieldset>
+    <legend>${title}</legend>
+    ${parameters.map(parameter => parameterOf(operationId, parameter))}
+  </fieldset>`
 }
 
 function resolveParameter(document: OpenapiDocument, parameter: Parameter | { $ref: string }): Parameter {
@@ -102,6 +104,7 @@ function parameterOf(
     <span class="type">${typeOf(schema)}</span>
     ${required ? html`<span class="required">required</span>` : ''} <span class="limits">${limits}</span>
     ${inputOf(id, { name, place, required, schema })}
+    ${name === 'Idempotency-Key' ? html`<button type="button" class="fresh" hidden>New key</button>` : ''}
     ${description === undefined ? '' : html`<p>${prose(description)}</p>`}
   </div>`
 }

@@ -96,11 +96,9 @@ function about({ info }: OpenapiDocument): Markup {
       The same for programs: <a href="/v1/openapi.json">the OpenAPI document</a> (version ${info.version} of
       the interface).
     </p>
-    <noscript>
-      <p class="note">
-        Everything can be read without JavaScript. Search, and sending requests from here, take it.
-      </p>
-    </noscript>
+    <p class="note no-script">
+      Everything can be read without JavaScript. Search, and sending requests from here, take it.
+    </p>
     <p class="note try-note" hidden>
       With an API key above, requests can be sent from here, and <strong>they are real</strong>: they read and
       change what the key may reach. The key stays in this tab, until you press Forget or close the tab.

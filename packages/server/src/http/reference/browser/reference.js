@@ -25,8 +25,9 @@ function require(selector, type, parent = document) {
 
 /** Shows what is of no use without this script. */
 function reveal() {
-  for (const hidden of document.querySelectorAll('.tools, .try-note, .try, [data-in]'))
+  for (const hidden of document.querySelectorAll('.tools, .try-note, .try, .fresh, [data-in]'))
     hidden.removeAttribute('hidden')
+  require('.no-script', HTMLElement).hidden = true
   require('.contents', HTMLDetailsElement).open = matchMedia('(min-width: 70rem)').matches
 }
 
@@ -94,6 +95,11 @@ async function copy(button, source) {
   setTimeout(() => void (button.textContent = label), COPIED_MS)
 }
 
+/** Not `crypto.randomUUID`, which pages over plain HTTP do not have. */
+function freshKey() {
+  return crypto.getRandomValues(new Uint32Array(4)).join('-')
+}
+
 /** Leaves the operations in which every word occurs. */
 function filter() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
@@ -111,8 +117,10 @@ function filter() {
     group.toggleAttribute('hidden', group.querySelector('.operation:not([hidden])') === null)
   }
   const status = require('#none-found', HTMLParagraphElement)
-  status.hidden = words.length === 0
-  status.textContent = found === 0 ? 'No operation has all of these words.' : `${found} of the operations`
+  const isSearching = words.length > 0
+  status.hidden = !isSearching
+  status.textContent = found === 0 ? 'No operation has all of these words.' : `Operations found: ${found}`
+  require('#about', HTMLElement).hidden = isSearching
 }
 
 /** Opens what the address names. A link to it is a link for others as well. */
@@ -153,8 +161,11 @@ function listen() {
   })
   document.addEventListener('click', event => {
     const form = forForm(event)
-    if (form && event.target instanceof HTMLButtonElement && event.target.matches('.copy')) {
-      void copy(event.target, require('.curl', HTMLPreElement, form))
+    if (!form || !(event.target instanceof HTMLButtonElement)) return
+    if (event.target.matches('.copy')) void copy(event.target, require('.curl', HTMLPreElement, form))
+    if (event.target.matches('.fresh')) {
+      require('[data-name=Idempotency-Key]', HTMLInputElement, form).value = freshKey()
+      showCurl(form)
     }
   })
   document.addEventListener('toggle', onToggle, { capture: true })
