@@ -1,3 +1,4 @@
+import { Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
 import { deleteOldEvents } from '../events/retention.ts'
 import { deleteExpiredTokens } from '../features/accounts/deletion.ts'
@@ -6,6 +7,7 @@ import { purgeDueAccounts } from '../features/accounts/purge.ts'
 import { listTenantRetention } from '../features/settings/store.ts'
 import { createBackfill } from '../features/messages/backfill.ts'
 import { sweepBlobs } from '../features/messages/record-blobs.ts'
+import { measureStorage } from '../features/plans/storage.ts'
 import { sweepThreadLinks } from '../features/threads/sweep.ts'
 import { deleteExpiredAnswers } from '../http/idempotency.ts'
 import { type BlobStore, openBlobStore } from '../kit/blobs/blob-store.ts'
@@ -13,10 +15,12 @@ import { type RecurringTask, startJobs } from '../jobs/runner.ts'
 import type { Shared } from './roles.ts'
 
 /** The role `jobs`: background work of the whole installation. */
-export function startJobsRole({ config, installation, mail, log }: Shared): Promise<AsyncDisposable> {
+export function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
+  const { config, installation, mail, metrics, log } = shared
   const { db, pool } = installation.database
   const blobs = openBlobStore(config.blobDir)
   const services = { mail, blobs, accountKeys: accountKeys(installation.keyRing), log }
+  for (const gauge of storageGauges(db)) metrics.registerMetric(gauge)
   const backfill: RecurringTask = {
     name: 'backfill_bodies',
     schedule: '* * * * *',
@@ -34,6 +38,26 @@ function recurringTasks(db: Db, blobs: BlobStore): RecurringTask[] {
     { name: 'sweep_answers', schedule: '37 * * * *', run: signal => deleteExpiredAnswers(db, signal) },
     { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },
   ]
+}
+
+function storageGauges(db: Db): Gauge[] {
+  const stored = new Gauge({
+    name: 'waxwing_stored_bytes',
+    help: 'What stored messages of the whole installation take on the disk',
+    registers: [],
+    async collect() {
+      this.set((await measureStorage(db)).bytes)
+    },
+  })
+  const full = new Gauge({
+    name: 'waxwing_tenants_storage_full',
+    help: 'Tenants that store no more, since they reached the storageBytes of their plan',
+    registers: [],
+    async collect() {
+      this.set((await measureStorage(db)).fullTenants)
+    },
+  })
+  return [stored, full]
 }
 
 async function sweepEvents(db: Db, signal: AbortSignal): Promise<void> {

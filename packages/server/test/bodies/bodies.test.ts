@@ -5,6 +5,8 @@ import path from 'node:path'
 import type { Message } from '@waxwing/contract/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { sweepBlobs } from '../../src/features/messages/record-blobs.ts'
+import { openBlobStore } from '../../src/kit/blobs/blob-store.ts'
 import { generateMail } from '../mail/corpus.ts'
 import type { TestApp } from '../open-app.ts'
 import { fillMailboxes } from '../servers/fill.ts'
@@ -243,7 +245,7 @@ describe('what is stored', () => {
     const other = Buffer.from(MIXED.toString().replace('all kinds', 'another').replace('kinds@', 'other@'))
     await world.deliver([{ raw: MIXED }, { raw: other }])
     await using blobs = await openFolder()
-    await using app = await openSyncApp({ config: { blobDir: blobs.folder }, roles: ['api', 'sync', 'jobs'] })
+    await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
     const accountId = await connectMailbox(app, server, user, { bodyStorage: 'cache' })
     await waitForFirstSync(app, accountId)
     const [one, two] = await readMessages(app, accountId)
@@ -274,11 +276,8 @@ describe('what is stored', () => {
       bytes: number
     }>`select sum(bytes)::int as bytes from message_blob where message_id is not null`.execute(app.db)
     expect(counted.rows[0]?.bytes).toBeGreaterThan(500)
-    await sql`update message_blob set created_at = created_at - interval '2 hours' where message_id is null`.execute(
-      app.db,
-    )
     await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'none' } })
-    await sql`select graphile_worker.add_job('sweep_blobs')`.execute(app.db)
-    await waitUntil('the sweep', async () => (await blobs.files()).length === 0)
+    await sweepBlobs(app.db, openBlobStore(blobs.folder), new AbortController().signal)
+    expect(await blobs.files()).toEqual([])
   })
 })

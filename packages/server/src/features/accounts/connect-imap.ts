@@ -5,7 +5,7 @@ import { newId } from '../../kit/ids.ts'
 import { Secret } from '../../kit/secret.ts'
 import type { RequestContext } from '../context.ts'
 import { requireAccountRoom } from '../plans/access.ts'
-import { requireBodyStorage } from '../plans/rules.ts'
+import { requireBodyStorage } from '../plans/storage.ts'
 import { findTenantPlan, lockTenantPlan } from '../plans/store.ts'
 import { refuse } from '../refuse.ts'
 import { findTenantSettings } from '../settings/store.ts'
@@ -25,11 +25,12 @@ export async function connectImapAccount(
   const { db, tenantId, services } = context
   if (input.dav) refuseDav()
   requireEncryption(context, input.imap, input.smtp)
-  const plan = await findTenantPlan(db, tenantId)
-  requireBodyStorage(plan, input.settings?.bodyStorage)
-  await requireAccountRoom(db, tenantId, plan)
+  const inherited = await findTenantSettings(db, tenantId)
+  const bodyStorage = { before: inherited.bodyStorage, after: input.settings?.bodyStorage }
+  await requireBodyStorage(db, tenantId, bodyStorage)
+  await requireAccountRoom(db, tenantId, await findTenantPlan(db, tenantId))
   const override = planSettings(
-    await findTenantSettings(db, tenantId),
+    inherited,
     { provider: 'imap', imap: null, settings_override: {} },
     { settings: input.settings },
   )
@@ -55,7 +56,7 @@ export async function connectImapAccount(
   return inTransaction(db, tenantId, async unit => {
     // Another request may have taken the last place while we logged in.
     const planNow = await lockTenantPlan(unit)
-    requireBodyStorage(planNow, input.settings?.bodyStorage)
+    await requireBodyStorage(unit.sql, tenantId, bodyStorage)
     await requireAccountRoom(unit.sql, tenantId, planNow)
     const id = newId()
     const account = await insertImapAccount(unit, {

@@ -5,8 +5,7 @@ import { inTransaction } from '../../events/unit-of-work.ts'
 import type { RequestContext } from '../context.ts'
 import { createAccountToken } from '../credentials/store.ts'
 import { requirePosition, sealPosition } from '../list-cursor.ts'
-import { requireBodyStorage } from '../plans/rules.ts'
-import { findTenantPlan } from '../plans/store.ts'
+import { requireBodyStorage } from '../plans/storage.ts'
 import { refuse } from '../refuse.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
 import { askForSync } from './ask-for-sync.ts'
@@ -47,8 +46,13 @@ export const accountOperations = {
     const account = await inTransaction(context.db, context.tenantId, async unit => {
       const before = (await lockAccount(unit, id)) ?? refuse('account_not_found')
       const { externalRef, status, settings, resetSettings } = body
-      if (settings?.bodyStorage)
-        requireBodyStorage(await findTenantPlan(unit.sql, unit.tenantId), settings.bodyStorage)
+      const inherited = resetSettings?.includes('bodyStorage')
+        ? before.tenant_settings.bodyStorage
+        : undefined
+      await requireBodyStorage(unit.sql, unit.tenantId, {
+        before: effectiveSettings(before.tenant_settings, before).bodyStorage,
+        after: settings?.bodyStorage ?? inherited,
+      })
       if (status && before.status === 'reauth_required') refuse('account_reauth_required')
       if (status && before.status === 'disabled') refuse('account_disabled')
       const change: AccountChange = {

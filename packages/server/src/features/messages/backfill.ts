@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountView } from '../accounts/account.ts'
 import { findAccountView } from '../accounts/store.ts'
+import { findStorageRoom } from '../plans/storage.ts'
 import { Refusal } from '../refuse.ts'
 import { summaryColumns } from './present.ts'
 import { openSource } from './source.ts'
@@ -28,6 +29,8 @@ interface Stand {
   isWhole: boolean
   /** Whether it came to the end. */
   isDone: boolean
+  /** The size of a message that the plan had no room for; it waits for so much, and begins anew. */
+  neededBytes: number
 }
 
 /**
@@ -62,7 +65,7 @@ function beginRun(before: Stand | undefined, account: AccountView): Stand {
   if (known && !known.isDone) return known
   const completeAt = known?.completeAt ?? null
   const isWhole = completeAt === null || Date.now() - completeAt > WHOLE_LOOK_MINUTES * 60_000
-  return { version, below: null, completeAt, isWhole, isDone: false }
+  return { version, below: null, completeAt, isWhole, isDone: false, neededBytes: 0 }
 }
 
 /** Accounts that can be reached and whose first sync is complete. */
@@ -87,11 +90,23 @@ async function takeTurn(
   account: AccountView,
   stand: Stand,
   isOver: () => boolean,
-): Promise<'more' | 'done' | 'failed'> {
+): Promise<'more' | 'done' | 'failed' | 'full'> {
   let bytes = 0
+  let room = await findStorageRoom(context.db, account.tenant_id)
+  if (room < stand.neededBytes) return 'full'
+  stand.neededBytes = 0
   const messages = await listUnstored(context, account.id, stand)
   for (const message of messages) {
     if (isOver() || bytes > TURN_BYTES_MAX) return 'more'
+    // Files are smaller than what they hold, so it is looked again before it is given up.
+    if (message.size > room) room = await findStorageRoom(context.db, account.tenant_id)
+    if (message.size > room) {
+      const { tenant_id: tenantId, id: accountId } = account
+      context.services.log.info({ tenantId, accountId }, 'No more bodies are stored: the plan has no room')
+      Object.assign(stand, { below: null, neededBytes: message.size })
+      return 'full'
+    }
+    room -= message.size
     const stored = await store(context, account, message)
     stand.below = { receivedAt: message.received_at, id: message.id }
     // The next run goes on behind it, so that one message keeps no other; the next look at the whole tries it again.

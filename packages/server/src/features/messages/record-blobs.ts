@@ -1,11 +1,104 @@
 import { sql } from 'kysely'
+import { DatabaseError } from 'pg'
 import type { Db } from '../../database/pool.ts'
 import type { BlobStore } from '../../kit/blobs/blob-store.ts'
-import { blobKey } from './stored-source.ts'
+import { newId } from '../../kit/ids.ts'
+import type { AccountRow } from '../accounts/account.ts'
+import { storageRoom } from '../plans/storage.ts'
+import { recordSnippets } from '../search/record.ts'
 
 const BATCH_ROWS = 200
-/** Nobody writes one file for so long. */
+/** Nobody writes one file for so long. What has its octets counted is written already. */
 const WRITE_HOURS_MAX = 1
+
+/** A file of the blob store. */
+export interface BlobRow {
+  id: string
+  tenant_id: string
+  account_id: string
+}
+
+/** Where the file of a row lies: random, below its tenant and account. */
+export function blobKey({ id, tenant_id, account_id }: BlobRow): string {
+  return `${tenant_id}/${account_id}/${id.slice(-2)}/${id}`
+}
+
+/** Makes the row of a file that is to be written; null where the plan has no room for a message of the size. */
+export async function beginBlob(db: Db, account: AccountRow, size: number): Promise<BlobRow | null> {
+  const row = { id: newId(), tenant_id: account.tenant_id, account_id: account.id }
+  const { numAffectedRows = 0n } = await sql`
+    insert into message_blob (id, tenant_id, account_id)
+    select ${row.id}, ${row.tenant_id}, ${row.account_id}
+    where coalesce(${storageRoom(row.tenant_id)} >= ${size}, true)
+  `.execute(db)
+  return numAffectedRows > 0n ? row : null
+}
+
+/**
+ * Makes a written file the stored source of the message. False where the message or the row is gone, where another file
+ * was first, and where the plan has no room for so many octets.
+ */
+export async function bindBlob(db: Db, row: BlobRow, messageId: string, bytes: number): Promise<boolean> {
+  try {
+    await db.transaction().execute(async tx => {
+      const { numUpdatedRows } = await tx
+        .updateTable('message_blob')
+        .set({ message_id: messageId, bytes })
+        .where('id', '=', row.id)
+        .executeTakeFirst()
+      // Last, since everybody who stores for the tenant waits for its row.
+      if (numUpdatedRows === 0n || !(await takeRoom(tx, row.tenant_id, bytes))) throw new NotBound()
+    })
+    return true
+  } catch (error) {
+    const isTaken = error instanceof DatabaseError && (error.code === '23503' || error.code === '23505')
+    if (isTaken || error instanceof NotBound) return false
+    throw error
+  }
+}
+
+class NotBound extends Error {}
+
+async function takeRoom(tx: Db, tenantId: string, bytes: number): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    with allowed as (
+      select plan.storage_bytes as bytes from tenant left join plan on plan.id = tenant.plan_id
+      where tenant.id = ${tenantId}
+    )
+    insert into tenant_storage as used (tenant_id, bytes)
+    select ${tenantId}, ${bytes} from allowed where coalesce(${bytes} <= allowed.bytes, true)
+    on conflict (tenant_id) do update set bytes = used.bytes + excluded.bytes
+    where coalesce(used.bytes + excluded.bytes <= (select bytes from allowed), true)
+  `.execute(tx)
+  return numAffectedRows > 0n
+}
+
+/** Deletes rows, whose files are gone, and what they count. */
+export async function deleteBlobs(db: Db, ids: readonly string[]): Promise<void> {
+  await db.transaction().execute(async tx => {
+    const gone = await tx
+      .deleteFrom('message_blob')
+      .where('id', '=', sql<string>`any(${ids}::uuid[])`)
+      .returning(['tenant_id', 'bytes'])
+      .execute()
+    await giveRoom(tx, gone)
+  })
+}
+
+/** A statement of its own, which sees what the transactions counted that the rows were waited for. */
+async function giveRoom(tx: Db, gone: readonly { tenant_id: string; bytes: string }[]): Promise<void> {
+  await sql`
+    with freed as (
+      select tenant_id, sum(bytes) as bytes from json_to_recordset(${JSON.stringify(gone)}::json) as gone (tenant_id uuid, bytes bigint)
+      group by tenant_id having sum(bytes) > 0
+    ), held as (
+      -- Always in this order, so that no two wait for each other.
+      select tenant_id from tenant_storage where tenant_id in (select tenant_id from freed) order by tenant_id for update
+    )
+    update tenant_storage as used set bytes = used.bytes - freed.bytes
+    from freed join held using (tenant_id) where used.tenant_id = freed.tenant_id
+  `.execute(tx)
+}
 
 /** Removes stored content that no message has any more, and that of accounts whose `bodyStorage` became `none`. */
 export async function sweepBlobs(db: Db, blobs: BlobStore, signal: AbortSignal): Promise<void> {
@@ -15,7 +108,8 @@ export async function sweepBlobs(db: Db, blobs: BlobStore, signal: AbortSignal):
     signal,
     sql`
     select id, tenant_id, account_id from message_blob
-    where message_id is null and created_at < clock_timestamp() - make_interval(hours => ${WRITE_HOURS_MAX})
+    where message_id is null
+      and (bytes > 0 or created_at < clock_timestamp() - make_interval(hours => ${WRITE_HOURS_MAX}))
     order by created_at limit ${BATCH_ROWS}`,
   )
   await removeBlobs(
@@ -48,13 +142,17 @@ async function removeBlobs(
   db: Db,
   blobs: BlobStore,
   signal: AbortSignal,
-  batch: ReturnType<typeof sql<{ id: string; tenant_id: string; account_id: string }>>,
+  batch: ReturnType<typeof sql<BlobRow>>,
 ): Promise<void> {
   while (!signal.aborted) {
     const { rows } = await batch.execute(db)
     if (rows.length === 0) return
     // The files first: a row without its file is found again, a file without its row is not.
     await Promise.all(rows.map(row => blobs.remove(blobKey(row))))
-    await sql`delete from message_blob where id = any(${rows.map(({ id }) => id)}::uuid[])`.execute(db)
+    const ids = rows.map(({ id }) => id)
+    await db.transaction().execute(async tx => {
+      await recordSnippets({ sql: tx }, ids)
+      await deleteBlobs(tx, ids)
+    })
   }
 }

@@ -1,8 +1,8 @@
 import type { Db } from '../../database/pool.ts'
 import type { BlobWriter } from '../../kit/blobs/blob-store.ts'
-import { newId } from '../../kit/ids.ts'
 import type { AccountRow } from '../accounts/account.ts'
 import type { Services } from '../context.ts'
+import { beginBlob, bindBlob, blobKey, deleteBlobs } from './record-blobs.ts'
 
 /** A larger message is read from its provider each time. */
 export const STORED_BYTES_MAX = 50 * 1024 * 1024
@@ -11,17 +11,6 @@ export const STORED_BYTES_MAX = 50 * 1024 * 1024
 export interface SourceContext {
   db: Db
   services: Pick<Services, 'mail' | 'blobs' | 'accountKeys' | 'log'>
-}
-
-interface BlobRow {
-  id: string
-  tenant_id: string
-  account_id: string
-}
-
-/** Where the file of a row lies: random, below its tenant and account. */
-export function blobKey({ id, tenant_id, account_id }: BlobRow): string {
-  return `${tenant_id}/${account_id}/${id.slice(-2)}/${id}`
 }
 
 /** The stored source of a message, its first octets read; null where there is none that can be read. */
@@ -57,7 +46,10 @@ async function* resume(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffe
   }
 }
 
-/** Hands content on and stores it on the way. What is broken off is not stored, and a full disk keeps nobody from reading. */
+/**
+ * Hands content on and stores it on the way, where the plan has room for it. What is broken off is not stored, and a full
+ * disk keeps nobody from reading.
+ */
 export async function* keepCopy(
   context: SourceContext,
   account: AccountRow,
@@ -65,7 +57,7 @@ export async function* keepCopy(
   content: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
   const { log } = context.services
-  const begun = await attempt(log, () => beginCopy(context, account, message.id))
+  const begun = await attempt(log, () => beginCopy(context, account, message))
   let copy = begun
   let left = message.size
   try {
@@ -105,16 +97,16 @@ async function attempt<T>(log: Services['log'], work: () => Promise<T>): Promise
 async function beginCopy(
   { db, services }: SourceContext,
   account: AccountRow,
-  messageId: string,
-): Promise<Copy> {
-  const row = { id: newId(), tenant_id: account.tenant_id, account_id: account.id }
+  message: { id: string; size: number },
+): Promise<Copy | null> {
   // Before the file, so that no file is without a row.
-  await db.insertInto('message_blob').values(row).execute()
-  const sealing = services.accountKeys.blobSealing(account, messageId)
+  const row = await beginBlob(db, account, message.size)
+  if (!row) return null
+  const sealing = services.accountKeys.blobSealing(account, message.id)
   const writer: BlobWriter = await services.blobs.create(blobKey(row), sealing)
   const discard = async () => {
     await services.blobs.remove(blobKey(row))
-    await db.deleteFrom('message_blob').where('id', '=', row.id).execute()
+    await deleteBlobs(db, [row.id])
   }
   return {
     async write(bytes) {
@@ -123,28 +115,12 @@ async function beginCopy(
     },
     async commit() {
       const bytes = await writer.commit()
-      if (!(await claimBlob(db, row.id, messageId, bytes))) await discard()
+      if (!(await bindBlob(db, row, message.id, bytes))) await discard()
       return true
     },
     async abort() {
       await writer.abort()
       await discard()
     },
-  }
-}
-
-/** False where the message is gone, or another copy of it was first. */
-async function claimBlob(db: Db, id: string, messageId: string, bytes: number): Promise<boolean> {
-  try {
-    const { numUpdatedRows } = await db
-      .updateTable('message_blob')
-      .set({ message_id: messageId, bytes })
-      .where('id', '=', id)
-      .executeTakeFirst()
-    return numUpdatedRows > 0n
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === '23503' || error.code === '23505'))
-      return false
-    throw error
   }
 }

@@ -4,8 +4,7 @@ import { inTransaction } from '../../events/unit-of-work.ts'
 import { requireClicksForHoneypot } from '../accounts/rules.ts'
 import { inheritSettings } from '../accounts/store.ts'
 import type { RequestContext } from '../context.ts'
-import { requireBodyStorage } from '../plans/rules.ts'
-import { findTenantPlan } from '../plans/store.ts'
+import { requireBodyStorage } from '../plans/storage.ts'
 import { findTenantSettings, lockTenantSettings, updateTenantSettings } from './store.ts'
 
 const on = implement(contract).$context<RequestContext>()
@@ -16,8 +15,10 @@ export const settingOperations = {
   update: on.update.handler(async ({ input: { body }, context }) => {
     const { changed, woken } = await inTransaction(context.db, context.tenantId, async unit => {
       const before = await lockTenantSettings(unit)
-      if (body.bodyStorage)
-        requireBodyStorage(await findTenantPlan(unit.sql, unit.tenantId), body.bodyStorage)
+      await requireBodyStorage(unit.sql, unit.tenantId, {
+        before: before.bodyStorage,
+        after: body.bodyStorage,
+      })
       const after = {
         ...before,
         ...body,

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
@@ -22,7 +22,7 @@ export interface BlobStore {
   create(key: string, sealing: Sealing): Promise<BlobWriter>
   /** Throws `SealError` for a file that is not what was sealed, and what the file system throws (`ENOENT`). */
   read(key: string, sealing: Sealing): AsyncGenerator<Buffer>
-  /** Does nothing where there is none. */
+  /** Also what a process that died left of it. Does nothing where there is none. */
   remove(key: string): Promise<void>
 }
 
@@ -34,20 +34,26 @@ export function openBlobStore(folder: string): BlobStore {
   return {
     create: (key, sealing) => createBlob(fileOf(key), sealing),
     read: (key, sealing) => readBlob(fileOf(key), sealing),
-    remove: key => rm(fileOf(key), { force: true }),
+    async remove(key) {
+      for (const file of [partialOf(fileOf(key)), fileOf(key)]) await rm(file, { force: true })
+    },
   }
 }
 
+const partialOf = (file: string) => `${file}.part`
+
 async function createBlob(file: string, sealing: Sealing): Promise<BlobWriter> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-  const partial = `${file}.part`
+  const partial = partialOf(file)
+  // Opened before anything can break off: a stream that opens by itself may make the file after it was removed.
+  const handle = await open(partial, 'w', 0o600)
   const input = new PassThrough()
   const written = pipeline(
     input,
     createZstdCompress(),
     (compressed: AsyncIterable<Buffer>) => sealFrames(compressed, sealing),
     // Flushed before it is closed: a name must not outlive a crash that its content does not.
-    createWriteStream(partial, { flags: 'w', mode: 0o600, flush: true }),
+    handle.createWriteStream({ flush: true }),
   )
   // Whoever writes next is told.
   written.catch(() => undefined)
