@@ -34,7 +34,12 @@ async function arrange(faults: Faults = {}) {
   return { world, proxy, mail, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-async function search(mail: MailProvider, text: string, query: Partial<SearchQuery> = {}) {
+async function search(
+  mail: MailProvider,
+  text: string,
+  query: Partial<SearchQuery> = {},
+  others: () => Promise<unknown> = () => Promise.resolve(),
+) {
   const steps = mail.search({
     text,
     places: ['INBOX', 'Old'].map(source => ({ id: source, source, cursor: null })),
@@ -48,6 +53,7 @@ async function search(mail: MailProvider, text: string, query: Partial<SearchQue
   for (;;) {
     const step: IteratorResult<void, SearchPage> = await steps.next()
     if (step.done) return step.value
+    await others()
   }
 }
 
@@ -74,7 +80,11 @@ describe('searching an IMAP server', () => {
     expect(asked[1]).toMatch(/1:400 UID 1:400 SINCE \S+-2020 TEXT/)
     expect(asked[2]).toMatch(/1:20 SINCE \S+-2020 TEXT/)
 
-    const next = await search(mail, 'common', { position: page.next })
+    // Others open another mailbox in between.
+    const inOld = { source: 'Old', cursor: null, key: 1 }
+    const range = { part: null, isHeader: false, offset: 0, length: 10 }
+    const read = () => mail.readContent(inOld, range)
+    const next = await search(mail, 'common', { position: page.next }, read)
     expect(subjects(next)).toEqual(['common 2397', 'common 2396', 'common 2395'])
     const day = new Date(BEGIN + 2398 * 60 * 60_000 + 2 * DAY_MS).getUTCDate()
     expect(proxy.stats.lines.findLast(line => line.includes(':2400 BEFORE'))).toContain(
@@ -100,6 +110,8 @@ describe('searching an IMAP server', () => {
     await expect(search(mail, 'x')).rejects.toMatchObject({ kind: 'forbidden' })
     proxy.faults = {}
     expect((await search(mail, 'grüß')).hits).toHaveLength(1)
+    const asked = proxy.stats.lines.filter(line => line.includes('TEXT'))
+    expect(asked.at(-1)).toMatch(/CHARSET UTF-8 1:1 TEXT \{6\+?\}$/)
   })
 
   test('sends one command for one search, whatever the text tries', async () => {
