@@ -14,7 +14,11 @@ export function short(value: number): string {
 }
 
 /** Runs `call` over and over by so many callers at once, and says how long each took (ms) and how many came a second. */
-export async function load(callers: number, seconds: number, call: () => Promise<unknown>) {
+export async function load(
+  callers: number,
+  seconds: number,
+  call: () => Promise<unknown>,
+): Promise<LoadFigures> {
   const tookMs: number[] = []
   const start = performance.now()
   const end = start + seconds * 1000
@@ -28,4 +32,30 @@ export async function load(callers: number, seconds: number, call: () => Promise
     }),
   )
   return { p50Ms: median(tookMs), perSecond: (tookMs.length * 1000) / (performance.now() - start) }
+}
+
+export interface LoadFigures {
+  p50Ms: number
+  perSecond: number
+}
+
+const LOAD_SECONDS = 5
+const LOAD_RUNS = 3
+
+/** Loads one after the other, again and again, and gives the median of each; the first round warms up. */
+export async function compareLoad<Name extends string>(
+  callers: number,
+  calls: Record<Name, () => Promise<unknown>>,
+): Promise<Record<Name, LoadFigures>> {
+  const names = Object.keys(calls) as Name[]
+  const runs = new Map(names.map(name => [name, [] as LoadFigures[]]))
+  for (let run = 0; run <= LOAD_RUNS; run++)
+    for (const name of names) runs.get(name)?.push(await load(callers, LOAD_SECONDS, calls[name]))
+  const pick = (name: Name, figure: keyof LoadFigures) =>
+    median((runs.get(name) ?? []).slice(1).map(each => each[figure]))
+  const figures = names.map(name => [
+    name,
+    { p50Ms: pick(name, 'p50Ms'), perSecond: pick(name, 'perSecond') },
+  ])
+  return Object.fromEntries(figures) as Record<Name, LoadFigures>
 }

@@ -24,7 +24,7 @@ export const notice: Benchmark = {
       },
     })
     await using service = await startBenchService()
-    await service.untilInitialized(await service.connect(server, user, wire.port))
+    await service.untilInitialized(await service.connect(server, user, { port: wire.port }))
     await using world = await openWorld(server, user)
     // The engine goes from its first passes to waiting.
     await wait(5)

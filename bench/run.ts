@@ -6,14 +6,24 @@ import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { installServers } from '../packages/server/test/servers/install.ts'
+import { downloads } from './downloads.ts'
 import { firstSync } from './first-sync.ts'
 import { idleAccounts } from './idle-accounts.ts'
 import { listPage } from './list-page.ts'
 import { memory } from './memory.ts'
 import { notice } from './notice.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
+import { search } from './search.ts'
 
-const BENCHMARKS: readonly Benchmark[] = [firstSync, listPage, notice, memory, idleAccounts]
+const BENCHMARKS: readonly Benchmark[] = [
+  firstSync,
+  listPage,
+  search,
+  downloads,
+  notice,
+  memory,
+  idleAccounts,
+]
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })
 const unknown = positionals.filter(name => !BENCHMARKS.some(benchmark => benchmark.name === name))

@@ -15,8 +15,15 @@ export interface BenchService extends Caller, AsyncDisposable {
   address: string
   key: string
   folder: DataFolder
-  /** Connects an account without waiting for its mail; `port` is that of a proxy where there is one before the server. */
-  connect(server: MailServer, user: TestUser, port?: number): Promise<string>
+  /**
+   * Connects an account of full history without waiting for its mail. `port` is that of a proxy where there is one
+   * before the server.
+   */
+  connect(
+    server: MailServer,
+    user: TestUser,
+    options?: { port?: number; bodyStorage?: 'none' | 'cache' | 'full' },
+  ): Promise<string>
   /** Waits until the first sync of an account is done; returns ms since `performance.timeOrigin`. */
   untilInitialized(accountId: string): Promise<number>
 }
@@ -51,9 +58,9 @@ export async function startBenchService(): Promise<BenchService> {
     address,
     key,
     folder,
-    async connect(server, { user, password, email }, port = server.port) {
+    async connect(server, { user, password, email }, { port = server.port, bodyStorage = 'none' } = {}) {
       const imap = { host: server.host, port, security: 'none', user }
-      const settings = { syncWindowDays: null }
+      const settings = { syncWindowDays: null, bodyStorage }
       const answer = await caller.post<Account>('/v1/imap-accounts', {
         email,
         password,
