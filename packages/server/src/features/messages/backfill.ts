@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountView } from '../accounts/account.ts'
 import { findAccountView } from '../accounts/store.ts'
-import { findStorageRoom } from '../plans/storage.ts'
+import { findStorageRoom } from '../plans/store.ts'
 import { Refusal } from '../refuse.ts'
 import { summaryColumns } from './present.ts'
 import { openSource } from './source.ts'

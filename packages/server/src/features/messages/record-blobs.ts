@@ -4,7 +4,7 @@ import type { Db } from '../../database/pool.ts'
 import type { BlobStore } from '../../kit/blobs/blob-store.ts'
 import { newId } from '../../kit/ids.ts'
 import type { AccountRow } from '../accounts/account.ts'
-import { storageRoom } from '../plans/storage.ts'
+import { storageRoom } from '../plans/store.ts'
 import { recordSnippets } from '../search/record.ts'
 
 const BATCH_ROWS = 200

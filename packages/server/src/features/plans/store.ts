@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
 import type { PlanTable } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
@@ -61,6 +61,31 @@ export async function lockTenantPlan(unit: UnitOfWork): Promise<Plan | null> {
 
 export async function updateTenantPlan(unit: UnitOfWork, planId: string | null): Promise<void> {
   await unit.sql.updateTable('tenant').set({ plan_id: planId }).where('id', '=', unit.tenantId).execute()
+}
+
+/** Octets that a tenant may still store, below 0 where a smaller plan came later; SQL null where its plan has no limit. */
+export function storageRoom(tenantId: string): RawBuilder<string | null> {
+  return sql`(
+    select plan.storage_bytes - coalesce(used.bytes, 0)
+    from tenant join plan on plan.id = tenant.plan_id left join tenant_storage as used on used.tenant_id = tenant.id
+    where tenant.id = ${tenantId})`
+}
+
+/** As `storageRoom`; `Infinity` where there is no limit. */
+export async function findStorageRoom(db: Db, tenantId: string): Promise<number> {
+  const { rows } = await sql<{ room: string | null }>`select ${storageRoom(tenantId)} as room`.execute(db)
+  const room = rows[0]?.room ?? null
+  return room === null ? Infinity : Number(room)
+}
+
+/** What all tenants store together, in octets, and how many of them reached the limit of their plan. */
+export async function measureStorage(db: Db): Promise<{ bytes: number; fullTenants: number }> {
+  const { rows } = await sql<{ bytes: number; fullTenants: number }>`
+    select coalesce(sum(used.bytes), 0)::float8 as bytes,
+      count(*) filter (where used.bytes >= plan.storage_bytes)::int as "fullTenants"
+    from tenant_storage as used join tenant on tenant.id = used.tenant_id left join plan on plan.id = tenant.plan_id
+  `.execute(db)
+  return rows[0] ?? { bytes: 0, fullTenants: 0 }
 }
 
 function planOf(row: Selectable<PlanTable>): Plan {

@@ -4,7 +4,7 @@ import { inTransaction } from '../../events/unit-of-work.ts'
 import { requireClicksForHoneypot } from '../accounts/rules.ts'
 import { inheritSettings } from '../accounts/store.ts'
 import type { RequestContext } from '../context.ts'
-import { requireBodyStorage } from '../plans/storage.ts'
+import { requireBodyStorage } from '../plans/access.ts'
 import { findTenantSettings, lockTenantSettings, updateTenantSettings } from './store.ts'
 
 const on = implement(contract).$context<RequestContext>()
