@@ -60,6 +60,8 @@ export interface Services {
   mail: ProviderMail
   /** Stored messages. */
   blobs: BlobStore
+  /** Told of each message that is stored: its words come into the index soon. */
+  bodies: { wake(): void }
   /** Reads the MIME of messages, apart from the event loop. */
   reader: MessageReader
   /** Tells the owner of the account that there is work. Coalesced; never throws. */

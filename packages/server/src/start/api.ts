@@ -12,7 +12,6 @@ import { createMemoryWindows } from '../http/memory-windows.ts'
 import { operations } from '../http/operations.ts'
 import { watchOverload } from '../http/overload.ts'
 import { observeRequests } from '../http/request-metrics.ts'
-import { openBlobStore } from '../kit/blobs/blob-store.ts'
 import { openMessageReader } from '../kit/mime/message-reader.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
@@ -83,7 +82,8 @@ async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promi
       ...autoconfig,
     }),
     mail: shared.mail,
-    blobs: openBlobStore(config.blobDir),
+    blobs: shared.blobs,
+    bodies: shared.bodies,
     reader: opened.use(openMessageReader()),
     wake: waker.wake,
     allowPlaintext: config.allowPlaintext,

@@ -10,23 +10,27 @@ import { sweepBlobs } from '../features/messages/record-blobs.ts'
 import { measureStorage } from '../features/plans/store.ts'
 import { sweepThreadLinks } from '../features/threads/sweep.ts'
 import { deleteExpiredAnswers } from '../http/idempotency.ts'
-import { type BlobStore, openBlobStore } from '../kit/blobs/blob-store.ts'
+import type { BlobStore } from '../kit/blobs/blob-store.ts'
 import { type RecurringTask, startJobs } from '../jobs/runner.ts'
 import type { Shared } from './roles.ts'
 
 /** The role `jobs`: background work of the whole installation. */
 export function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
-  const { config, installation, mail, metrics, log } = shared
+  const { installation, mail, blobs, bodies, metrics, log } = shared
   const { db, pool } = installation.database
-  const blobs = openBlobStore(config.blobDir)
-  const services = { mail, blobs, accountKeys: accountKeys(installation.keyRing), log }
+  const services = { mail, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
   for (const gauge of storageGauges(db)) metrics.registerMetric(gauge)
   const backfill: RecurringTask = {
     name: 'backfill_bodies',
     schedule: '* * * * *',
     run: createBackfill({ db, services }),
   }
-  return startJobs({ db, pool, tasks: [...recurringTasks(db, blobs), backfill], log })
+  const indexing: RecurringTask = {
+    name: 'index_bodies',
+    schedule: '* * * * *',
+    run: async signal => void (await bodies.run(signal)),
+  }
+  return startJobs({ db, pool, tasks: [...recurringTasks(db, blobs), backfill, indexing], log })
 }
 
 function recurringTasks(db: Db, blobs: BlobStore): RecurringTask[] {

@@ -3,9 +3,13 @@ import type { Config } from '../config.ts'
 import type { Role } from '../config/settings.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Overload } from '../http/overload.ts'
+import { accountKeys } from '../features/accounts/secrets.ts'
+import { type BodyIndex, openBodyIndex } from '../features/messages/body-index.ts'
+import { type BlobStore, openBlobStore } from '../kit/blobs/blob-store.ts'
 import { egressGuard, type EgressGuard, type Resolver } from '../kit/egress/guard.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import type { Logger } from '../kit/log.ts'
+import { openMessageReader } from '../kit/mime/message-reader.ts'
 import { openWaker, type Waker } from '../database/wake.ts'
 import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
@@ -43,6 +47,8 @@ export interface Shared extends RoleOptions {
   /** Of connections to each mail server, whoever makes them. */
   budget: HostBudget
   mail: OnDemandMail
+  blobs: BlobStore
+  bodies: BodyIndex
 }
 
 export interface Roles extends AsyncDisposable {
@@ -62,7 +68,15 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   })
   const budget = new HostBudget(config.connectionsPerHost)
   const mail = opened.use(openOnDemandMail(options, { guard, budget }))
-  const shared: Shared = { ...options, guard, waker, budget, mail }
+  const blobs = openBlobStore(config.blobDir)
+  const bodies = opened.use(
+    openBodyIndex({
+      db: installation.database.db,
+      services: { blobs, accountKeys: accountKeys(installation.keyRing), log },
+      reader: opened.use(openMessageReader()),
+    }),
+  )
+  const shared: Shared = { ...options, guard, waker, budget, mail, blobs, bodies }
   const workers: AsyncDisposable[] = []
   if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
   if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))

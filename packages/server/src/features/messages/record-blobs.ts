@@ -73,9 +73,10 @@ async function takeRoom(tx: Db, tenantId: string, bytes: number): Promise<boolea
   return numAffectedRows > 0n
 }
 
-/** Deletes rows, whose files are gone, and what they count. */
+/** Deletes rows, whose files are gone, and what they count; their messages are found by their snippets again. */
 export async function deleteBlobs(db: Db, ids: readonly string[]): Promise<void> {
   await db.transaction().execute(async tx => {
+    await recordSnippets({ sql: tx }, ids)
     const gone = await tx
       .deleteFrom('message_blob')
       .where('id', '=', sql<string>`any(${ids}::uuid[])`)
@@ -150,9 +151,6 @@ async function removeBlobs(
     // The files first: a row without its file is found again, a file without its row is not.
     await Promise.all(rows.map(row => blobs.remove(blobKey(row))))
     const ids = rows.map(({ id }) => id)
-    await db.transaction().execute(async tx => {
-      await recordSnippets({ sql: tx }, ids)
-      await deleteBlobs(tx, ids)
-    })
+    await deleteBlobs(db, ids)
   }
 }

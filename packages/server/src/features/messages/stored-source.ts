@@ -7,15 +7,21 @@ import { beginBlob, bindBlob, blobKey, deleteBlobs } from './record-blobs.ts'
 /** A larger message is read from its provider each time. */
 export const STORED_BYTES_MAX = 50 * 1024 * 1024
 
+/** What reading stored messages needs. */
+export interface StoredContext {
+  db: Db
+  services: Pick<Services, 'blobs' | 'accountKeys' | 'log'>
+}
+
 /** What reading and storing messages needs. */
 export interface SourceContext {
   db: Db
-  services: Pick<Services, 'mail' | 'blobs' | 'accountKeys' | 'log'>
+  services: Pick<Services, 'mail' | 'blobs' | 'bodies' | 'accountKeys' | 'log'>
 }
 
 /** The stored source of a message, its first octets read; null where there is none that can be read. */
 export async function openStored(
-  { db, services }: SourceContext,
+  { db, services }: StoredContext,
   account: AccountRow,
   messageId: string,
 ): Promise<AsyncGenerator<Buffer> | null> {
@@ -115,7 +121,8 @@ async function beginCopy(
     },
     async commit() {
       const bytes = await writer.commit()
-      if (!(await bindBlob(db, row, message.id, bytes))) await discard()
+      if (await bindBlob(db, row, message.id, bytes)) services.bodies.wake()
+      else await discard()
       return true
     },
     async abort() {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import { documentVector } from '../../kit/search-text/document.ts'
+import { bodyVector, documentVector } from '../../kit/search-text/document.ts'
 import type { RemoteAddress } from '../../providers/provider.ts'
 
 /** What a message is found by. */
@@ -29,6 +29,63 @@ export async function recordDocuments(
       ${messages.map(({ received_at }) => received_at)}::timestamptz[],
       ${messages.map(message => describe(message))}::text[]
     ) as arrived (message_id, received_at, document)
+  `.execute(unit.sql)
+}
+
+/**
+ * Puts the words of stored bodies (`bodyVector`) in the place of snippets, where they are still stored. One without
+ * words keeps its snippet.
+ */
+export async function recordBodies(
+  unit: Pick<UnitOfWork, 'sql'>,
+  bodies: ReadonlyArray<{ blobId: string; words: string | null }>,
+): Promise<void> {
+  await sql`
+    with read as (
+      select * from unnest(
+        ${bodies.map(({ blobId }) => blobId)}::uuid[],
+        ${bodies.map(({ words }) => words)}::text[]
+      ) as read (blob_id, words)
+    ),
+    held as (
+      select id from message_blob
+      where id in (select blob_id from read) and message_id is not null and not is_indexed
+      order by id for update
+    ),
+    stored as (
+      update message_blob set is_indexed = true from held where message_blob.id = held.id
+      returning message_blob.id, message_id
+    )
+    update message_search set document = ts_filter(document, '{a,b,c}') || read.words::tsvector
+    from stored join read on read.blob_id = stored.id
+    where message_search.message_id = stored.message_id and read.words is not null
+  `.execute(unit.sql)
+}
+
+/**
+ * Puts the snippets back in the place of stored bodies, before those are deleted in the same transaction. What is to be
+ * purged is left as it is.
+ */
+export async function recordSnippets(
+  unit: Pick<UnitOfWork, 'sql'>,
+  blobIds: readonly string[],
+): Promise<void> {
+  const { rows } = await sql<{ id: string; snippet: string }>`
+    with held as (
+      select message_id from message_blob where id = any(${blobIds}::uuid[]) and is_indexed order by id for update
+    )
+    select message.id, message.snippet
+    from held join message on message.id = held.message_id join account on account.id = message.account_id
+    where account.deleted_at is null
+  `.execute(unit.sql)
+  if (rows.length === 0) return
+  await sql`
+    update message_search set document = ts_filter(document, '{a,b,c}') || kept.words::tsvector
+    from unnest(
+      ${rows.map(({ id }) => id)}::uuid[],
+      ${rows.map(({ snippet }) => bodyVector(snippet))}::text[]
+    ) as kept (message_id, words)
+    where message_search.message_id = kept.message_id
   `.execute(unit.sql)
 }
 

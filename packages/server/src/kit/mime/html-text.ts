@@ -15,24 +15,41 @@ const COLLAPSE_FROM = 800
 export function htmlText(html: string, lengthWanted: number): string {
   let text = ''
   let raw = ''
-  let position = 0
-  while (position < html.length) {
-    const open = html.indexOf('<', position)
-    raw += decodeEntities(html.slice(position, open < 0 ? html.length : open))
-    if (raw.length > COLLAPSE_FROM) {
-      text = collapseText(`${text}${raw}`)
-      // A blank at the edge is lost to the collapse; the next piece of text may still want it.
-      if (/\s$/.test(raw)) text += ' '
-      raw = ''
-      if (text.length >= lengthWanted) break
-    }
-    if (open < 0) break
-    const tag = readTag(html, open)
-    if (!tag) break
-    raw += tag.text
-    position = tag.end
+  for (const piece of shownPieces(html)) {
+    raw += piece
+    if (raw.length <= COLLAPSE_FROM) continue
+    text = collapseText(`${text}${raw}`)
+    // A blank at the edge is lost to the collapse; the next piece of text may still want it.
+    if (/\s$/.test(raw)) text += ' '
+    raw = ''
+    if (text.length >= lengthWanted) break
   }
   return collapseText(`${text}${raw}`)
+}
+
+/** The text of a whole document up to `lengthMax`, its white space as it stands. */
+export function htmlWords(html: string, lengthMax: number): string {
+  const pieces: string[] = []
+  let length = 0
+  for (const piece of shownPieces(html)) {
+    pieces.push(piece)
+    length += piece.length
+    if (length >= lengthMax) break
+  }
+  return pieces.join('').slice(0, lengthMax)
+}
+
+/** What is shown of HTML, and blanks where its parts are set apart. */
+function* shownPieces(html: string): Generator<string> {
+  for (let position = 0; position < html.length;) {
+    const open = html.indexOf('<', position)
+    yield decodeEntities(html.slice(position, open < 0 ? html.length : open))
+    if (open < 0) return
+    const tag = readTag(html, open)
+    if (!tag) return
+    yield tag.text
+    position = tag.end
+  }
 }
 
 /** What stands for the tag at `open`, and where it (or what it hides) ends; null where it does not end. */

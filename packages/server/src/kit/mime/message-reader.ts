@@ -11,13 +11,15 @@ const NOTHING = new Uint8Array(0)
 
 export interface ReaderRequest {
   id: number
-  type: 'more' | 'end' | 'drop'
+  /** `message` and `words` end it, and say what is wanted of it. */
+  type: 'more' | 'message' | 'words' | 'drop'
   bytes: Uint8Array
 }
 
 export interface ReaderAnswer {
   id: number
-  message: ParsedMessage | null
+  /** Null until it is ended. */
+  result: ParsedMessage | string | null
 }
 
 /** Reads messages in a thread of its own, so that none keeps the event loop or brings the process down. */
@@ -27,6 +29,8 @@ export interface MessageReader extends AsyncDisposable {
    * @throws ReaderLost when the thread ended over another message; the message may be read again
    */
   read(content: AsyncIterable<Uint8Array>): Promise<ParsedMessage | null>
+  /** The words of its body, as `bodyVector` writes them; otherwise as `read`. */
+  readWords(content: AsyncIterable<Uint8Array>): Promise<string | null>
 }
 
 /** The thread ended over another message. */
@@ -41,7 +45,7 @@ class TooHard extends Error {
 interface Thread {
   worker: Worker
   /** Requests that are not answered, in their order: the thread is at the first. */
-  asked: Array<{ id: number; settle: PromiseWithResolvers<ParsedMessage | null> }>
+  asked: Array<{ id: number; settle: PromiseWithResolvers<ReaderAnswer['result']> }>
 }
 
 export interface ReaderOptions {
@@ -70,14 +74,17 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
   const ask = (id: number, type: ReaderRequest['type'], bytes: Uint8Array) => {
     if (isClosed) throw new ReaderLost('The reader of messages is closed')
     thread ??= startThread(script, () => (thread = null))
-    const settle = Promise.withResolvers<ParsedMessage | null>()
+    const settle = Promise.withResolvers<ReaderAnswer['result']>()
     thread.asked.push({ id, settle })
     thread.worker.ref()
     thread.worker.postMessage({ id, type, bytes } satisfies ReaderRequest, [])
     return { answer: settle.promise, of: thread }
   }
 
-  async function readAll(content: AsyncIterable<Uint8Array>): Promise<ParsedMessage | null> {
+  async function readAll(
+    content: AsyncIterable<Uint8Array>,
+    wanted: 'message' | 'words',
+  ): Promise<ReaderAnswer['result']> {
     const id = ++lastId
     let left = workMsMax
     let first: Thread | null = null
@@ -97,9 +104,9 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
     let isDone = false
     try {
       for await (const bytes of content) await work('more', bytes)
-      const message = await work('end', NOTHING)
+      const result = await work(wanted, NOTHING)
       isDone = true
-      return message
+      return result
     } catch (error) {
       if (!(error instanceof TooHard)) throw error
       isDone = true
@@ -110,14 +117,23 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
     }
   }
 
+  async function readInTurn(...[content, wanted]: Parameters<typeof readAll>) {
+    await enter()
+    try {
+      return await readAll(content, wanted)
+    } finally {
+      leave()
+    }
+  }
+
   return {
     async read(content) {
-      await enter()
-      try {
-        return await readAll(content)
-      } finally {
-        leave()
-      }
+      const result = await readInTurn(content, 'message')
+      return typeof result === 'string' ? null : result
+    },
+    async readWords(content) {
+      const result = await readInTurn(content, 'words')
+      return typeof result === 'string' ? result : null
     },
     async [Symbol.asyncDispose]() {
       isClosed = true
@@ -129,8 +145,8 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
 function startThread(script: URL, onEnd: () => void): Thread {
   const worker = new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX } })
   const thread: Thread = { worker, asked: [] }
-  worker.on('message', ({ message }: ReaderAnswer) => {
-    thread.asked.shift()?.settle.resolve(message)
+  worker.on('message', ({ result }: ReaderAnswer) => {
+    thread.asked.shift()?.settle.resolve(result)
     // An idle thread must not keep the process alive.
     if (thread.asked.length === 0) worker.unref()
   })

@@ -1,4 +1,6 @@
 import { parentPort } from 'node:worker_threads'
+import { bodyVector } from '../search-text/document.ts'
+import { searchedText } from './body-text.ts'
 import { type MessageParser, openMessageParser } from './message-parser.ts'
 import type { ReaderAnswer, ReaderRequest } from './message-reader.ts'
 
@@ -10,16 +12,17 @@ function answer(request: ReaderRequest): ReaderAnswer {
   const { id, bytes } = request
   if (request.type === 'drop') {
     parsers.delete(id)
-    return { id, message: null }
+    return { id, result: null }
   }
   const parser = parsers.get(id) ?? openMessageParser()
   parsers.set(id, parser)
   if (request.type === 'more') {
     parser.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
-    return { id, message: null }
+    return { id, result: null }
   }
   parsers.delete(id)
-  return { id, message: parser.end() }
+  const message = parser.end()
+  return { id, result: request.type === 'words' ? bodyVector(searchedText(message)) : message }
 }
 
 parentPort?.on('message', (request: ReaderRequest) => parentPort?.postMessage(answer(request), []))

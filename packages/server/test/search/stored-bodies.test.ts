@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { SearchAnswer } from '@waxwing/contract/search.ts'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import type { TestApp } from '../open-app.ts'
+import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
+import { openWorld } from '../servers/world.ts'
+import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+
+const FILLER = '<p>All is as it always was, and nothing more is to be said of it here.</p>\n'.repeat(2000)
+
+function htmlMessage(subject: string, deep: string): Buffer {
+  return Buffer.from(
+    [
+      'From: Ada <ada@a.test>',
+      `Subject: ${subject}`,
+      `Message-ID: <${subject}@a.test>`,
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/alternative; boundary=alt',
+      '',
+      '--alt',
+      'Content-Type: text/plain',
+      '',
+      'This message is best read in a browser.',
+      '--alt',
+      'Content-Type: text/html; charset=utf-8',
+      'Content-Transfer-Encoding: base64',
+      '',
+      Buffer.from(`<html><head><title>hiddenword</title></head><body>${FILLER}<b>${deep}</b></body>`)
+        .toString('base64')
+        .replaceAll(/.{76}/g, '$&\r\n'),
+      '--alt--',
+      '',
+    ].join('\r\n'),
+  )
+}
+
+async function openBlobFolder() {
+  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-search-'))
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+}
+
+function searcher(app: TestApp, accountId: string) {
+  return async (q: string) => {
+    const query = new URLSearchParams({ q, source: 'index' })
+    const { status, body } = await app.get<SearchAnswer>(`/v1/accounts/${accountId}/search/messages?${query}`)
+    expect(status).toBe(200)
+    return body.items.map(({ subject }) => subject).toSorted()
+  }
+}
+
+describe('words of stored bodies', () => {
+  const useIt = useServer(SERVER_KINDS[0].start)
+
+  test('are found deep in the HTML of every mailbox with bodyStorage full', { timeout: 90_000 }, async () => {
+    const server = useIt()
+    const user = await server.addUser()
+    await using world = await openWorld(server, user)
+    await world.createMailbox('Projects/2026')
+    const url = 'https://tracker.test/issues?id=4711&view=full'
+    await world.deliver([
+      { raw: htmlMessage('one', `quokka &uuml;ber ${url} 会议记录`) },
+      { raw: htmlMessage('three', 'nothing') },
+    ])
+    await world.deliver({ raw: htmlMessage('two', 'quokka: <i>re</i>mote') }, 'Projects/2026')
+    await using blobs = await openBlobFolder()
+    await using app = await openSyncApp({ config: { blobDir: blobs.folder }, roles: ['api', 'sync', 'jobs'] })
+    const accountId = await connectMailbox(app, server, user, { bodyStorage: 'full', syncWindowDays: null })
+    await waitForFirstSync(app, accountId)
+    const find = searcher(app, accountId)
+    await sql`select graphile_worker.add_job('backfill_bodies')`.execute(app.db)
+    await waitUntil('the bodies', async () => (await find('quokka')).length === 2, 60)
+
+    expect(await find('quokka')).toEqual(['one', 'two'])
+    expect(await find('quokka -remote')).toEqual(['one'])
+    expect(await find('"quokka: remote"')).toEqual(['two'])
+    expect(await find(`"${url}"`)).toEqual(['one'])
+    expect(await find(`uber ${url}`)).toEqual(['one'])
+    expect(await find('会议')).toEqual(['one'])
+    expect(await find('hiddenword')).toEqual([])
+    expect(await find('ada@a.test quokka')).toEqual(['one', 'two'])
+    await waitUntil('the last body', async () => (await find('"always was"')).length === 3, 60)
+  })
+
+  test(
+    'are found once a message was read, and no more with bodyStorage none',
+    { timeout: 90_000 },
+    async () => {
+      const server = useIt()
+      const user = await server.addUser()
+      await using world = await openWorld(server, user)
+      await world.deliver([{ raw: htmlMessage('one', 'quokka') }, { raw: htmlMessage('two', 'quokka') }])
+      await using blobs = await openBlobFolder()
+      await using app = await openSyncApp({
+        config: { blobDir: blobs.folder },
+        roles: ['api', 'sync', 'jobs'],
+      })
+      const accountId = await connectMailbox(app, server, user, { bodyStorage: 'cache' })
+      await waitForFirstSync(app, accountId)
+      const find = searcher(app, accountId)
+      expect(await find('quokka')).toEqual([])
+      expect(await find('browser')).toEqual(['one', 'two'])
+
+      const messages = await readMessages(app, accountId)
+      const one = messages.find(({ subject }) => subject === 'one')
+      expect((await app.get(`/v1/accounts/${accountId}/messages/${one?.id}`)).status).toBe(200)
+      await waitUntil('the body that was read', async () => (await find('quokka')).join() === 'one')
+      expect(await find('browser')).toEqual(['one', 'two'])
+      expect(await find('one ada')).toEqual(['one'])
+
+      await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'none' } })
+      await sql`select graphile_worker.add_job('sweep_blobs')`.execute(app.db)
+      await waitUntil('the sweep', async () => (await find('quokka')).length === 0)
+      expect(await find('browser')).toEqual(['one', 'two'])
+      expect(await find('one ada')).toEqual(['one'])
+    },
+  )
+})
