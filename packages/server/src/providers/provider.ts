@@ -138,6 +138,8 @@ export interface SearchPlace {
   id: string
   source: string
   cursor: Cursor | null
+  /** How many messages it holds, about; null: nobody knows. */
+  size: number | null
 }
 
 /** A found message in the order of the search: newest first, then by place, then by key from the highest down. */
@@ -159,6 +161,8 @@ export interface SearchQuery {
   /** The page begins after it; null: with the newest. */
   position: SearchPosition | null
   limit: number
+  /** A search that takes longer may end its page early, where it is sure of the newest. */
+  secondsWanted: number
   /** When these messages of a place were received, of those that the index holds. */
   known(placeId: string, keys: readonly MessageKey[]): Promise<ReadonlyMap<MessageKey, Date>>
 }
@@ -169,7 +173,7 @@ export interface SearchHit extends SearchPosition {
 }
 
 export interface SearchPage {
-  /** At most `limit`; without messages that went meanwhile or cannot be read. */
+  /** At most `limit`; without messages that went meanwhile or cannot be read. May be none although more follow. */
   hits: SearchHit[]
   /** Of the next page; null where this is the last one. */
   next: SearchPosition | null

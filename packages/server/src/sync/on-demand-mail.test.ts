@@ -13,11 +13,12 @@ const account = { id: 'a', tenantId: 't', version: '1' }
 const PLACES = ['INBOX', 'One', 'Two', 'Three']
 const query: SearchQuery = {
   text: 'letter',
-  places: PLACES.map(source => ({ id: source, source, cursor: null })),
+  places: PLACES.map(source => ({ id: source, source, cursor: null, size: null })),
   after: null,
   before: null,
   position: null,
   limit: 10,
+  secondsWanted: 60,
   known: () => Promise.resolve(new Map<MessageKey, Date>()),
 }
 
@@ -56,7 +57,17 @@ function open(change: Change = mail => mail) {
 
 describe('searching over the connection that reads', () => {
   test('reads come between the steps of a search, and searches one after another', async () => {
-    await using opened = open()
+    let searching = 0
+    let searchingMax = 0
+    await using opened = open(mail => ({
+      ...mail,
+      async *search(asked) {
+        searchingMax = Math.max(searchingMax, ++searching)
+        const page = yield* mail.search(asked)
+        searching--
+        return page
+      },
+    }))
     const { server, mail, read } = opened
     const done: string[] = []
     const note = (what: string) => () => void done.push(what)
@@ -66,6 +77,7 @@ describe('searching over the connection that reads', () => {
     const second = mail.search(account, query, 60).then(note('second search'))
     await Promise.all([first, second, reading])
     expect(done).toEqual(['read', 'first search', 'second search'])
+    expect(searchingMax).toBe(1)
     expect(opened.count()).toBe(1)
   })
 

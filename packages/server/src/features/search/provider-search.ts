@@ -43,6 +43,7 @@ export async function searchProvider(
     before: filters.before ?? null,
     position: place && readPlace(place),
     limit,
+    secondsWanted: secondsMax / 2,
     known: (mailboxId: string, keys: readonly MessageKey[]) => findReceived(db, mailboxId, keys),
   }
   const { hits, next } = await services.mail.search(reader, query, secondsMax)

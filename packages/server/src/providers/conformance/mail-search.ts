@@ -26,7 +26,7 @@ async function placesOf(
   const listed = await mail.listMailboxes()
   return mailboxes.map(mailbox => {
     const path = mailbox === 'INBOX' ? mailbox : arranged.world.listedAs(mailbox)
-    return { id: mailbox, source: requireMailbox(listed, path).source, cursor: null }
+    return { id: mailbox, source: requireMailbox(listed, path).source, cursor: null, size: null }
   })
 }
 
@@ -45,6 +45,7 @@ async function search(
     before: null,
     position: null,
     limit: 10,
+    secondsWanted: 60,
     known,
     ...query,
   })
@@ -208,7 +209,16 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       const places = await placesOf(arranged, mail, ['INBOX', 'Projects'])
       const other = openIndex('INBOX')
       const known = () => Promise.resolve(new Map<MessageKey, Date>())
-      const query = { text: 'Letter', places, after: null, before: null, position: null, limit: 9, known }
+      const query = {
+        text: 'Letter',
+        places,
+        after: null,
+        before: null,
+        position: null,
+        limit: 9,
+        secondsWanted: 60,
+        known,
+      }
       const steps = mail.search(query)
       let turns = 0
       for (;;) {

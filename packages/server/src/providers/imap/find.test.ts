@@ -4,7 +4,7 @@ import { startChaosProxy } from '../../../test/servers/chaos-proxy.ts'
 import { startDovecot } from '../../../test/servers/dovecot.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { openWorld } from '../../../test/servers/world.ts'
-import type { MailProvider, MessageKey, SearchPage, SearchQuery } from '../provider.ts'
+import type { MailProvider, MessageKey, SearchPage, SearchPosition, SearchQuery } from '../provider.ts'
 import { imapMail } from './mail.ts'
 import { Suspicions } from './suspicions.ts'
 
@@ -42,11 +42,12 @@ async function search(
 ) {
   const steps = mail.search({
     text,
-    places: ['INBOX', 'Old'].map(source => ({ id: source, source, cursor: null })),
+    places: ['INBOX', 'Old'].map(source => ({ id: source, source, cursor: null, size: 3000 })),
     after: null,
     before: null,
     position: null,
     limit: 3,
+    secondsWanted: 60,
     known: () => Promise.resolve(new Map<MessageKey, Date>()),
     ...query,
   })
@@ -90,6 +91,42 @@ describe('searching an IMAP server', () => {
     expect(proxy.stats.lines.findLast(line => line.includes(':2400 BEFORE'))).toContain(
       `2400 BEFORE ${day}-Apr-2020 TEXT`,
     )
+  })
+
+  test('looks through a large account from the newest span on, and ends a page early rather than late', async () => {
+    await using arranged = await arrange()
+    const { world, proxy, mail } = arranged
+    await world.createMailbox('Old')
+    const yearsAgo = [0, 0.01, 0.5, 0.5, 3, 3, 30]
+    const at = (years: number) => new Date(Math.floor(Date.now() / 1000 - years * 365 * 86_400) * 1000)
+    const dated = (offset: number) =>
+      yearsAgo.map((years, nth) => ({ ...message(nth + offset, 'common'), internalDate: at(years) }))
+    await world.deliver(dated(10))
+    await world.deliver(dated(20), 'Old')
+    const sizes = (inbox: number | null, old: number | null) => [
+      { id: 'b', source: 'INBOX', cursor: null, size: inbox },
+      { id: 'a', source: 'Old', cursor: null, size: old },
+    ]
+    const all = subjects(await search(mail, 'common', { places: sizes(7, 7), limit: 20 }))
+    expect(all).toHaveLength(14)
+    expect(proxy.stats.commands.get('EXAMINE')).toBe(4)
+
+    expect(subjects(await search(mail, 'common', { places: sizes(null, 7), limit: 20 }))).toEqual(all)
+    const first = await search(mail, 'common', { places: sizes(20_000, 20_000) })
+    expect(subjects(first)).toEqual(all.slice(0, 3))
+
+    // No time at all: a page is one span, and may be empty.
+    for (const places of [sizes(20_000, 20_000), sizes(20_000, 7)]) {
+      const pages: Array<Array<string | null | undefined>> = []
+      let position: SearchPosition | null = null
+      do {
+        const page: SearchPage = await search(mail, 'common', { places, position, secondsWanted: 0 })
+        pages.push(subjects(page))
+        position = page.next
+      } while (position && pages.length < 1000)
+      expect(pages.flat()).toEqual(all)
+      expect(pages.some(page => page.length === 0)).toBe(true)
+    }
   })
 
   test('says what the server has against a search', async () => {

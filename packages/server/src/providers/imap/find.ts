@@ -1,7 +1,4 @@
-import { readDate } from '../../kit/mime/date.ts'
 import {
-  type FailureKind,
-  type MessageKey,
   ProviderFailure,
   type RemoteMessage,
   type SearchHit,
@@ -10,37 +7,25 @@ import {
   type SearchPosition,
   type SearchQuery,
 } from '../provider.ts'
-import { readCursor } from './cursor.ts'
-import { fetchItems, fetchMessages } from './fetch.ts'
-import { type Following, isRenumbered, wireNameOf } from './follow.ts'
-import type { Selected } from './open-mailbox.ts'
-import { searchText } from './search.ts'
+import { fetchMessages } from './fetch.ts'
+import {
+  type Candidate,
+  earliest,
+  type Finding,
+  findIn,
+  MESSAGES_AT_FIRST,
+  reopen,
+  type Span,
+} from './find-in-mailbox.ts'
+import type { Following } from './follow.ts'
 
-/** Messages that one SEARCH looks at. A server without a full-text index reads each of them. */
-const MESSAGES_AT_FIRST = 2000
-const MESSAGES_MIN = 500
-const MESSAGES_MAX = 10_000
-const SLOW_MS = 1000
-const QUICK_MS = 250
-/** Of a mailbox alone, while the server is well. */
-const SHUT = new Set<FailureKind>(['not_found', 'forbidden', 'rejected'])
-
-const atom = (value: string) => ({ type: 'ATOM', value })
-
-interface Candidate extends SearchPosition {
-  isKnown: boolean
-}
-
-/** One search on its way. */
-interface Finding {
-  following: Following
-  query: SearchQuery
-  /** The first of the page in its order, and one more: all that is kept of however many hits. */
-  best: Candidate[]
-  /** By place, of those that were opened. */
-  uidValidities: Map<string, number>
-  messagesAtOnce: number
-}
+/** So many are looked through at once; of more, the newest first. */
+const MESSAGES_WITHOUT_SPANS = 20_000
+const PLACE_WITHOUT_SPANS = 500
+const SPAN_MS = 30 * 24 * 60 * 60_000
+const SPAN_GROWTH = 4
+/** What is older is one span. */
+const LONG_AGO = Date.UTC(2000, 0, 1)
 
 /** As `MailProvider.search`. */
 export async function* findMessages(
@@ -58,14 +43,9 @@ export async function* findMessages(
     uidValidities: new Map(),
     messagesAtOnce: MESSAGES_AT_FIRST,
   }
-  let refusal: ProviderFailure | null = null
-  for (const place of query.places) {
-    const opened = await openPlace(finding, place)
-    if (opened instanceof ProviderFailure) refusal = opened
-    else yield* findIn(finding, place, opened)
-  }
-  if (refusal && refusal.kind !== 'not_found' && finding.uidValidities.size === 0) throw refusal
-  const page = finding.best.slice(0, query.limit)
+  const sureFrom = yield* findBest(finding)
+  const sure = finding.best.filter(({ receivedAt }) => sureFrom === null || receivedAt >= sureFrom)
+  const page = sure.slice(0, query.limit)
   const messages = yield* readUnknown(finding, page)
   const hits = page.flatMap((candidate): SearchHit[] => {
     const { isKnown, ...position } = candidate
@@ -73,110 +53,64 @@ export async function* findMessages(
     return isKnown || message ? [{ ...position, message }] : []
   })
   const last = page.at(-1)
-  const hasMore = finding.best.length > query.limit
-  return { hits, next: hasMore && last ? toPosition(last) : null }
+  if (last && sure.length > query.limit) return { hits, next: toPosition(last) }
+  return { hits, next: sureFrom && { receivedAt: new Date(sureFrom.getTime() - 1), placeId: '', key: 0 } }
 }
 
-/** The opened mailbox, or what the server has against that. */
-async function openPlace(finding: Finding, place: SearchPlace): Promise<Selected | ProviderFailure> {
-  const { connection } = finding.following
-  try {
-    const opened = await connection.examine(wireNameOf(finding.following, place.source))
-    finding.uidValidities.set(place.id, opened.uidValidity)
-    return opened
-  } catch (error) {
-    const isShut = error instanceof ProviderFailure && SHUT.has(error.kind) && !connection.isClosed
-    if (isShut) return error
-    throw error
+/**
+ * Looks through the places, span by span from the newest, until the page is full, all is seen, or the time is up: a
+ * server without a full-text index may take minutes for a large account.
+ * @returns from when on all that there is was offered; null: all of it
+ */
+async function* findBest(finding: Finding): AsyncGenerator<void, Date | null, void> {
+  const { query, best } = finding
+  const until = performance.now() + query.secondsWanted * 1000
+  const total = query.places.reduce((sum, { size }) => sum + (size ?? Number.POSITIVE_INFINITY), 0)
+  let places = query.places
+  let length = SPAN_MS
+  let span: Span = { from: null, to: null }
+  if (total > MESSAGES_WITHOUT_SPANS) {
+    const newest = earliest(query.before, query.position?.receivedAt ?? null) ?? new Date()
+    span = spanBefore(newest, length)
+    span.to = null
   }
-}
-
-/** Looks through a mailbox from its last message down, so that expunges, which only lower numbers, hide none. */
-async function* findIn(
-  finding: Finding,
-  place: SearchPlace,
-  opened: Selected,
-): AsyncGenerator<void, void, void> {
-  const { following, query } = finding
-  const { connection } = following
-  const cursor = readCursor(place.cursor)
-  const isIndexed = cursor !== null && !isRenumbered(cursor, opened)
-  let below: number | null = null
-  for (let high = opened.exists; high > 0 && below !== 1;) {
-    const low = Math.max(1, high - finding.messagesAtOnce + 1)
+  for (;;) {
     const begunAt = performance.now()
-    const uids: Uint32Array = await searchText(connection, low, high, {
-      text: query.text,
-      below,
-      since: latest(query.after, finding.best[query.limit]?.receivedAt),
-      before: earliest(query.before, query.position?.receivedAt),
-    })
-    finding.messagesAtOnce = paced(finding.messagesAtOnce, performance.now() - begunAt)
-    if (uids.length > 0) await offer(finding, place, [...uids], isIndexed)
-    yield
-    await reopen(finding, place)
-    below = uids[0] ?? below
-    high = Math.min(low - 1, connection.selected?.exists ?? 0)
+    places = yield* findInAll(finding, places, span)
+    const { from } = span
+    if (from === null || places.length === 0 || (query.after && from <= query.after)) return null
+    const worst = best[query.limit]
+    if (worst && worst.receivedAt >= from) return from
+    const left = until - performance.now()
+    const took = performance.now() - begunAt
+    if (took > left) return from
+    if (took * SPAN_GROWTH * 2 < left) length *= SPAN_GROWTH
+    span = spanBefore(from, length)
   }
 }
 
-function paced(messages: number, ms: number): number {
-  if (ms > SLOW_MS) return Math.max(MESSAGES_MIN, Math.floor(messages / 2))
-  return ms < QUICK_MS ? Math.min(MESSAGES_MAX, messages * 2) : messages
+function spanBefore(to: Date, length: number): Span {
+  const from = to.getTime() - length
+  return { from: from < LONG_AGO ? null : new Date(from), to }
 }
 
-function latest(a: Date | null, b: Date | undefined): Date | null {
-  return a && b ? (a > b ? a : b) : (a ?? b ?? null)
-}
-
-function earliest(a: Date | null, b: Date | undefined): Date | null {
-  return a && b ? (a < b ? a : b) : (a ?? b ?? null)
-}
-
-/** Opens the place again where somebody used the connection in between. */
-async function reopen({ following, uidValidities }: Finding, place: SearchPlace): Promise<Selected> {
-  const { connection } = following
-  const wireName = wireNameOf(following, place.source)
-  const isOpen = connection.selected?.wireName === wireName
-  const opened = isOpen && connection.selected ? connection.selected : await connection.examine(wireName)
-  if (opened.uidValidity !== uidValidities.get(place.id))
-    throw new ProviderFailure('unavailable', 'The mailbox was numbered anew while it was searched.')
-  return opened
-}
-
-async function offer(finding: Finding, place: SearchPlace, uids: number[], isIndexed: boolean) {
-  const { following, query } = finding
-  const known: ReadonlyMap<MessageKey, Date> = isIndexed ? await query.known(place.id, uids) : new Map()
-  const dates = new Map<number, Date>()
-  await fetchItems(
-    following.connection,
-    uids.filter(uid => !known.has(uid)),
-    [atom('UID'), atom('INTERNALDATE')],
-    ({ uid, internalDate }) => void dates.set(uid, readDate(internalDate) ?? new Date(0)),
-  )
-  for (const key of uids) {
-    const indexedAt = known.get(key)
-    const receivedAt = indexedAt ?? dates.get(key)
-    if (!receivedAt) continue
-    const candidate = { placeId: place.id, key, receivedAt, isKnown: indexedAt !== undefined }
-    if (isWanted(query, candidate)) finding.best.push(candidate)
+/** @returns the places that hold more than was looked at */
+async function* findInAll(
+  finding: Finding,
+  places: readonly SearchPlace[],
+  span: Span,
+): AsyncGenerator<void, SearchPlace[], void> {
+  const left: SearchPlace[] = []
+  let refusal: ProviderFailure | null = null
+  for (const place of places) {
+    // What holds little is seen whole, so that it need not be opened for each span.
+    const isWhole = span.from === null || (place.size ?? Number.POSITIVE_INFINITY) <= PLACE_WITHOUT_SPANS
+    const shut = yield* findIn(finding, place, isWhole ? { ...span, from: null } : span)
+    if (shut) refusal = shut
+    else if (!isWhole) left.push(place)
   }
-  finding.best.sort(compare)
-  finding.best.length = Math.min(finding.best.length, query.limit + 1)
-}
-
-function isWanted({ after, before, position }: SearchQuery, candidate: Candidate): boolean {
-  const { receivedAt } = candidate
-  if ((after && receivedAt < after) || (before && receivedAt >= before)) return false
-  return position === null || compare(position, candidate) < 0
-}
-
-/** Below zero where `a` comes first. */
-function compare(a: SearchPosition, b: SearchPosition): number {
-  const newerFirst = b.receivedAt.getTime() - a.receivedAt.getTime()
-  if (newerFirst !== 0) return newerFirst
-  if (a.placeId !== b.placeId) return a.placeId < b.placeId ? -1 : 1
-  return Number(b.key) - Number(a.key)
+  if (refusal && refusal.kind !== 'not_found' && finding.uidValidities.size === 0) throw refusal
+  return left
 }
 
 function toPosition({ receivedAt, placeId, key }: SearchPosition): SearchPosition {

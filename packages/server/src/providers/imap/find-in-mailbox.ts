@@ -1,0 +1,163 @@
+import { readDate } from '../../kit/mime/date.ts'
+import {
+  type FailureKind,
+  type MessageKey,
+  ProviderFailure,
+  type SearchPlace,
+  type SearchPosition,
+  type SearchQuery,
+} from '../provider.ts'
+import { readCursor } from './cursor.ts'
+import { fetchItems } from './fetch.ts'
+import { type Following, isRenumbered, wireNameOf } from './follow.ts'
+import type { Selected } from './open-mailbox.ts'
+import { searchText } from './search.ts'
+
+/** Messages that one SEARCH looks at. A server without a full-text index reads each of them. */
+export const MESSAGES_AT_FIRST = 2000
+const MESSAGES_MIN = 500
+const MESSAGES_MAX = 10_000
+const SLOW_MS = 1000
+const QUICK_MS = 250
+/** Of a mailbox alone, while the server is well. */
+const SHUT = new Set<FailureKind>(['not_found', 'forbidden', 'rejected'])
+
+const atom = (value: string) => ({ type: 'ATOM', value })
+
+export interface Candidate extends SearchPosition {
+  isKnown: boolean
+}
+
+/** Moments that are looked at: from then on, and earlier than that; null: without an end. */
+export interface Span {
+  from: Date | null
+  to: Date | null
+}
+
+/** One search on its way. */
+export interface Finding {
+  following: Following
+  query: SearchQuery
+  /** The first of the page in its order, and one more: all that is kept of however many hits. */
+  best: Candidate[]
+  /** By place, of those that were opened. */
+  uidValidities: Map<string, number>
+  messagesAtOnce: number
+}
+
+/**
+ * Offers what a place holds of a span, from the last message down, so that expunges, which only lower numbers, hide
+ * none. @returns what the server has against opening the mailbox; null: nothing
+ */
+export async function* findIn(
+  finding: Finding,
+  place: SearchPlace,
+  span: Span,
+): AsyncGenerator<void, ProviderFailure | null, void> {
+  const { following, query } = finding
+  const { connection } = following
+  const opened = await openPlace(finding, place)
+  if (opened instanceof ProviderFailure) return opened
+  const wanted = { from: latest(query.after, span.from), to: earliest(query.before, span.to) }
+  const cursor = readCursor(place.cursor)
+  const isIndexed = cursor !== null && !isRenumbered(cursor, opened)
+  let below: number | null = null
+  for (let high = opened.exists; high > 0 && below !== 1;) {
+    const low = Math.max(1, high - finding.messagesAtOnce + 1)
+    const begunAt = performance.now()
+    const uids: Uint32Array = await searchText(connection, low, high, {
+      text: query.text,
+      below,
+      since: latest(wanted.from, finding.best[query.limit]?.receivedAt ?? null),
+      before: earliest(wanted.to, query.position?.receivedAt ?? null),
+    })
+    finding.messagesAtOnce = paced(finding.messagesAtOnce, performance.now() - begunAt)
+    if (uids.length > 0) await offer(finding, place, [...uids], { isIndexed, wanted })
+    yield
+    await reopen(finding, place)
+    below = uids[0] ?? below
+    high = Math.min(low - 1, connection.selected?.exists ?? 0)
+  }
+  return null
+}
+
+async function openPlace(finding: Finding, place: SearchPlace): Promise<Selected | ProviderFailure> {
+  const { connection } = finding.following
+  try {
+    const opened = await connection.examine(wireNameOf(finding.following, place.source))
+    return requireSame(finding, place, opened)
+  } catch (error) {
+    const isShut = error instanceof ProviderFailure && SHUT.has(error.kind) && !connection.isClosed
+    if (isShut) return error
+    throw error
+  }
+}
+
+/** Opens the place again where somebody used the connection in between. */
+export async function reopen(finding: Finding, place: SearchPlace): Promise<Selected> {
+  const { connection } = finding.following
+  const wireName = wireNameOf(finding.following, place.source)
+  const isOpen = connection.selected?.wireName === wireName
+  const opened = isOpen && connection.selected ? connection.selected : await connection.examine(wireName)
+  return requireSame(finding, place, opened)
+}
+
+function requireSame({ uidValidities }: Finding, { id }: SearchPlace, opened: Selected): Selected {
+  if (opened.uidValidity !== (uidValidities.get(id) ?? opened.uidValidity))
+    throw new ProviderFailure('unavailable', 'The mailbox was numbered anew while it was searched.')
+  uidValidities.set(id, opened.uidValidity)
+  return opened
+}
+
+function paced(messages: number, ms: number): number {
+  if (ms > SLOW_MS) return Math.max(MESSAGES_MIN, Math.floor(messages / 2))
+  return ms < QUICK_MS ? Math.min(MESSAGES_MAX, messages * 2) : messages
+}
+
+export function latest(a: Date | null, b: Date | null): Date | null {
+  return a && b ? (a > b ? a : b) : (a ?? b)
+}
+
+export function earliest(a: Date | null, b: Date | null): Date | null {
+  return a && b ? (a < b ? a : b) : (a ?? b)
+}
+
+async function offer(
+  finding: Finding,
+  place: SearchPlace,
+  uids: number[],
+  { isIndexed, wanted }: { isIndexed: boolean; wanted: Span },
+): Promise<void> {
+  const { following, query } = finding
+  const known: ReadonlyMap<MessageKey, Date> = isIndexed ? await query.known(place.id, uids) : new Map()
+  const dates = new Map<number, Date>()
+  await fetchItems(
+    following.connection,
+    uids.filter(uid => !known.has(uid)),
+    [atom('UID'), atom('INTERNALDATE')],
+    ({ uid, internalDate }) => void dates.set(uid, readDate(internalDate) ?? new Date(0)),
+  )
+  for (const key of uids) {
+    const indexedAt = known.get(key)
+    const receivedAt = indexedAt ?? dates.get(key)
+    if (!receivedAt) continue
+    const candidate = { placeId: place.id, key, receivedAt, isKnown: indexedAt !== undefined }
+    if (isWanted(candidate, wanted, query.position)) finding.best.push(candidate)
+  }
+  finding.best.sort(compare)
+  finding.best.length = Math.min(finding.best.length, query.limit + 1)
+}
+
+function isWanted(candidate: Candidate, { from, to }: Span, position: SearchPosition | null): boolean {
+  const { receivedAt } = candidate
+  if ((from && receivedAt < from) || (to && receivedAt >= to)) return false
+  return position === null || compare(position, candidate) < 0
+}
+
+/** Below zero where `a` comes first. */
+function compare(a: SearchPosition, b: SearchPosition): number {
+  const newerFirst = b.receivedAt.getTime() - a.receivedAt.getTime()
+  if (newerFirst !== 0) return newerFirst
+  if (a.placeId !== b.placeId) return a.placeId < b.placeId ? -1 : 1
+  return Number(b.key) - Number(a.key)
+}
