@@ -149,3 +149,28 @@ describe('bodyStorageAllowed', () => {
     expect((await app.patch('/v1/settings', { bodyStorage: 'full' })).status).toBe(200)
   })
 })
+
+describe('storageBytes', () => {
+  test('that are used up refuse to store more than now, and nothing else', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, { settings_override: '{}' })
+    await app.db.insertInto('tenant_storage').values({ tenant_id: app.tenantId, bytes: 5000 }).execute()
+    await assignPlan(app.db, app.tenantId, await requirePlan(app.db, { storageBytes: 5000 }))
+    const change = (settings: Record<string, unknown>) => app.patch(`/v1/accounts/${id}`, { settings })
+    const refused = { status: 403, body: { defined: true, code: 'plan_limit_storage' } }
+
+    expect(await app.patch('/v1/settings', { bodyStorage: 'full' })).toMatchObject(refused)
+    expect(await change({ bodyStorage: 'full' })).toMatchObject(refused)
+    expect(
+      await app.post('/v1/imap-accounts', { ...CONNECTION, settings: { bodyStorage: 'full' } }),
+    ).toMatchObject(refused)
+    expect((await app.patch('/v1/settings', { bodyStorage: 'cache', trackOpens: true })).status).toBe(200)
+    expect((await change({ bodyStorage: 'cache' })).status).toBe(200)
+    expect((await change({ bodyStorage: 'none' })).status).toBe(200)
+    expect(await change({ bodyStorage: 'cache' })).toMatchObject(refused)
+    expect(await app.patch(`/v1/accounts/${id}`, { resetSettings: ['bodyStorage'] })).toMatchObject(refused)
+
+    await assignPlan(app.db, app.tenantId, await requirePlan(app.db, { storageBytes: 5001 }))
+    expect((await change({ bodyStorage: 'full' })).status).toBe(200)
+  })
+})

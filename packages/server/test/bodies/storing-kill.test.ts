@@ -1,0 +1,85 @@
+import { readdir } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { openEmbedded } from '../../src/database/embedded.ts'
+import { clientSettings } from '../../src/database/pool.ts'
+import { silentLog } from '../../src/kit/log.ts'
+import { callerOf } from '../caller.ts'
+import { generateMail } from '../mail/corpus.ts'
+import { fillMailboxes } from '../servers/fill.ts'
+import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
+import { makeDataFolder, startServiceProcess } from '../service-process.ts'
+import { connectMailbox, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+
+const COUNT = 240
+const KILLS = 3
+const OPTIONS = {
+  program: fileURLToPath(new URL('../sync/quick-service.ts', import.meta.url)),
+  env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' },
+}
+
+const useIt = useServer(SERVER_KINDS[0].start)
+
+test('a service killed again and again while it stores loses no message, file or octet', async () => {
+  const server = useIt()
+  const user = await server.addUser()
+  const mail = [...generateMail({ seed: 8, count: COUNT, sizeMedian: 3000 })]
+  await fillMailboxes(server, user, mail)
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await makeDataFolder())
+  let service = await startServiceProcess(folder, OPTIONS)
+  opened.defer(() => service[Symbol.asyncDispose]())
+  const { key } = service
+  const call = () => callerOf(service.address, key)
+  const embedded = opened.use(await openEmbedded({ dataDir: folder.path, as: 'command', log: silentLog }))
+  const session = new Client(clientSettings(embedded.address, 'waxwing test'))
+  await session.connect()
+  opened.defer(() => session.end())
+  const countRows = async () => {
+    const { rows } = await session.query<{ rows: number; bound: number; bytes: string; counted: string }>(`
+      select count(*)::int as rows, count(message_id)::int as bound, coalesce(sum(bytes), 0)::text as bytes,
+        coalesce((select sum(bytes) from tenant_storage), 0)::text as counted from message_blob`)
+    return rows[0]!
+  }
+  const run = (job: string) => session.query('select graphile_worker.add_job($1, job_key := $1)', [job])
+
+  const accountId = await connectMailbox(call(), server, user, { bodyStorage: 'none', syncWindowDays: null })
+  await waitForFirstSync(call(), accountId)
+  const messages = await readMessages(call(), accountId)
+  const storable = messages.filter(({ isDraft }) => !isDraft)
+  await call().patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
+  for (let kill = 1; kill <= KILLS; kill += 1) {
+    await run('backfill_bodies')
+    const enough = (kill * storable.length) / (KILLS + 1)
+    await waitUntil('some are stored', async () => (await countRows()).bound >= enough, 60)
+    service.kill('SIGKILL')
+    await service.ended
+    const { bytes, counted, bound } = await countRows()
+    expect(counted).toBe(bytes)
+    expect(bound).toBeLessThan(storable.length)
+    service = await startServiceProcess(folder, OPTIONS)
+  }
+  await run('backfill_bodies')
+  await waitUntil('everything is stored', async () => (await countRows()).bound === storable.length, 60)
+
+  // What was broken off is old enough for the sweep an hour later.
+  await session.query(
+    `update message_blob set created_at = created_at - interval '2 hours' where message_id is null`,
+  )
+  await run('sweep_blobs')
+  await waitUntil('the sweep', async () => (await countRows()).rows === storable.length, 60)
+  const { bytes, counted } = await countRows()
+  expect(counted).toBe(bytes)
+  const files = await readdir(path.join(folder.path, 'blobs'), { recursive: true, withFileTypes: true })
+  expect(files.filter(file => file.isFile())).toHaveLength(storable.length)
+
+  // Paused, so that nothing is read from the provider.
+  await call().patch(`/v1/accounts/${accountId}`, { status: 'paused' })
+  for (const { id } of storable) {
+    const { status } = await call().get(`/v1/accounts/${accountId}/messages/${id}`)
+    expect(status).toBe(200)
+  }
+}, 240_000)
