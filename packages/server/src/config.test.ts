@@ -95,6 +95,10 @@ describe('readConfig', () => {
     expect(problems[0]).not.toContain('s3cret')
   })
 
+  test('does not take the key of a caller for a setting', () => {
+    expect(problemsOf({ WAXWING_KEY: 'wk_1' })).toEqual([])
+  })
+
   test('reports everything at once, and what a misspelt name may have meant', () => {
     expect(problemsOf({ WAXWING_PROT: '1', WAXWING_PORT: 'x', WAXWING_FLUX_CAPACITOR: '1' })).toEqual([
       'WAXWING_PROT is not a setting. Did you mean WAXWING_PORT? "waxwing serve --help" lists all.',

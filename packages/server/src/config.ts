@@ -72,10 +72,14 @@ function problemOf(error: unknown, name: string) {
   return message.startsWith(name) ? message.slice(name.length).trim() : message
 }
 
+/** Where the documentation keeps the key of a caller, who may run the command line as well. */
+const CALLERS_KEY = 'WAXWING_KEY'
+
 function misspeltNames(environment: Environment): string[] {
   const known = Object.values(settings).map(({ name }) => name)
   return Object.keys(environment)
-    .filter(name => name.startsWith('WAXWING_') && !known.some(other => other === name))
+    .filter(name => name.startsWith('WAXWING_') && name !== CALLERS_KEY)
+    .filter(name => !known.some(other => other === name))
     .map(name => {
       const nearest = known.toSorted((one, other) => distance(name, one) - distance(name, other))[0] ?? ''
       const hint = distance(name, nearest) <= name.length / 3 ? ` Did you mean ${nearest}?` : ''
