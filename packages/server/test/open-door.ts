@@ -1,6 +1,6 @@
 import { type AnyRouter, implement } from '@orpc/server'
 import { type Scope, SCOPES, operation } from '@waxwing/contract/operation.ts'
-import { accountPath, pageLimit, queryBoolean, queryList, text } from '@waxwing/contract/shapes.ts'
+import { accountPath, download, pageLimit, queryBoolean, queryList, text } from '@waxwing/contract/shapes.ts'
 import { z } from 'zod'
 import type { RequestContext, Services } from '../src/features/context.ts'
 import { createAuthenticator } from '../src/features/credentials/authenticate.ts'
@@ -63,12 +63,34 @@ const contract = {
     query: z.strictObject({ fault: z.string().optional() }),
     output: z.object({ ok: z.literal(true) }),
   }),
+  download: operation({
+    method: 'GET',
+    path: '/v1/download',
+    scope: 'read',
+    section: '4.3',
+    summary: 'Send more than anybody takes.',
+    output: download,
+    produces: 'application/octet-stream',
+  }),
 }
 
 const on = implement(contract).$context<RequestContext>()
 const held = new Map<string, { entered: PromiseWithResolvers<void>; released: PromiseWithResolvers<void> }>()
 
+async function* endless() {
+  for (;;) {
+    yield Buffer.alloc(64 * 1024)
+    // As what is read from elsewhere.
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
 const operations: AnyRouter = {
+  download: on.download.handler(() => ({
+    contentType: 'application/octet-stream',
+    fileName: 'endless',
+    content: endless(),
+  })),
   echo: on.echo.handler(({ input }) => input),
   read: on.read.handler(async ({ input, context }) => {
     const { fault } = input.query

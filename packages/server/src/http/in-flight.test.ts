@@ -75,15 +75,15 @@ describe('a credential', () => {
     await expect.poll(() => door.inFlight.total, { timeout: 5000 }).toBe(0)
   })
 
-  test('has nothing under way after 10,000 requests whose callers hung up', async () => {
+  test('has nothing under way after 10,000 downloads whose callers hung up', async () => {
     await using door = await openTestDoor()
     const keys = await Promise.all(Array.from({ length: 8 }, () => door.createKey()))
     let sent = 0
     async function sendAndLeave(caller: number) {
       while (sent < ABORTED) {
         sent += 1
-        const socket = await send(door, `${caller}`, keys[caller % keys.length] ?? '')
-        // Some before they are read, some in the middle, some after the answer.
+        const socket = await send(door, `${caller}`, keys[caller % keys.length] ?? '', '/v1/download')
+        // Some before they are read, some before the answer, some in the middle of it.
         if (sent % 3 > 0) await new Promise(resolve => setImmediate(resolve))
         if (sent % 3 > 1) await new Promise(resolve => socket.once('data', resolve).once('close', resolve))
         socket.destroy()
@@ -138,12 +138,12 @@ describe('afterSending', () => {
 type Door = Awaited<ReturnType<typeof openTestDoor>>
 
 /** Connects and sends a request, and does not wait for its answer. */
-async function send(door: Door, requestId: string, key: string) {
+async function send(door: Door, requestId: string, key: string, path = '/v1/echo') {
   const socket = connect(door.port, '127.0.0.1')
   socket.on('error', () => {})
   await new Promise(resolve => socket.once('connect', resolve))
   socket.write(
-    `GET /v1/echo HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nX-Request-Id: ${requestId}\r\n\r\n`,
+    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nX-Request-Id: ${requestId}\r\n\r\n`,
   )
   return socket
 }

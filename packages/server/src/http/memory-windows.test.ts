@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Identity } from '../features/credentials/authenticate.ts'
+import { Refusal } from '../features/refuse.ts'
 import { createMemoryWindows } from './memory-windows.ts'
+import { countRequest, refuseSpent } from './rate-windows.ts'
 
 const LIMITS: { [name: string]: number } = { tenant: 5, 'key a': 3, 'key b': 4 }
 const window = (name: string) => ({ name, limit: LIMITS[name] ?? 0 })
@@ -44,5 +47,57 @@ describe('the windows in memory', () => {
       }),
       { numRuns: 500 },
     )
+  })
+})
+
+describe('200 clients at the edge of a window', () => {
+  const CLIENTS = 200
+  const EDGES = 100
+  const PER_TENANT = 57
+  const PER_KEY = 11
+  const identities = Array.from({ length: 15 }, (_, nth): Identity => ({
+    tenantId: 'one',
+    credential: { kind: 'api_key', id: `key ${nth}`, scopes: [], accountIds: null },
+    rates: { perTenant: PER_TENANT, perCredential: PER_KEY },
+  }))
+
+  test('are let through up to the limit on each side, and who is refused spends nothing', async () => {
+    let now = Date.UTC(2030, 0, 1, 12, 0, 59, 990)
+    const windows = createMemoryWindows({ now: () => now })
+    /** As the door does: between the two checks others come and go, and so may the minute. */
+    async function ask(client: number) {
+      // Half of them with one key, whose own window is spent first.
+      const identity = identities[client % 2 === 0 ? 0 : client % identities.length]!
+      try {
+        refuseSpent(windows, identity)
+        await new Promise(resolve => setImmediate(resolve))
+        const minute = Math.floor(now / 60_000)
+        await countRequest(windows, identity, {})
+        return { minute, key: identity.credential.id }
+      } catch (error) {
+        if (error instanceof Refusal && error.reason === 'rate_limited') return null
+        throw error
+      }
+    }
+
+    for (let edge = 0; edge < EDGES; edge += 1) {
+      const before = Math.floor(now / 60_000)
+      const early = Array.from({ length: CLIENTS }, (_, client) => ask(client))
+      await new Promise(resolve => setImmediate(resolve))
+      // These pass the first check before the minute turns, and the second one after.
+      const late = Array.from({ length: CLIENTS }, (_, client) => ask(client))
+      now += 20
+      const accepted = (await Promise.all([...early, ...late])).filter(one => one !== null)
+
+      for (const minute of [before, before + 1])
+        expect(accepted.filter(one => one.minute === minute)).toHaveLength(PER_TENANT)
+      for (const { credential } of identities) {
+        const spent = accepted.filter(one => one.minute === before + 1 && one.key === credential.id).length
+        expect(spent).toBeLessThanOrEqual(PER_KEY)
+        const left = windows.count([{ name: `credential:${credential.id}`, limit: PER_KEY + 1 }])
+        expect(left).toMatchObject({ isAccepted: true, remaining: PER_KEY - spent })
+      }
+      now += 2 * 60_000 - 20
+    }
   })
 })
