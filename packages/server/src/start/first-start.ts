@@ -48,6 +48,7 @@ Connect a mailbox (its servers are logged in to before it is stored):
       "smtp": {"host": "smtp.example.com", "port": 465}
     }'
 
+Every operation, to read and to try: ${baseUrl}/docs
 More keys: npx waxwing key create --help. Settings: docs/configuration.md.
 
 `
