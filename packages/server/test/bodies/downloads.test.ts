@@ -141,6 +141,18 @@ describe('downloads from the server', () => {
     expect((await app.get(url)).status).toBe(200)
   })
 
+  test('find what arrived after their connection was opened', async () => {
+    const account = await openLarge(1000, 'none')
+    await using _ = account
+    const { app, url, world, accountId } = account
+    expect((await app.get(url)).status).toBe(200)
+    await world.deliver({ raw: large(100, 'later').raw })
+    const later = await waitUntil('the later message', async () =>
+      (await readMessages(app, accountId)).find(({ subject }) => subject === 'later'),
+    )
+    expect((await app.get(`/v1/accounts/${accountId}/messages/${later.id}`)).status).toBe(200)
+  })
+
   test('say what keeps us from the provider', async () => {
     const account = await openLarge(1000, 'none')
     await using _ = account

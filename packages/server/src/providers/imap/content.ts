@@ -20,12 +20,27 @@ export async function readContent(
   if (cursor && isRenumbered(cursor, opened))
     throw new ProviderFailure('unavailable', 'The mailbox was numbered anew and is being read again.')
 
+  let content = await fetchContent(connection, place.key, range)
+  if (!content && isOpen) {
+    // The server may not have told this session yet of what arrived since (RFC 9051 section 7.4.1).
+    await connection.run({ name: 'NOOP', arguments: [] })
+    content = await fetchContent(connection, place.key, range)
+  }
+  if (!content) throw new ProviderFailure('not_found', 'The server no longer has the message.')
+  return content
+}
+
+/** Null where there is no such message. */
+async function fetchContent(
+  connection: Following['connection'],
+  key: MessageKey,
+  range: ContentRange,
+): Promise<Buffer | null> {
   let content: Buffer | null = null
-  let isThere = false
   await connection.run({
     name: 'UID FETCH',
     arguments: [
-      { type: 'SEQUENCE', value: String(place.key) },
+      { type: 'SEQUENCE', value: String(key) },
       [
         { type: 'ATOM', value: 'UID' },
         {
@@ -39,14 +54,11 @@ export async function readContent(
     answers: {
       FETCH(_, values) {
         const fetched = readFetched(values[0])
-        if (fetched?.uid !== place.key) return
-        isThere = true
-        content = fetched.source ?? content
+        if (fetched?.uid === key) content = fetched.source ?? content ?? Buffer.alloc(0)
       },
     },
   })
-  if (!isThere) throw new ProviderFailure('not_found', 'The server no longer has the message.')
-  return content ?? Buffer.alloc(0)
+  return content
 }
 
 function sectionOf({ part, isHeader }: ContentRange) {
