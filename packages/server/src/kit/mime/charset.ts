@@ -14,6 +14,9 @@ const LABEL_LENGTH_MAX = 40
 /** Names that the library of rare charsets gives to what is none. */
 const CODECS = /^\W*(?:hex|base64|binary)\W*$/
 const MARK = 0xfeff
+const PLUS = 43
+const DASH = 45
+const SLASH = 47
 
 /**
  * Text of bytes in a declared charset. Never throws: what a charset does not define becomes U+FFFD, and bytes without a
@@ -55,16 +58,39 @@ export function decodeUnlabelled(bytes: Buffer, isCut = false): string {
     : withoutMark(text)
 }
 
-/** RFC 2152. The library takes a second for what this does in a tenth. */
+/** RFC 2152. The library takes a second for a megabyte. */
 function decodeUtf7(bytes: Buffer): string {
-  return bytes.toString('latin1').replaceAll(/\+([A-Za-z0-9+/]*)-?/g, (whole, encoded: string) => {
-    if (encoded === '') return '+'
-    const units = Buffer.from(encoded, 'base64')
-    return units
-      .subarray(0, units.length & ~1)
-      .swap16()
-      .toString('utf16le')
-  })
+  const out = Buffer.allocUnsafe(bytes.length * 2)
+  let length = 0
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] !== PLUS) {
+      length = out.writeUInt16LE(bytes[at]!, length)
+      continue
+    }
+    const shift = at
+    let bits = 0
+    let held = 0
+    for (let six = sextet(bytes[at + 1]); six >= 0; six = sextet(bytes[++at + 1])) {
+      bits = (bits << 6) | six
+      held += 6
+      if (held < 16) continue
+      held -= 16
+      length = out.writeUInt16LE(bits >> held, length)
+      bits &= (1 << held) - 1
+    }
+    if (at === shift) length = out.writeUInt16LE(PLUS, length)
+    if (bytes[at + 1] === DASH) at++
+  }
+  return out.toString('utf16le', 0, length)
+}
+
+/** What a character of base64 stands for, or -1. */
+function sextet(code = 0): number {
+  if (code >= 65 && code <= 90) return code - 65
+  if (code >= 97 && code <= 122) return code - 71
+  if (code >= 48 && code <= 57) return code + 4
+  if (code === PLUS) return 62
+  return code === SLASH ? 63 : -1
 }
 
 /** Labels outside the WHATWG list, such as cp850 or x-mac-roman's relatives. */
