@@ -83,7 +83,8 @@ export const message = messageSummary
     body: z
       .object({ text: z.string().nullable(), html: z.string().nullable() })
       .describe(
-        'Each null when the message has no such part. At most 5 MiB of each; HTML is as the sender wrote it.',
+        'Each null when the message has no such part, or cannot be shown as a whole. At most 5 MiB of each: what is ' +
+          'longer is an attachment. HTML is as the sender wrote it.',
       ),
     attachments: z.array(attachment),
     classification: classification.nullable().describe('Of replies, where it is turned on.'),
@@ -147,7 +148,7 @@ export const messages = {
     description:
       'With `bodyStorage` `cache` or `full` the message is read from what is stored, and stored where it was not; with ' +
       '`none`, and for drafts, it is read from the provider. A message over 50 MiB has neither body nor attachments ' +
-      'here; of one with more than 1,000 parts or 64 levels of them, what lies within is shown. `raw` has it all.',
+      'here; one with more than 1,000 parts or 64 levels has no body, and the attachments up to there. `raw` has it all.',
     refuses: READING_REASONS,
     params: messagePath,
     output: message,

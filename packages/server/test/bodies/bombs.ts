@@ -94,7 +94,14 @@ function encodings(): Record<string, () => Buffer> {
     'quoted-printable of soft breaks': () => encoded('quoted-printable', '=\r\n'.repeat(2_000_000)),
     'UTF-7': () => encoded('7bit', '+AGE-'.repeat(MEGABYTE), 'text/plain; charset=utf-7'),
     'ISO-2022-JP that shifts all the time': () =>
-      encoded('7bit', '\x1b$B\x1b(B'.repeat(MEGABYTE), 'text/plain; charset=iso-2022-jp'),
+      encoded('7bit', '\x1b$B\x1b(B'.repeat(800_000), 'text/plain; charset=iso-2022-jp'),
+    'cp932, which takes a library': () =>
+      encoded('8bit', '\x8a\xbf'.repeat(2.5 * MEGABYTE), 'text/html; charset=cp932'),
+    'UTF-16 of halves of pairs': () =>
+      encoded('8bit', '\x00\xd8'.repeat(2.5 * MEGABYTE), 'text/plain; charset=utf-16le'),
+    'text of 5 MB in a thousand parts': () =>
+      message(multipart('b'), `--b\r\n\r\n${'x'.repeat(5 * 1024)}\r\n`.repeat(1000)),
+    'a body of NUL': () => encoded('8bit', '\0'.repeat(5 * MEGABYTE)),
     'text of 20 MB': () => encoded('8bit', 'ü'.repeat(20 * MEGABYTE), 'text/html; charset=iso-8859-1'),
     'a charset of 1 MB': () => message(`Content-Type: text/plain; charset=${'x'.repeat(MEGABYTE)}`, 'x'),
   }

@@ -59,7 +59,7 @@ export function presentSummary(row: SummaryRow): MessageSummary {
   }
 }
 
-/** A message with what was read of its source; null where that was too much to read. */
+/** A message with what was read of its source; null where that was too much to read. A part of a body never looks like the whole. */
 export function presentMessage(
   row: SummaryRow & { bcc: Address[]; reply_to: Address[] },
   parsed: ParsedMessage | null,
@@ -68,7 +68,7 @@ export function presentMessage(
     ...presentSummary(row),
     bcc: row.bcc,
     replyTo: row.reply_to,
-    body: { text: parsed?.text ?? null, html: parsed?.html ?? null },
+    body: parsed?.isWhole ? { text: parsed.text, html: parsed.html } : { text: null, html: null },
     attachments: (parsed?.attachments ?? []).map(part => ({
       id: part.id,
       filename: part.filename,

@@ -8,12 +8,12 @@ import {
   toAttachment,
   toText,
 } from './message-part.ts'
+import { addLine, isTooLong, newHeader, type PartHeader } from './part-header.ts'
 
 const DEPTH_MAX = 64
 const PARTS_MAX = 1000
-const FIELDS_PER_PART_MAX = 1000
 const FIELDS_MAX = 50_000
-/** Of each half of the body, decoded: what lies further is left out. */
+/** Of each half of the body, decoded: a part that goes further is an attachment. */
 const BODY_BYTES_MAX = 5 * 1024 * 1024
 /** A line that is longer is no delimiter: RFC 2046 section 5.1.1 allows boundaries of 70 characters. */
 const DELIMITER_LENGTH_MAX = 1000
@@ -27,7 +27,7 @@ export interface ParsedMessage {
   text: string | null
   html: string | null
   attachments: ParsedAttachment[]
-  /** False where it is over a bound; then what lies within is here. */
+  /** False where it is over a bound; then what was found up to there is here. */
   isWhole: boolean
 }
 
@@ -51,7 +51,7 @@ interface Reading {
   /** Of each open boundary its innermost level. */
   levelOf: Map<string, number>
   /** The header that is being read, and the number of its part; null within content. */
-  header: { id: string; lines: Buffer[]; bytes: number; fields: number } | null
+  header: PartHeader | null
   /** The part that content belongs to; null between parts. */
   leaf: Leaf | null
   leafParent: string | null
@@ -89,8 +89,7 @@ export function openMessageParser(): MessageParser {
     },
     end() {
       if (!reading.isOver) advance(Buffer.alloc(0), true)
-      if (reading.header && (reading.header.bytes > 0 || reading.parts === 0))
-        endHeader(reading, reading.base)
+      if (reading.header && (!reading.header.isEmpty || reading.parts === 0)) endHeader(reading, reading.base)
       closeLeaf(reading, reading.base)
       const { bodies, attachments, isOver } = reading
       return { text: join(bodies.text), html: join(bodies.html), attachments, isWhole: !isOver }
@@ -102,7 +101,7 @@ function begin(): Reading {
   return {
     levels: [],
     levelOf: new Map(),
-    header: { id: '1', lines: [], bytes: 0, fields: 0 },
+    header: newHeader('1'),
     leaf: null,
     leafParent: null,
     bodies: { text: [], html: [] },
@@ -130,14 +129,17 @@ function readHeaderLines(reading: Reading, buffer: Buffer, from: number, isLast:
     const newline = buffer.indexOf(LF, at)
     if (newline < 0 && !isLast && buffer.length - at < HEADER_BYTES_MAX) break
     const end = newline < 0 ? buffer.length : newline + 1
-    const delimiter = buffer[at] === DASH ? findLevel(reading, buffer, at, end) : null
+    // What is longer than any header comes in pieces.
+    const isStart = reading.isLineStart
+    const delimiter = isStart && buffer[at] === DASH ? findLevel(reading, buffer, at, end) : null
     if (delimiter) {
       endHeader(reading, reading.base + at)
       if (!reading.isOver) pass(reading, delimiter, reading.base + at)
       return end
     }
-    const isEmpty = buffer[at] === LF || (buffer[at] === CR && end === at + 2)
-    addHeaderLine(reading, buffer.subarray(at, end))
+    const isEmpty = isStart && (buffer[at] === LF || (buffer[at] === CR && end === at + 2 && newline >= 0))
+    if (reading.header) addLine(reading.header, buffer.subarray(at, end), isStart)
+    reading.isLineStart = newline >= 0
     at = end
     if (!isEmpty) continue
     endHeader(reading, reading.base + at)
@@ -145,14 +147,6 @@ function readHeaderLines(reading: Reading, buffer: Buffer, from: number, isLast:
   }
   reading.isStarved = true
   return at
-}
-
-function addHeaderLine({ header }: Reading, line: Buffer): void {
-  if (!header) return
-  header.bytes += line.length
-  if (line[0] !== 32 && line[0] !== 9) header.fields++
-  if (header.bytes > HEADER_BYTES_MAX || header.fields > FIELDS_PER_PART_MAX) return
-  header.lines.push(Buffer.from(line))
 }
 
 /** Opens the part whose header is read. */
@@ -163,7 +157,7 @@ function endHeader(reading: Reading, start: number): void {
   reading.isLineStart = true
   reading.fields += header.fields
   reading.parts++
-  if (reading.parts > PARTS_MAX || reading.fields > FIELDS_MAX) {
+  if (reading.parts > PARTS_MAX || reading.fields > FIELDS_MAX || isTooLong(header)) {
     reading.isOver = true
     return
   }
@@ -267,7 +261,7 @@ function pass(reading: Reading, { level, isClosing }: Delimiter, end: number): v
   }
   reading.isLineStart = true
   const open = isClosing ? undefined : reading.levels[level]
-  if (open) reading.header = { id: `${open.prefix}${++open.children}`, lines: [], bytes: 0, fields: 0 }
+  if (open) reading.header = newHeader(`${open.prefix}${++open.children}`)
 }
 
 function take(reading: Reading, bytes: Buffer): void {
@@ -279,11 +273,13 @@ function take(reading: Reading, bytes: Buffer): void {
 function keep({ bodyBytes }: Reading, leaf: Leaf, bytes: Buffer): void {
   leaf.size += bytes.length
   if (leaf.body === null) return
-  const room = BODY_BYTES_MAX - bodyBytes[leaf.body]
-  if (room <= 0) return
-  const kept = Buffer.from(bytes.subarray(0, room))
-  bodyBytes[leaf.body] += kept.length
-  leaf.chunks.push(kept)
+  bodyBytes[leaf.body] += bytes.length
+  if (bodyBytes[leaf.body] <= BODY_BYTES_MAX) leaf.chunks.push(Buffer.from(bytes))
+  else {
+    bodyBytes[leaf.body] -= leaf.size
+    leaf.body = null
+    leaf.chunks = []
+  }
 }
 
 function closeLeaf(reading: Reading, end: number): void {
