@@ -23,7 +23,6 @@ const DELIMITERS: OddTable = {
   'parts after the closing delimiter': {
     raw: mixed('cut', '--cut\n\nOne.\n--cut--\n--cut\n\nTwo.\n'),
     text: 'One.',
-    unlike: { dovecot: true, why: 'RFC 2046 section 5.1.1: what follows is to be ignored; Dovecot reads on' },
   },
   'text before and behind': {
     raw: mixed('cut', 'Before.\n--cut\n\nOne.\n--cut\n\nTwo.\n--cut--\nBehind.\n'),
@@ -35,7 +34,6 @@ const DELIMITERS: OddTable = {
     attachments: [],
     unlike: {
       python: ['attachments'],
-      dovecot: true,
       why: 'What stands before the first delimiter is no part',
     },
   },
@@ -43,13 +41,13 @@ const DELIMITERS: OddTable = {
     raw: mail('Content-Type: multipart/mixed', 'All there is.\n'),
     text: 'All there is.',
     attachments: [],
-    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'The text is of more use than nothing' },
+    unlike: { python: ['text', 'attachments'], why: 'The text is of more use than nothing' },
   },
   'an empty boundary': {
     raw: mail('Content-Type: multipart/mixed; boundary=""', 'All there is.\n'),
     text: 'All there is.',
     attachments: [],
-    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'The text is of more use than nothing' },
+    unlike: { python: ['text', 'attachments'], why: 'The text is of more use than nothing' },
   },
   'a delimiter in the middle of a line': {
     raw: mixed('cut', '--cut\n\nOne --cut\n x--cut\n--cut--\n'),
@@ -67,12 +65,10 @@ const DELIMITERS: OddTable = {
   'a delimiter with one dash too many': {
     raw: mixed('cut', '--cut\n\nOne.\n--cut-\nTwo.\n--cut--\n'),
     text: 'One.\n--cut-\nTwo.',
-    unlike: { dovecot: true, why: 'Dovecot ends a delimiter where the boundary ends' },
   },
   'a delimiter with text behind': {
     raw: mixed('cut', '--cut\n\nOne.\n--cutting edge\n--cut--\n'),
     text: 'One.\n--cutting edge',
-    unlike: { dovecot: true, why: 'Dovecot ends a delimiter where the boundary ends' },
   },
   'delimiters ended by line feeds alone': {
     raw: mail(
@@ -89,7 +85,6 @@ const NAMES: OddTable = {
   'a boundary of 200 signs': {
     raw: mixed('x'.repeat(200), cut(['\nOne.', '\nTwo.'], 'x'.repeat(200))),
     ...TWO,
-    unlike: { dovecot: true, why: 'RFC 2046 allows 70, and Dovecot looks at no more' },
   },
   'a boundary of signs': { raw: mixed(`"'()+_,-./:=?"`, cut(['\nOne.', '\nTwo.'], `'()+_,-./:=?`)), ...TWO },
   'a boundary with a semicolon': { raw: mixed('"a;b=c"', cut(['\nOne.', '\nTwo.'], 'a;b=c')), ...TWO },
@@ -104,7 +99,7 @@ const NAMES: OddTable = {
     raw: mixed('cut (as Outlook does)', cut(['\nOne.', '\nTwo.'])),
     ...TWO,
     attachments: [],
-    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'RFC 2045 section 5.1 allows comments' },
+    unlike: { python: ['text', 'attachments'], why: 'RFC 2045 section 5.1 allows comments' },
   },
   'a boundary in pieces by RFC 2231': {
     raw: mail('Content-Type: multipart/mixed; boundary*0=c; boundary*1=ut', cut(['\nOne.', '\nTwo.'])),
@@ -120,14 +115,12 @@ const NAMES: OddTable = {
     attachments: [],
     unlike: {
       python: ['text', 'attachments'],
-      dovecot: true,
       why: 'Who forgets a quote means the end of the field',
     },
   },
   'two boundaries': {
     raw: mail('Content-Type: multipart/mixed; boundary=cut; boundary=other', cut(['\nOne.', '\nTwo.'])),
     ...TWO,
-    unlike: { dovecot: true, why: 'The first counts; Dovecot takes the last' },
   },
 }
 
@@ -155,7 +148,7 @@ const NESTED: OddTable = {
     raw: multi('mixed', ['Content-Type: multipart/mixed; boundary=cut\n\n--cut\n\nOne.', '\nTwo.']),
     ...TWO,
     attachments: [],
-    unlike: { python: ['attachments'], dovecot: true, why: 'The innermost that is open counts' },
+    unlike: { python: ['attachments'], why: 'The innermost that is open counts' },
   },
   'an inner multipart that is not closed': {
     raw: multi('mixed', ['Content-Type: multipart/mixed; boundary=in\n\n--in\n\nOne.', FILE]),

@@ -27,7 +27,7 @@ const EMPTINESS: OddTable = {
     raw: mail('Content-Type: multipart/mixed; boundary=cut', ''),
     text: null,
     attachments: [],
-    unlike: { python: ['attachments'], dovecot: true, why: 'What has no parts has nothing to show' },
+    unlike: { python: ['attachments'], why: 'What has no parts has nothing to show' },
   },
   'an empty body of HTML': { raw: mail('Content-Type: text/html', ''), html: '' },
   'no Message-ID': { raw: octets('From: a@a.test\nSubject: no id\n\nHello.\n'), text: 'Hello.' },

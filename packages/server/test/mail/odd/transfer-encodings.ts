@@ -147,7 +147,6 @@ const OTHER: OddTable = {
       '--cut\n\nHello\n--cut--\n',
     ),
     text: 'Hello',
-    unlike: { dovecot: true, why: 'RFC 2045 section 6.4 forbids it, and the parts are plain to see' },
   },
 }
 
