@@ -63,6 +63,7 @@ function formOf(document: OpenapiDocument, { method, path, operation }: Route): 
     class="request"
     data-method="${method}"
     data-path="${path}"
+    data-kind="${isDownload(operation) ? 'download' : 'json'}"
     aria-label="${method} ${path}"
     autocomplete="off"
   >
@@ -172,6 +173,13 @@ function answerOf(document: OpenapiDocument, operation: Operation): Markup {
       <summary>Example</summary>
       <pre tabindex="0">${JSON.stringify(example, null, 2)}</pre>
     </details>`
+}
+
+/** Whether it answers with bytes, which have a media type and no schema. */
+function isDownload({ responses }: Operation): boolean {
+  const response = responses['200']
+  if (!response || '$ref' in response) return false
+  return Object.values(response.content ?? {}).some(({ schema }) => schema === undefined)
 }
 
 function refusalsOf(operation: Operation): Markup {

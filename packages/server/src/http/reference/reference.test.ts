@@ -140,6 +140,9 @@ describe('GET /docs', () => {
       '',
     ])
     expect(idempotencyKey).toMatch(/^[!-~]{16,255}$/)
+
+    await opened.page.goto(`${app.address}/docs#messages.raw`)
+    expect(await formOf(opened.page, 'messages.raw').locator('.curl').textContent()).toMatch(/^curl -OJ '/)
   })
 
   test('opens what a link names, and finds operations by their words', async () => {

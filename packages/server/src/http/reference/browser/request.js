@@ -6,6 +6,7 @@
  * @property {string} path With its parameters and query filled in.
  * @property {Record<string, string>} headers Without the credential.
  * @property {string | null} body
+ * @property {boolean} isDownload
  * @property {string[]} missing Names of path parameters that are still empty.
  */
 
@@ -37,7 +38,14 @@ export function readRequest(form) {
   }
   if (body !== null) headers['Content-Type'] = 'application/json'
   const search = query.toString()
-  return { method, path: search === '' ? filled : `${filled}?${search}`, headers, body, missing }
+  return {
+    method,
+    path: search === '' ? filled : `${filled}?${search}`,
+    headers,
+    body,
+    isDownload: form.dataset['kind'] === 'download',
+    missing,
+  }
 }
 
 /**
@@ -54,9 +62,10 @@ export function fieldsOf(parent) {
  * @param {ApiRequest} request
  * @param {string} origin
  */
-export function curlOf({ method, path, headers, body }, origin) {
+export function curlOf({ method, path, headers, body, isDownload }, origin) {
+  const program = isDownload ? 'curl -OJ' : 'curl -i'
   const lines = [
-    method === 'GET' || (method === 'POST' && body !== null) ? 'curl -i' : `curl -i -X ${method}`,
+    method === 'GET' || (method === 'POST' && body !== null) ? program : `${program} -X ${method}`,
     quote(origin + path),
     '-H "Authorization: Bearer $WAXWING_KEY"',
     ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
