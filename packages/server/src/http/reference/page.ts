@@ -41,7 +41,7 @@ export async function renderReference(document: OpenapiDocument): Promise<string
           </nav>
           <main>
             ${about(document)}
-            <p id="none-found" role="status" hidden></p>
+            <p id="found" role="status" hidden></p>
             <div id="operations" tabindex="-1">
               ${sections.map(({ tag, routes }) => section(document, tag, routes))}
             </div>

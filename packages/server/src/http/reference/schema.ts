@@ -2,9 +2,6 @@ import { html } from 'hono/html'
 import { type OpenapiDocument, type Schema, nameOf, resolve } from './document.ts'
 import { type Markup, code, joined, prose } from './markup.ts'
 
-/** An enumeration that is longer is shown in the section of its schema only. */
-const INLINE_CHOICES_MAX = 12
-
 /** What a value is, in words: `array of Address`, `uuid or null`. Named schemas link to their description. */
 export function typeOf(schema: Schema): Markup {
   if (schema.$ref !== undefined) return schemaLink(nameOf(schema.$ref))
@@ -100,14 +97,12 @@ export function describe(document: OpenapiDocument, schema: Schema, place: 'inpu
 /** A section of the page for one named schema. */
 export function schemaSection(name: string, schema: Schema): Markup {
   const base = (schema.allOf ?? []).map(typeOf)
-  const choices = schema.enum && schema.enum.length > INLINE_CHOICES_MAX
   return html`<details class="schema">
     <summary><code>${name}</code></summary>
     <div id="schema-${name}">
       ${schema.description === undefined ? '' : html`<p>${prose(schema.description)}</p>`}
       ${base.length > 0 ? html`<p class="type">As ${joined(base, ' and ')}, where:</p>` : ''}
-      ${choices ? html`<p class="choices">${joined((schema.enum ?? []).map(code), ' ')}</p>` : ''}
-      ${schema.properties || choices ? '' : html`<p class="type">${typeOf(schema)} ${limitsOf(schema)}</p>`}
+      ${schema.properties ? '' : html`<p class="type">${typeOf(schema)} ${limitsOf(schema)}</p>`}
       ${fieldsOf(schema, 'answer')}
     </div>
   </details>`

@@ -116,7 +116,7 @@ function filter() {
   for (const group of document.querySelectorAll('.group')) {
     group.toggleAttribute('hidden', group.querySelector('.operation:not([hidden])') === null)
   }
-  const status = require('#none-found', HTMLParagraphElement)
+  const status = require('#found', HTMLParagraphElement)
   const isSearching = words.length > 0
   status.hidden = !isSearching
   status.textContent = found === 0 ? 'No operation has all of these words.' : `Operations found: ${found}`
