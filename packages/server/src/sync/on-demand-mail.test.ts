@@ -102,24 +102,32 @@ describe('searching over the connection that reads', () => {
 
   test('a search that takes too long is ended with its connection, and who waits goes on', async () => {
     const begun = Promise.withResolvers<void>()
-    await using opened = open((mail, connection, signal) =>
-      connection > 1
-        ? mail
-        : {
-            ...mail,
-            // oxlint-disable-next-line require-yield -- a server that does not answer
-            async *search() {
-              begun.resolve()
-              await new Promise(resolve => signal.addEventListener('abort', resolve))
-              throw new ProviderFailure('unavailable', 'closed')
-            },
-          },
-    )
-    const searching = opened.mail.search(account, query, 0.2)
+    const asked: string[] = []
+    await using opened = open((mail, _, signal) => ({
+      ...mail,
+      // oxlint-disable-next-line require-yield -- a server that does not answer
+      async *search({ text }) {
+        asked.push(text)
+        begun.resolve()
+        await new Promise(resolve => signal.addEventListener('abort', resolve))
+        throw new ProviderFailure('unavailable', 'closed')
+      },
+    }))
+    const tooLong = { kind: 'unavailable', message: expect.stringContaining('took too long') }
+    const ended: string[] = []
+    const search = (name: string, seconds: number) =>
+      opened.mail.search(account, { ...query, text: name }, seconds).finally(() => void ended.push(name))
+    const running = search('running', 0.5)
     await begun.promise
+    const waiting = search('waiting', 0.1)
     const reading = opened.read()
-    await expect(searching).rejects.toMatchObject({ kind: 'unavailable', message: /took too long/ })
+
+    await expect(waiting).rejects.toMatchObject(tooLong)
+    await expect(running).rejects.toMatchObject(tooLong)
+    expect(ended).toEqual(['waiting', 'running'])
     expect((await reading).toString()).toBe('letter of INBOX')
     expect(opened.count()).toBe(2)
+    await expect(search('last', 0.2)).rejects.toMatchObject(tooLong)
+    expect(asked).toEqual(['running', 'last'])
   })
 })

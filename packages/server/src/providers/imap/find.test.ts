@@ -112,8 +112,14 @@ describe('searching an IMAP server', () => {
     expect(proxy.stats.commands.get('EXAMINE')).toBe(4)
 
     expect(subjects(await search(mail, 'common', { places: sizes(null, 7), limit: 20 }))).toEqual(all)
-    const first = await search(mail, 'common', { places: sizes(20_000, 20_000) })
-    expect(subjects(first)).toEqual(all.slice(0, 3))
+    const opened = () => proxy.stats.commands.get('EXAMINE') ?? 0
+    const before = opened()
+    const places = sizes(20_000, 20_000)
+    expect(subjects(await search(mail, 'common', { places }))).toEqual(all.slice(0, 3))
+    const after = at(0.4)
+    expect(subjects(await search(mail, 'common', { places, after, limit: 20 }))).toEqual(all.slice(0, 4))
+    // A span each, or two, and the reading of what was found.
+    expect(opened() - before).toBeLessThanOrEqual(10)
 
     // No time at all: a page is one span, and may be empty.
     for (const places of [sizes(20_000, 20_000), sizes(20_000, 7)]) {
