@@ -1,5 +1,4 @@
 import { accountKeys } from '../features/accounts/secrets.ts'
-import { Suspicions } from '../providers/imap/suspicions.ts'
 import { ProviderFailure } from '../providers/provider.ts'
 import { OnDemandMail } from '../sync/on-demand-mail.ts'
 import { openDoor } from '../sync/open-mail.ts'
@@ -21,8 +20,8 @@ export function openOnDemandMail(
   }
   return new OnDemandMail({
     budget,
-    openDoor: account =>
-      openDoor(options, account, new Suspicions()).catch((error: unknown) => {
+    openDoor: (account, suspicions) =>
+      openDoor(options, account, suspicions).catch((error: unknown) => {
         if (error instanceof FenceLost) throw new ProviderFailure('not_found', 'The account was deleted.')
         throw error
       }),

@@ -7,14 +7,15 @@ import {
   type SearchPage,
   type SearchQuery,
 } from '../providers/provider.ts'
+import { Suspicions } from '../providers/imap/suspicions.ts'
 import type { ConnectionPermit, HostBudget } from './host-budget.ts'
 import type { MailDoor } from './keeper.ts'
 
 const IDLE_SECONDS = 60
 /** Others may need every connection to a host; a caller waits no longer. */
 const PERMIT_WAIT_SECONDS = 20
-/** A search begins anew where its connection was lost. */
-const BEGINNINGS_MAX = 3
+/** A search begins anew where its connection was lost: so often that one message which kills it is found and left out. */
+const BEGINNINGS_MAX = 6
 
 /** Whose mail is read. `version` changes with servers and secrets: a connection under another one is not used. */
 export interface ReadAccount {
@@ -31,7 +32,7 @@ export interface ContentPlace {
 
 export interface OnDemandMailOptions {
   /** Reads servers and secrets. */
-  openDoor(account: ReadAccount): Promise<MailDoor>
+  openDoor(account: ReadAccount, suspicions: Suspicions): Promise<MailDoor>
   budget: HostBudget
   idleSeconds?: number
 }
@@ -51,6 +52,7 @@ interface Line {
   last: Promise<unknown>
   /** Searches come one after another, and share the connection with reads a step at a time. */
   lastSearch: Promise<unknown>
+  suspicions: Suspicions
   waiting: number
   idle: NodeJS.Timeout | null
 }
@@ -120,6 +122,7 @@ export class OnDemandMail implements AsyncDisposable {
       connected: null,
       last: Promise.resolve(),
       lastSearch: Promise.resolve(),
+      suspicions: new Suspicions(),
       waiting: 0,
       idle: null,
     }
@@ -155,14 +158,14 @@ export class OnDemandMail implements AsyncDisposable {
   }
 
   async #use<T>(line: Line, account: ReadAccount, use: Use<T>, signal: AbortSignal | null): Promise<T> {
-    const connected = (line.connected ??= await this.#connect(account, signal))
+    const connected = (line.connected ??= await this.#connect(line, account, signal))
     using _ = stopOn(signal, connected.stop)
     return await use(connected.mail)
   }
 
-  async #connect(account: ReadAccount, signal: AbortSignal | null): Promise<Connected> {
+  async #connect(line: Line, account: ReadAccount, signal: AbortSignal | null): Promise<Connected> {
     if (this.#isClosed) throw new ProviderFailure('unavailable', 'The service is stopping.')
-    const door = await this.#options.openDoor(account)
+    const door = await this.#options.openDoor(account, line.suspicions)
     const permit = await this.#acquire(door.host)
     const stop = new AbortController()
     using _ = stopOn(signal, stop)

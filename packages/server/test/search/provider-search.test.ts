@@ -244,6 +244,17 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=provider', () => {
     expect((await search({ q: 'ästér' })).body.source).toBe('index')
   })
 
+  test('leaves out a message over which the server dies', async () => {
+    await using account = await openSearchedAccount({
+      arrange: world => world.deliver(Array.from({ length: 60 }, (_, nth) => saying('aster', 100 + nth))),
+    })
+    const { proxy, search } = account
+    proxy.faults = { poison: { uids: [17], does: 'cut' } }
+    const found = await search({ q: 'aster', source: 'provider', limit: 60 })
+    const expected = Array.from({ length: 60 }, (_, nth) => `aster ${100 + nth}`)
+    expect(subjectsOf(found)).toEqual(expected.filter(subject => subject !== 'aster 116'))
+  })
+
   test('comes several times at once and beside downloads, over one connection', async () => {
     const large = saying('aster', 1)
     large.raw += 'Purple, yellow in the middle.\r\n'.repeat(100_000)

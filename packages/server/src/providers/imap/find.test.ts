@@ -114,23 +114,30 @@ describe('searching an IMAP server', () => {
     expect(subjects(await search(mail, 'common', { places: sizes(null, 7), limit: 20 }))).toEqual(all)
     const opened = () => proxy.stats.commands.get('EXAMINE') ?? 0
     const before = opened()
-    const places = sizes(20_000, 20_000)
-    expect(subjects(await search(mail, 'common', { places }))).toEqual(all.slice(0, 3))
+    const large = sizes(20_000, 20_000)
+    expect(subjects(await search(mail, 'common', { places: large }))).toEqual(all.slice(0, 3))
     const after = at(0.4)
-    expect(subjects(await search(mail, 'common', { places, after, limit: 20 }))).toEqual(all.slice(0, 4))
+    expect(subjects(await search(mail, 'common', { places: large, after, limit: 20 }))).toEqual(
+      all.slice(0, 4),
+    )
     // A span each, or two, and the reading of what was found.
     expect(opened() - before).toBeLessThanOrEqual(10)
 
     // No time at all: a page is one span, and may be empty.
-    for (const places of [sizes(20_000, 20_000), sizes(20_000, 7)]) {
+    for (const places of [large, sizes(20_000, 7)]) {
       const pages: Array<Array<string | null | undefined>> = []
       let position: SearchPosition | null = null
       do {
-        const page: SearchPage = await search(mail, 'common', { places, position, secondsWanted: 0 })
+        const page: SearchPage = await search(mail, 'common', {
+          places,
+          position,
+          secondsWanted: 0,
+          after: at(4),
+        })
         pages.push(subjects(page))
         position = page.next
-      } while (position && pages.length < 1000)
-      expect(pages.flat()).toEqual(all)
+      } while (position && pages.length < 100)
+      expect(pages.flat()).toEqual(all.slice(0, 12))
       expect(pages.some(page => page.length === 0)).toBe(true)
     }
   })
