@@ -10,6 +10,9 @@ import { type Band, searchBand } from './store.ts'
 const BAND_MESSAGES = 5000
 /** Of a query of more words, fewer messages, since each costs more. */
 const WORDS_PER_BAND = 40_000
+/** Of so many times more it is looked whether they match; of twice as many again for as long as few do. */
+const LOOKS_PER_BAND = 4
+const LOOKS_PER_BAND_MAX = 16
 /** A page that is not full by then says where to go on. */
 const PAGE_MS = 400
 const RETRY_SECONDS = 5
@@ -28,14 +31,11 @@ export async function searchIndex(
   const start = page.place === null ? START : readPlace(page.place)
   if (query === null) return { items: [], nextCursor: null }
   const size = page.bandMessages ?? bandSize(query)
-  const { results, next } = await readBands(
-    band => {
-      const search = { query, filters: input.filters, band, size, limit: page.limit + 1 }
-      return searchBand(context.db, input.accountId, search).catch(refuseTimeout)
-    },
-    start,
-    page.limit,
-  )
+  const readBand = (band: Band, looks: number) => {
+    const search = { query, filters: input.filters, band, size, looks: looks * size, limit: page.limit + 1 }
+    return searchBand(context.db, input.accountId, search).catch(refuseTimeout)
+  }
+  const { results, next } = await fillPage(readBand, start, page.limit)
   const place = next && writePlace(next)
   return {
     items: results,
@@ -48,16 +48,17 @@ function bandSize({ words }: SearchQuery): number {
 }
 
 /** Reads band after band until the page is full. */
-async function readBands(
-  read: (band: Band) => ReturnType<typeof searchBand>,
+async function fillPage(
+  readBand: (band: Band, looks: number) => ReturnType<typeof searchBand>,
   start: Band,
   limit: number,
 ): Promise<{ results: string[]; next: Band | null }> {
   const until = performance.now() + PAGE_MS
   const results: string[] = []
   let last: Band | null = null
-  for (let band: Band = start; ;) {
-    const { ranked, end } = await read(band)
+  let band = start
+  for (let looks = LOOKS_PER_BAND; ; looks = Math.min(looks * 2, LOOKS_PER_BAND_MAX)) {
+    const { ranked, end } = await readBand(band, looks)
     for (const result of ranked) {
       if (results.length === limit) return { results, next: last }
       results.push(result.json)

@@ -27,15 +27,17 @@ export interface BandSearch {
   query: SearchQuery
   filters: MessageFilters
   band: Band
-  /** Messages that are looked at. */
+  /** Messages that are ranked, at most. */
   size: number
+  /** Messages that are looked at for those, at most, where an index of words cannot tell whether they match. */
+  looks: number
   /** Results. */
   limit: number
 }
 
 export interface BandResult {
   ranked: Ranked[]
-  /** The last message that was looked at where a whole band was, so that more may follow; else null. */
+  /** Where more may follow, the last message that was looked at; else the end of the band, null at the last. */
   end: NewestFirst | null
 }
 
@@ -59,16 +61,15 @@ export async function searchBand(db: Db, accountId: string, search: BandSearch):
     await sql`select ${sql.join(settings)}`.execute(tx)
     const { rows } = await bandStatement(accountId, search).execute(tx)
     const [first] = rows
-    const isFull = first !== undefined && first.looked >= search.size
     return {
       ranked: rows.flatMap(({ json, rank, time, id }) => (json === null ? [] : [{ json, rank, time, id }])),
-      end: isFull ? { time: first.end_time, id: first.end_id } : search.band.end,
+      end: first?.is_full ? { time: first.end_time, id: first.end_id } : search.band.end,
     }
   })
 }
 
 interface BandRow {
-  looked: number
+  is_full: boolean
   end_time: string
   end_id: string
   json: string | null
@@ -79,19 +80,22 @@ interface BandRow {
 
 /** One row a result; one without a result where nothing matches. */
 export function bandStatement(accountId: string, search: BandSearch): RawBuilder<BandRow> {
-  const { query, band, limit } = search
+  const { query, filters, band, size, limit } = search
   const rank = query.ranked === null ? sql`0::real` : sql`ts_rank(document, ${query.ranked}::tsquery)`
-  const isMatch = query.isLoose ? sql`true` : sql`document @@ ${query.strict}::tsquery`
+  const looks = lookAt(query, filters)
+  const foundMax = looks.length === 0 ? size : search.looks
+  // A band whose end is known is read as it was, or results would come twice.
+  const atMost = (count: number) => (band.end === null ? sql`limit ${count}` : sql``)
   return sql<BandRow>`
-    with candidate as materialized (${candidates(accountId, search)}),
+    with found as materialized (${findLoosely(accountId, search)} ${atMost(foundMax)}),
+    matching as materialized (select found.* from found ${sql.join(looks, sql` `)} ${atMost(size)}),
     judged as (
-      select candidate.message_id, candidate.received_at, words.rank
-      from candidate cross join lateral (
-        select ${rank} as rank, ${isMatch} as is_match from message_search
-        where message_search.message_id = candidate.message_id offset 0
+      select matching.message_id, matching.received_at, words.rank
+      from matching cross join lateral (
+        select ${rank} as rank from message_search where message_search.message_id = matching.message_id offset 0
       ) as words
-      where words.is_match and ${isBehind(band.behind)}
-      order by words.rank desc, candidate.received_at desc, candidate.message_id desc
+      where ${isBehind(band.behind)}
+      order by words.rank desc, matching.received_at desc, matching.message_id desc
       limit ${limit}
     ),
     page as (
@@ -99,26 +103,33 @@ export function bandStatement(accountId: string, search: BandSearch): RawBuilder
       from judged cross join lateral (
         select ${summaryFields} from message where message.id = judged.message_id
       ) as summary
+    ),
+    looked as (
+      select ${band.end === null} and (matched.is_full or listed.is_full) as is_full, last.*
+      from (select count(*) >= ${size} as is_full from matching) as matched
+      cross join (select count(*) >= ${foundMax} as is_full from found) as listed
+      left join lateral (
+        select * from matching where matched.is_full union all select * from found where not matched.is_full
+        order by received_at, message_id limit 1
+      ) as last on true
     )
-    select looked.count as looked, ${iso('last.received_at')} as end_time, last.message_id as end_id,
+    select looked.is_full, ${iso('looked.received_at')} as end_time, looked.message_id as end_id,
       page.json, page.rank::text as rank, ${iso('page.received_at')} as time, page.message_id as id
-    from (select count(*)::int as count from candidate) as looked
-    left join (select * from candidate order by received_at, message_id limit 1) as last on true
-    left join page on true
+    from looked left join page on true
     order by page.rank desc, page.received_at desc, page.message_id desc
   `
 }
 
 function isBehind(behind: Band['behind']): RawBuilder<boolean> {
   if (behind === null) return sql`true`
-  return sql`(words.rank, candidate.received_at, candidate.message_id)
+  return sql`(words.rank, matching.received_at, matching.message_id)
     < (${behind.rank}::real, ${behind.time}::timestamptz, ${behind.id}::uuid)`
 }
 
 const iso = (column: string) => sql.raw(isoTime(column))
 
-/** The newest messages of the band that may match. */
-function candidates(accountId: string, { query, filters, band, size }: BandSearch): RawBuilder<unknown> {
+/** The messages of the band that may match, newest first. */
+function findLoosely(accountId: string, { query, filters, band }: BandSearch): RawBuilder<unknown> {
   const time = sql`search.received_at`
   const conditions = [
     sql`search.account_id = ${accountId}`,
@@ -129,24 +140,31 @@ function candidates(accountId: string, { query, filters, band, size }: BandSearc
   if (query.loose !== null) conditions.push(sql`search.document @@ ${query.loose}::tsquery`)
   const { end } = band
   if (end) conditions.push(sql`(${time}, search.message_id) >= (${end.time}::timestamptz, ${end.id}::uuid)`)
-  const found = sql`
-    select search.message_id, search.received_at from ${from(filters)}
+  return sql`
+    select search.message_id, search.received_at from ${searchIn(filters)}
     where ${sql.join(conditions, sql` and `)}
     order by search.received_at desc, search.message_id desc`
-  const ofMessage = messageConditions(filters)
-  if (ofMessage.length === 0) return sql`${found} limit ${size}`
-  // In their order, so that only as many rows of messages are looked at as it takes to fill the band.
-  return sql`
-    select found.message_id, found.received_at from (${found} offset 0) as found
-    cross join lateral (
-      select from message where message.id = found.message_id and ${sql.join(ofMessage, sql` and `)} offset 0
-    ) as fitting
-    limit ${size}`
 }
 
-function from({ mailboxId }: MessageFilters): RawBuilder<unknown> {
+function searchIn({ mailboxId }: MessageFilters): RawBuilder<unknown> {
   if (mailboxId === undefined) return sql`message_search as search`
   return sql`message_search as search join message_mailbox as held
     on held.mailbox_id = ${mailboxId} and held.received_at = search.received_at
     and held.message_id = search.message_id`
+}
+
+/** Joins that keep what matches indeed. They go through `found` in its order, so that they end with a full band. */
+function lookAt(query: SearchQuery, filters: MessageFilters): RawBuilder<unknown>[] {
+  const joins: RawBuilder<unknown>[] = []
+  const ofMessage = messageConditions(filters)
+  if (ofMessage.length > 0)
+    joins.push(sql`cross join lateral (
+      select from message where message.id = found.message_id and ${sql.join(ofMessage, sql` and `)} offset 0
+    ) as fitting`)
+  if (!query.isLoose)
+    joins.push(sql`cross join lateral (
+      select from message_search as search
+      where search.message_id = found.message_id and search.document @@ ${query.strict}::tsquery offset 0
+    ) as worded`)
+  return joins
 }

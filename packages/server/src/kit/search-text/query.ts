@@ -35,7 +35,7 @@ const PREFIXES_MAX = 8
 
 /** Null where it names no word. Any text is a query: signs that mean nothing where they stand separate words. */
 export function parseQuery(q: string): SearchQuery | null {
-  const groups = readGroups(q)
+  const groups = withoutRepeats(readGroups(q))
   if (groups.length === 0) return null
   const terms = groups.flat()
   const lexemes = new Set(
@@ -71,6 +71,13 @@ function readGroups(q: string): Group[] {
     isJoined = false
   }
   return groups
+}
+
+/** Whoever says a thing twice pays for it once. */
+function withoutRepeats(groups: readonly Group[]): Group[] {
+  const groupKey = (group: Group) => group.map(strictTerm).join(' | ')
+  const unique = groups.map(group => [...new Map(group.map(term => [strictTerm(term), term])).values()])
+  return [...new Map(unique.map(group => [groupKey(group), group])).values()]
 }
 
 /** A run of a script without spaces is looked for by its pairs; one character of it, by the pairs that begin with it. */
