@@ -2,6 +2,7 @@ import { ConfigError } from '../config.ts'
 import { DataFolderInUse } from '../database/embedded.ts'
 import { MigrationRefused } from '../database/migrate.ts'
 import { PostgresUnavailable } from '../database/postgres-binaries.ts'
+import { DatabaseUnavailable } from '../database/unavailable.ts'
 import { UnknownHost } from '../http/listen.ts'
 import { KeyRingError } from '../kit/key-ring.ts'
 import { scrub } from '../kit/scrub.ts'
@@ -24,6 +25,7 @@ const IN_WORDS = [
 /** What to print for an error: the words meant for people, or where it came from. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return 'Waxwing failed.'
+  if (error instanceof DatabaseUnavailable) return explain(error.cause)
   if (IN_WORDS.some(kind => error instanceof kind)) return scrub(error.message)
   return scrub(explainSystemError(error) ?? error.stack ?? error.message)
 }

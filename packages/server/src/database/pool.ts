@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
 import { statementNames } from './statement-names.ts'
 import type { Tables } from './tables.ts'
+import { DatabaseUnavailable, lostConnection } from './unavailable.ts'
 
 export type Db = Kysely<Tables>
 
@@ -81,7 +82,7 @@ export function clientSettings(address: DatabaseAddress, applicationName: string
 
 /**
  * A view of the pool for Kysely: statements with parameters are prepared once per connection, under a name. Who waits
- * for a connection is in `waiting`.
+ * for a connection is in `waiting`. Throws `DatabaseUnavailable` where there is no connection, or it is lost.
  */
 function preparingPool(pool: Pool, waiting: Set<{ since: number }>) {
   async function takeClient() {
@@ -97,7 +98,9 @@ function preparingPool(pool: Pool, waiting: Set<{ since: number }>) {
     options: pool.options,
     end: () => pool.end(),
     async connect() {
-      const client = await takeClient()
+      const client = await takeClient().catch((error: unknown) => {
+        throw new DatabaseUnavailable(error, false)
+      })
       // Kysely keeps its state per client object, so a client always gets the same wrapper.
       const wrapper = wrappers.get(client) ?? preparingClient(client, nameOf)
       wrappers.set(client, wrapper)
@@ -106,16 +109,29 @@ function preparingPool(pool: Pool, waiting: Set<{ since: number }>) {
   }
 }
 
+const TRANSACTION_BEGINS = /^(?:begin|start transaction)/
+const TRANSACTION_ENDS = /^(?:commit|rollback)$/
+
 function preparingClient(
   client: PoolClient,
   nameOf: (text: string) => string | undefined,
 ): PostgresPoolClient {
   let isStale = false
+  let isInTransaction = false
+  let lost: DatabaseUnavailable | null = null
   async function query(text: string, parameters: readonly unknown[] = []) {
-    if (parameters.length === 0) return client.query(text)
+    // A transaction that failed is rolled back, whose own failure must not hide the first.
+    if (lost) throw lost
     try {
-      return await client.query({ name: nameOf(text), text, values: [...parameters] })
+      const result = await (parameters.length === 0
+        ? client.query(text)
+        : client.query({ name: nameOf(text), text, values: [...parameters] }))
+      if (TRANSACTION_BEGINS.test(text)) isInTransaction = true
+      if (TRANSACTION_ENDS.test(text)) isInTransaction = false
+      return result
     } catch (error) {
+      lost = lostConnection(error, { text, isInTransaction })
+      if (lost) throw lost
       // A migration changed the columns of a statement that is prepared here; a new connection prepares it anew.
       isStale ||= error instanceof Error && error.message.includes('cached plan must not change result type')
       throw error
@@ -124,6 +140,6 @@ function preparingClient(
   return {
     // Kysely's two overloads are a statement and a cursor; cursors are not configured.
     query: query as unknown as PostgresPoolClient['query'],
-    release: destroy => client.release(destroy === true || isStale),
+    release: destroy => client.release(destroy === true || isStale || lost !== null),
   }
 }

@@ -4,6 +4,7 @@ import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Download } from '@waxwing/contract/shapes.ts'
 import type { Issue, Reason } from '@waxwing/contract/reasons.ts'
 import type { Db } from '../database/pool.ts'
+import { DatabaseUnavailable } from '../database/unavailable.ts'
 import type { RequestContext, Services } from '../features/context.ts'
 import type { Authenticator, Identity } from '../features/credentials/authenticate.ts'
 import type { FailureBrake } from '../features/credentials/failure-brake.ts'
@@ -15,6 +16,7 @@ import { authenticateRequest } from './authenticate-request.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import { type InFlight, IN_FLIGHT_RETRY_SECONDS, afterSending } from './in-flight.ts'
 import { issuesOf } from './input-issues.ts'
+import { overloadRetrySeconds } from './overload.ts'
 import { whyForbidden } from './permissions.ts'
 import { type WindowStore, countRequest, refuseSpent } from './rate-windows.ts'
 import { declaresTooMuch, parseBody, readBody } from './read-body.ts'
@@ -137,6 +139,14 @@ function answerFailure(error: unknown, arrival: Arrival, meta: OperationMeta, do
   }
   if (error instanceof ORPCError && error.code === 'BAD_REQUEST' && error.cause instanceof ValidationError) {
     return answerReason(headers, 'invalid_input', { issues: issuesOf(error.cause.issues) })
+  }
+  if (error instanceof DatabaseUnavailable && !error.mayHaveTakenEffect) {
+    door.services.log.warn(
+      { requestId, route, error },
+      'A request was refused: the database cannot be reached',
+    )
+    const retryAfterSeconds = overloadRetrySeconds()
+    return answerRefusal(headers, new Refusal('overloaded', undefined, { retryAfterSeconds }))
   }
   door.services.log.error({ requestId, route, error: faultOf(error) }, 'A request failed')
   return answerReason(headers, 'internal_error')
