@@ -9,7 +9,7 @@ import { silentLog } from '../kit/log.ts'
 import { ProviderFailure } from '../providers/provider.ts'
 import { Doubts } from './doubts.ts'
 import { claimAccounts, type OwnedAccount } from './ownership.ts'
-import { runPass } from './pass.ts'
+import { type PassOptions, runPass } from './pass.ts'
 import type { Session } from './session.ts'
 
 /** An account of a memory server, owned by an instance that this test plays. */
@@ -59,11 +59,13 @@ async function openSession(
   }
 }
 
+const NO_OTHERS: PassOptions = {
+  takeTurn: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
+  onBackfill: () => Promise.resolve(),
+}
+
 const pass = async (db: Db, owned: OwnedAccount, server: MemoryServer, doubts?: Doubts) =>
-  runPass(await openSession(db, owned, server, doubts), {
-    takeTurn: () => Promise.resolve({ isWanted: false, [Symbol.dispose]() {} }),
-    onBackfill: () => Promise.resolve(),
-  })
+  runPass(await openSession(db, owned, server, doubts), NO_OTHERS)
 
 async function passUntilCaughtUp(db: Db, owned: OwnedAccount, server: MemoryServer): Promise<void> {
   const doubts = new Doubts()
@@ -209,5 +211,32 @@ describe('runPass', () => {
     )
     const born = announced.filter(text => /created|deleted/.test(text))
     expect(born.length).toBe(new Set(born).size)
+  })
+
+  test('holds the messages of one step at a time: each is indexed before the next ones are asked for', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const server = new MemoryServer()
+    server.create('INBOX', 'inbox')
+    for (let count = 1; count <= 300; count++)
+      server.deliver('INBOX', `content ${count}`, new Date(1.7e12 + count * 1_000))
+    const session = await openSession(db, await ownAccount(db), server)
+    const held: number[] = []
+    let handed = 0
+    const { arrivals, ...rest } = session.provider
+    const provider: typeof session.provider = {
+      ...rest,
+      async *arrivals(...given) {
+        for await (const step of arrivals(...given)) {
+          if (step.type === 'arrived') handed += step.messages.length
+          yield step
+          held.push(handed - (await readIndex(db)).length)
+        }
+      },
+    }
+    await runPass({ ...session, provider }, NO_OTHERS)
+    expect(await readIndex(db)).toHaveLength(300)
+    expect(held.length).toBeGreaterThan(10)
+    expect(held.filter(count => count !== 0)).toEqual([])
   })
 })
