@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Message } from '@waxwing/contract/messages.ts'
 import type { TestApp } from '../open-app.ts'
-import type { ProxiedAccount } from '../sync/proxied-account.ts'
+import type { ProxiedAccount, ProxiedAccountOptions } from '../sync/proxied-account.ts'
 import { openProxiedAccount, waitForAnotherPass } from '../sync/proxied-account.ts'
-import { readMessages } from '../sync/followed-account.ts'
+import { connectMailbox, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -34,9 +34,10 @@ function large(bytes: number, name = 'large') {
 async function openLarge(
   bytes: number,
   storage: string,
+  options: ProxiedAccountOptions = {},
 ): Promise<ProxiedAccount & { url: string; content: Buffer }> {
   const { raw, content } = large(bytes)
-  const account = await openProxiedAccount({ arrange: world => world.deliver({ raw }) })
+  const account = await openProxiedAccount({ ...options, arrange: world => world.deliver({ raw }) })
   const { app, accountId } = account
   await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: storage } })
   const [summary] = await readMessages(app, accountId)
@@ -102,6 +103,64 @@ describe('downloads from the server', () => {
       await waitForAnotherPass(proxy)
       expect(contentFetches(account) - fetched).toBeLessThanOrEqual(1)
       expect(fetched).toBeLessThan(60)
+    },
+  )
+
+  test(
+    'of 50 MB from a slow server leave lists and other messages readable all the while',
+    { timeout: 120_000 },
+    async () => {
+      const account = await openLarge(36 * MEGABYTE, 'none')
+      await using _ = account
+      const { app, proxy, url, world, accountId } = account
+      await world.deliver({ raw: large(100, 'small').raw })
+      const small = await waitUntil('the small message', async () =>
+        (await readMessages(app, accountId)).find(({ subject }) => subject === 'small'),
+      )
+      // A minute and more for all of it, so that whatever is answered meanwhile did not wait for its end.
+      proxy.faults = { bytesPerSecond: 600_000 }
+      const leave = new AbortController()
+      const answer = await begin(app, `${url}/raw`, leave.signal)
+      let received = 0
+      const download = (async () => {
+        for await (const bytes of answer.body!) received += bytes.length
+      })()
+      await waitUntil('the first bytes', () => Promise.resolve(received > 0))
+
+      for (let round = 0; round < 3; round++) {
+        const before = received
+        expect(await readMessages(app, accountId)).toHaveLength(2)
+        expect((await app.get(`/v1/accounts/${accountId}/threads`)).status).toBe(200)
+        const read = await app.get<Message>(`/v1/accounts/${accountId}/messages/${small.id}`)
+        expect(read.body.body.text).toBe('See the file.')
+        await waitUntil('more of the download', () => Promise.resolve(received > before))
+      }
+      await waitForAnotherPass(proxy)
+      expect(received).toBeLessThan(account.content.length)
+      // One for the sync, and one for all that is read.
+      expect(proxy.stats.connectionsMax).toBe(2)
+
+      leave.abort()
+      await expect(download).rejects.toThrow()
+      const fetched = contentFetches(account)
+      await waitForAnotherPass(proxy)
+      expect(contentFetches(account) - fetched).toBeLessThanOrEqual(1)
+    },
+  )
+
+  test(
+    'give their connection back when the caller has left and others want it',
+    { timeout: 60_000 },
+    async () => {
+      const account = await openLarge(24 * MEGABYTE, 'none', { config: { connectionsPerHost: 1 } })
+      await using _ = account
+      const { app, proxy, server, url } = account
+      const leave = new AbortController()
+      const answer = await begin(app, `${url}/raw`, leave.signal)
+      await answer.body!.getReader().read()
+      leave.abort()
+      // Its only connection is needed for this one's login and first sync.
+      await waitForFirstSync(app, await connectMailbox(app, proxy, await server.addUser()))
     },
   )
 
