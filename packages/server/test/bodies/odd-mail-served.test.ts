@@ -42,8 +42,8 @@ describe('odd mail, served by Dovecot', () => {
   let accountId: string
   let uids: number[]
 
-  const download = async (path: string) => {
-    const answer = await fetch(`${app.address}/v1/accounts/${accountId}/messages/${path}`, {
+  const download = async (resource: string) => {
+    const answer = await fetch(`${app.address}/v1/accounts/${accountId}/messages/${resource}`, {
       headers: { authorization: `Bearer ${app.key}` },
     })
     return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) }
