@@ -11,7 +11,9 @@ import type { Database, Db } from '../src/database/pool.ts'
 import type { Tables } from '../src/database/tables.ts'
 import { findFeedHead, readFeed } from '../src/features/changes/store.ts'
 import { type MessageFilters, listSummaries } from '../src/features/messages/store.ts'
+import { bandStatement } from '../src/features/search/store.ts'
 import { findThread, listThreads } from '../src/features/threads/store.ts'
+import { parseQuery } from '../src/kit/search-text/query.ts'
 import { openTestDatabase } from './open-database.ts'
 import { sampleAccount, sampleMailbox, sampleMessages, sampleTenant } from './sample-rows.ts'
 
@@ -34,6 +36,18 @@ const threads = (mailboxId?: string) => (db: Db) => listThreads(db, ID, { mailbo
 const feed = (accountIds: string[] | null, types: ['message.created'] | null) => (db: Db) =>
   readFeed(db, { tenantId: ID, accountIds, types }, '1', 50)
 
+const search = (q: string, filters: MessageFilters) => (db: Db) => {
+  const band = { above: position, end: null, behind: null }
+  return bandStatement(ID, {
+    query: parseQuery(q)!,
+    filters,
+    band,
+    size: 5000,
+    looks: 20_000,
+    limit: 26,
+  }).execute(db)
+}
+
 /** The statements that callers send all day, by what they are asked for. */
 const HOT: Record<string, (db: Db) => Promise<unknown>> = {
   'messages of an account, first page': list({}, null),
@@ -44,6 +58,8 @@ const HOT: Record<string, (db: Db) => Promise<unknown>> = {
   'threads of an account': threads(),
   'threads of a mailbox': threads(ID),
   'a thread': db => findThread(db, ID, 'thread'),
+  'a search for words': search('alpha beta', {}),
+  'a search for a phrase, every filter': search('"alpha beta"', { ...every, mailboxId: ID }),
   'the change feed': feed(null, null),
   'the change feed, narrowed': feed([ID], ['message.created']),
   'the head of the change feed': db => findFeedHead(db, ID),
@@ -104,7 +120,15 @@ describe('the plan of a hot statement', () => {
       insert into event (tenant_id, id, type, data)
       select ${tenant.id}, nextval('event_id'), 'message.updated', '{}' from generate_series(1, 20000)
     `.execute(db)
-    for (const table of ['account', 'tenant', 'mailbox', 'message', 'message_mailbox', 'event']) {
+    for (const table of [
+      'account',
+      'tenant',
+      'mailbox',
+      'message',
+      'message_mailbox',
+      'message_search',
+      'event',
+    ]) {
       await sql`analyze ${sql.table(table)}`.execute(db)
     }
     return () => database[Symbol.asyncDispose]()

@@ -111,6 +111,16 @@ describe('words of stored bodies', () => {
       expect(await find('browser')).toEqual(['one', 'two'])
       expect(await find('one ada')).toEqual(['one'])
 
+      // As if the process had died between storing and indexing.
+      await sql`update message_blob set is_indexed = false`.execute(app.db)
+      await sql`
+      update message_search set document = ts_filter(document, '{a,b,c}')
+      where message_id in (select message_id from message_blob)
+    `.execute(app.db)
+      expect(await find('quokka')).toEqual([])
+      await sql`select graphile_worker.add_job('index_bodies')`.execute(app.db)
+      await waitUntil('the body that was left', async () => (await find('quokka')).join() === 'one')
+
       await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'none' } })
       await sql`select graphile_worker.add_job('sweep_blobs')`.execute(app.db)
       await waitUntil('the sweep', async () => (await find('quokka')).length === 0)
