@@ -58,9 +58,9 @@ interface Line {
 }
 
 /**
- * Reads and searches messages for callers of the API, on a connection of its own for each account, so that a download keeps neither
- * the sync nor the index. Made on demand, shared by all of the account a piece at a time, so that a slow caller
- * holds up nobody, and closed when it was idle for a minute or its place is wanted.
+ * Reads and searches messages for callers of the API, on a connection of its own for each account, so that a download
+ * keeps neither the sync nor the index. Made on demand, shared by all who read the account's mail a piece at a time, so
+ * that a slow caller holds up nobody, and closed when it was idle for a minute or its place is wanted.
  */
 export class OnDemandMail implements AsyncDisposable {
   readonly #options: OnDemandMailOptions

@@ -114,11 +114,11 @@ function paced(messages: number, ms: number): number {
   return ms < QUICK_MS ? Math.min(MESSAGES_MAX, messages * 2) : messages
 }
 
-export function latest(a: Date | null, b: Date | null): Date | null {
+function latest(a: Date | null, b: Date | null): Date | null {
   return a && b ? (a > b ? a : b) : (a ?? b)
 }
 
-export function earliest(a: Date | null, b: Date | null): Date | null {
+export function earliest<T extends Date | null>(a: Date | null, b: T): Date | T {
   return a && b ? (a < b ? a : b) : (a ?? b)
 }
 
@@ -131,12 +131,13 @@ async function offer(
   const { following, query } = finding
   const known: ReadonlyMap<MessageKey, Date> = isIndexed ? await query.known(place.id, uids) : new Map()
   const dates = new Map<number, Date>()
-  await fetchItems(
+  const refusal = await fetchItems(
     following.connection,
     uids.filter(uid => !known.has(uid)),
     [atom('UID'), atom('INTERNALDATE')],
     ({ uid, internalDate }) => void dates.set(uid, readDate(internalDate) ?? new Date(0)),
   )
+  if (refusal && dates.size === 0) throw refusal
   for (const key of uids) {
     const indexedAt = known.get(key)
     const receivedAt = indexedAt ?? dates.get(key)

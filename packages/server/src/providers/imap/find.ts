@@ -70,9 +70,8 @@ async function* findBest(finding: Finding): AsyncGenerator<void, Date | null, vo
   let length = SPAN_MS
   let span: Span = { from: null, to: null }
   if (total > MESSAGES_WITHOUT_SPANS) {
-    const newest = earliest(query.before, query.position?.receivedAt ?? null) ?? new Date()
-    span = spanBefore(newest, length)
-    span.to = null
+    const asked = earliest(query.before, query.position?.receivedAt ?? null)
+    span = { ...spanBefore(earliest(asked, new Date()), length), to: null }
   }
   for (;;) {
     const begunAt = performance.now()
