@@ -52,7 +52,7 @@ export const search: Benchmark = {
     if (query === null) throw new Error('no query')
     const band = { above: null, end: null, behind: null }
     await using sql = await openSameSql(service.folder.path, accountId, db =>
-      searchBand(db, accountId, { query, filters: {}, band, size: 5000, limit: 26 }),
+      searchBand(db, accountId, { query, filters: {}, band, size: 5000, looks: 20_000, limit: 26 }),
     )
     for (const callers of [1, 16]) {
       const large = await compareLoad(callers, { sql: sql.run, http })

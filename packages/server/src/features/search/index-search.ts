@@ -4,15 +4,16 @@ import type { RequestContext } from '../context.ts'
 import { refuse } from '../refuse.ts'
 import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
 import type { Found } from './search-page.ts'
-import { type Band, searchBand } from './store.ts'
+import { type Band, isLookedAt, searchBand } from './store.ts'
 
 /** So many of the newest matches are ranked together, then the next: a common word costs no more in a larger account. */
 const BAND_MESSAGES = 5000
 /** Of a query of more words, fewer messages, since each costs more. */
 const WORDS_PER_BAND = 40_000
-/** Of so many times more it is looked whether they match; of twice as many again for as long as few do. */
-const LOOKS_PER_BAND = 4
-const LOOKS_PER_BAND_MAX = 16
+/** Messages of which it is looked, in one statement, whether they match: more where that is quick, fewer where not. */
+const LOOKS = { min: 250, max: 80_000 }
+const QUICK_MS = 100
+const SLOW_MS = 250
 /** A page that is not full by then says where to go on. */
 const PAGE_MS = 400
 const RETRY_SECONDS = 5
@@ -20,6 +21,8 @@ const RETRY_SECONDS = 5
 const QUERY_CANCELED = '57014'
 
 const START: Band = { above: null, end: null, behind: null }
+/** The end of the last band, once it was read. */
+const OLDEST: NewestFirst = { time: '-infinity', id: '00000000-0000-0000-0000-000000000000' }
 
 /** Searches the index: best matches first, within bands of time. */
 export async function searchIndex(
@@ -32,10 +35,13 @@ export async function searchIndex(
   if (query === null) return { items: [], nextCursor: null }
   const size = page.bandMessages ?? bandSize(query)
   const readBand = (band: Band, looks: number) => {
-    const search = { query, filters: input.filters, band, size, looks: looks * size, limit: page.limit + 1 }
-    return searchBand(context.db, input.accountId, search).catch(refuseTimeout)
+    const search = { query, filters: input.filters, band, size, looks, limit: page.limit + 1 }
+    return searchBand(context.db, input.accountId, search)
   }
-  const { results, next } = await fillPage(readBand, start, page.limit)
+  const { results, next } = await fillPage(readBand, start, {
+    looks: isLookedAt(query, input.filters) ? size : LOOKS.min,
+    limit: page.limit,
+  })
   const place = next && writePlace(next)
   return {
     items: results,
@@ -51,34 +57,50 @@ function bandSize({ words }: SearchQuery): number {
 async function fillPage(
   readBand: (band: Band, looks: number) => ReturnType<typeof searchBand>,
   start: Band,
-  limit: number,
+  page: { looks: number; limit: number },
 ): Promise<{ results: string[]; next: Band | null }> {
   const until = performance.now() + PAGE_MS
   const results: string[] = []
   let last: Band | null = null
   let band = start
-  for (let looks = LOOKS_PER_BAND; ; looks = Math.min(looks * 2, LOOKS_PER_BAND_MAX)) {
-    const { ranked, end } = await readBand(band, looks)
-    for (const result of ranked) {
-      if (results.length === limit) return { results, next: last }
+  let { looks } = page
+  for (;;) {
+    const begunAt = performance.now()
+    const read = await readBand(band, looks).catch(orTimeout)
+    if (read === null) {
+      if (looks <= LOOKS.min) refuseTimeout()
+      looks = LOOKS.min
+      continue
+    }
+    const end = read.end ?? OLDEST
+    for (const result of read.ranked) {
+      if (results.length === page.limit) return { results, next: last }
       results.push(result.json)
       last = { ...band, end, behind: result }
     }
-    if (end === null) return { results, next: null }
+    if (end.time === OLDEST.time) return { results, next: null }
     band = { above: end, end: null, behind: null }
     if (performance.now() > until) return { results, next: band }
+    looks = nextLooks(looks, performance.now() - begunAt)
   }
 }
 
-function refuseTimeout(error: unknown): never {
-  if (error instanceof Error && 'code' in error && error.code === QUERY_CANCELED) {
-    refuse('overloaded', undefined, {
-      message: 'The search took too long. Ask for rarer words, or for a shorter time with after and before.',
-      retryAfterSeconds: RETRY_SECONDS,
-      cause: error,
-    })
-  }
+function nextLooks(looks: number, tookMs: number): number {
+  if (tookMs < QUICK_MS) return Math.min(LOOKS.max, looks * 2)
+  return tookMs > SLOW_MS ? Math.max(LOOKS.min, Math.ceil(looks / 2)) : looks
+}
+
+/** Null for a statement whose time was up; anything else is thrown on. */
+function orTimeout(error: unknown): null {
+  if (error instanceof Error && 'code' in error && error.code === QUERY_CANCELED) return null
   throw error
+}
+
+function refuseTimeout(): never {
+  refuse('overloaded', undefined, {
+    message: 'The search took too long. Ask for rarer words, or for a shorter time with after and before.',
+    retryAfterSeconds: RETRY_SECONDS,
+  })
 }
 
 const PLACE_FIELDS = 7

@@ -153,6 +153,11 @@ function searchIn({ mailboxId }: MessageFilters): RawBuilder<unknown> {
     and held.message_id = search.message_id`
 }
 
+/** Whether messages have to be looked at, since an index of words cannot tell alone which match. */
+export function isLookedAt(query: SearchQuery, filters: MessageFilters): boolean {
+  return lookAt(query, filters).length > 0
+}
+
 /** Joins that keep what matches indeed. They go through `found` in its order, so that they end with a full band. */
 function lookAt(query: SearchQuery, filters: MessageFilters): RawBuilder<unknown>[] {
   const joins: RawBuilder<unknown>[] = []
