@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { summarize } from '../../src/kit/mime/summary.ts'
+import { collapseText } from '../../src/kit/mime/text.ts'
 import { ODD_MAIL } from '../mail/odd/odd-mail.ts'
 import type { Fact } from '../mail/odd/odd-message.ts'
 import { askPython } from './ask-python.ts'
@@ -34,6 +36,20 @@ describe('odd mail', () => {
       }
     },
   )
+
+  test('has the beginning of its text for a snippet', () => {
+    for (const [name, { raw }] of MESSAGES) {
+      const { text, html } = parse(raw)
+      // Of HTML the snippet is what it shows; for the mark at its end, and for NUL, it has a blank.
+      if (text === null || html !== null || /[\0=]\s*$/.test(raw.toString('latin1')) || raw.includes(0))
+        continue
+      // A character may be cut by the end of what is at hand.
+      const shown = collapseText(text).replace(/\ufffd$/, '')
+      const { snippet } = summarize(raw)
+      expect(shown.startsWith(snippet), name).toBe(true)
+      expect(snippet === '', name).toBe(shown === '')
+    }
+  })
 
   test('is the same however it is cut into pieces', () => {
     for (const [name, { raw }] of MESSAGES) {

@@ -54,8 +54,9 @@ function readPart(walk: Walk, header: Header, end: number, depth: number): void 
     walk.hasAttachments = true
     return
   }
+  // A multipart without a boundary is its text.
   const isText =
-    type.value === '' || type.value === 'text' || type.value === 'text/plain' || type.value === 'text/html'
+    ['', 'text', 'text/plain', 'text/html'].includes(type.value) || type.value.startsWith('multipart/')
   if (!isText || walk.texts.length >= TEXT_PARTS_MAX) return
   walk.texts.push({
     isHtml: type.value === 'text/html',
