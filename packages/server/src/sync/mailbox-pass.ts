@@ -6,6 +6,7 @@ import {
   type MailboxPlan,
   planMailboxes,
 } from '../features/mailboxes/rules.ts'
+import { type DirectionsPosition, recordDirections } from '../features/messages/record-directions.ts'
 import { recordLost } from '../features/messages/record-missing.ts'
 import { MAILBOX_ROLES, type MailboxRole } from '../providers/mailbox-role.ts'
 import type { Cursor, RemoteMailbox } from '../providers/provider.ts'
@@ -14,6 +15,7 @@ import { countMessages, listIndexedMailboxes } from './source-store.ts'
 
 const SUSPICIOUS_LOSS = 100
 const LOST_PER_TRANSACTION = 500
+const DIRECTIONS_PER_TRANSACTION = 500
 /** A missing message is held at most so long, should the pass take longer. */
 const HOLD_MS = 60_000
 
@@ -35,6 +37,7 @@ export async function passMailboxes(session: Session): Promise<MailboxPass> {
   session.progressed()
   let rows = plan.kept.map(({ indexed }) => indexed)
   if (!isSettled(plan)) {
+    await turnDirections(session, plan)
     await underFence(session, (unit, account) => recordMailboxes(unit, account, plan))
     rows = await listIndexedMailboxes(session.db, session.owned.id)
   }
@@ -68,6 +71,25 @@ async function planPass(session: Session): Promise<MailboxPlan> {
   if (atStake <= SUSPICIOUS_LOSS) return first
   session.log.warn({ count: atStake }, 'Mailboxes with messages vanished; listing them once more')
   return plan()
+}
+
+/** Before the roles themselves are recorded: whoever is interrupted finds them changed again, and begins anew. */
+async function turnDirections(session: Session, plan: MailboxPlan): Promise<void> {
+  for (const { indexed, remote } of plan.kept) {
+    const isSent = remote.role === 'sent'
+    if ((indexed.role === 'sent') === isSent) continue
+    let after: DirectionsPosition | null = null
+    do {
+      const page: { after: DirectionsPosition | null; limit: number } = {
+        after,
+        limit: DIRECTIONS_PER_TRANSACTION,
+      }
+      after = await underFence(session, (unit, account) =>
+        recordDirections(unit, account, { id: indexed.id, isSent }, page),
+      )
+      session.progressed()
+    } while (after !== null)
+  }
 }
 
 function roleOf(text: string): MailboxRole {

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { inTransaction } from '../events/unit-of-work.ts'
+import { lockAccount, updateAccount } from '../features/accounts/store.ts'
 import type { OwnedAccount } from './ownership.ts'
 
 /** The provider refuses the account's grant: only a new one helps. Stops the account and announces it once. */
@@ -36,9 +37,19 @@ export async function recordMisconfigured(
   owned: OwnedAccount,
   reason: 'server_not_allowed' | null,
 ): Promise<void> {
-  await sql`
-    update account set status_reason = ${reason}, updated_at = clock_timestamp()
-    where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
-      and status = 'active' and status_reason is distinct from ${reason}
-  `.execute(db)
+  const isNews = (account: { status: string; status_reason: string | null } | undefined) =>
+    account?.status === 'active' && account.status_reason !== reason
+  // It is asked with each connection, and hardly ever news.
+  const known = await db
+    .selectFrom('account')
+    .select(['status', 'status_reason'])
+    .where('id', '=', owned.id)
+    .executeTakeFirst()
+  if (!isNews(known)) return
+  await inTransaction(db, owned.tenantId, async unit => {
+    const before = await lockAccount(unit, owned.id)
+    if (!before || !isNews(before)) return
+    const isOwned = before.owner_instance === owned.instanceId && before.owner_epoch === owned.epoch
+    if (isOwned) await updateAccount(unit, before, { status_reason: reason })
+  })
 }
