@@ -14,6 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import path from 'node:path'
+import { makeFolder } from '../kit/make-folder.ts'
 import { type ClusterFolders, createCluster, makePrivateFolder } from './cluster.ts'
 import { type PostgresBinaries, PostgresUnavailable, STAGED } from './postgres-binaries.ts'
 import { blockedAt, type SystemUser } from './system-user.ts'
@@ -32,7 +33,7 @@ const LOG_BYTES_MAX = 10_000_000
 /** Makes the data folder where it is missing and returns its real path. Refuses one that PostgreSQL cannot use. */
 export async function prepareDataFolder(dataDir: string, user: SystemUser | null): Promise<string> {
   try {
-    const made = await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    const made = await makeFolder(dataDir, 0o700)
     // What we made, PostgreSQL's user may pass through; below, everything but its own is closed to it.
     if (made && user) for (const folder of foldersBetween(made, dataDir)) await chmod(folder, 0o711)
   } catch (error) {

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
+import { makeFolder } from '../make-folder.ts'
 import { openFrames, sealFrames, type Sealing } from './sealed-frames.ts'
 
 const KEY = /^[0-9a-f-]{2,64}(?:\/[0-9a-f-]{2,64}){0,4}$/
@@ -43,7 +44,7 @@ export function openBlobStore(folder: string): BlobStore {
 const partialOf = (file: string) => `${file}.part`
 
 async function createBlob(file: string, sealing: Sealing): Promise<BlobWriter> {
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+  await makeFolder(path.dirname(file), 0o700)
   const partial = partialOf(file)
   // Opened before anything can break off: a stream that opens by itself may make the file after it was removed.
   const handle = await open(partial, 'w', 0o600)
