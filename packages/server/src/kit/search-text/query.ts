@@ -30,9 +30,6 @@ interface Term {
 /** Terms of which one must match. */
 type Group = Term[]
 
-/** More beginnings of words make an index gather too much; of further ones each message is asked. */
-const PREFIXES_MAX = 8
-
 /** Null where it names no word. Any text is a query: signs that mean nothing where they stand separate words. */
 export function parseQuery(q: string): SearchQuery | null {
   const groups = withoutRepeats(readGroups(q))
@@ -80,12 +77,11 @@ function withoutRepeats(groups: readonly Group[]): Group[] {
   return [...new Map(unique.map(group => [groupKey(group), group])).values()]
 }
 
-/** A run of a script without spaces is looked for by its pairs; one character of it, by the pairs that begin with it. */
+/** A run of a script without spaces is looked for by its pairs, which are rarer than its characters. */
 function readTerm(text: string): Word[] {
   const words: Word[] = []
   readWords(text, 0, (word, position, kind) => {
-    if (kind === 'end') return
-    words.push({ lexeme: kind === 'single' ? `'${word}':*` : `'${word}'`, position })
+    if (kind !== 'part') words.push({ lexeme: `'${word}'`, position })
   })
   return words
 }
@@ -101,15 +97,10 @@ function strictTerm({ words, isNegated }: Term): string {
 
 /** The groups of which an index of words knows something. */
 function looseGroups(groups: readonly Group[]): Group[] {
-  let prefixes = 0
-  const known = groups.filter(group => {
-    // What lacks a phrase may have its words.
-    if (group.some(({ words, isNegated }) => isNegated && words.length > 1)) return false
-    const added = group.flatMap(({ words }) => words.filter(({ lexeme }) => lexeme.endsWith('*'))).length
-    if (prefixes + added > PREFIXES_MAX) return false
-    prefixes += added
-    return true
-  })
+  // What lacks a phrase may have its words.
+  const known = groups.filter(group =>
+    group.every(({ words, isNegated }) => !isNegated || words.length === 1),
+  )
   // An index of words lists what has one. What lacks one is all there is, less what was found.
   const hasAnchor = known.some(group => group.every(({ isNegated }) => !isNegated))
   return hasAnchor ? known : []

@@ -6,10 +6,10 @@ import { cutText } from '../mime/text.ts'
 const WORD_LENGTH_MAX = 64
 
 /**
- * Where a script has no spaces, two neighbours of a run are a `pair`; its last character is the `end`, or `single` where
- * it is the only one.
+ * Where a script has no spaces, two neighbours of a run are a `pair`, and each of its characters is a `part`, or
+ * `single` where it is the only one.
  */
-export type WordKind = 'word' | 'pair' | 'end' | 'single'
+export type WordKind = 'word' | 'pair' | 'part' | 'single'
 
 /** Told of each word in its order. Positions count words, and characters where a script has no spaces. */
 export type TakeWord = (word: string, position: number, kind: WordKind) => void
@@ -36,11 +36,11 @@ export function readWords(text: string, from: number, take: TakeWord): number {
 
 function readRun(run: string, from: number, take: TakeWord): number {
   let position = from
-  for (let at = 0; at < run.length;) {
+  for (let at = 0; at < run.length; position++) {
     const second = at + widthOf(run.codePointAt(at)!)
-    const isLast = second >= run.length
-    const end = isLast ? second : second + widthOf(run.codePointAt(second)!)
-    take(run.slice(at, end), position++, isLast ? (at === 0 ? 'single' : 'end') : 'pair')
+    const isAlone = second === run.length && at === 0
+    take(run.slice(at, second), position, isAlone ? 'single' : 'part')
+    if (second < run.length) take(run.slice(at, second + widthOf(run.codePointAt(second)!)), position, 'pair')
     at = second
   }
   return position
