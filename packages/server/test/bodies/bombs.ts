@@ -101,6 +101,10 @@ function encodings(): Record<string, () => Buffer> {
       encoded('8bit', '\x00\xd8'.repeat(2.5 * MEGABYTE), 'text/plain; charset=utf-16le'),
     'text of 5 MB in a thousand parts': () =>
       message(multipart('b'), `--b\r\n\r\n${'x'.repeat(5 * 1024)}\r\n`.repeat(1000)),
+    'a text of line ends': () => encoded('8bit', '\r\n'.repeat(2.5 * MEGABYTE)),
+    'a text of every other NUL': () => encoded('8bit', 'x\0'.repeat(2.5 * MEGABYTE)),
+    'text that is not of its charset': () => encoded('8bit', '\xff'.repeat(5 * MEGABYTE)),
+    'text of no charset at all': () => encoded('8bit', '\xff'.repeat(5 * MEGABYTE), 'text/html'),
     'a body of NUL': () => encoded('8bit', '\0'.repeat(5 * MEGABYTE)),
     'text of 6 MB': () => encoded('8bit', 'ü'.repeat(6 * MEGABYTE), 'text/html; charset=iso-8859-1'),
     'a charset of 1 MB': () => message(`Content-Type: text/plain; charset=${'x'.repeat(MEGABYTE)}`, 'x'),

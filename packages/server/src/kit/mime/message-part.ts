@@ -8,6 +8,8 @@ import { type TransferDecoder, transferDecoder } from './transfer-decoder.ts'
 
 const FILE_NAME_LENGTH_MAX = 500
 const CONTENT_ID_LENGTH_MAX = 1000
+const PIECE_LENGTH = 64 * 1024
+const CR = 13
 const TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/
 
 /** A part of a message that is no text of its body. */
@@ -117,5 +119,18 @@ function typeName(value: string, parent: string | null): string {
 /** The text of a part of the body, with line feeds alone between its lines. */
 export function toText(leaf: Leaf): string {
   const text = decodeBytes(Buffer.concat(leaf.chunks), leaf.traits.type.parameters.get('charset') ?? null)
-  return text.replaceAll('\r\n', '\n').replaceAll('\0', '').toWellFormed()
+  return withLineFeeds(text).toWellFormed()
+}
+
+/** Piece by piece: millions of matches in one text take hundreds of megabytes, and V8 ends the process over them. */
+function withLineFeeds(text: string): string {
+  const pieces: string[] = []
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = from + PIECE_LENGTH
+    // No line end is cut in two.
+    while (text.charCodeAt(to - 1) === CR) to++
+    // Not replaceAll, which leaves a chain of all that it left.
+    pieces.push(text.slice(from, to).split('\r\n').join('\n').split('\0').join(''))
+  }
+  return pieces.join('')
 }
