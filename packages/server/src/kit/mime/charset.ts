@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
 
 const UTF8_LABELS = new Set([
@@ -14,6 +15,8 @@ const LABEL_LENGTH_MAX = 40
 /** Names that the library of rare charsets gives to what is none. */
 const CODECS = /^\W*(?:hex|base64|binary)\W*$/
 const MARK = 0xfeff
+/** Of UTF-8. */
+const CHARACTER_BYTES_MAX = 4
 const PLUS = 43
 const DASH = 45
 const SLASH = 47
@@ -52,10 +55,11 @@ function withoutMark(text: string): string {
 
 /** Bytes that declare nothing: UTF-8 where they are that, else windows-1252, which knows every byte. */
 export function decodeUnlabelled(bytes: Buffer, isCut = false): string {
-  const text = bytes.toString('utf8')
-  return (isCut ? text.slice(0, -1) : text).includes('\ufffd')
-    ? new TextDecoder('windows-1252').decode(bytes)
-    : withoutMark(text)
+  for (let cut = 0; cut <= (isCut ? CHARACTER_BYTES_MAX - 1 : 0); cut++) {
+    const whole = bytes.subarray(0, bytes.length - cut)
+    if (isUtf8(whole)) return withoutMark(whole.toString('utf8'))
+  }
+  return new TextDecoder('windows-1252').decode(bytes)
 }
 
 /** RFC 2152. The library takes a second for a megabyte. */

@@ -193,6 +193,11 @@ const SPECIAL: OddTable = {
     text: 'Grüße',
     unlike: { python: ['text'], why: 'Python takes it for ASCII' },
   },
+  'no charset, and UTF-8 with a sign that was lost before': {
+    raw: typed('text/plain', 'Gr\ufffdße\n'),
+    text: 'Gr\ufffdße',
+    unlike: { python: ['text'], why: 'Python takes it for ASCII' },
+  },
   'no charset and Latin-1': {
     raw: typed('text/html', Buffer.from('<p>Gr\xfc\xdfe</p>\r\n', 'latin1')),
     html: '<p>Grüße</p>',
