@@ -13,11 +13,15 @@ import { operations } from '../http/operations.ts'
 import { watchOverload } from '../http/overload.ts'
 import { observeRequests } from '../http/request-metrics.ts'
 import { openMessageReader } from '../kit/mime/message-reader.ts'
+import { openTurns } from '../kit/turns.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import { serverCheck } from '../providers/server-check.ts'
 import { budgetedCheck } from './budgeted-check.ts'
 import type { Shared } from './roles.ts'
+
+/** Of the database's connections and processors, most are for requests that are quick. */
+const SEARCHES = { atOnce: 4, waitingMax: 64 }
 
 export interface Api extends AsyncDisposable {
   address: string
@@ -85,6 +89,7 @@ async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promi
     blobs: shared.blobs,
     bodies: shared.bodies,
     reader: opened.use(openMessageReader()),
+    searches: openTurns(SEARCHES),
     wake: waker.wake,
     allowPlaintext: config.allowPlaintext,
     log,

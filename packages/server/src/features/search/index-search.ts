@@ -38,10 +38,10 @@ export async function searchIndex(
     const search = { query, filters: input.filters, band, size, looks, limit: page.limit + 1 }
     return searchBand(context.db, input.accountId, search)
   }
-  const { results, next } = await fillPage(readBand, start, {
-    looks: isLookedAt(query, input.filters) ? size : LOOKS.min,
-    limit: page.limit,
-  })
+  const looks = isLookedAt(query, input.filters) ? size : LOOKS.min
+  const turn = context.services.searches.take(() => fillPage(readBand, start, { looks, limit: page.limit }))
+  const { results, next } = await (turn ??
+    refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
   const place = next && writePlace(next)
   return {
     items: results,

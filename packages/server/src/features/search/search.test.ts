@@ -9,6 +9,7 @@ import {
   type SampleMessage,
   sampleMessages,
 } from '../../../test/sample-rows.ts'
+import { openTurns } from '../../kit/turns.ts'
 import { createCursorCodec } from '../../database/page.ts'
 import type { Services } from '../context.ts'
 import { searchIndex } from './index-search.ts'
@@ -216,7 +217,9 @@ describe('pages of a search', () => {
   ] as const)('come without repeats or gaps across bands: %s %j', async (q, filters, count) => {
     const { account } = await openAccount(app, birds(40))
     const cursors = createCursorCodec(Buffer.alloc(32))
-    const context = { db: app.db, tenantId: app.tenantId, services: { cursors } as unknown as Services }
+    const searches = openTurns({ atOnce: 1, waitingMax: 0 })
+    const services = { cursors, searches } as unknown as Services // of which the search needs no more
+    const context = { db: app.db, tenantId: app.tenantId, services }
     const input = { accountId: account.id, q, filters }
     for (const [bandMessages, limit] of [
       [1, 1],

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { openTurns } from './turns.ts'
+
+test('lets so many run at once, the others in their order, and refuses whoever would wait too long', async () => {
+  const turns = openTurns({ atOnce: 2, waitingMax: 2 })
+  const begun: number[] = []
+  const ends = Array.from({ length: 5 }, () => Promise.withResolvers<number>())
+  const taken = ends.map(({ promise }, nth) =>
+    turns.take(() => {
+      begun.push(nth)
+      return promise
+    }),
+  )
+  expect(begun).toEqual([0, 1])
+  expect(taken[4]).toBeNull()
+
+  ends[1]!.reject(new Error('failed'))
+  await expect(taken[1]).rejects.toThrow('failed')
+  await expect.poll(() => begun).toEqual([0, 1, 2])
+  for (const nth of [0, 2, 3]) {
+    ends[nth]!.resolve(nth)
+    expect(await taken[nth]).toBe(nth)
+  }
+  expect(begun).toEqual([0, 1, 2, 3])
+  expect(await turns.take(async () => 7)).toBe(7)
+})
