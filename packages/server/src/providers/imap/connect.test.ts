@@ -66,6 +66,21 @@ describe('connectImap', () => {
   })
 
   test.each([
+    ['SMTP', '220 mail.example.com ESMTP ready\r\n'],
+    ['SMTP in several lines', '220-mail.example.com ESMTP\r\n220 ready\r\n'],
+    ['SMTP of few words', '220 ready\r\n'],
+    ['POP3', '+OK POP3 ready <1.2@mail.example.com>\r\n'],
+    ['SSH', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ])('tells at once that it is %s which answers', async (_, greeting) => {
+    await using impostor = await openImpostor(greeting, () => '')
+    await expect(connectTo({ port: impostor.port })).rejects.toMatchObject({
+      kind: 'unsupported',
+      message: `What answers on port ${impostor.port} is no IMAP server. Check host and port.`,
+    })
+    expect(impostor.lines).toEqual([])
+  })
+
+  test.each([
     ['of an authority that is not trusted', { certificateAuthority: undefined }],
     ['of another name', { servername: 'mail.example.com' }],
   ])('refuses a certificate %s', async (_, endpoint) => {

@@ -77,6 +77,7 @@ async function connectTo(
     },
     auth: { user: login.user, pass: login.password },
     logger: false,
+    emitLogs: true,
     clientInfo: { name: 'Waxwing', vendor: 'Waxwing', version: false, 'support-url': false },
     disableAutoIdle: true,
     disableAutoEnable: true,
@@ -91,6 +92,7 @@ async function connectTo(
   })
   // Whatever is emitted here also ends the command in flight, or the next one; unheard it would end the process.
   client.on('error', () => client.close())
+  const isOtherProtocol = closeUnlessGreeted(client)
   const abort = () => client.close()
   signal.addEventListener('abort', abort)
   try {
@@ -99,8 +101,28 @@ async function connectTo(
     return client
   } catch (error) {
     client.close()
-    throw toFailure(error)
+    if (!isOtherProtocol()) throw toFailure(error)
+    throw new ProviderFailure(
+      'unsupported',
+      `What answers on port ${endpoint.port} is no IMAP server. Check host and port.`,
+      { cause: error },
+    )
   } finally {
     signal.removeEventListener('abort', abort)
   }
+}
+
+/**
+ * Closes a connection whose first line is no greeting of IMAP, which is untagged (RFC 9051 section 7.1); SMTP begins with
+ * `220 …`. imapflow would wait for one, and tells of other lines only in its log. @returns whether that was so
+ */
+function closeUnlessGreeted(client: ImapFlow): () => boolean {
+  let isOtherProtocol = false
+  client.on('log', entry => {
+    if (entry.src !== 's') return
+    client.emitLogs = false
+    isOtherProtocol = !String(entry.msg).startsWith('* ')
+    if (isOtherProtocol) client.close()
+  })
+  return () => isOtherProtocol
 }
