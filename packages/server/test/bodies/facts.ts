@@ -53,7 +53,7 @@ function plain(text: string | null) {
 const isText = ({ type, disposition, filename }: PythonPart) =>
   ['text/plain', 'text/html'].includes(type) && disposition !== 'attachment' && filename === null
 
-/** What Python makes of it: undefined where it tells nothing. Of attachments only what it knows as well. */
+/** What Python makes of it: undefined where it tells nothing. Of attachments number, type, name and octets. */
 export function pythonFacts(message: PythonMessage): OddFacts {
   const [from] = addressesOf(message.from) ?? []
   return {
@@ -85,7 +85,7 @@ function joinTexts(parts: readonly PythonPart[], type: string) {
   return plain(texts.map(({ text }) => text!.replaceAll('\r\n', '\n').replace(/\n$/, '')).join('\n'))
 }
 
-/** Our attachments as far as Python knows them. */
+/** Our attachments, as `pythonFacts` tells those of Python: with their octets, save of messages within. */
 export function comparableAttachments(raw: Buffer): string[] {
   return parse(raw).attachments.map(part => {
     const isMessage = part.contentType === 'message/rfc822'
@@ -94,7 +94,7 @@ export function comparableAttachments(raw: Buffer): string[] {
   })
 }
 
-/** Whether Python is to be asked about a fact, and what it says. */
+/** Whether it is stated that Python sees another thing. */
 export function pythonDiffers(message: OddMessage, fact: Fact): boolean {
   return message.unlike?.python?.includes(fact) ?? false
 }

@@ -53,7 +53,7 @@ function withoutComment(name: string, value: string): string {
   return comment < 0 ? value : value.slice(0, comment).trimEnd()
 }
 
-/** A backslash that escapes nothing is one: senders write `C:\\new.pdf` as it is. */
+/** A backslash that escapes nothing is one: senders write `C:\new.pdf` as it is. */
 function readQuoted(text: string, at: number): { value: string; end: number } {
   let value = ''
   let position = at + 1
