@@ -36,6 +36,16 @@ async function query(address: DatabaseAddress, statement: string) {
   }
 }
 
+/** Whether a service holds the server again that it brought back: it answers before that. */
+async function isHeld(address: DatabaseAddress): Promise<boolean> {
+  const holders = await query(
+    address,
+    `select from pg_locks join pg_stat_activity using (pid)
+     where locktype = 'advisory' and granted and application_name like 'waxwing service%'`,
+  )
+  return holders.length > 0
+}
+
 function clusterOf(dataDir: string) {
   return path.join(dataDir, 'postgres', 'cluster')
 }
@@ -142,12 +152,13 @@ describe('openEmbedded', () => {
       const rows = await vi.waitUntil(
         () => query(service.address, 'select id from kept order by id').catch(() => null),
         {
-          timeout: 20_000,
+          timeout: 60_000,
           interval: 100,
         },
       )
       expect(rows).toEqual([{ id: 1 }, { id: 2 }])
       expect(await requirePid(folder.path)).not.toBe(pid)
+      await vi.waitUntil(() => isHeld(service.address), { timeout: 60_000, interval: 20 })
       await expect(openService(folder.path)).rejects.toThrow('in use')
     },
   )
