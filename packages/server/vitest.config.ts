@@ -9,5 +9,6 @@ export default defineConfig({
     // Patience, not speed: longer than what any test waits for, on a machine that is slow and shared.
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 })

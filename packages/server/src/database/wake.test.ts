@@ -22,7 +22,7 @@ async function openListener(database: Database) {
     },
     silentLog,
   )
-  await vi.waitUntil(() => began > 0, { timeout: 10_000 })
+  await vi.waitUntil(() => began > 0, { timeout: 60_000 })
   return {
     heard,
     notices,
@@ -39,7 +39,7 @@ describe('wake', () => {
     const ids = Array.from({ length: 500 }, () => newId())
     for (const id of [...ids, ...ids]) waker.wake(id)
 
-    await vi.waitUntil(() => new Set(listener.heard).size === ids.length, { timeout: 10_000 })
+    await vi.waitUntil(() => new Set(listener.heard).size === ids.length, { timeout: 60_000 })
     // The first went out before it was woken again.
     expect(listener.heard.toSorted()).toEqual([ids[0], ...ids])
     expect(listener.notices.length).toBeLessThanOrEqual(4)
@@ -51,7 +51,7 @@ describe('wake', () => {
     const waker = openWaker(database.db, silentLog)
     waker.wake('a')
     await waker[Symbol.asyncDispose]()
-    await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 10_000 })
+    await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 60_000 })
   })
 
   test('does not throw where the database is gone', async () => {
@@ -71,8 +71,8 @@ describe('listenForWakes', () => {
       select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'waxwing listen' and datname = current_database()`.execute(database.db)
 
-    await vi.waitUntil(() => listener.listening() === 2, { timeout: 10_000 })
+    await vi.waitUntil(() => listener.listening() === 2, { timeout: 60_000 })
     waker.wake('a')
-    await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 10_000 })
+    await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 60_000 })
   })
 })

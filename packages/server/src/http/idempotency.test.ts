@@ -168,7 +168,7 @@ describe('Idempotency-Key', () => {
     release()
 
     await expect
-      .poll(() => acts.act('k', ONE), { timeout: 5000 })
+      .poll(() => acts.act('k', ONE), { timeout: 60_000 })
       .toMatchObject({ status: 202, isReplayed: true })
     expect(await acts.effects()).toBe(1)
   })

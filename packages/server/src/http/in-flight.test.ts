@@ -56,10 +56,10 @@ describe('a credential', () => {
 
     holds[0]?.release()
     expect((await underWay[0])?.status).toBe(200)
-    await expect.poll(async () => (await ask(busy, 'again')).status, { timeout: 5000 }).toBe(200)
+    await expect.poll(async () => (await ask(busy, 'again')).status, { timeout: 60_000 }).toBe(200)
     for (const { release } of holds) release()
     for (const answer of underWay) expect((await answer).status).toBe(200)
-    await expect.poll(() => door.inFlight.total, { timeout: 5000 }).toBe(0)
+    await expect.poll(() => door.inFlight.total, { timeout: 60_000 }).toBe(0)
   })
 
   test('is counted while its handler works for a caller that is gone', async () => {
@@ -72,7 +72,7 @@ describe('a credential', () => {
     expect(door.inFlight.total).toBe(1)
 
     release()
-    await expect.poll(() => door.inFlight.total, { timeout: 5000 }).toBe(0)
+    await expect.poll(() => door.inFlight.total, { timeout: 60_000 }).toBe(0)
   })
 
   test('has nothing under way after 10,000 downloads whose callers hung up', async () => {
@@ -91,7 +91,7 @@ describe('a credential', () => {
     }
     await Promise.all(Array.from({ length: AT_A_TIME }, (_, caller) => sendAndLeave(caller)))
 
-    await expect.poll(() => door.inFlight.total, { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => door.inFlight.total, { timeout: 60_000 }).toBe(0)
     expect(door.answers.length).toBeGreaterThan(ABORTED / 3)
     const answer = await fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${keys[0]}` } })
     expect(answer.status).toBe(200)
@@ -124,14 +124,14 @@ describe('afterSending', () => {
     using slow = await openSlowAnswer()
     expect(slow.isSent()).toBe(false)
     slow.socket.resume()
-    await expect.poll(slow.isSent, { timeout: 10_000 }).toBe(true)
+    await expect.poll(slow.isSent, { timeout: 60_000 }).toBe(true)
   })
 
   test('waits no longer when the connection is gone', async () => {
     using slow = await openSlowAnswer()
     expect(slow.isSent()).toBe(false)
     slow.socket.destroy()
-    await expect.poll(slow.isSent, { timeout: 10_000 }).toBe(true)
+    await expect.poll(slow.isSent, { timeout: 60_000 }).toBe(true)
   })
 })
 

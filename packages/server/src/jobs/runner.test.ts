@@ -98,7 +98,7 @@ test('the role jobs purges a deleted account', async () => {
     .poll(
       async () => (await app.db.selectFrom('account').select('purged_at').executeTakeFirst())?.purged_at,
       {
-        timeout: 20_000,
+        timeout: 60_000,
       },
     )
     .toBeInstanceOf(Date)
@@ -106,7 +106,7 @@ test('the role jobs purges a deleted account', async () => {
     await addJob(app.db, task)
   await expect
     .poll(async () => (await sql`select from graphile_worker.jobs`.execute(app.db)).rows.length, {
-      timeout: 20_000,
+      timeout: 60_000,
     })
     .toBe(0)
   expect(app.logLines.filter(line => line.includes('"level":"error"'))).toEqual([])

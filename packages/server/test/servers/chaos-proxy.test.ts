@@ -124,7 +124,7 @@ describe('a chaos proxy', () => {
     await witness.command('SELECT INBOX')
     const heard = vi.fn()
     const idle = witness.command('IDLE').catch(() => 'closed')
-    await vi.waitFor(() => expect(chaos.proxy.stats.lines).toContain('IDLE'))
+    await vi.waitFor(() => expect(chaos.proxy.stats.lines).toContain('IDLE'), { timeout: 60_000 })
     witness.onUntagged = heard
 
     await using world = await openWorld(server, user)
@@ -140,7 +140,7 @@ describe('a chaos proxy', () => {
   test('accepts connections and never says a word', async () => {
     await using chaos = await openThrough({ isSilent: true })
     const attempt = chaos.connect()
-    await vi.waitFor(() => expect(chaos.proxy.stats.connections).toBe(1))
+    await vi.waitFor(() => expect(chaos.proxy.stats.connections).toBe(1), { timeout: 60_000 })
     const state = await Promise.race([attempt, new Promise(resolve => setTimeout(resolve, 200, 'waiting'))])
 
     expect(state).toBe('waiting')
@@ -185,6 +185,6 @@ describe('a chaos proxy', () => {
     expect(chaos.proxy.stats).toMatchObject({ connectionsMax: 2 })
     chaos.proxy.byeAll()
     await expect(witness.command('NOOP')).rejects.toThrow('closed the connection')
-    await vi.waitFor(() => expect(chaos.proxy.stats.connections).toBe(0))
+    await vi.waitFor(() => expect(chaos.proxy.stats.connections).toBe(0), { timeout: 60_000 })
   })
 })
