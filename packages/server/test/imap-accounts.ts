@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Account } from '@waxwing/contract/accounts.ts'
+import type { ChangeEvent } from '@waxwing/contract/events.ts'
+import { afterAll, beforeAll } from 'vitest'
+import { type TestApp, type TestAppOptions, openTestApp } from './open-app.ts'
+import { makeCertificates } from './servers/certificate.ts'
+import { startDovecot } from './servers/dovecot.ts'
+import type { MailServer, TestUser } from './servers/mail-server.ts'
+import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from './smtp-server.ts'
+
+/** An IMAP server for all tests of a file, certificates for others, and an API that trusts them all. */
+export function useImapAccounts() {
+  let dovecot: MailServer | undefined
+  let certificates = ''
+  let authorities = ''
+  beforeAll(async () => {
+    dovecot = await startDovecot({ tls: true })
+    certificates = await mkdtemp(join(tmpdir(), 'waxwing-certificates-'))
+    authorities = `${dovecot.ca}\n${await makeCertificates(certificates)}`
+  })
+  afterAll(async () => {
+    await dovecot?.[Symbol.asyncDispose]()
+    await rm(certificates, { recursive: true })
+  })
+  const server = () => {
+    if (!dovecot) throw new Error('the server runs only while tests do')
+    return dovecot
+  }
+  return {
+    get dovecot() {
+      return server()
+    },
+    /** The folder of what `makeCertificates` made. */
+    get certificates() {
+      return certificates
+    },
+    /** The API alone, which may reach the servers of this test and trusts their certificates. */
+    openApp(options: TestAppOptions = {}): Promise<TestApp> {
+      return openTestApp({
+        egressAllow: ['localhost'],
+        resolve: async () => ['127.0.0.1'],
+        certificateAuthority: authorities,
+        ...options,
+      })
+    },
+    openSmtp(user: TestUser, options: Partial<SmtpServerOptions> = {}): Promise<SmtpServer> {
+      return startSmtpServer({ user: user.user, password: user.password, certificates, ...options })
+    },
+    /** What connects the user's mailbox. */
+    connection(user: TestUser, smtp: SmtpServer | null = null) {
+      return {
+        email: user.email,
+        password: user.password,
+        imap: { host: 'localhost', port: server().tlsPort, security: 'tls' },
+        smtp: smtp && { host: 'localhost', port: smtp.port, security: 'starttls' },
+      }
+    },
+  }
+}
+
+export async function eventsOf(app: TestApp): Promise<ChangeEvent[]> {
+  const { body } = await app.get<{ items: ChangeEvent[] }>('/v1/changes?limit=200')
+  return body.items
+}
+
+export async function accountCount(app: TestApp): Promise<number> {
+  const { body } = await app.get<{ items: Account[] }>('/v1/accounts')
+  return body.items.length
+}
