@@ -44,8 +44,7 @@ export const accountSettingsInput = z
   .meta({ id: 'AccountSettingsInput' })
 export type AccountSettingsInput = z.infer<typeof accountSettingsInput>
 
-export const serverSecurity = z.enum(['tls', 'starttls', 'none'])
-export type ServerSecurity = z.infer<typeof serverSecurity>
+const serverSecurity = z.enum(['tls', 'starttls', 'none'])
 
 export const mailServer = z
   .object({

@@ -53,10 +53,6 @@ export const address = z
   .meta({ id: 'Address' })
 export type Address = z.infer<typeof address>
 
-export const addressInput = z
-  .strictObject({ name: text({ max: 256 }).optional(), address: emailInput })
-  .meta({ id: 'AddressInput' })
-
 /** The answer of an operation that `produces` something else than JSON: sent as it comes, in pieces. */
 export interface Download {
   /** As the sender says; the answer's Content-Type is one of a few that no browser runs. */
@@ -95,11 +91,6 @@ export function pageOf<T extends z.ZodType>(item: T) {
     items: z.array(item),
     nextCursor: nextCursor.describe('Where the next page begins; null on the last one.'),
   })
-}
-
-/** A small bounded list, which answers whole. */
-export function listOf<T extends z.ZodType>(item: T) {
-  return z.object({ items: z.array(item) })
 }
 
 /** Where the next page begins. Opaque; one that the list did not issue is refused as `invalid_cursor`, not here. */
