@@ -90,11 +90,13 @@ export async function deleteBlobs(db: Db, ids: readonly string[]): Promise<void>
 async function giveRoom(tx: Db, gone: readonly { tenant_id: string; bytes: string }[]): Promise<void> {
   await sql`
     with freed as (
-      select tenant_id, sum(bytes) as bytes from json_to_recordset(${JSON.stringify(gone)}::json) as gone (tenant_id uuid, bytes bigint)
+      select tenant_id, sum(bytes) as bytes
+      from json_to_recordset(${JSON.stringify(gone)}::json) as gone (tenant_id uuid, bytes bigint)
       group by tenant_id having sum(bytes) > 0
     ), held as (
       -- Always in this order, so that no two wait for each other.
-      select tenant_id from tenant_storage where tenant_id in (select tenant_id from freed) order by tenant_id for update
+      select tenant_id from tenant_storage where tenant_id in (select tenant_id from freed)
+      order by tenant_id for update
     )
     update tenant_storage as used set bytes = used.bytes - freed.bytes
     from freed join held using (tenant_id) where used.tenant_id = freed.tenant_id

@@ -23,7 +23,8 @@ export async function recordDirections(
     with held as (
       select received_at, message_id from message_mailbox
       where mailbox_id = ${mailbox.id}
-        and (${after === null} or (received_at, message_id) > (${after?.received_at ?? null}, ${after?.message_id ?? null}))
+        and (${after === null}
+          or (received_at, message_id) > (${after?.received_at ?? null}, ${after?.message_id ?? null}))
       order by received_at, message_id limit ${limit}
     ), next as (
       select message.id, case when ${mailbox.isSent}
