@@ -77,6 +77,16 @@ describe('parseQuery', () => {
   )
 })
 
+const WORDS = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 5 })
+const SENTENCE = WORDS.map(words => words.join(' '))
+const TERM = fc.oneof(
+  fc.constantFrom('a', 'b', 'c', '-a', '-b'),
+  SENTENCE.map(words => `"${words}"`),
+  SENTENCE.map(words => `-"${words}"`),
+)
+const QUERY = fc
+  .array(fc.tuple(TERM, fc.constantFrom(' ', ' OR ')), { minLength: 1, maxLength: 5 })
+  .map(terms => terms.flat().join(''))
 const TEXT = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.string({
@@ -99,9 +109,12 @@ describe('what PostgreSQL is given', () => {
     return rows[0]?.found
   }
 
-  test('is taken as it is, whatever the text and the query', async () => {
+  test.each([
+    ['whatever the text and the query', TEXT, TEXT],
+    ['for what may and must not occur', SENTENCE, QUERY],
+  ])('says the same strictly and loosely, %s', async (_, texts, queries) => {
     await fc.assert(
-      fc.asyncProperty(TEXT, TEXT, async (text, q) => {
+      fc.asyncProperty(texts, queries, async (text, q) => {
         const document = documentVector({ subject: text, sender: [text], recipients: [text, text], text })
         const query = parseQuery(q)
         if (!query) return
@@ -121,7 +134,7 @@ describe('what PostgreSQL is given', () => {
     await fc.assert(
       fc.asyncProperty(
         han,
-        fc.nat(11_995),
+        fc.constantFrom(0, 11_990, 16_370, 30_000),
         fc.integer({ min: 1, max: 4 }),
         fc.nat(5),
         async (run, words, length, from) => {
