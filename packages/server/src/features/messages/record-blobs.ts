@@ -16,16 +16,18 @@ export interface BlobRow {
   id: string
   tenant_id: string
   account_id: string
+  /** What the file takes on the disk; 0 until its message is bound to it. */
+  bytes: string
 }
 
 /** Where the file of a row lies: random, below its tenant and account. */
-export function blobKey({ id, tenant_id, account_id }: BlobRow): string {
+export function blobKey({ id, tenant_id, account_id }: Omit<BlobRow, 'bytes'>): string {
   return `${tenant_id}/${account_id}/${id.slice(-2)}/${id}`
 }
 
 /** Makes the row of a file that is to be written; null where the plan has no room for a message of the size. */
 export async function beginBlob(db: Db, account: AccountRow, size: number): Promise<BlobRow | null> {
-  const row = { id: newId(), tenant_id: account.tenant_id, account_id: account.id }
+  const row = { id: newId(), tenant_id: account.tenant_id, account_id: account.id, bytes: '0' }
   const { numAffectedRows = 0n } = await sql`
     insert into message_blob (id, tenant_id, account_id)
     select ${row.id}, ${row.tenant_id}, ${row.account_id}
@@ -73,21 +75,26 @@ async function takeRoom(tx: Db, tenantId: string, bytes: number): Promise<boolea
   return numAffectedRows > 0n
 }
 
-/** Deletes rows, whose files are gone, and what they count; their messages are found by their snippets again. */
-export async function deleteBlobs(db: Db, ids: readonly string[]): Promise<void> {
+/**
+ * Deletes rows, whose files are gone, and what they count; their messages are found by their snippets again. One that was
+ * bound in the meantime stays: its file may have come after it was looked for.
+ */
+export async function deleteBlobs(db: Db, rows: readonly BlobRow[]): Promise<void> {
+  const ids = rows.map(({ id }) => id)
   await db.transaction().execute(async tx => {
     await recordSnippets({ sql: tx }, ids)
-    const gone = await tx
-      .deleteFrom('message_blob')
-      .where('id', '=', sql<string>`any(${ids}::uuid[])`)
-      .returning(['tenant_id', 'bytes'])
-      .execute()
+    const { rows: gone } = await sql<Pick<BlobRow, 'tenant_id' | 'bytes'>>`
+      delete from message_blob
+      using unnest(${ids}::uuid[], ${rows.map(({ bytes }) => bytes)}::bigint[]) as seen (id, bytes)
+      where message_blob.id = seen.id and message_blob.bytes = seen.bytes
+      returning message_blob.tenant_id, message_blob.bytes
+    `.execute(tx)
     await giveRoom(tx, gone)
   })
 }
 
 /** A statement of its own, which sees what the transactions counted that the rows were waited for. */
-async function giveRoom(tx: Db, gone: readonly { tenant_id: string; bytes: string }[]): Promise<void> {
+async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'bytes'>[]): Promise<void> {
   await sql`
     with freed as (
       select tenant_id, sum(bytes) as bytes
@@ -110,7 +117,7 @@ export async function sweepBlobs(db: Db, blobs: BlobStore, signal: AbortSignal):
     blobs,
     signal,
     sql`
-    select id, tenant_id, account_id from message_blob
+    select id, tenant_id, account_id, bytes from message_blob
     where message_id is null
       and (bytes > 0 or created_at < clock_timestamp() - make_interval(hours => ${WRITE_HOURS_MAX}))
     order by created_at limit ${BATCH_ROWS}`,
@@ -120,7 +127,7 @@ export async function sweepBlobs(db: Db, blobs: BlobStore, signal: AbortSignal):
     blobs,
     signal,
     sql`
-    select blob.id, blob.tenant_id, blob.account_id
+    select blob.id, blob.tenant_id, blob.account_id, blob.bytes
     from account join tenant on tenant.id = account.tenant_id
     join lateral (
       select * from message_blob where account_id = account.id and message_id is not null limit ${BATCH_ROWS}
@@ -137,7 +144,7 @@ export function purgeBlobs(db: Db, blobs: BlobStore, accountId: string, signal: 
     blobs,
     signal,
     sql`
-    select id, tenant_id, account_id from message_blob where account_id = ${accountId} limit ${BATCH_ROWS}`,
+    select id, tenant_id, account_id, bytes from message_blob where account_id = ${accountId} limit ${BATCH_ROWS}`,
   )
 }
 
@@ -152,7 +159,6 @@ async function removeBlobs(
     if (rows.length === 0) return
     // The files first: a row without its file is found again, a file without its row is not.
     await Promise.all(rows.map(row => blobs.remove(blobKey(row))))
-    const ids = rows.map(({ id }) => id)
-    await deleteBlobs(db, ids)
+    await deleteBlobs(db, rows)
   }
 }

@@ -112,7 +112,7 @@ async function beginCopy(
   const writer: BlobWriter = await services.blobs.create(blobKey(row), sealing)
   const discard = async () => {
     await services.blobs.remove(blobKey(row))
-    await deleteBlobs(db, [row.id])
+    await deleteBlobs(db, [row])
   }
   return {
     async write(bytes) {
