@@ -5,8 +5,8 @@ import type { Db } from '../../database/pool.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
 import { type MessageReader, ReaderLost } from '../../kit/mime/message-reader.ts'
 import { findAccountView } from '../accounts/store.ts'
-import { openStored, type StoredContext } from './stored-source.ts'
 import { recordBodies } from '../search/record.ts'
+import { openStored, type StoredContext } from './stored-source.ts'
 
 const BATCH_BODIES = 20
 /** While another process is at it. */
@@ -39,14 +39,21 @@ export function openBodyIndex(context: BodyIndexContext): BodyIndex {
       await sleep(BUSY_SECONDS * 1000, undefined, { signal: stop.signal, ref: false }).catch(() => undefined)
     }
   }
+  const wake = () => {
+    isWanted = true
+    running ??= runWhileWanted()
+      .catch((error: unknown) => {
+        isWanted = false
+        context.services.log.warn({ error }, 'Stored bodies could not be indexed')
+      })
+      .finally(() => {
+        running = null
+        if (isWanted && !stop.signal.aborted) wake()
+      })
+  }
   return {
     run,
-    wake() {
-      isWanted = true
-      running ??= runWhileWanted()
-        .catch((error: unknown) => context.services.log.warn({ error }, 'Stored bodies could not be indexed'))
-        .finally(() => (running = null))
-    },
+    wake,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await running

@@ -103,24 +103,14 @@ function refuseTimeout(): never {
   })
 }
 
-const PLACE_FIELDS = 7
-
 function writePlace({ above, end, behind }: Band): string[] {
   const pair = (position: NewestFirst | null) => [position?.time ?? '', position?.id ?? '']
   return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind)]
 }
 
+/** What `writePlace` wrote: nobody else can have sealed it. */
 function readPlace(place: readonly string[]): Band {
-  if (place.length !== PLACE_FIELDS) refuse('invalid_cursor')
-  const [aboveTime, aboveId, endTime, endId, rank, time, id] = place as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ]
+  const [aboveTime = '', aboveId = '', endTime = '', endId = '', rank = '', time = '', id = ''] = place
   const pair = (at: string, of: string) => (at === '' ? null : { time: at, id: of })
   return {
     above: pair(aboveTime, aboveId),

@@ -72,10 +72,13 @@ export async function recordSnippets(
 ): Promise<void> {
   const { rows } = await sql<{ id: string; snippet: string }>`
     with held as (
-      select message_id from message_blob where id = any(${blobIds}::uuid[]) and is_indexed order by id for update
+      select id from message_blob where id = any(${blobIds}::uuid[]) and is_indexed order by id for update
+    ),
+    freed as (
+      update message_blob set is_indexed = false from held where message_blob.id = held.id returning message_id
     )
     select message.id, message.snippet
-    from held join message on message.id = held.message_id join account on account.id = message.account_id
+    from freed join message on message.id = freed.message_id join account on account.id = message.account_id
     where account.deleted_at is null
   `.execute(unit.sql)
   if (rows.length === 0) return
