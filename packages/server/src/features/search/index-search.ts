@@ -12,8 +12,8 @@ const BAND_MESSAGES = 5000
 const WORDS_PER_BAND = 40_000
 /** Messages of which it is looked, in one statement, whether they match: more where that is quick, fewer where not. */
 const LOOKS = { min: 250, max: 80_000 }
-const QUICK_MS = 100
-const SLOW_MS = 250
+const QUICK_MS = 200
+const SLOW_MS = 500
 /** A page that is not full by then says where to go on. */
 const PAGE_MS = 400
 const RETRY_SECONDS = 5
@@ -38,7 +38,7 @@ export async function searchIndex(
     const search = { query, filters: input.filters, band, size, looks, limit: page.limit + 1 }
     return searchBand(context.db, input.accountId, search)
   }
-  const looks = isLookedAt(query, input.filters) ? size : LOOKS.min
+  const looks = isLookedAt(query, input.filters) ? 2 * size : LOOKS.min
   const turn = context.services.searches.take(() => fillPage(readBand, start, { looks, limit: page.limit }))
   const { results, next } = await (turn ??
     refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
@@ -86,7 +86,7 @@ async function fillPage(
 }
 
 function nextLooks(looks: number, tookMs: number): number {
-  if (tookMs < QUICK_MS) return Math.min(LOOKS.max, looks * 2)
+  if (tookMs < QUICK_MS) return Math.min(LOOKS.max, looks * 4)
   return tookMs > SLOW_MS ? Math.max(LOOKS.min, Math.ceil(looks / 2)) : looks
 }
 
