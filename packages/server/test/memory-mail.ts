@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
+  CONTENT_BYTES_MAX,
   FlagBit,
   type FollowOptions,
   type MailProvider,
@@ -210,6 +211,22 @@ export function memoryMail(server: MemoryServer): MailProvider {
         if (!found || cursor?.uidValidity !== mailbox.uidValidity)
           throw new ProviderFailure('not_found', 'no such message')
         return part === null ? Buffer.from(found.content).subarray(offset, offset + length) : Buffer.alloc(0)
+      }),
+
+    readSources: ({ source, cursor, keys }, bytesMax) =>
+      ask(() => {
+        const mailbox = server.get(source)
+        if (cursor?.uidValidity !== mailbox.uidValidity)
+          throw new ProviderFailure('unavailable', 'renumbered meanwhile')
+        const sources = new Map<MessageKey, Buffer>()
+        let left = bytesMax
+        for (const { uid, content } of mailbox.messages) {
+          const bytes = Buffer.from(content)
+          if (!keys.includes(uid) || bytes.length > CONTENT_BYTES_MAX || bytes.length > left) continue
+          left -= bytes.length
+          sources.set(uid, bytes)
+        }
+        return sources
       }),
 
     async *search({

@@ -46,6 +46,13 @@ export interface ProviderMail {
     place: { source: string; cursor: Cursor | null; key: MessageKey },
     range: ContentRange,
   ): Promise<Buffer>
+  /** The signal ends it, and the connection with it. */
+  readSources(
+    account: MailReader,
+    place: { source: string; cursor: Cursor | null; keys: readonly MessageKey[] },
+    bytesMax: number,
+    signal: AbortSignal,
+  ): Promise<Map<MessageKey, Buffer>>
   search(account: MailReader, query: SearchQuery, secondsMax: number): Promise<SearchPage>
 }
 

@@ -225,6 +225,16 @@ export interface MailProvider extends AsyncDisposable {
   ): Promise<Buffer>
 
   /**
+   * Sources of several messages, asked for at once. Left out are those that are gone, that the provider does not give,
+   * that take more than `CONTENT_BYTES_MAX`, and that no longer fit into `bytesMax` together. Only while no `compare` or
+   * `arrivals` is being iterated.
+   */
+  readSources(
+    place: { source: string; cursor: Cursor | null; keys: readonly MessageKey[] },
+    bytesMax: number,
+  ): Promise<Map<MessageKey, Buffer>>
+
+  /**
    * Finds messages by the provider's own search: a page of them. What it remembers lies in the position alone, so that
    * messages which come and go between two pages move no other. Places that are gone hold nothing, and so do forbidden
    * ones beside others. Yields about every second of the provider's time: the connection may then be used otherwise.

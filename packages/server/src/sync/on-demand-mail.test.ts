@@ -55,6 +55,41 @@ function open(change: Change = mail => mail) {
   }
 }
 
+describe('reading several messages over the connection that reads', () => {
+  test('takes its turn among the reads, and ends with its signal', async () => {
+    const begun = Promise.withResolvers<void>()
+    await using opened = open((mail, connection, signal) =>
+      connection > 1
+        ? mail
+        : {
+            ...mail,
+            async readSources() {
+              begun.resolve()
+              await new Promise(resolve => signal.addEventListener('abort', resolve))
+              throw new ProviderFailure('unavailable', 'closed')
+            },
+          },
+    )
+    const place = {
+      source: 'INBOX',
+      cursor: { uidValidity: opened.server.get('INBOX').uidValidity },
+      keys: [1, 2],
+    }
+    const stop = new AbortController()
+    const first = opened.mail.readSources(account, place, 1000, stop.signal)
+    await begun.promise
+    const waiting = [
+      opened.mail.readSources(account, place, 1000, new AbortController().signal),
+      opened.read(),
+    ]
+    stop.abort()
+    await expect(first).rejects.toMatchObject({ kind: 'unavailable' })
+    const letter = Buffer.from('letter of INBOX')
+    expect(await Promise.all(waiting)).toEqual([new Map([[1, letter]]), letter])
+    expect(opened.count()).toBe(2)
+  })
+})
+
 describe('searching over the connection that reads', () => {
   test('reads come between the steps of a search, and searches one after another', async () => {
     let searching = 0

@@ -78,6 +78,18 @@ export class OnDemandMail implements AsyncDisposable {
     )
   }
 
+  /** As `MailProvider.readSources`. The signal ends what is being asked, and so the connection. */
+  readSources(
+    account: ReadAccount,
+    place: Omit<ContentPlace, 'key'> & { keys: readonly MessageKey[] },
+    bytesMax: number,
+    signal: AbortSignal,
+  ): Promise<Map<MessageKey, Buffer>> {
+    return this.#onLine(account, line =>
+      this.#inTurn(line, account, mail => mail.readSources(place, bytesMax), signal),
+    )
+  }
+
   /** As `MailProvider.search`, to its end. `unavailable` when that takes longer than so many seconds. */
   search(account: ReadAccount, query: SearchQuery, secondsMax: number): Promise<SearchPage> {
     const signal = AbortSignal.timeout(secondsMax * 1000)

@@ -120,6 +120,27 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       await expect(read({ part: '1] BODY[' })).rejects.toMatchObject({ kind: 'not_found' })
     })
 
+    test('gives the sources of several messages at once, without those that are gone or too long', async () => {
+      await using arranged = await setUp()
+      const long = { raw: `${letter(3)}${'long line\r\n'.repeat(CONTENT_BYTES_MAX / 10)}` }
+      const keys = await arranged.world.deliver([...letters(2), long, ...letters(1, 4)])
+      const index = openIndex('INBOX')
+      await using following = await arranged.connect()
+      await index.follow(following)
+      await arranged.world.expunge('INBOX', [keys[1]!])
+      await using mail = await arranged.connect()
+      const place = { source: 'INBOX', cursor: index.cursor, keys: [...keys, Number(keys[0]) + 1000] }
+
+      const sources = await mail.readSources(place, CONTENT_BYTES_MAX)
+
+      expect(Object.fromEntries([...sources].map(([key, bytes]) => [key, bytes.toString()]))).toEqual({
+        [keys[0]!]: letter(1),
+        [keys[3]!]: letter(4),
+      })
+      expect((await mail.readSources(place, Buffer.byteLength(letter(1)) + 10)).size).toBe(1)
+      expect(await mail.readSources({ ...place, keys: [keys[1]!] }, CONTENT_BYTES_MAX)).toEqual(new Map())
+    })
+
     test('can be broken off after any step and taken up by another connection', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(1100))

@@ -1,6 +1,14 @@
-import { type ContentRange, type Cursor, type MessageKey, ProviderFailure } from '../provider.ts'
-import { isRenumbered, type Following, wireNameOf } from './follow.ts'
+import {
+  CONTENT_BYTES_MAX,
+  type ContentRange,
+  type Cursor,
+  type MessageKey,
+  ProviderFailure,
+} from '../provider.ts'
+import type { CommandArguments } from './command.ts'
 import { readCursor } from './cursor.ts'
+import { fetchItems } from './fetch.ts'
+import { type Following, isRenumbered, toUids, wireNameOf } from './follow.ts'
 import { readFetched } from './translate.ts'
 
 /** A part number of RFC 9051 section 6.4.5, which goes into a command. */
@@ -13,13 +21,8 @@ export async function readContent(
   range: ContentRange,
 ): Promise<Buffer> {
   const { connection } = following
-  const wireName = wireNameOf(following, place.source)
-  const isOpen = connection.selected?.wireName === wireName
-  const opened = isOpen && connection.selected ? connection.selected : await connection.examine(wireName)
-  const cursor = readCursor(place.cursor)
-  if (cursor && isRenumbered(cursor, opened))
-    throw new ProviderFailure('unavailable', 'The mailbox was numbered anew and is being read again.')
-
+  const isOpen = connection.selected?.wireName === wireNameOf(following, place.source)
+  await openPlace(following, place)
   let content = await fetchContent(connection, place.key, range)
   if (!content && isOpen) {
     // The server may not have told this session yet of what arrived since (RFC 9051 section 7.4.1).
@@ -59,6 +62,44 @@ async function fetchContent(
     },
   })
   return content
+}
+
+/** Sources of several messages by one command: what the server does not give keeps no other. */
+export async function readSources(
+  following: Following,
+  place: { source: string; cursor: Cursor | null; keys: readonly MessageKey[] },
+  bytesMax: number,
+): Promise<Map<MessageKey, Buffer>> {
+  await openPlace(following, place)
+  const wanted = new Set(place.keys)
+  const sources = new Map<MessageKey, Buffer>()
+  let left = bytesMax
+  const items: CommandArguments = [
+    { type: 'ATOM', value: 'UID' },
+    // One more than is taken: what fills it is longer.
+    { type: 'ATOM', value: 'BODY.PEEK', section: [], partial: [0, CONTENT_BYTES_MAX + 1] },
+  ]
+  await fetchItems(following.connection, toUids(place.keys), items, ({ uid, source }) => {
+    if (!source || !wanted.has(uid) || source.length > CONTENT_BYTES_MAX || source.length > left) return
+    // A server that repeats itself is heard once.
+    wanted.delete(uid)
+    left -= source.length
+    sources.set(uid, source)
+  })
+  return sources
+}
+
+async function openPlace(
+  following: Following,
+  place: { source: string; cursor: Cursor | null },
+): Promise<void> {
+  const { connection } = following
+  const wireName = wireNameOf(following, place.source)
+  const isOpen = connection.selected?.wireName === wireName
+  const opened = isOpen && connection.selected ? connection.selected : await connection.examine(wireName)
+  const cursor = readCursor(place.cursor)
+  if (cursor && isRenumbered(cursor, opened))
+    throw new ProviderFailure('unavailable', 'The mailbox was numbered anew and is being read again.')
 }
 
 function sectionOf({ part, isHeader }: ContentRange) {

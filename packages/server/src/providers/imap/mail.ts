@@ -3,7 +3,7 @@ import { arrivals } from './arrivals.ts'
 import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
 import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
 import { type ImapConnection, openConnection } from './connection.ts'
-import { readContent } from './content.ts'
+import { readContent, readSources } from './content.ts'
 import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
 import { findMessages } from './find.ts'
 import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from './follow.ts'
@@ -77,6 +77,7 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
     isRenamed,
     findPresent: (source, cursor, keys) => findPresent(following, source, cursor, keys),
     readContent: (place, range) => readContent(following, place, range),
+    readSources: (place, bytesMax) => readSources(following, place, bytesMax),
     search: query => findMessages(following, query),
     watch: (source, seconds, signal) => watch(following, watching, source, { seconds, signal }),
     get isPushed() {
