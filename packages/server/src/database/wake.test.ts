@@ -13,6 +13,7 @@ async function openListener(database: Database) {
   let began = 0
   const listener = listenForWakes(
     database.address,
+    ['waxwing_wake'],
     {
       onWake(accountIds) {
         notices.push(accountIds)
@@ -35,7 +36,7 @@ describe('wake', () => {
   test('reaches every listener, with many accounts in few notices', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
-    await using waker = openWaker(database.db, silentLog)
+    await using waker = openWaker(database.db, 'waxwing_wake', silentLog)
     const ids = Array.from({ length: 500 }, () => newId())
     for (const id of [...ids, ...ids]) waker.wake(id)
 
@@ -48,7 +49,7 @@ describe('wake', () => {
   test('tells what is still waiting before it closes', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
-    const waker = openWaker(database.db, silentLog)
+    const waker = openWaker(database.db, 'waxwing_wake', silentLog)
     waker.wake('a')
     await waker[Symbol.asyncDispose]()
     await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 60_000 })
@@ -57,7 +58,7 @@ describe('wake', () => {
   test('does not throw where the database is gone', async () => {
     const database = await openTestDatabase()
     await database[Symbol.asyncDispose]()
-    await using waker = openWaker(database.db, silentLog)
+    await using waker = openWaker(database.db, 'waxwing_wake', silentLog)
     waker.wake('a')
   })
 })
@@ -66,7 +67,7 @@ describe('listenForWakes', () => {
   test('listens again when its connection breaks, and says so', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
-    await using waker = openWaker(database.db, silentLog)
+    await using waker = openWaker(database.db, 'waxwing_wake', silentLog)
     await sql`
       select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'waxwing listen' and datname = current_database()`.execute(database.db)

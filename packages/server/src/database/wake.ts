@@ -5,21 +5,23 @@ import type { Logger } from '../kit/log.ts'
 import { tryConnect } from './cluster.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
-const CHANNEL = 'waxwing_wake'
+/** Of accounts that changed, and of accounts that have new mail. */
+export type WakeChannel = 'waxwing_wake' | 'waxwing_mail'
+
 /** At most 20 notices a second per process, however many accounts are woken. */
 const NOTICE_INTERVAL_MILLISECONDS = 50
 /** 36 characters an id and a comma stay under the 8000 bytes that NOTIFY takes. */
 const IDS_PER_NOTICE_MAX = 200
 const RECONNECT_SECONDS = 1
 
-/** Tells the owners of accounts, in whatever process, that there is something to do. */
+/** Tells whoever listens, in whatever process, that there is something to do for accounts. */
 export interface Waker extends AsyncDisposable {
   /** Returns at once and never throws. A notice that is lost costs a poll's delay, never correctness. */
   wake(accountId: string): void
 }
 
 /** Notices go out on their own, never in a transaction: NOTIFY takes a lock of the whole database at commit. */
-export function openWaker(db: Db, log: Logger): Waker {
+export function openWaker(db: Db, channel: WakeChannel, log: Logger): Waker {
   let waiting = new Set<string>()
   let sending: Promise<void> | null = null
 
@@ -28,7 +30,7 @@ export function openWaker(db: Db, log: Logger): Waker {
       const ids = [...waiting].slice(0, IDS_PER_NOTICE_MAX)
       for (const id of ids) waiting.delete(id)
       try {
-        await sql`select pg_notify(${CHANNEL}, ${ids.join(',')})`.execute(db)
+        await sql`select pg_notify(${channel}, ${ids.join(',')})`.execute(db)
       } catch (error) {
         log.warn({ error, count: ids.length }, 'Could not wake accounts; they are found by the next poll')
       }
@@ -58,11 +60,12 @@ export interface WakeListener {
 /** Listens on a connection of its own until disposed, and connects again whenever that breaks. */
 export function listenForWakes(
   address: DatabaseAddress,
+  channels: readonly WakeChannel[],
   listener: WakeListener,
   log: Logger,
 ): AsyncDisposable {
   const stop = new AbortController()
-  const done = keepListening(address, listener, log, stop.signal)
+  const done = keepListening({ address, channels, listener }, log, stop.signal)
   return {
     async [Symbol.asyncDispose]() {
       stop.abort()
@@ -71,16 +74,17 @@ export function listenForWakes(
   }
 }
 
-async function keepListening(
-  address: DatabaseAddress,
-  listener: WakeListener,
-  log: Logger,
-  signal: AbortSignal,
-) {
+interface Listening {
+  address: DatabaseAddress
+  channels: readonly WakeChannel[]
+  listener: WakeListener
+}
+
+async function keepListening(listening: Listening, log: Logger, signal: AbortSignal) {
   while (!signal.aborted) {
     try {
-      const client = await tryConnect(address, 'waxwing listen')
-      if (client) await listenUntilBroken(client, listener, signal)
+      const client = await tryConnect(listening.address, 'waxwing listen')
+      if (client) await listenUntilBroken(client, listening, signal)
     } catch (error) {
       log.warn({ error }, 'Lost the connection that listens for wake-ups')
     }
@@ -88,14 +92,14 @@ async function keepListening(
   }
 }
 
-async function listenUntilBroken(client: Client, listener: WakeListener, signal: AbortSignal) {
+async function listenUntilBroken(client: Client, { channels, listener }: Listening, signal: AbortSignal) {
   try {
     const broken = new Promise<void>(resolve => {
       client.once('end', resolve)
       signal.addEventListener('abort', () => resolve(), { once: true })
     })
     client.on('notification', ({ payload }) => listener.onWake(payload ? payload.split(',') : []))
-    await client.query(`listen ${CHANNEL}`)
+    for (const channel of channels) await client.query(`listen ${channel}`)
     if (signal.aborted) return
     listener.onListening()
     await broken

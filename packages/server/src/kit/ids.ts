@@ -26,6 +26,12 @@ export function newId(now: number = Date.now()): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
+/** The lowest id that a process made at that time, in milliseconds since 1970. */
+export function firstIdAt(milliseconds: number): string {
+  const hex = Math.max(0, Math.floor(milliseconds)).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** Whether PostgreSQL would take the text as a `uuid` in its usual notation. */

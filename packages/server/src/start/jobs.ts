@@ -1,11 +1,12 @@
 import { Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
+import { listenForWakes } from '../database/wake.ts'
 import { deleteOldEvents } from '../events/retention.ts'
 import { deleteExpiredTokens } from '../features/accounts/deletion.ts'
 import { accountKeys } from '../features/accounts/secrets.ts'
 import { purgeDueAccounts } from '../features/accounts/purge.ts'
 import { listTenantRetention } from '../features/settings/store.ts'
-import { createBackfill } from '../features/messages/backfill.ts'
+import { Backfill } from '../features/messages/backfill.ts'
 import { sweepBlobs } from '../features/messages/record-blobs.ts'
 import { measureStorage } from '../features/plans/store.ts'
 import { sweepThreadLinks } from '../features/threads/sweep.ts'
@@ -15,22 +16,22 @@ import { type RecurringTask, startJobs } from '../jobs/runner.ts'
 import type { Shared } from './roles.ts'
 
 /** The role `jobs`: background work of the whole installation. */
-export function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
-  const { installation, mail, blobs, bodies, metrics, log } = shared
-  const { db, pool } = installation.database
+export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
+  const { installation, mail, blobs, bodies, reader, metrics, log } = shared
+  const { db, pool, address } = installation.database
   const services = { mail, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
   for (const gauge of storageGauges(db)) metrics.registerMetric(gauge)
-  const backfill: RecurringTask = {
-    name: 'backfill_bodies',
-    schedule: '* * * * *',
-    run: createBackfill({ db, services }),
-  }
   const indexing: RecurringTask = {
     name: 'index_bodies',
     schedule: '* * * * *',
     run: async signal => void (await bodies.run(signal)),
   }
-  return startJobs({ db, pool, tasks: [...recurringTasks(db, blobs), backfill, indexing], log })
+  await using opened = new AsyncDisposableStack()
+  opened.use(await startJobs({ db, pool, tasks: [...recurringTasks(db, blobs), indexing], log }))
+  const backfill = opened.use(new Backfill({ db, services, reader }))
+  const news = { onWake: (ids: string[]) => backfill.wake(ids), onListening: () => backfill.wake(null) }
+  opened.use(listenForWakes(address, ['waxwing_wake', 'waxwing_mail'], news, log))
+  return opened.move()
 }
 
 function recurringTasks(db: Db, blobs: BlobStore): RecurringTask[] {

@@ -9,7 +9,7 @@ import { type BlobStore, openBlobStore } from '../kit/blobs/blob-store.ts'
 import { egressGuard, type EgressGuard, type Resolver } from '../kit/egress/guard.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import type { Logger } from '../kit/log.ts'
-import { openMessageReader } from '../kit/mime/message-reader.ts'
+import { type MessageReader, openMessageReader } from '../kit/mime/message-reader.ts'
 import { openWaker, type Waker } from '../database/wake.ts'
 import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
@@ -43,12 +43,17 @@ export interface RoleOptions {
 /** What the roles of one process share. */
 export interface Shared extends RoleOptions {
   guard: EgressGuard
+  /** Of accounts that were changed. */
   waker: Waker
+  /** Of accounts with new mail. */
+  newMail: Waker
   /** Of connections to each mail server, whoever makes them. */
   budget: HostBudget
   mail: OnDemandMail
   blobs: BlobStore
   bodies: BodyIndex
+  /** Of what is stored: apart from that of the API, whose callers wait. */
+  reader: MessageReader
 }
 
 export interface Roles extends AsyncDisposable {
@@ -61,7 +66,8 @@ export interface Roles extends AsyncDisposable {
 export async function startRoles(options: RoleOptions): Promise<Roles> {
   const { config, installation, log, resolve } = options
   await using opened = new AsyncDisposableStack()
-  const waker = opened.use(openWaker(installation.database.db, log))
+  const waker = opened.use(openWaker(installation.database.db, 'waxwing_wake', log))
+  const newMail = opened.use(openWaker(installation.database.db, 'waxwing_mail', log))
   const guard = egressGuard({
     allow: parseEgressAllow(config.egressAllow),
     ...(resolve ? { resolve } : {}),
@@ -69,14 +75,15 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   const budget = new HostBudget(config.connectionsPerHost)
   const mail = opened.use(openOnDemandMail(options, { guard, budget }))
   const blobs = openBlobStore(config.blobDir)
+  const reader = opened.use(openMessageReader())
   const bodies = opened.use(
     openBodyIndex({
       db: installation.database.db,
       services: { blobs, accountKeys: accountKeys(installation.keyRing), log },
-      reader: opened.use(openMessageReader()),
+      reader,
     }),
   )
-  const shared: Shared = { ...options, guard, waker, budget, mail, blobs, bodies }
+  const shared: Shared = { ...options, guard, waker, newMail, budget, mail, blobs, bodies, reader }
   const workers: AsyncDisposable[] = []
   if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
   if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))

@@ -20,7 +20,7 @@ export interface SyncPace {
 
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
 export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
-  const { config, installation, guard, budget, certificateAuthority, log, metrics, pace } = shared
+  const { config, installation, guard, budget, certificateAuthority, newMail, log, metrics, pace } = shared
   const { db, address } = installation.database
   await using opened = new AsyncDisposableStack()
   const lease = opened.use(openDatabase({ address, applicationName: 'waxwing lease', connectionsMax: 1 }))
@@ -39,12 +39,13 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
       openMail: owned => openMail(mail, owned),
       budget,
       isAlone: installation.isEmbedded,
+      onMail: newMail.wake,
       log,
       ...pace,
     }),
   )
   const wake = () => engine.wake()
-  opened.use(listenForWakes(address, { onWake: wake, onListening: wake }, log))
+  opened.use(listenForWakes(address, ['waxwing_wake'], { onWake: wake, onListening: wake }, log))
   const owned = new Gauge({
     name: 'waxwing_accounts_owned',
     help: 'Accounts that this process keeps in sync',

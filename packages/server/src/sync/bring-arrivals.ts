@@ -139,6 +139,7 @@ async function recordStep(
     await commit([], [...unreadable, ...refused])
   }
   for (const { uid } of [...arrivals, ...unreadable]) retries.delete(uid)
+  if (session.isInitialized && arrivals.length > 0) session.hasMail()
 }
 
 /** Records halves of halves, so that only the messages that the database refuses stay out. @returns those */

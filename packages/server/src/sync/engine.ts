@@ -26,6 +26,8 @@ export interface SyncOptions {
   budget: HostBudget
   /** Whether no other process can be using this database. */
   isAlone: boolean
+  /** Told of an account that has new mail, or whose first sync is complete. */
+  onMail(accountId: string): void
   log: Logger
   pollSeconds?: number
   stallSeconds?: number
@@ -54,6 +56,7 @@ export class SyncEngine implements AsyncDisposable {
       budget: options.budget,
       turns: new Turns(HEAVY_PASSES_AT_ONCE),
       statistics: this.#statistics,
+      onMail: accountId => options.onMail(accountId),
       log: options.log,
       pollSeconds: options.pollSeconds ?? DEFAULT_POLL_SECONDS,
       stallSeconds: options.stallSeconds ?? DEFAULT_STALL_SECONDS,

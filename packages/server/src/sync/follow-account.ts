@@ -37,6 +37,7 @@ export interface FollowAccountOptions {
   pollSeconds: number
   log: Logger
   onCaughtUp(): void
+  onMail(): void
 }
 
 /**
@@ -62,7 +63,7 @@ export async function followAccount(options: FollowAccountOptions): Promise<'cau
 }
 
 async function openSession(options: FollowAccountOptions): Promise<Session> {
-  const { db, owned, provider, syncWindowDays, stall, doubts, log } = options
+  const { db, owned, provider, syncWindowDays, stall, doubts, onMail, log } = options
   const row = await db
     .selectFrom('account')
     .select('initialized_at')
@@ -76,6 +77,7 @@ async function openSession(options: FollowAccountOptions): Promise<Session> {
     since: syncWindowDays === null ? null : new Date(Date.now() - syncWindowDays * DAY_MS),
     signal: stall.signal,
     progressed: () => stall.progressed(),
+    hasMail: onMail,
     doubts,
     log,
   }

@@ -138,6 +138,7 @@ function begin(
     },
     budget,
     turns,
+    onMail: () => undefined,
     statistics,
     log: silentLog,
     pollSeconds: 0.2,

@@ -32,6 +32,8 @@ export interface KeeperOptions {
   turns: Turns
   statistics: TableStatistics
   log: Logger
+  /** Told of an account that has new mail, or whose first sync is complete. */
+  onMail(accountId: string): void
   /** A pass over all mailboxes at least so often. */
   pollSeconds: number
   /** A stage that gets nowhere for so long is ended and tried again. */
@@ -114,7 +116,7 @@ export class Keeper implements AsyncDisposable {
   }
 
   async #follow(door: MailDoor, permit: ConnectionPermit, stall: StallWatch): Promise<'caught_up' | 'more'> {
-    const { db, turns, statistics, pollSeconds } = this.#options
+    const { db, turns, statistics, onMail, pollSeconds } = this.#options
     await using provider = await door.connect(stall.signal)
     this.#refusals.clear()
     await recordMisconfigured(db, this.owned, null)
@@ -136,6 +138,7 @@ export class Keeper implements AsyncDisposable {
       onCaughtUp: () => {
         this.#failures = 0
       },
+      onMail: () => onMail(this.owned.id),
     })
   }
 

@@ -54,6 +54,7 @@ async function openSession(
     since: null,
     signal: new AbortController().signal,
     progressed: () => undefined,
+    hasMail: () => undefined,
     doubts,
     log: silentLog,
   }

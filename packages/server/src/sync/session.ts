@@ -21,6 +21,8 @@ export interface Session {
   signal: AbortSignal
   /** Called with every step that gets somewhere; a session that makes no progress is ended. */
   progressed(): void
+  /** Called after new mail is recorded, and when the first sync is complete. */
+  hasMail(): void
   doubts: Doubts
   log: Logger
 }

@@ -1,7 +1,3 @@
-import { readdir } from 'node:fs/promises'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import type { Message } from '@waxwing/contract/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
@@ -12,8 +8,8 @@ import type { TestApp } from '../open-app.ts'
 import { fillMailboxes } from '../servers/fill.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
+import { openBlobFolder } from './blob-folder.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
-import { waitUntil } from '../wait-until.ts'
 
 const MIXED = Buffer.from(
   [
@@ -66,16 +62,6 @@ async function download(app: TestApp, url: string, method = 'GET') {
   return { answer, bytes: Buffer.from(await answer.arrayBuffer()) }
 }
 
-async function openFolder() {
-  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-blobs-'))
-  return {
-    folder,
-    files: async () =>
-      (await readdir(folder, { recursive: true, withFileTypes: true })).filter(entry => entry.isFile()),
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
-  }
-}
-
 describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
   const useIt = useServer(start)
 
@@ -86,7 +72,7 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
       const user = await server.addUser()
       await using world = await openWorld(server, user)
       await world.deliver({ raw: MIXED })
-      await using blobs = await openFolder()
+      await using blobs = await openBlobFolder()
       await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
       const accountId = await connectMailbox(app, server, user, { bodyStorage })
       await waitForFirstSync(app, accountId)
@@ -166,7 +152,7 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
         user,
         generateMail({ seed: 11, count: 60, brokenShare: 0.5 }),
       )
-      await using blobs = await openFolder()
+      await using blobs = await openBlobFolder()
       await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
       const accountId = await connectMailbox(app, server, user, {
         bodyStorage: 'cache',
@@ -196,45 +182,6 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
   )
 })
 
-describe('bodyStorage full', () => {
-  const useIt = useServer(SERVER_KINDS[0].start)
-
-  test('stores every indexed message, those that come later, and none of an account that is cached', async () => {
-    const server = useIt()
-    const [user, other] = [await server.addUser(), await server.addUser()]
-    const mail = [...generateMail({ seed: 5, count: 250, sizeMedian: 500 })]
-    await fillMailboxes(server, user, mail)
-    await fillMailboxes(server, other, mail.slice(0, 5))
-    await using blobs = await openFolder()
-    await using app = await openSyncApp({
-      config: { blobDir: blobs.folder },
-      roles: ['api', 'sync', 'jobs'],
-    })
-    const accountId = await connectMailbox(app, server, user, { bodyStorage: 'full', syncWindowDays: null })
-    await waitForFirstSync(app, await connectMailbox(app, server, other, { bodyStorage: 'cache' }))
-    await waitForFirstSync(app, accountId)
-    const stored = async () => {
-      await sql`select graphile_worker.add_job('backfill_bodies', job_key := 'now')`.execute(app.db)
-      const { rows } = await sql<{ stored: number; left: number }>`
-        select count(*) filter (where message_id is not null)::int as stored,
-          count(*) filter (where message_id is null or account_id <> ${accountId})::int as left from message_blob
-      `.execute(app.db)
-      return rows[0]
-    }
-    const drafts = (await readMessages(app, accountId)).filter(({ isDraft }) => isDraft).length
-    await waitUntil('every message', async () => (await stored())?.stored === mail.length - drafts, 60)
-
-    await using world = await openWorld(server, user)
-    await world.deliver({ raw: MIXED })
-    await waitUntil('the new message', async () => (await stored())?.stored === mail.length - drafts + 1, 60)
-    expect((await stored())?.left).toBe(0)
-
-    await app.delete(`/v1/accounts/${accountId}?purge=true`)
-    await sql`select graphile_worker.add_job('purge_accounts')`.execute(app.db)
-    await waitUntil('the purge', async () => (await blobs.files()).length === 0)
-  })
-})
-
 describe('what is stored', () => {
   const useIt = useServer(SERVER_KINDS[0].start)
 
@@ -244,7 +191,7 @@ describe('what is stored', () => {
     await using world = await openWorld(server, user)
     const other = Buffer.from(MIXED.toString().replace('all kinds', 'another').replace('kinds@', 'other@'))
     await world.deliver([{ raw: MIXED }, { raw: other }])
-    await using blobs = await openFolder()
+    await using blobs = await openBlobFolder()
     await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
     const accountId = await connectMailbox(app, server, user, { bodyStorage: 'cache' })
     await waitForFirstSync(app, accountId)

@@ -71,7 +71,6 @@ describe('words of stored bodies', () => {
     const accountId = await connectMailbox(app, server, user, { bodyStorage: 'full', syncWindowDays: null })
     await waitForFirstSync(app, accountId)
     const find = searcher(app, accountId)
-    await sql`select graphile_worker.add_job('backfill_bodies')`.execute(app.db)
     await waitUntil('the bodies', async () => (await find('quokka')).length === 2, 60)
 
     expect(await find('quokka')).toEqual(['one', 'two'])

@@ -25,7 +25,7 @@ export interface AccountKeys {
   /** Null when none is stored. Throws `SealError` when it does not open: a wrong key ring, or a changed row. */
   findSecret(db: Kysely<Tables>, account: KeyedAccount, name: SecretName): Promise<Secret | null>
   /** What a stored message is sealed with: it opens as that message's only. Throws `SealError` after the purge. */
-  blobSealing(account: KeyedAccount, messageId: string): Sealing
+  blobSealing(account: KeyedAccount): (messageId: string) => Sealing
 }
 
 export function accountKeys(ring: KeyRing): AccountKeys {
@@ -58,10 +58,10 @@ export function accountKeys(ring: KeyRing): AccountKeys {
         .execute()
     },
 
-    blobSealing: (account, messageId) => ({
-      key: dataKeyOf(ring, account),
-      context: [account.tenant_id, 'message_blob', account.id, messageId],
-    }),
+    blobSealing(account) {
+      const key = dataKeyOf(ring, account)
+      return messageId => ({ key, context: [account.tenant_id, 'message_blob', account.id, messageId] })
+    },
 
     async findSecret(db, account, name) {
       const row = await db

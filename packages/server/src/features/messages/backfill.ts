@@ -1,148 +1,236 @@
-import { sql } from 'kysely'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runAlone } from '../../database/alone.ts'
+import { firstIdAt } from '../../kit/ids.ts'
 import type { AccountView } from '../accounts/account.ts'
-import { findAccountView } from '../accounts/store.ts'
 import { findStorageRoom } from '../plans/store.ts'
-import { Refusal } from '../refuse.ts'
-import { summaryColumns } from './present.ts'
-import { openSource } from './source.ts'
-import { type FullRow } from './store.ts'
-import { type SourceContext, STORED_BYTES_MAX } from './stored-source.ts'
+import { type BatchContext, fetchBatch, storeAlone, storeTogether } from './store-batch.ts'
+import {
+  BATCH_MESSAGES_MAX,
+  cutBatch,
+  findFullAccount,
+  type FullAccount,
+  listFullAccounts,
+  listUnstored,
+  type Look,
+  type UnstoredMessage,
+} from './unstored.ts'
 
-/** Of one account before it is another's turn. */
-const TURN_BYTES_MAX = 16 * 1024 * 1024
-const TURN_MESSAGES_MAX = 200
-/** The next run, a minute after the last one began, goes on. */
-const RUN_SECONDS_MAX = 45
-/** So often every message of an account is looked at that once was complete; in between those of the last day. */
+/** Every account is looked at so often; in between those that there is news of. */
+const LOOK_SECONDS = 60
+/** So often all messages of an account are looked at again, in case some could not be stored. */
 const WHOLE_LOOK_MINUTES = 60
-const NEWS_HOURS = 24
+/** News are the messages made since the last look, and so long before: for transactions under way and clocks apart. */
+const OVERLAP_MINUTES = 5
+const ACCOUNTS_AT_ONCE = 4
+const TROUBLE_SECONDS = 5
+/** One message may be to blame; so many in a row are the provider's trouble. */
+const FAILURES_MAX = 2
 
-/** Where the backfill of one account stands. */
+/** Where an account stands. Kept in memory only: it saves queries. */
 interface Stand {
-  /** Changes with the settings of the account. */
-  version: string
-  /** Goes on below it; null: from the newest on. */
-  below: { receivedAt: Date; id: string } | null
-  /** When it last came to the end of the whole account. */
-  completeAt: number | null
-  /** Whether every message is looked at, or those of the last day. */
-  isWhole: boolean
-  /** Whether it came to the end. */
-  isDone: boolean
-  /** The size of a message that the plan had no room for; it waits for so much, and begins anew. */
+  account: FullAccount
+  /** New mail, stored before what is older; null: none is known of. */
+  news: Look | null
+  newsAt: number
+  /** Null once it came to the end. */
+  whole: Look | null
+  wholeAt: number
+  /** The size of a message that the plan had no room for: it waits for so much. */
   neededBytes: number
+  /** The batch before, on its way to disk and database while the next one is fetched. False where that failed. */
+  storing: Promise<boolean>
 }
 
 /**
- * Stores the source of every indexed message of the accounts whose `bodyStorage` is `full`, newest first, a message at a
- * time and the accounts in turns. The returned function is one run of it; what it remembers only saves queries.
+ * Stores the source of every indexed message of the accounts whose `bodyStorage` is `full`, newest first: a batch at a
+ * time, the accounts in turns, in one process of the installation at a time.
  */
-export function createBackfill(context: SourceContext): (signal: AbortSignal) => Promise<void> {
-  const stands = new Map<string, Stand>()
-  return async signal => {
-    const until = performance.now() + RUN_SECONDS_MAX * 1000
-    const isOver = () => signal.aborted || performance.now() > until
-    let open = await listFullAccounts(context)
-    for (const id of stands.keys()) if (!open.some(account => account.id === id)) stands.delete(id)
-    for (const account of open) stands.set(account.id, beginRun(stands.get(account.id), account))
-    while (open.length > 0 && !isOver()) {
-      const left: AccountView[] = []
-      for (const account of open) {
-        const stand = stands.get(account.id)
-        if (isOver() || !stand) break
-        const outcome = await takeTurn(context, account, stand, isOver)
-        if (outcome === 'more') left.push(account)
+export class Backfill implements AsyncDisposable {
+  readonly #context: BatchContext
+  readonly #stop = new AbortController()
+  readonly #stands = new Map<string, Stand>()
+  /** Accounts with messages to store, in the order of their turns. */
+  readonly #line = new Set<string>()
+  readonly #told = new Set<string>()
+  #lookAt = 0
+  #stirred = new AbortController()
+  readonly #ended: Promise<void>
+
+  constructor(context: BatchContext) {
+    this.#context = context
+    this.#ended = this.#run()
+  }
+
+  /** Says that there may be something to store of these accounts; null: of all. Returns at once and never throws. */
+  wake(accountIds: readonly string[] | null): void {
+    if (accountIds === null) this.#lookAt = 0
+    else for (const id of accountIds) this.#told.add(id)
+    this.#stirred.abort()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.#ended
+  }
+
+  async #run(): Promise<void> {
+    const { db, services } = this.#context
+    while (!this.#stop.signal.aborted) {
+      try {
+        // Where another process is at it, that one was told, too.
+        if (!(await runAlone(db, 'backfill_bodies', () => this.#storeAll()))) this.#rest()
+        await this.#pause(this.#lookAt - performance.now())
+      } catch (error) {
+        services.log.warn({ error }, 'Bodies cannot be stored')
+        this.#rest()
+        await sleep(TROUBLE_SECONDS * 1000, undefined, { signal: this.#stop.signal }).catch(() => undefined)
       }
-      open = left
     }
   }
-}
 
-function beginRun(before: Stand | undefined, account: AccountView): Stand {
-  const version = `${account.updated_at.toISOString()} ${account.tenant_settings.bodyStorage}`
-  const known = before?.version === version ? before : null
-  // A look that was broken off by the end of the run goes on.
-  if (known && !known.isDone) return known
-  const completeAt = known?.completeAt ?? null
-  const isWhole = completeAt === null || Date.now() - completeAt > WHOLE_LOOK_MINUTES * 60_000
-  return { version, below: null, completeAt, isWhole, isDone: false, neededBytes: 0 }
-}
-
-/** Accounts that can be reached and whose first sync is complete. */
-async function listFullAccounts({ db }: SourceContext): Promise<AccountView[]> {
-  const { rows } = await sql<{ id: string; tenant_id: string }>`
-    select account.id, account.tenant_id from account join tenant on tenant.id = account.tenant_id
-    where account.deleted_at is null and account.status = 'active' and account.initialized_at is not null
-      and tenant.suspended_at is null
-      and coalesce(account.settings_override ->> 'bodyStorage', tenant.settings ->> 'bodyStorage') = 'full'
-    order by account.id
-  `.execute(db)
-  const views: AccountView[] = []
-  for (const row of rows) {
-    const view = await findAccountView(db, row.tenant_id, row.id)
-    if (view) views.push(view)
+  #rest(): void {
+    this.#told.clear()
+    this.#line.clear()
+    this.#lookAt = performance.now() + LOOK_SECONDS * 1000
   }
-  return views
+
+  async #pause(milliseconds: number): Promise<void> {
+    const signal = AbortSignal.any([this.#stop.signal, this.#stirred.signal])
+    await sleep(Math.max(0, milliseconds), undefined, { signal }).catch(() => undefined)
+    this.#stirred = new AbortController()
+  }
+
+  /** Gives turns until every account came to its end. */
+  async #storeAll(): Promise<void> {
+    const running = new Map<string, Promise<void>>()
+    try {
+      while (!this.#stop.signal.aborted) {
+        await this.#enlist()
+        for (const id of this.#line) {
+          if (running.size >= ACCOUNTS_AT_ONCE) break
+          const stand = this.#stands.get(id)
+          if (running.has(id)) continue
+          this.#line.delete(id)
+          if (stand)
+            running.set(
+              id,
+              this.#giveTurn(stand).finally(() => running.delete(id)),
+            )
+        }
+        if (running.size === 0) return
+        await this.#pause(this.#lookAt - performance.now())
+      }
+    } finally {
+      await Promise.all(running.values())
+      await Promise.all([...this.#stands.values()].map(({ storing }) => storing))
+    }
+  }
+
+  /** Takes accounts into the line: those that it was told of, or all of them when that is due. */
+  async #enlist(): Promise<void> {
+    const isDue = performance.now() >= this.#lookAt
+    if (!isDue && this.#told.size === 0) return
+    const told = isDue ? null : [...this.#told]
+    this.#told.clear()
+    if (isDue) this.#lookAt = performance.now() + LOOK_SECONDS * 1000
+    const accounts = await listFullAccounts(this.#context.db, told)
+    for (const account of accounts) {
+      this.#stands.set(account.id, begin(this.#stands.get(account.id), account))
+      this.#line.add(account.id)
+    }
+    if (!isDue) return
+    const full = new Set(accounts.map(({ id }) => id))
+    for (const id of this.#stands.keys()) if (!full.has(id)) this.#stands.delete(id)
+  }
+
+  async #giveTurn(stand: Stand): Promise<void> {
+    const { id: accountId, tenant_id: tenantId } = stand.account
+    try {
+      const hasMore = await takeTurn(this.#context, stand, this.#stop.signal)
+      if (hasMore) this.#line.add(accountId)
+    } catch (error) {
+      this.#context.services.log.warn({ error, accountId, tenantId }, 'Bodies of an account cannot be stored')
+    }
+    this.#stirred.abort()
+  }
 }
 
-async function takeTurn(
-  context: SourceContext,
-  account: AccountView,
-  stand: Stand,
-  isOver: () => boolean,
-): Promise<'more' | 'done' | 'failed' | 'full'> {
-  let bytes = 0
-  let room = await findStorageRoom(context.db, account.tenant_id)
-  if (room < stand.neededBytes) return 'full'
+function begin(before: Stand | undefined, account: FullAccount): Stand {
+  const now = Date.now()
+  if (before?.account.version !== account.version) {
+    const whole = { since: null, below: null }
+    const storing = before?.storing ?? Promise.resolve(true)
+    return { account, news: null, newsAt: now, whole, wholeAt: now, neededBytes: 0, storing }
+  }
+  const since = before.news?.since ?? firstIdAt(before.newsAt - OVERLAP_MINUTES * 60_000)
+  const isStale = before.whole === null && now - before.wholeAt > WHOLE_LOOK_MINUTES * 60_000
+  if (isStale) Object.assign(before, { whole: { since: null, below: null }, wholeAt: now })
+  return Object.assign(before, { news: { since, below: null }, newsAt: now })
+}
+
+/** Fetches a batch and has it stored. @returns whether there is more to do now */
+async function takeTurn(context: BatchContext, stand: Stand, signal: AbortSignal): Promise<boolean> {
+  const account = await findFullAccount(context.db, stand.account)
+  const look = stand.news ?? stand.whole
+  if (!account || !look) return false
+  const room = await findRoom(context, stand)
+  if (room < stand.neededBytes) return false
   stand.neededBytes = 0
-  const messages = await listUnstored(context, account.id, stand)
-  for (const message of messages) {
-    if (isOver() || bytes > TURN_BYTES_MAX) return 'more'
-    // Files are smaller than what they hold, so it is looked again before it is given up.
-    if (message.size > room) room = await findStorageRoom(context.db, account.tenant_id)
-    if (message.size > room) {
-      const { tenant_id: tenantId, id: accountId } = account
-      context.services.log.info({ tenantId, accountId }, 'No more bodies are stored: the plan has no room')
-      Object.assign(stand, { below: null, neededBytes: message.size })
-      return 'full'
-    }
-    room -= message.size
-    const stored = await store(context, account, message)
-    stand.below = { receivedAt: message.received_at, id: message.id }
-    // The next run goes on behind it, so that one message keeps no other; the next look at the whole tries it again.
-    if (stored === null) return 'failed'
-    bytes += stored
+
+  const listed = await listUnstored(context.db, account.id, look)
+  const batch = cutBatch(listed, room)
+  const [first] = listed
+  if (first && batch.length === 0) {
+    const { tenant_id: tenantId, id: accountId } = account
+    context.services.log.info({ tenantId, accountId }, 'No more bodies are stored: the plan has no room')
+    stand.neededBytes = first.size
+    look.below = null
+    return false
   }
-  if (messages.length === TURN_MESSAGES_MAX) return 'more'
-  stand.isDone = true
-  if (stand.isWhole) stand.completeAt = Date.now()
-  return 'done'
+  if (!(await storeBatch(context, account, { stand, look, batch, signal }))) return false
+  const isOver = batch.length === listed.length && listed.length < BATCH_MESSAGES_MAX
+  if (!isOver) return true
+  if (stand.news === look) stand.news = null
+  else if (stand.whole === look) stand.whole = null
+  return stand.news !== null || stand.whole !== null
 }
 
-/** Messages without stored content, from where the account stands on. */
-async function listUnstored({ db }: SourceContext, accountId: string, stand: Stand): Promise<FullRow[]> {
-  const { below, isWhole } = stand
-  const { rows } = await sql<FullRow>`
-    select ${summaryColumns}, bcc, reply_to, size::float8 as size, false as is_renumbered from message
-    where account_id = ${accountId} and not is_draft and missing_since is null and size <= ${STORED_BYTES_MAX}
-      and (${isWhole} or received_at > clock_timestamp() - make_interval(hours => ${NEWS_HOURS}))
-      and (${below === null} or (received_at, id) < (${below?.receivedAt ?? null}, ${below?.id ?? null}))
-      and not exists (select from message_blob where message_id = message.id)
-    order by received_at desc, id desc limit ${TURN_MESSAGES_MAX}
-  `.execute(db)
-  return rows
+interface Turn {
+  stand: Stand
+  look: Look
+  batch: readonly UnstoredMessage[]
+  signal: AbortSignal
 }
 
-/** @returns the octets that were read; null where the account cannot be reached */
-async function store(context: SourceContext, account: AccountView, message: FullRow): Promise<number | null> {
-  let bytes = 0
-  try {
-    for await (const piece of await openSource(context, account, message)) bytes += piece.length
-    return bytes
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    if (error.reason === 'provider_not_found') return bytes
-    context.services.log.info({ accountId: account.id, reason: error.reason }, 'Bodies cannot be stored now')
-    return null
+/** Fetches a batch while the one before is stored. @returns whether the account can go on now */
+async function storeBatch(
+  context: BatchContext,
+  account: AccountView,
+  { stand, look, batch, signal }: Turn,
+): Promise<boolean> {
+  const { sources, left } = await fetchBatch(context, account, batch, signal)
+  const isWell = await stand.storing
+  stand.storing = storeTogether(context, account, sources).catch((error: unknown) => {
+    context.services.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
+    return false
+  })
+  let failures = 0
+  for (const message of left) {
+    if (signal.aborted) return false
+    // Whatever happens to it, what is older comes next; another look at the whole tries it again.
+    look.below = { receivedAt: message.received_at, id: message.id }
+    failures = (await storeAlone(context, account, message, signal)) ? 0 : failures + 1
+    if (failures === FAILURES_MAX) return false
   }
+  const last = batch.at(-1)
+  if (last) look.below = { receivedAt: last.received_at, id: last.id }
+  return isWell
+}
+
+/** With a limit, what is on its way is waited for: the room is what it leaves. */
+async function findRoom({ db }: BatchContext, stand: Stand): Promise<number> {
+  const room = await findStorageRoom(db, stand.account.tenant_id)
+  if (room === Infinity) return room
+  await stand.storing
+  return findStorageRoom(db, stand.account.tenant_id)
 }

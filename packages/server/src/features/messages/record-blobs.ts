@@ -5,7 +5,7 @@ import type { BlobStore } from '../../kit/blobs/blob-store.ts'
 import { newId } from '../../kit/ids.ts'
 import type { AccountRow } from '../accounts/account.ts'
 import { storageRoom } from '../plans/store.ts'
-import { recordSnippets } from '../search/record.ts'
+import { recordBodies, recordSnippets } from '../search/record.ts'
 
 const BATCH_ROWS = 200
 /** Nobody writes one file for so long. What has its octets counted is written already. */
@@ -34,6 +34,79 @@ export async function beginBlob(db: Db, account: AccountRow, size: number): Prom
     where coalesce(${storageRoom(row.tenant_id)} >= ${size}, true)
   `.execute(db)
   return numAffectedRows > 0n ? row : null
+}
+
+/** As `beginBlob`, of so many files, without asking for room. */
+export async function beginBlobs(db: Db, account: AccountRow, count: number): Promise<BlobRow[]> {
+  const { tenant_id, id: account_id } = account
+  const rows = Array.from({ length: count }, () => ({ id: newId(), tenant_id, account_id, bytes: '0' }))
+  await sql`
+    insert into message_blob (id, tenant_id, account_id)
+    select id, ${tenant_id}::uuid, ${account_id}::uuid from unnest(${rows.map(({ id }) => id)}::uuid[]) as new (id)
+  `.execute(db)
+  return rows
+}
+
+/** A written file, and the words of it (`bodyVector`): null where it is too hard to read, undefined where nobody read it. */
+export interface WrittenBlob {
+  row: BlobRow
+  messageId: string
+  bytes: number
+  words: string | null | undefined
+}
+
+/**
+ * Makes written files of one tenant the stored sources of their messages, found by their words, in one transaction.
+ * Where that fails, one by one and without words. @returns the ids of the rows that are bound
+ */
+export async function bindBlobs(db: Db, files: readonly WrittenBlob[]): Promise<Set<string>> {
+  const [first] = files
+  if (!first) return new Set()
+  try {
+    return await db.transaction().execute(async tx => {
+      const bound = await bindTogether(tx, files)
+      const ids = new Set(bound.map(({ id }) => id))
+      const bodies = files.flatMap(({ row, words }) =>
+        words === undefined || !ids.has(row.id) ? [] : [{ blobId: row.id, words }],
+      )
+      if (bodies.length > 0) await recordBodies({ sql: tx }, bodies)
+      const bytes = bound.reduce((sum, row) => sum + Number(row.bytes), 0)
+      if (!(await takeRoom(tx, first.row.tenant_id, bytes))) throw new NotBound()
+      return ids
+    })
+  } catch (error) {
+    // What one of them is refused for keeps no other.
+    if (!(error instanceof DatabaseError || error instanceof NotBound)) throw error
+  }
+  const ids = new Set<string>()
+  for (const { row, messageId, bytes } of files)
+    if (await bindBlob(db, row, messageId, bytes)) ids.add(row.id)
+  return ids
+}
+
+/** Waits for nobody: a message that is being changed is left out. */
+async function bindTogether(
+  tx: Db,
+  files: readonly WrittenBlob[],
+): Promise<Array<{ id: string; bytes: string }>> {
+  const { rows } = await sql<{ id: string; bytes: string }>`
+    with written as (
+      select * from unnest(
+        ${files.map(({ row }) => row.id)}::uuid[],
+        ${files.map(({ messageId }) => messageId)}::uuid[],
+        ${files.map(({ bytes }) => bytes)}::bigint[]
+      ) as written (id, message_id, bytes)
+    ),
+    held as (
+      select id from message where id in (select message_id from written) for key share skip locked
+    )
+    update message_blob set message_id = written.message_id, bytes = written.bytes
+    from written join held on held.id = written.message_id
+    where message_blob.id = written.id
+      and not exists (select from message_blob as other where other.message_id = written.message_id)
+    returning message_blob.id, message_blob.bytes
+  `.execute(tx)
+  return rows
 }
 
 /**

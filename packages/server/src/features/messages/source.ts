@@ -11,8 +11,11 @@ import { keepCopy, openStored, type SourceContext, STORED_BYTES_MAX } from './st
 /** No provider takes a message of this size; whoever sends more than that never ends. */
 const SOURCE_BYTES_MAX = 1024 ** 3
 
+/** What is to be known of a message to read it. */
+export type SourceRow = Pick<FullRow, 'id' | 'size' | 'is_draft' | 'is_renumbered'>
+
 /** Whether the account's `bodyStorage` lets the message be stored. Drafts change, so they are always read anew. */
-export function isStorable(account: AccountView, message: FullRow): boolean {
+export function isStorable(account: AccountView, message: SourceRow): boolean {
   if (message.is_draft || message.size > STORED_BYTES_MAX) return false
   return effectiveSettings(account.tenant_settings, account).bodyStorage !== 'none'
 }
@@ -21,7 +24,7 @@ export function isStorable(account: AccountView, message: FullRow): boolean {
 export async function openSource(
   context: SourceContext,
   account: AccountView,
-  message: FullRow,
+  message: SourceRow,
 ): Promise<AsyncGenerator<Buffer>> {
   if (!isStorable(account, message)) return readFromProvider(context, account, message)
   const stored = await openStored(context, account, message.id)
@@ -31,7 +34,7 @@ export async function openSource(
 async function* readFromProvider(
   context: SourceContext,
   account: AccountView,
-  message: FullRow,
+  message: SourceRow,
 ): AsyncGenerator<Buffer> {
   const read = await openPlace(context, account, message)
   for (let offset = 0; offset < SOURCE_BYTES_MAX;) {
@@ -47,7 +50,7 @@ async function* readFromProvider(
 export async function openPlace(
   { db, services }: SourceContext,
   account: AccountView,
-  message: FullRow,
+  message: SourceRow,
 ): Promise<(range: ContentRange) => Promise<Buffer>> {
   requireConnectable(account)
   const place = await findPlace(db, message.id)

@@ -31,22 +31,33 @@ export async function openStored(
     .where('message_id', '=', messageId)
     .executeTakeFirst()
   if (!row) return null
-  try {
-    const content = services.blobs.read(blobKey(row), services.accountKeys.blobSealing(account, messageId))
-    return resume(await content.next(), content)
-  } catch (error) {
-    // Lost, damaged or of another message: it is fetched anew, and the sweep takes the file.
+  // Lost, damaged or of another message: it is fetched anew, and the sweep takes the file.
+  const letGo = async (error: unknown) => {
     services.log.warn({ error, accountId: account.id }, 'A stored message cannot be read')
     await db.updateTable('message_blob').set({ message_id: null }).where('id', '=', row.id).execute()
+  }
+  try {
+    const content = services.blobs.read(blobKey(row), services.accountKeys.blobSealing(account)(messageId))
+    return resume(await content.next(), content, letGo)
+  } catch (error) {
+    await letGo(error)
     return null
   }
 }
 
-async function* resume(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+/** What is found to be damaged on the way is broken off, and whole the next time. */
+async function* resume(
+  first: IteratorResult<Buffer>,
+  rest: AsyncGenerator<Buffer>,
+  letGo: (error: unknown) => Promise<void>,
+): AsyncGenerator<Buffer> {
   if (first.done) return
   try {
     yield first.value
     yield* rest
+  } catch (error) {
+    await letGo(error)
+    throw error
   } finally {
     await rest.return(undefined)
   }
@@ -108,7 +119,7 @@ async function beginCopy(
   // Before the file, so that no file is without a row.
   const row = await beginBlob(db, account, message.size)
   if (!row) return null
-  const sealing = services.accountKeys.blobSealing(account, message.id)
+  const sealing = services.accountKeys.blobSealing(account)(message.id)
   const writer: BlobWriter = await services.blobs.create(blobKey(row), sealing)
   const discard = async () => {
     await services.blobs.remove(blobKey(row))

@@ -40,6 +40,10 @@ describe('a blob store', () => {
     const bytes = await write(opened.store, 'aa/bb', content)
     expect(bytes).toBe((await readFile(path.join(opened.folder, 'aa/bb'))).length)
     expect((await read(opened.store, 'aa/bb')).equals(content)).toBe(true)
+
+    const put = await opened.store.put('aa/cc', sealing, content)
+    expect(put).toBe((await readFile(path.join(opened.folder, 'aa/cc'))).length)
+    expect((await read(opened.store, 'aa/cc')).equals(content)).toBe(true)
   })
 
   test('compresses, and shows nothing of the content', async () => {

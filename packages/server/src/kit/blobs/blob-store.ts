@@ -1,29 +1,34 @@
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { open, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createZstdCompress, createZstdDecompress } from 'node:zlib'
+import { createZstdCompress, createZstdDecompress, zstdCompressSync } from 'node:zlib'
 import { makeFolder } from '../make-folder.ts'
 import { openFrames, sealFrames, type Sealing } from './sealed-frames.ts'
 
 const KEY = /^[0-9a-f-]{2,64}(?:\/[0-9a-f-]{2,64}){0,4}$/
 
-/** A file that is being written. It is there with `commit`, whole, or not at all. */
+/** A file that is being written: whole with `commit`. */
 export interface BlobWriter {
   write(bytes: Uint8Array): Promise<void>
-  /** @returns the octets that it takes on the disk */
+  /** @returns the octets that it takes */
   commit(): Promise<number>
   abort(): Promise<void>
 }
 
-/** Files below one folder, compressed and sealed. A key is a path of hexadecimal names. */
+/**
+ * Files below one folder, compressed and sealed. A key is a path of hexadecimal names. Nothing is flushed: what a
+ * machine that loses its power had not written is cut off or gone, which reading tells.
+ */
 export interface BlobStore {
+  /** Writes a whole file, of content that fits into memory many times. @returns the octets that it takes */
+  put(key: string, sealing: Sealing, content: Uint8Array): Promise<number>
   create(key: string, sealing: Sealing): Promise<BlobWriter>
   /** Throws `SealError` for a file that is not what was sealed, and what the file system throws (`ENOENT`). */
   read(key: string, sealing: Sealing): AsyncGenerator<Buffer>
-  /** Also what a process that died left of it. Does nothing where there is none. */
+  /** Whole or not. Does nothing where there is none. */
   remove(key: string): Promise<void>
 }
 
@@ -33,28 +38,45 @@ export function openBlobStore(folder: string): BlobStore {
     return path.join(folder, key)
   }
   return {
+    put: (key, sealing, content) => putBlob(fileOf(key), sealing, content),
     create: (key, sealing) => createBlob(fileOf(key), sealing),
     read: (key, sealing) => readBlob(fileOf(key), sealing),
-    async remove(key) {
-      for (const file of [partialOf(fileOf(key)), fileOf(key)]) await rm(file, { force: true })
-    },
+    remove: key => rm(fileOf(key), { force: true }),
   }
 }
 
-const partialOf = (file: string) => `${file}.part`
+async function putBlob(file: string, sealing: Sealing, content: Uint8Array): Promise<number> {
+  const frames: Buffer[] = []
+  // Not in a thread: to set one up for each file takes twenty times as long as to compress a message.
+  for await (const frame of sealFrames([zstdCompressSync(content)], sealing)) frames.push(frame)
+  const sealed = Buffer.concat(frames)
+  await inFolder(file, () => writeFile(file, sealed, { mode: FILE_MODE }))
+  return sealed.length
+}
+
+const FILE_MODE = 0o600
+
+/** Makes the folder only where it is missing: it nearly always is there. */
+async function inFolder<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+  }
+  await makeFolder(path.dirname(file), 0o700)
+  return work()
+}
 
 async function createBlob(file: string, sealing: Sealing): Promise<BlobWriter> {
-  await makeFolder(path.dirname(file), 0o700)
-  const partial = partialOf(file)
   // Opened before anything can break off: a stream that opens by itself may make the file after it was removed.
-  const handle = await open(partial, 'w', 0o600)
+  const handle = await inFolder(file, () => open(file, 'w', FILE_MODE))
   const input = new PassThrough()
+  const output = handle.createWriteStream()
   const written = pipeline(
     input,
     createZstdCompress(),
     (compressed: AsyncIterable<Buffer>) => sealFrames(compressed, sealing),
-    // Flushed before it is closed: a name must not outlive a crash that its content does not.
-    handle.createWriteStream({ flush: true }),
+    output,
   )
   // Whoever writes next is told.
   written.catch(() => undefined)
@@ -65,21 +87,14 @@ async function createBlob(file: string, sealing: Sealing): Promise<BlobWriter> {
     async commit() {
       input.end()
       await written
-      await rename(partial, file)
-      await syncFolder(path.dirname(file))
-      return (await stat(file)).size
+      return output.bytesWritten
     },
     async abort() {
       input.destroy()
       await written.catch(() => undefined)
-      await rm(partial, { force: true })
+      await rm(file, { force: true })
     },
   }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  await using handle = await open(folder)
-  await handle.sync()
 }
 
 async function* readBlob(file: string, sealing: Sealing): AsyncGenerator<Buffer> {

@@ -21,7 +21,10 @@ export interface Sealing {
   context: readonly string[]
 }
 
-export async function* sealFrames(content: AsyncIterable<Buffer>, sealing: Sealing): AsyncGenerator<Buffer> {
+export async function* sealFrames(
+  content: AsyncIterable<Buffer> | Iterable<Buffer>,
+  sealing: Sealing,
+): AsyncGenerator<Buffer> {
   const salt = randomBytes(SALT_BYTES)
   const file = fileOf(sealing, salt)
   yield Buffer.concat([Buffer.of(FORMAT_VERSION), salt])

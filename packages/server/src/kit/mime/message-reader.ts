@@ -11,7 +11,7 @@ const NOTHING = new Uint8Array(0)
 
 export interface ReaderRequest {
   id: number
-  /** `message` and `words` end it, and say what is wanted of it. */
+  /** `message` and `words` come with the last piece, and say what is wanted of it. */
   type: 'more' | 'message' | 'words' | 'drop'
   bytes: Uint8Array
 }
@@ -103,8 +103,12 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
     }
     let isDone = false
     try {
-      for await (const bytes of content) await work('more', bytes)
-      const result = await work(wanted, NOTHING)
+      let last: Uint8Array = NOTHING
+      for await (const bytes of content) {
+        if (last.length > 0) await work('more', last)
+        last = bytes
+      }
+      const result = await work(wanted, last)
       isDone = true
       return result
     } catch (error) {

@@ -16,10 +16,8 @@ function answer(request: ReaderRequest): ReaderAnswer {
   }
   const parser = parsers.get(id) ?? openMessageParser()
   parsers.set(id, parser)
-  if (request.type === 'more') {
-    parser.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
-    return { id, result: null }
-  }
+  parser.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
+  if (request.type === 'more') return { id, result: null }
   parsers.delete(id)
   const message = parser.end()
   return { id, result: request.type === 'words' ? bodyVector(searchedText(message)) : message }

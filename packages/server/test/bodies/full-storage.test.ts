@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto'
+import { truncate } from 'node:fs/promises'
+import path from 'node:path'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { CONTENT_BYTES_MAX } from '../../src/providers/provider.ts'
+import { generateMail } from '../mail/corpus.ts'
+import type { TestApp } from '../open-app.ts'
+import { fillMailboxes } from '../servers/fill.ts'
+import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
+import { openWorld } from '../servers/world.ts'
+import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { openProxiedAccount, shortMessage, shortMessages } from '../sync/proxied-account.ts'
+import { waitUntil } from '../wait-until.ts'
+import { openBlobFolder } from './blob-folder.ts'
+
+/** Every account is looked at each minute; what is told of is stored sooner. */
+const SOON_SECONDS = 40
+const ROLES = { roles: ['api', 'sync', 'jobs'] as const satisfies unknown[] }
+const FULL = { bodyStorage: 'full', syncWindowDays: null }
+
+const useIt = useServer(SERVER_KINDS[0].start)
+
+/** Messages that are stored and found by their words, other rows, and what is counted. */
+async function readStored(app: TestApp, accountId: string) {
+  const { rows } = await sql<{ stored: number; others: number; bytes: number; counted: number }>`
+    select count(*) filter (where message_id is not null and is_indexed and account_id = ${accountId})::int as stored,
+      count(*) filter (where message_id is null or account_id <> ${accountId})::int as others,
+      coalesce(sum(bytes), 0)::int as bytes,
+      coalesce((select sum(bytes) from tenant_storage), 0)::int as counted
+    from message_blob
+  `.execute(app.db)
+  return rows[0]!
+}
+
+async function find(app: TestApp, accountId: string, word: string) {
+  const url = `/v1/accounts/${accountId}/search/messages?source=index&q=${word}`
+  const { body } = await app.get<{ items: Array<{ subject: string }> }>(url)
+  return body.items.map(({ subject }) => subject)
+}
+
+function letter(subject: string, text: string) {
+  const head = ['From: Ada <ada@a.test>', `Subject: ${subject}`, `Message-ID: <${subject}@a.test>`]
+  return { raw: `${head.join('\r\n')}\r\n\r\n${text}\r\n` }
+}
+
+test('every message is stored and searched at once, of every mailbox, and new mail as it comes', async () => {
+  const server = useIt()
+  const [user, other] = [await server.addUser(), await server.addUser()]
+  const mail = [...generateMail({ seed: 5, count: 250, sizeMedian: 500 })]
+  await fillMailboxes(server, user, mail)
+  await fillMailboxes(server, other, mail.slice(0, 5))
+  await using world = await openWorld(server, user)
+  const long = 'a line that is quite long\r\n'.repeat(CONTENT_BYTES_MAX / 20)
+  await world.deliver(letter('large', `${long}quokka`))
+  await using blobs = await openBlobFolder()
+  await using app = await openSyncApp({ config: { blobDir: blobs.folder }, ...ROLES })
+  const accountId = await connectMailbox(app, server, user, FULL)
+  const cached = { ...FULL, bodyStorage: 'cache' }
+  await waitForFirstSync(app, await connectMailbox(app, server, other, cached))
+  await waitForFirstSync(app, accountId)
+  const storable = (await readMessages(app, accountId)).filter(({ isDraft }) => !isDraft).length
+  const untilStored = (count: number) =>
+    waitUntil('every message', async () => (await readStored(app, accountId)).stored === count, SOON_SECONDS)
+  await untilStored(storable)
+
+  // Old mail may be new to the account.
+  await world.deliver({ ...letter('new', `${'x '.repeat(500)} numbat`), internalDate: new Date(2020, 1, 1) })
+  await untilStored(storable + 1)
+  const { others, bytes, counted } = await readStored(app, accountId)
+  expect(others).toBe(0)
+  expect(counted).toBe(bytes)
+  expect(await blobs.files()).toHaveLength(storable + 1)
+  expect(await find(app, accountId, 'numbat')).toEqual(['new'])
+
+  await app.delete(`/v1/accounts/${accountId}?purge=true`)
+  await sql`select graphile_worker.add_job('purge_accounts')`.execute(app.db)
+  await waitUntil('the purge', async () => (await blobs.files()).length === 0)
+})
+
+test.each(['cut', 'refuse', 'omit'] as const)(
+  'a message that the server does not give (%s) keeps no other from being stored',
+  async does => {
+    await using blobs = await openBlobFolder()
+    await using account = await openProxiedAccount({
+      config: { blobDir: blobs.folder },
+      arrange: world => world.deliver(shortMessages(1, 40)),
+      ...ROLES,
+    })
+    const { app, proxy, world, accountId } = account
+    const uids = await world.uids('INBOX')
+    proxy.faults = { poison: { uids: [uids[20]!], does } }
+    await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
+    await waitUntil('the others', async () => (await readStored(app, accountId)).stored === 39, SOON_SECONDS)
+    await world.deliver(shortMessage('new'))
+    await waitUntil('new mail', async () => (await readStored(app, accountId)).stored === 40, SOON_SECONDS)
+  },
+)
+
+test('storing ends where it is not wanted any more, and begins again where it is', async () => {
+  await using blobs = await openBlobFolder()
+  await using account = await openProxiedAccount({
+    config: { blobDir: blobs.folder },
+    arrange: world => world.deliver(shortMessages(1, 600)),
+    ...ROLES,
+  })
+  const { app, proxy, accountId } = account
+  const change = (bodyStorage: string) =>
+    app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage } })
+  const sweep = () => sql`select graphile_worker.add_job('sweep_blobs')`.execute(app.db)
+  proxy.faults = { latencyMs: 100 }
+  await change('full')
+  await waitUntil('the first', async () => (await readStored(app, accountId)).stored > 0, SOON_SECONDS)
+  await change('none')
+  await waitUntil('the sweep', async () => {
+    await sweep()
+    return (await blobs.files()).length === 0 && (await readStored(app, accountId)).counted === 0
+  })
+
+  proxy.faults = {}
+  await change('full')
+  await waitUntil('all', async () => (await readStored(app, accountId)).stored === 600, SOON_SECONDS)
+  await app.delete(`/v1/accounts/${accountId}?purge=true`)
+  await sql`select graphile_worker.add_job('purge_accounts')`.execute(app.db)
+  await waitUntil('the purge', async () => (await blobs.files()).length === 0)
+})
+
+test('an account that is deleted while it is stored leaves no file', async () => {
+  await using blobs = await openBlobFolder()
+  await using account = await openProxiedAccount({
+    config: { blobDir: blobs.folder },
+    arrange: world => world.deliver(shortMessages(1, 600)),
+    ...ROLES,
+  })
+  const { app, accountId } = account
+  await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
+  await waitUntil('the first', async () => (await readStored(app, accountId)).stored > 0, SOON_SECONDS)
+  await app.delete(`/v1/accounts/${accountId}?purge=true`)
+  await waitUntil('the purge', async () => {
+    await sql`select graphile_worker.add_job('purge_accounts')`.execute(app.db)
+    const { rows } = await sql<{ count: number }>`select count(*)::int as count from message_blob`.execute(
+      app.db,
+    )
+    return rows[0]?.count === 0 && (await blobs.files()).length === 0
+  })
+  expect(app.logLines.filter(line => line.includes('"level":"error"'))).toEqual([])
+})
+
+test('a file that was cut off when the machine lost its power is fetched anew', async () => {
+  const server = useIt()
+  const user = await server.addUser()
+  await using world = await openWorld(server, user)
+  const message = letter('large', randomBytes(300_000).toString('base64url').replaceAll(/.{70}/g, '$&\r\n'))
+  await world.deliver(message)
+  await using blobs = await openBlobFolder()
+  await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
+  const accountId = await connectMailbox(app, server, user, { bodyStorage: 'cache', syncWindowDays: null })
+  await waitForFirstSync(app, accountId)
+  const [stored] = await readMessages(app, accountId)
+  const download = async () => {
+    const url = `${app.address}/v1/accounts/${accountId}/messages/${stored?.id}/raw`
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${app.key}` } })
+    return Buffer.from(await answer.arrayBuffer()).toString()
+  }
+  expect(await download()).toBe(message.raw)
+  const [file] = await blobs.files()
+  await truncate(path.join(file!.parentPath, file!.name), 150_000)
+  await expect(download()).rejects.toThrow()
+  expect(await download()).toBe(message.raw)
+  expect(await download()).toBe(message.raw)
+})
