@@ -11,8 +11,11 @@ interface Login {
   password: string
 }
 
+/** What is fetched of each message: what a list shows and every header, or the whole message. */
+type Wanted = 'headers' | 'source'
+
 type Task =
-  | { type: 'fetch'; login: Login }
+  | { type: 'fetch'; login: Login; wanted: Wanted }
   | { type: 'idle'; logins: Login[]; warmUp: number; settleSeconds: number; seconds: number }
 
 export interface FetchFigures {
@@ -27,7 +30,8 @@ export interface IdleFigures {
   cpuShare: number
 }
 
-export const runFetch = (login: Login) => runTask<FetchFigures>({ type: 'fetch', login })
+export const runFetch = (login: Login, wanted: Wanted = 'headers') =>
+  runTask<FetchFigures>({ type: 'fetch', login, wanted })
 export const runIdle = (task: Omit<Task & { type: 'idle' }, 'type'>) =>
   runTask<IdleFigures>({ type: 'idle', ...task })
 
@@ -49,14 +53,14 @@ function open({ host, port, user, password }: Login) {
   return new ImapFlow({ host, port, secure: false, auth: { user, pass: password }, logger: false })
 }
 
-/** One connection, the attributes of a list and every header, each message dropped at once. */
-async function fetchAll(login: Login): Promise<FetchFigures> {
+/** One connection, the attributes of a list and what is wanted, each message dropped at once. */
+async function fetchAll({ login, wanted }: Task & { type: 'fetch' }): Promise<FetchFigures> {
   const start = performance.now()
   const client = open(login)
   await client.connect()
   await client.mailboxOpen('INBOX')
   let messages = 0
-  const wanted = {
+  const attributes = {
     uid: true,
     flags: true,
     envelope: true,
@@ -64,7 +68,7 @@ async function fetchAll(login: Login): Promise<FetchFigures> {
     internalDate: true,
     size: true,
   }
-  for await (const _ of client.fetch('1:*', { ...wanted, headers: true })) messages++
+  for await (const _ of client.fetch('1:*', { ...attributes, [wanted]: true })) messages++
   const seconds = (performance.now() - start) / 1000
   await client.logout()
   return { messages, seconds, peakMb: readMemory(process.pid).peakMb }
@@ -102,6 +106,6 @@ if (import.meta.main) {
   for await (const text of process.stdin) input += String(text)
   // Written by `runTask` above.
   const task = JSON.parse(input) as Task
-  process.stdout.write(JSON.stringify(task.type === 'fetch' ? await fetchAll(task.login) : await idle(task)))
+  process.stdout.write(JSON.stringify(task.type === 'fetch' ? await fetchAll(task) : await idle(task)))
   process.exit(0)
 }

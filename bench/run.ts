@@ -14,9 +14,11 @@ import { memory } from './memory.ts'
 import { notice } from './notice.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
 import { search } from './search.ts'
+import { storedBodies } from './stored-bodies.ts'
 
 const BENCHMARKS: readonly Benchmark[] = [
   firstSync,
+  storedBodies,
   listPage,
   search,
   downloads,
