@@ -1,13 +1,17 @@
 import { sql } from 'kysely'
 import type { Db } from '../src/database/pool.ts'
 
-/** The tables that hold the text in any column, in the clear: as text, in JSON, or as the octets of a `bytea`. */
-export async function tablesWith(db: Db, text: string): Promise<string[]> {
+/**
+ * The tables that hold a text in any column, in the clear: as text, in JSON, or as the octets of a `bytea`. Octets are
+ * looked for in hexadecimal, as PostgreSQL writes them, and in base64.
+ */
+export async function tablesWith(db: Db, secret: string | Buffer): Promise<string[]> {
   const { rows } = await sql<{ schema: string; name: string }>`
     select schemaname as schema, tablename as name from pg_tables
     where schemaname not in ('pg_catalog', 'information_schema') order by 1, 2
   `.execute(db)
-  const octets = Buffer.from(text).toString('hex')
+  const octets = Buffer.from(secret).toString('hex')
+  const text = typeof secret === 'string' ? secret : secret.toString('base64')
   const found: string[] = []
   for (const { schema, name } of rows) {
     const { rows: hits } = await sql`
