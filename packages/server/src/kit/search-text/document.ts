@@ -4,7 +4,10 @@ import { readWords } from './words.ts'
 
 /** Of one text; what follows is not searched. */
 export const TEXT_LENGTH_MAX = 256 * 1024
-/** A tsvector holds positions to 16,383. Those of a long text begin anew, so that phrases are found everywhere. */
+/**
+ * A tsvector holds positions to 16,383. Those of a long text begin anew, so that its phrases are found, but for one that
+ * lies across the place where they do.
+ */
 const HEADER_POSITIONS = 4000
 const BODY_POSITIONS = 12_000
 /** What PostgreSQL keeps of one word. */
@@ -12,7 +15,7 @@ const PLACES_PER_WORD_MAX = 255
 /** A tsvector takes 1 MiB; these are its header and its body. */
 const HEADER_BYTES_MAX = 256 * 1024
 const BODY_BYTES_MAX = 640 * 1024
-/** So that no phrase reaches from one field into the next. */
+/** So that no phrase reaches from one field into the next, nor from a header into the body behind it. */
 const GAP = 10
 
 /** Where a word counts: A most. */
@@ -51,7 +54,7 @@ interface Places {
 
 function openWords(positions: number, bytesMax: number) {
   const found = new Map<string, Places>()
-  let position = 0
+  let position = GAP
   let bytes = 0
 
   function take(word: string, at: number, weight: Weight) {

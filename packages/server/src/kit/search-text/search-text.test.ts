@@ -147,6 +147,17 @@ describe('what PostgreSQL is given', () => {
     )
   })
 
+  test('lets no phrase reach from the header into the body', async () => {
+    const header = documentVector({ subject: null, sender: ['ada'], recipients: ['bob'], text: '' })
+    const { rows } = await sql<{ document: string }>`
+      select (ts_filter(${header}::tsvector, '{a,b,c}') || ${bodyVector('carol dan')}::tsvector)::text as document
+    `.execute(database.db)
+    const document = rows[0]!.document
+    expect(await matches(document, parseQuery('bob carol "carol dan"')!.strict)).toBe(true)
+    expect(await matches(document, parseQuery('"bob carol"')!.strict)).toBe(false)
+    expect(await matches(document, parseQuery('"ada bob"')!.strict)).toBe(false)
+  })
+
   test('stays within what PostgreSQL holds for the largest texts', async () => {
     const han = (count: number, from: number) =>
       Array.from({ length: count }, (_, nth) => String.fromCodePoint(from + ((nth * 7919) % 20_000))).join('')
