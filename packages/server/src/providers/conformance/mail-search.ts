@@ -149,6 +149,9 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       expect(await between(new Date(at(6).getTime() + 1), null)).toEqual(['Letter 18', 'Letter 12'])
       expect(await between(null, at(6))).toEqual(['Letter 0'])
       expect(await between(at(24), null)).toEqual([])
+      const [begin, end] = [new Date('0000-01-01T00:00:00Z'), new Date('9999-12-31T23:59:59Z')]
+      expect(await between(begin, end)).toHaveLength(4)
+      expect(await between(end, null)).toEqual([])
     })
 
     test('reads nothing of messages that the index knows, unless the source was renumbered', async () => {

@@ -8,6 +8,8 @@ export const SEARCH_CHUNK = 10_000
 const UIDS_PER_SET = 1000
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const DAY_MS = 24 * 60 * 60_000
+/** RFC 9051 section 9: a year has four digits. */
+const LAST_DAY = Date.UTC(9999, 11, 31)
 
 const sequence = (value: string) => ({ type: 'SEQUENCE', value })
 const atom = (value: string) => ({ type: 'ATOM', value })
@@ -91,7 +93,7 @@ export function searchText(
  * knows the server's.
  */
 function formatDay(time: Date, daysLater = -1): string {
-  const day = new Date(Math.max(0, time.getTime() + daysLater * DAY_MS))
+  const day = new Date(Math.min(Math.max(0, time.getTime() + daysLater * DAY_MS), LAST_DAY))
   return `${day.getUTCDate()}-${MONTHS[day.getUTCMonth()]}-${day.getUTCFullYear()}`
 }
 
