@@ -111,6 +111,18 @@ const READING_REASONS = [
 export const messageChange = messageSummary.omit({ id: true }).keyof()
 export type MessageChange = z.infer<typeof messageChange>
 
+/** What narrows a list of messages, in its query. */
+export const messageFilters = {
+  mailboxId: uuidInput.optional().describe('All mailboxes when absent.'),
+  from: queryText(1, 320).optional().describe('Part of the sender’s address or display name.'),
+  to: queryText(1, 320).optional().describe('Part of an address or display name in To, Cc or Bcc.'),
+  unread: queryBoolean.optional().describe('`true`: unread ones only; `false`: read ones only.'),
+  flagged: queryBoolean.optional().describe('`true`: flagged ones only; `false`: the others.'),
+  hasAttachments: queryBoolean.optional().describe('`true`: only with attachments; `false`: only without.'),
+  after: timestampInput.optional().describe('Received at or after this instant.'),
+  before: timestampInput.optional().describe('Received before this instant; later than `after`.'),
+}
+
 export const messages = {
   list: operation({
     method: 'GET',
@@ -122,17 +134,8 @@ export const messages = {
     refuses: ['account_not_found', 'invalid_cursor', 'invalid_range', 'unknown_mailbox'],
     params: accountPath,
     query: z.strictObject({
-      mailboxId: uuidInput.optional().describe('All mailboxes when absent.'),
-      from: queryText(1, 320).optional().describe('Part of the sender’s address or display name.'),
-      to: queryText(1, 320).optional().describe('Part of an address or display name in To, Cc or Bcc.'),
-      unread: queryBoolean.optional().describe('`true`: unread ones only; `false`: read ones only.'),
-      flagged: queryBoolean.optional().describe('`true`: flagged ones only; `false`: the others.'),
-      hasAttachments: queryBoolean
-        .optional()
-        .describe('`true`: only with attachments; `false`: only without.'),
+      ...messageFilters,
       importance: importance.optional().describe('Messages whose importance is null match none.'),
-      after: timestampInput.optional().describe('Received at or after this instant.'),
-      before: timestampInput.optional().describe('Received before this instant; later than `after`.'),
       limit: pageLimit(200, 50),
       cursor: cursor.optional(),
     }),

@@ -33,7 +33,7 @@ export const reasons = {
     identity_unavailable: 'The provider no longer offers this identity. Choose another one.',
     invalid_certificate: 'The certificate is not valid PEM, or it has expired. Send a current one.',
     invalid_client: 'The provider does not accept the app. Check its client id and secret.',
-    invalid_cursor: 'The cursor was not issued for this list. Start again without a cursor.',
+    invalid_cursor: 'The cursor is too old, or was not issued for this list. Start again without a cursor.',
     invalid_grant: 'The provider does not accept the grant any more. Let the user sign in again.',
     invalid_idempotency_key: 'Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
     invalid_input: 'The request is not valid. See data.issues for what to change.',

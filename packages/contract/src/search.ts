@@ -1,17 +1,7 @@
 import { z } from 'zod'
-import { messageSummary } from './messages.ts'
+import { messageFilters, messageSummary } from './messages.ts'
 import { operation } from './operation.ts'
-import {
-  accountPath,
-  cursor,
-  pageLimit,
-  pageOf,
-  queryBoolean,
-  queryText,
-  timestampInput,
-  uuid,
-  uuidInput,
-} from './shapes.ts'
+import { accountPath, cursor, pageLimit, pageOf, queryText, uuid } from './shapes.ts'
 
 export const searchSource = z.enum(['index', 'provider'])
 export type SearchSource = z.infer<typeof searchSource>
@@ -64,16 +54,7 @@ export const search = {
           '`auto`: the index; the provider when `after` lies before the sync window, or when the index found nothing ' +
             'and does not hold everything.',
         ),
-      mailboxId: uuidInput.optional().describe('All mailboxes when absent.'),
-      from: queryText(1, 320).optional().describe('Part of the sender’s address or display name.'),
-      to: queryText(1, 320).optional().describe('Part of an address or display name in To, Cc or Bcc.'),
-      unread: queryBoolean.optional().describe('`true`: unread ones only; `false`: read ones only.'),
-      flagged: queryBoolean.optional().describe('`true`: flagged ones only; `false`: the others.'),
-      hasAttachments: queryBoolean
-        .optional()
-        .describe('`true`: only with attachments; `false`: only without.'),
-      after: timestampInput.optional().describe('Received at or after this instant.'),
-      before: timestampInput.optional().describe('Received before this instant; later than `after`.'),
+      ...messageFilters,
       limit: pageLimit(100, 25),
       cursor: cursor
         .optional()
