@@ -18,7 +18,7 @@ import { waitUntil } from '../wait-until.ts'
 const COUNT = 600
 const READ_EACH = 5
 /** Slow enough for each kill to come in the midst. */
-const FAULTS = { latencyMs: 200 }
+const FAULTS = { latencyMs: 80 }
 const KILLS = 3
 const OPTIONS = {
   program: fileURLToPath(new URL('../sync/quick-service.ts', import.meta.url)),

@@ -22,6 +22,8 @@ const WHOLE_LOOK_MINUTES = 60
 /** News are the messages made since the last look, and so long before: for transactions under way and clocks apart. */
 const OVERLAP_MINUTES = 5
 const ACCOUNTS_AT_ONCE = 4
+/** Batches of one account: each waits for the disk and the thread that reads words, and seldom for the processor. */
+const STORING_AT_ONCE = 3
 const TROUBLE_SECONDS = 5
 /** One message may be to blame; so many in a row are the provider's trouble. */
 const FAILURES_MAX = 2
@@ -37,8 +39,8 @@ interface Stand {
   wholeAt: number
   /** The size of a message that the plan had no room for: it waits for so much. */
   neededBytes: number
-  /** The batch before, on its way to disk and database while the next one is fetched. False where that failed. */
-  storing: Promise<boolean>
+  /** The batches before, on their way to disk and database while the next one is fetched. False where that failed. */
+  storing: Promise<boolean>[]
 }
 
 /**
@@ -122,7 +124,7 @@ export class Backfill implements AsyncDisposable {
       }
     } finally {
       await Promise.all(running.values())
-      await Promise.all([...this.#stands.values()].map(({ storing }) => storing))
+      await Promise.all([...this.#stands.values()].flatMap(({ storing }) => storing))
     }
   }
 
@@ -159,7 +161,7 @@ function begin(before: Stand | undefined, account: FullAccount): Stand {
   const now = Date.now()
   if (before?.account.version !== account.version) {
     const whole = { since: null, below: null }
-    const storing = before?.storing ?? Promise.resolve(true)
+    const storing = before?.storing ?? Array.from({ length: STORING_AT_ONCE }, () => Promise.resolve(true))
     return { account, news: null, newsAt: now, whole, wholeAt: now, neededBytes: 0, storing }
   }
   const since = before.news?.since ?? firstIdAt(before.newsAt - OVERLAP_MINUTES * 60_000)
@@ -209,11 +211,12 @@ async function storeBatch(
   { stand, look, batch, signal }: Turn,
 ): Promise<boolean> {
   const { sources, left } = await fetchBatch(context, account, batch, signal)
-  const isWell = await stand.storing
-  stand.storing = storeTogether(context, account, sources).catch((error: unknown) => {
+  const isWell = await stand.storing[0]
+  const storing = storeTogether(context, account, sources).catch((error: unknown) => {
     context.services.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
     return false
   })
+  stand.storing = [...stand.storing.slice(1), storing]
   let failures = 0
   for (const message of left) {
     if (signal.aborted) return false
@@ -224,13 +227,13 @@ async function storeBatch(
   }
   const last = batch.at(-1)
   if (last) look.below = { receivedAt: last.received_at, id: last.id }
-  return isWell
+  return isWell === true
 }
 
 /** With a limit, what is on its way is waited for: the room is what it leaves. */
 async function findRoom({ db }: BatchContext, stand: Stand): Promise<number> {
   const room = await findStorageRoom(db, stand.account.tenant_id)
   if (room === Infinity) return room
-  await stand.storing
+  await Promise.all(stand.storing)
   return findStorageRoom(db, stand.account.tenant_id)
 }

@@ -64,6 +64,10 @@ export async function bindBlobs(db: Db, files: readonly WrittenBlob[]): Promise<
   if (!first) return new Set()
   try {
     return await db.transaction().execute(async tx => {
+      await holdBlobs(
+        tx,
+        files.map(({ row }) => row.id),
+      )
       const bound = await bindTogether(tx, files)
       const ids = new Set(bound.map(({ id }) => id))
       const bodies = files.flatMap(({ row, words }) =>
@@ -82,6 +86,11 @@ export async function bindBlobs(db: Db, files: readonly WrittenBlob[]): Promise<
   for (const { row, messageId, bytes } of files)
     if (await bindBlob(db, row, messageId, bytes)) ids.add(row.id)
   return ids
+}
+
+/** Always in this order, so that no two wait for each other. */
+async function holdBlobs(tx: Db, ids: readonly string[]): Promise<void> {
+  await sql`select from message_blob where id = any(${ids}::uuid[]) order by id for update`.execute(tx)
 }
 
 /** Waits for nobody: a message that is being changed is left out. */
@@ -155,6 +164,7 @@ async function takeRoom(tx: Db, tenantId: string, bytes: number): Promise<boolea
 export async function deleteBlobs(db: Db, rows: readonly BlobRow[]): Promise<void> {
   const ids = rows.map(({ id }) => id)
   await db.transaction().execute(async tx => {
+    await holdBlobs(tx, ids)
     await recordSnippets({ sql: tx }, ids)
     const { rows: gone } = await sql<Pick<BlobRow, 'tenant_id' | 'bytes'>>`
       delete from message_blob

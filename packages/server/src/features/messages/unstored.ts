@@ -6,7 +6,7 @@ import { findAccountView } from '../accounts/store.ts'
 import type { SourceRow } from './source.ts'
 import { STORED_BYTES_MAX } from './stored-source.ts'
 
-/** Octets of messages that are fetched at once: so much of each account is in memory, twice. */
+/** Octets of messages that are fetched at once: so much of an account is in memory, and again of each batch that is stored. */
 export const BATCH_BYTES_MAX = 1024 * 1024
 export const BATCH_MESSAGES_MAX = 100
 
