@@ -113,11 +113,12 @@ export class Backfill implements AsyncDisposable {
           const stand = this.#stands.get(id)
           if (running.has(id)) continue
           this.#line.delete(id)
-          if (stand)
-            running.set(
-              id,
-              this.#giveTurn(stand).finally(() => running.delete(id)),
-            )
+          if (!stand) continue
+          const turn = this.#giveTurn(stand).finally(() => {
+            running.delete(id)
+            this.#stirred.abort()
+          })
+          running.set(id, turn)
         }
         if (running.size === 0) return
         await this.#pause(this.#lookAt - performance.now())
@@ -153,7 +154,6 @@ export class Backfill implements AsyncDisposable {
     } catch (error) {
       this.#context.services.log.warn({ error, accountId, tenantId }, 'Bodies of an account cannot be stored')
     }
-    this.#stirred.abort()
   }
 }
 
@@ -216,7 +216,8 @@ async function storeBatch(
     context.services.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
     return false
   })
-  stand.storing = [...stand.storing.slice(1), storing]
+  stand.storing.shift()
+  stand.storing.push(storing)
   let failures = 0
   for (const message of left) {
     if (signal.aborted) return false
