@@ -152,7 +152,7 @@ describe('searching over the connection that reads', () => {
     const ended: string[] = []
     const search = (name: string, seconds: number) =>
       opened.mail.search(account, { ...query, text: name }, seconds).finally(() => void ended.push(name))
-    const running = search('running', 0.5)
+    const running = search('running', 3)
     await begun.promise
     const waiting = search('waiting', 0.1)
     const reading = opened.read()
