@@ -46,11 +46,37 @@ describe('a blob store', () => {
     expect((await read(opened.store, 'aa/cc')).equals(content)).toBe(true)
   })
 
+  test('gives much that takes little piece by piece', async () => {
+    await using opened = await openFolder()
+    const content = Buffer.alloc(20_000_000, 'again ')
+    expect(await write(opened.store, 'aa', content)).toBeLessThan(64 * 1024)
+    let length = 0
+    for await (const piece of opened.store.read('aa', sealing)) {
+      expect(piece.length).toBeLessThanOrEqual(1024 * 1024)
+      length += piece.length
+    }
+    expect(length).toBe(content.length)
+  })
+
   test('compresses, and shows nothing of the content', async () => {
     await using opened = await openFolder()
     const bytes = await write(opened.store, 'aa', Buffer.alloc(1_000_000, 'secret '))
     expect(bytes).toBeLessThan(10_000)
     expect((await readFile(path.join(opened.folder, 'aa'))).includes('secret')).toBe(false)
+  })
+
+  test('opens no small file that was changed or cut off', async () => {
+    await using opened = await openFolder()
+    const { store, folder } = opened
+    await store.put('aa', sealing, randomBytes(5000))
+    const sealed = await readFile(path.join(folder, 'aa'))
+    const changed = Buffer.from(sealed)
+    changed[2000]! ^= 1
+    for (const broken of [changed, ...[0, 10, 33, 40, 2000].map(end => sealed.subarray(0, end))]) {
+      await writeFile(path.join(folder, 'bb'), broken)
+      await expect(read(store, 'bb')).rejects.toThrow(SealError)
+    }
+    await expect(read(store, 'aa', { ...sealing, context: ['tenant', 'other'] })).rejects.toThrow(SealError)
   })
 
   test('opens nothing that was changed, cut off, put in another order, or is of another', async () => {

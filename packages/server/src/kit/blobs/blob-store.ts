@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { open, rm, writeFile } from 'node:fs/promises'
+import { open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createZstdCompress, createZstdDecompress, zstdCompressSync } from 'node:zlib'
+import { createZstdCompress, createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { makeFolder } from '../make-folder.ts'
 import { openFrames, sealFrames, type Sealing } from './sealed-frames.ts'
 
@@ -97,7 +97,29 @@ async function createBlob(file: string, sealing: Sealing): Promise<BlobWriter> {
   }
 }
 
+/** Usual messages are below both, and set up no streams. */
+const SMALL_FILE_BYTES = 64 * 1024
+const SMALL_CONTENT_BYTES = 1024 * 1024
+
 async function* readBlob(file: string, sealing: Sealing): AsyncGenerator<Buffer> {
+  const small = (await stat(file)).size <= SMALL_FILE_BYTES ? await readSmall(file, sealing) : null
+  if (small) yield small
+  else yield* readLarge(file, sealing)
+}
+
+/** Null where little was made of much. */
+async function readSmall(file: string, sealing: Sealing): Promise<Buffer | null> {
+  const frames: Buffer[] = []
+  for await (const frame of openFrames([await readFile(file)], sealing)) frames.push(frame)
+  try {
+    return zstdDecompressSync(Buffer.concat(frames), { maxOutputLength: SMALL_CONTENT_BYTES })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') return null
+    throw error
+  }
+}
+
+async function* readLarge(file: string, sealing: Sealing): AsyncGenerator<Buffer> {
   const plain = createZstdDecompress()
   const opened = pipeline(
     createReadStream(file),

@@ -42,7 +42,10 @@ export async function* sealFrames(
 }
 
 /** @throws SealError before anything is given of a frame that is not what was sealed */
-export async function* openFrames(sealed: AsyncIterable<Buffer>, sealing: Sealing): AsyncGenerator<Buffer> {
+export async function* openFrames(
+  sealed: AsyncIterable<Buffer> | Iterable<Buffer>,
+  sealing: Sealing,
+): AsyncGenerator<Buffer> {
   let file: FileSeal | null = null
   let number = 0
   let rest: Buffer = Buffer.alloc(0)
