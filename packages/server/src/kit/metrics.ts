@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 /**
  * The registry that `/metrics` shows, with the process's own figures in it. Rooms add theirs with
@@ -8,4 +8,19 @@ export function openMetrics(): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return registry
+}
+
+/**
+ * A gauge of what is asked for whenever the metrics are read, not registered yet. While that fails it is not a number, so
+ * that all the others are shown.
+ */
+export function askingGauge(name: string, help: string, ask: () => Promise<number>): Gauge {
+  return new Gauge({
+    name,
+    help,
+    registers: [],
+    async collect() {
+      this.set(await ask().catch(() => Number.NaN))
+    },
+  })
 }

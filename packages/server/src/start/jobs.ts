@@ -1,4 +1,4 @@
-import { Gauge } from 'prom-client'
+import type { Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
 import { listenForWakes } from '../database/wake.ts'
 import { deleteOldEvents } from '../events/retention.ts'
@@ -13,6 +13,7 @@ import { sweepThreadLinks } from '../features/threads/sweep.ts'
 import { deleteExpiredAnswers } from '../http/idempotency.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
 import { type RecurringTask, startJobs } from '../jobs/runner.ts'
+import { askingGauge } from '../kit/metrics.ts'
 import type { Shared } from './roles.ts'
 
 /** The role `jobs`: background work of the whole installation. */
@@ -46,23 +47,18 @@ function recurringTasks(db: Db, blobs: BlobStore): RecurringTask[] {
 }
 
 function storageGauges(db: Db): Gauge[] {
-  const stored = new Gauge({
-    name: 'waxwing_stored_bytes',
-    help: 'What stored messages of the whole installation take on the disk',
-    registers: [],
-    async collect() {
-      this.set((await measureStorage(db)).bytes)
-    },
-  })
-  const full = new Gauge({
-    name: 'waxwing_tenants_storage_full',
-    help: 'Tenants that store no more, since they reached the storageBytes of their plan',
-    registers: [],
-    async collect() {
-      this.set((await measureStorage(db)).fullTenants)
-    },
-  })
-  return [stored, full]
+  return [
+    askingGauge(
+      'waxwing_stored_bytes',
+      'What stored messages of the whole installation take on the disk',
+      async () => (await measureStorage(db)).bytes,
+    ),
+    askingGauge(
+      'waxwing_tenants_storage_full',
+      'Tenants that store no more, since they reached the storageBytes of their plan',
+      async () => (await measureStorage(db)).fullTenants,
+    ),
+  ]
 }
 
 async function sweepEvents(db: Db, signal: AbortSignal): Promise<void> {

@@ -2,6 +2,7 @@ import { Gauge } from 'prom-client'
 import { openDatabase } from '../database/pool.ts'
 import { listenForWakes } from '../database/wake.ts'
 import { accountKeys } from '../features/accounts/secrets.ts'
+import { askingGauge } from '../kit/metrics.ts'
 import { SyncEngine } from '../sync/engine.ts'
 import { openMail } from '../sync/open-mail.ts'
 import { countAllQuarantined } from '../sync/quarantine.ts'
@@ -54,14 +55,11 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
       this.set(engine.accountCount)
     },
   })
-  const quarantined = new Gauge({
-    name: 'waxwing_messages_quarantined',
-    help: 'Messages of the whole installation that could not be read and are tried again',
-    registers: [],
-    async collect() {
-      this.set(await countAllQuarantined(db))
-    },
-  })
+  const quarantined = askingGauge(
+    'waxwing_messages_quarantined',
+    'Messages of the whole installation that could not be read and are tried again',
+    () => countAllQuarantined(db),
+  )
   for (const gauge of [owned, quarantined]) metrics.registerMetric(gauge)
   return opened.move()
 }
