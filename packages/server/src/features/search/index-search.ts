@@ -68,7 +68,8 @@ async function fillPage(
     const begunAt = performance.now()
     const read = await readBand(band, looks).catch(orTimeout)
     if (read === null) {
-      if (looks <= LOOKS.min) refuseTimeout()
+      // A band whose end is known is read whole, so that the next statement would be the same.
+      if (looks <= LOOKS.min || band.end !== null) refuseTimeout()
       looks = LOOKS.min
       continue
     }
