@@ -210,7 +210,7 @@ export function memoryMail(server: MemoryServer): MailProvider {
         const found = mailbox.messages.find(({ uid }) => uid === key)
         if (!found || cursor?.uidValidity !== mailbox.uidValidity)
           throw new ProviderFailure('not_found', 'no such message')
-        return part === null ? Buffer.from(found.content).subarray(offset, offset + length) : Buffer.alloc(0)
+        return part === null ? Buffer.from(found.content).subarray(offset, offset + length) : null
       }),
 
     readSources: ({ source, cursor, keys }, bytesMax) =>

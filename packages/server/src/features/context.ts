@@ -45,7 +45,7 @@ export interface ProviderMail {
     account: MailReader,
     place: { source: string; cursor: Cursor | null; key: MessageKey },
     range: ContentRange,
-  ): Promise<Buffer>
+  ): Promise<Buffer | null>
   /** The signal ends it, and the connection with it. */
   readSources(
     account: MailReader,

@@ -216,13 +216,13 @@ export interface MailProvider extends AsyncDisposable {
 
   /**
    * Octets of a message as the provider holds them, still in their transfer encoding: fewer than asked for at the end,
-   * and none past it or of a part that the message lacks. `not_found` where the message is gone. Only while no `compare`
-   * or `arrivals` is being iterated.
+   * and none past it. Null where the provider gives nothing, as of a part that the message lacks: that is no end.
+   * `not_found` where the message is gone. Only while no `compare` or `arrivals` is being iterated.
    */
   readContent(
     place: { source: string; cursor: Cursor | null; key: MessageKey },
     range: ContentRange,
-  ): Promise<Buffer>
+  ): Promise<Buffer | null>
 
   /**
    * Sources of several messages, asked for at once. Left out are those that are gone, that the provider does not give,

@@ -160,7 +160,7 @@ describe('searching over the connection that reads', () => {
     await expect(waiting).rejects.toMatchObject(tooLong)
     await expect(running).rejects.toMatchObject(tooLong)
     expect(ended).toEqual(['waiting', 'running'])
-    expect((await reading).toString()).toBe('letter of INBOX')
+    expect((await reading)?.toString()).toBe('letter of INBOX')
     expect(opened.count()).toBe(2)
     await expect(search('last', 0.2)).rejects.toMatchObject(tooLong)
     expect(asked).toEqual(['running', 'last'])

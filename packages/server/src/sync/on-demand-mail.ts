@@ -72,7 +72,7 @@ export class OnDemandMail implements AsyncDisposable {
   }
 
   /** As `MailProvider.readContent`. A connection that broke while it was idle is made anew once. */
-  readContent(account: ReadAccount, place: ContentPlace, range: ContentRange): Promise<Buffer> {
+  readContent(account: ReadAccount, place: ContentPlace, range: ContentRange): Promise<Buffer | null> {
     return this.#onLine(account, line =>
       this.#inTurn(line, account, mail => mail.readContent(place, range), null),
     )

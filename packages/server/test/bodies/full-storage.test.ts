@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { truncate } from 'node:fs/promises'
+import { mkdir, rename, rm, rmdir, truncate } from 'node:fs/promises'
 import path from 'node:path'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
@@ -97,6 +97,44 @@ test.each(['cut', 'refuse', 'omit'] as const)(
   },
 )
 
+test.each([100, -100])('is stored whole, and once, whatever size was told (%i)', async lie => {
+  const long = letter('long', 'a line that is quite long\r\n'.repeat(CONTENT_BYTES_MAX / 20))
+  const nearly = letter('nearly', 'x'.repeat(CONTENT_BYTES_MAX - 100))
+  await using blobs = await openBlobFolder()
+  await using account = await openProxiedAccount({
+    config: { blobDir: blobs.folder },
+    arrange: world => world.deliver([...shortMessages(1, 40), long, nearly]),
+    faults: {
+      rewrite: line => line.replace(/RFC822\.SIZE (\d+)/, (_, size) => `RFC822.SIZE ${Number(size) + lie}`),
+    },
+    settings: { bodyStorage: 'cache', syncWindowDays: null },
+    ...ROLES,
+  })
+  const { app, proxy, accountId } = account
+  const messages = await readMessages(app, accountId)
+  const download = async (subject: string) => {
+    const id = messages.find(message => message.subject === subject)?.id
+    const url = `${app.address}/v1/accounts/${accountId}/messages/${id}/raw`
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${app.key}` } })
+    return answer.text()
+  }
+  const countFetches = () => proxy.stats.lines.filter(line => line.includes('BODY.PEEK[]<')).length
+  for (const [subject, { raw }] of Object.entries({ long, 'message 7': shortMessage(7) })) {
+    expect(await download(subject)).toBe(raw)
+    const before = countFetches()
+    expect(await download(subject)).toBe(raw)
+    expect(countFetches()).toBe(before)
+  }
+
+  await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
+  await waitUntil('all', async () => (await readStored(app, accountId)).stored === 42, SOON_SECONDS)
+  const before = countFetches()
+  expect(await download('nearly')).toBe(nearly.raw)
+  expect(await download('message 40')).toBe(shortMessage(40).raw)
+  expect(countFetches()).toBe(before)
+  expect(await blobs.files()).toHaveLength(42)
+})
+
 test('storing ends where it is not wanted any more, and begins again where it is', async () => {
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
@@ -168,4 +206,51 @@ test('a file that was cut off when the machine lost its power is fetched anew', 
   await expect(download()).rejects.toThrow()
   expect(await download()).toBe(message.raw)
   expect(await download()).toBe(message.raw)
+})
+
+test('a file that cannot be read now is kept, and the message read from the provider meanwhile', async () => {
+  const server = useIt()
+  const user = await server.addUser()
+  await using world = await openWorld(server, user)
+  const message = letter('kept', `${'x '.repeat(500)}wombat`)
+  await world.deliver(message)
+  await using blobs = await openBlobFolder()
+  await using app = await openSyncApp({ config: { blobDir: blobs.folder }, ...ROLES })
+  const accountId = await connectMailbox(app, server, user, { bodyStorage: 'cache', syncWindowDays: null })
+  await waitForFirstSync(app, accountId)
+  const [stored] = await readMessages(app, accountId)
+  const read = async () => {
+    const url = `/v1/accounts/${accountId}/messages/${stored?.id}`
+    const { status, body } = await app.get<{ body: { text: string } }>(url)
+    return status === 200 ? body.body.text.trim().slice(-6) : status
+  }
+  const readRows = async () => {
+    const { rows } = await sql<{ id: string; isBound: boolean }>`
+      select id, message_id is not null as "isBound" from message_blob`.execute(app.db)
+    return rows
+  }
+  expect(await read()).toBe('wombat')
+  await waitUntil('the index', async () => (await readStored(app, accountId)).stored === 1)
+  const [file] = await blobs.files()
+  const at = path.join(file!.parentPath, file!.name)
+  const rows = await readRows()
+
+  // The disk says something else than that the file is missing; then the whole folder is not mounted.
+  await rename(at, `${at}.away`)
+  await mkdir(at)
+  expect(await read()).toBe('wombat')
+  await rmdir(at)
+  await rename(`${at}.away`, at)
+  await rename(blobs.folder, `${blobs.folder}.away`)
+  expect(await read()).toBe('wombat')
+  await rename(`${blobs.folder}.away`, blobs.folder)
+  expect(await readRows()).toEqual(rows)
+
+  // It is gone, and its words go with it.
+  await rm(at)
+  await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
+  expect(await find(app, accountId, 'wombat')).toEqual(['kept'])
+  expect(await read()).toBe(409)
+  expect(await find(app, accountId, 'wombat')).toEqual([])
+  expect((await readStored(app, accountId)).stored).toBe(0)
 })

@@ -25,8 +25,9 @@ export async function openAttachment(
   if (isStorable(account, message)) {
     const parsed = await readMessage(context, account, message)
     const attachment = parsed?.attachments.find(part => part.id === id)
-    const stored = attachment ? await openStored(context, account, message.id) : null
-    if (attachment && stored) return toDownload(attachment, slice(stored, attachment.start, attachment.end))
+    const stored = attachment ? await openStored(context, account, message.id) : 'none'
+    if (attachment && stored !== 'none' && stored !== 'unreadable')
+      return toDownload(attachment, slice(stored, attachment.start, attachment.end))
   }
   return openRemotePart(context, account, message, id)
 }
@@ -39,8 +40,8 @@ async function openRemotePart(
 ): Promise<Download> {
   const read = await openPlace(context, account, message)
   if (!PART.test(id)) refuse('provider_not_found')
-  const piece = (part: string | null, isHeader: boolean, offset = 0) =>
-    read({ part, isHeader, offset, length: CONTENT_BYTES_MAX })
+  const piece = async (part: string | null, isHeader: boolean, offset = 0) =>
+    (await read({ part, isHeader, offset, length: CONTENT_BYTES_MAX })) ?? Buffer.alloc(0)
 
   const first = await piece(id, false)
   const own = await piece(id, true)

@@ -25,6 +25,8 @@ const ACCOUNTS_AT_ONCE = 4
 /** Batches of one account: each waits for the disk and the thread that reads words, and seldom for the processor. */
 const STORING_AT_ONCE = 3
 const TROUBLE_SECONDS = 5
+/** After a batch that could not be stored, the account's next look begins anew, no sooner than that. */
+const RETRY_SECONDS = 30
 /** One message may be to blame; so many in a row are the provider's trouble. */
 const FAILURES_MAX = 2
 
@@ -37,6 +39,8 @@ interface Stand {
   /** Null once it came to the end. */
   whole: Look | null
   wholeAt: number
+  /** When the whole is begun anew since a batch could not be stored; null: none failed. */
+  retryAt: number | null
   /** The size of a message that the plan had no room for: it waits for so much. */
   neededBytes: number
   /** The batches before, on their way to disk and database while the next one is fetched. False where that failed. */
@@ -162,11 +166,13 @@ function begin(before: Stand | undefined, account: FullAccount): Stand {
   if (before?.account.version !== account.version) {
     const whole = { since: null, below: null }
     const storing = before?.storing ?? Array.from({ length: STORING_AT_ONCE }, () => Promise.resolve(true))
-    return { account, news: null, newsAt: now, whole, wholeAt: now, neededBytes: 0, storing }
+    return { account, news: null, newsAt: now, whole, wholeAt: now, retryAt: null, neededBytes: 0, storing }
   }
   const since = before.news?.since ?? firstIdAt(before.newsAt - OVERLAP_MINUTES * 60_000)
   const isStale = before.whole === null && now - before.wholeAt > WHOLE_LOOK_MINUTES * 60_000
-  if (isStale) Object.assign(before, { whole: { since: null, below: null }, wholeAt: now })
+  const isDue = before.retryAt !== null && now >= before.retryAt
+  if (isStale || isDue)
+    Object.assign(before, { whole: { since: null, below: null }, wholeAt: now, retryAt: null })
   return Object.assign(before, { news: { since, below: null }, newsAt: now })
 }
 
@@ -212,10 +218,15 @@ async function storeBatch(
 ): Promise<boolean> {
   const { sources, left } = await fetchBatch(context, account, batch, signal)
   const isWell = await stand.storing[0]
-  const storing = storeTogether(context, account, sources).catch((error: unknown) => {
-    context.services.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
-    return false
-  })
+  const storing = storeTogether(context, account, sources)
+    .catch((error: unknown) => {
+      context.services.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
+      return false
+    })
+    .then(isStored => {
+      if (!isStored) stand.retryAt ??= Date.now() + RETRY_SECONDS * 1000
+      return isStored
+    })
   stand.storing.shift()
   stand.storing.push(storing)
   let failures = 0

@@ -101,7 +101,8 @@ async function readWords(
   try {
     const account = await findAccountView(context.db, tenant_id, account_id)
     const content = account && (await openStored(context, account, message_id))
-    return content && { blobId: id, words: await context.reader.readWords(content) }
+    if (!content || content === 'none' || content === 'unreadable') return null
+    return { blobId: id, words: await context.reader.readWords(content) }
   } catch (error) {
     // A thread that ended over another message says nothing of this one.
     if (!(error instanceof ReaderLost))

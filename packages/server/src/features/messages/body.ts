@@ -22,21 +22,25 @@ export async function readMessage(
   try {
     return await read()
   } catch (error) {
+    if (error instanceof TooLarge) return null
     if (!(error instanceof ReaderLost)) throw error
   }
   try {
     return await read()
   } catch (error) {
+    if (error instanceof TooLarge) return null
     if (!(error instanceof ReaderLost)) throw error
     return refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS })
   }
 }
 
-/** RFC822.SIZE is what the server says; what it sends is bounded here. */
+class TooLarge extends Error {}
+
+/** RFC822.SIZE is what the server says; what it sends is bounded here. @throws TooLarge */
 async function* upTo(content: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
   let left = bytesMax
   for await (const bytes of content) {
-    if (bytes.length > left) return
+    if (bytes.length > left) throw new TooLarge()
     left -= bytes.length
     yield bytes
   }

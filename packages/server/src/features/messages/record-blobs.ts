@@ -157,6 +157,14 @@ async function takeRoom(tx: Db, tenantId: string, bytes: number): Promise<boolea
   return numAffectedRows > 0n
 }
 
+/** Takes the stored source from its message, which is found by its snippet again; the sweep takes the file. */
+export async function releaseBlob(db: Db, id: string): Promise<void> {
+  await db.transaction().execute(async tx => {
+    await recordSnippets({ sql: tx }, [id])
+    await tx.updateTable('message_blob').set({ message_id: null }).where('id', '=', id).execute()
+  })
+}
+
 /**
  * Deletes rows, whose files are gone, and what they count; their messages are found by their snippets again. One that was
  * bound in the meantime stays: its file may have come after it was looked for.

@@ -28,22 +28,29 @@ export async function openSource(
 ): Promise<AsyncGenerator<Buffer>> {
   if (!isStorable(account, message)) return readFromProvider(context, account, message)
   const stored = await openStored(context, account, message.id)
-  return stored ?? keepCopy(context, account, message, readFromProvider(context, account, message))
+  if (stored !== 'none' && stored !== 'unreadable') return stored
+  const content = readFromProvider(context, account, message)
+  return stored === 'none' ? keepCopy(context, account, message, content) : content
 }
 
+/** Returns whether it came to the end of the message: RFC822.SIZE is an estimate with some servers. */
 async function* readFromProvider(
   context: SourceContext,
   account: AccountView,
   message: SourceRow,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<Buffer, boolean> {
   const read = await openPlace(context, account, message)
   for (let offset = 0; offset < SOURCE_BYTES_MAX;) {
     const bytes = await read({ part: null, isHeader: false, offset, length: CONTENT_BYTES_MAX })
+    // No content is no end, unless it was told to be here; nor is a message empty that has a size.
+    if (bytes === null) return offset > 0 && offset === message.size
+    if (bytes.length === 0) return offset > 0 || message.size === 0
     offset += bytes.length
-    if (bytes.length > 0) yield bytes
-    // Before the size that it told, a short answer is a whim of the server.
-    if (bytes.length === 0 || (bytes.length < CONTENT_BYTES_MAX && offset >= message.size)) return
+    yield bytes
+    // Elsewhere than at the size that it told, a short answer may be a whim of the server: it is asked again.
+    if (bytes.length < CONTENT_BYTES_MAX && offset === message.size) return true
   }
+  return false
 }
 
 /** Asks the provider for pieces of a message. Refuses where the account cannot reach it, or it no longer has the message. */
@@ -51,7 +58,7 @@ export async function openPlace(
   { db, services }: SourceContext,
   account: AccountView,
   message: SourceRow,
-): Promise<(range: ContentRange) => Promise<Buffer>> {
+): Promise<(range: ContentRange) => Promise<Buffer | null>> {
   requireConnectable(account)
   const place = await findPlace(db, message.id)
   if (!place) refuse(message.is_renumbered ? 'provider_unavailable' : 'provider_not_found')

@@ -12,7 +12,7 @@ import {
   type WrittenBlob,
 } from './record-blobs.ts'
 import { openSource } from './source.ts'
-import type { SourceContext } from './stored-source.ts'
+import { type SourceContext, STORED_BYTES_MAX } from './stored-source.ts'
 import { BATCH_BYTES_MAX, type UnstoredMessage } from './unstored.ts'
 
 export interface BatchContext extends SourceContext {
@@ -49,8 +49,8 @@ export async function fetchBatch(
       for (const message of messages) {
         const content = sources.get(message.key)
         left -= content?.length ?? 0
-        // What ends before the size that the server told may be cut off.
-        if (content && content.length >= message.size) found.set(message, content)
+        // A literal is whole, whatever size was told; but no message is empty that has a size.
+        if (content && (content.length > 0 || message.size === 0)) found.set(message, content)
       }
     }
   } catch (error) {
@@ -115,7 +115,11 @@ export async function storeAlone(
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
-    for await (const _ of await openSource(context, account, message)) if (signal.aborted) break
+    let left = STORED_BYTES_MAX
+    for await (const bytes of await openSource(context, account, message)) {
+      left -= bytes.length
+      if (signal.aborted || left < 0) break
+    }
     return true
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

@@ -71,6 +71,7 @@ type Storage = Awaited<ReturnType<typeof openStorage>>
 async function store(storage: Storage, account: AccountRow, messageId: string, size: number, told = size) {
   async function* content() {
     yield randomBytes(size)
+    return size >= told
   }
   for await (const piece of keepCopy(storage.context, account, { id: messageId, size: told }, content()))
     void piece

@@ -1,8 +1,9 @@
 import type { Db } from '../../database/pool.ts'
 import type { BlobWriter } from '../../kit/blobs/blob-store.ts'
+import type { Sealing } from '../../kit/blobs/sealed-frames.ts'
 import type { AccountRow } from '../accounts/account.ts'
 import type { Services } from '../context.ts'
-import { beginBlob, bindBlob, blobKey, deleteBlobs } from './record-blobs.ts'
+import { beginBlob, bindBlob, blobKey, deleteBlobs, releaseBlob } from './record-blobs.ts'
 
 /** A larger message is read from its provider each time. */
 export const STORED_BYTES_MAX = 50 * 1024 * 1024
@@ -19,29 +20,43 @@ export interface SourceContext {
   services: Pick<Services, 'mail' | 'blobs' | 'bodies' | 'accountKeys' | 'log'>
 }
 
-/** The stored source of a message, its first octets read; null where there is none that can be read. */
+/**
+ * The stored source of a message, its first octets read. `unreadable`: it is stored, and cannot be read now, since the disk
+ * or the keys are in trouble.
+ */
 export async function openStored(
   { db, services }: StoredContext,
   account: AccountRow,
   messageId: string,
-): Promise<AsyncGenerator<Buffer> | null> {
+): Promise<AsyncGenerator<Buffer> | 'none' | 'unreadable'> {
   const row = await db
     .selectFrom('message_blob')
     .select(['id', 'tenant_id', 'account_id'])
     .where('message_id', '=', messageId)
     .executeTakeFirst()
-  if (!row) return null
+  if (!row) return 'none'
+  const warn = (error: unknown) =>
+    services.log.warn({ error, accountId: account.id }, 'A stored message cannot be read')
   // Lost, damaged or of another message: it is fetched anew, and the sweep takes the file.
   const letGo = async (error: unknown) => {
-    services.log.warn({ error, accountId: account.id }, 'A stored message cannot be read')
-    await db.updateTable('message_blob').set({ message_id: null }).where('id', '=', row.id).execute()
+    warn(error)
+    const isLost = await services.blobs.isLost(error)
+    if (isLost) await releaseBlob(db, row.id)
+    return isLost
+  }
+  let sealing: Sealing
+  try {
+    sealing = services.accountKeys.blobSealing(account)(messageId)
+  } catch (error) {
+    // A key that does not open says nothing of the file.
+    warn(error)
+    return 'unreadable'
   }
   try {
-    const content = services.blobs.read(blobKey(row), services.accountKeys.blobSealing(account)(messageId))
+    const content = services.blobs.read(blobKey(row), sealing)
     return resume(await content.next(), content, letGo)
   } catch (error) {
-    await letGo(error)
-    return null
+    return (await letGo(error)) ? 'none' : 'unreadable'
   }
 }
 
@@ -49,7 +64,7 @@ export async function openStored(
 async function* resume(
   first: IteratorResult<Buffer>,
   rest: AsyncGenerator<Buffer>,
-  letGo: (error: unknown) => Promise<void>,
+  letGo: (error: unknown) => Promise<unknown>,
 ): AsyncGenerator<Buffer> {
   if (first.done) return
   try {
@@ -64,30 +79,34 @@ async function* resume(
 }
 
 /**
- * Hands content on and stores it on the way, where the plan has room for it. What is broken off is not stored, and a full
- * disk keeps nobody from reading.
+ * Hands content on and stores it on the way, where the plan has room for it. What is broken off is not stored, nor what
+ * does not return that it came to its end, and a full disk keeps nobody from reading.
  */
 export async function* keepCopy(
   context: SourceContext,
   account: AccountRow,
   message: { id: string; size: number },
-  content: AsyncIterable<Buffer>,
+  content: AsyncGenerator<Buffer, boolean>,
 ): AsyncGenerator<Buffer> {
   const { log } = context.services
   const begun = await attempt(log, () => beginCopy(context, account, message))
   let copy = begun
-  let left = message.size
+  let left = STORED_BYTES_MAX
+  let isWhole = false
+  async function* toItsEnd() {
+    isWhole = yield* content
+  }
   try {
-    for await (const bytes of content) {
-      if (copy && !(await attempt(log, () => copy!.write(bytes)))) {
+    for await (const bytes of toItsEnd()) {
+      left -= bytes.length
+      if (copy && (left < 0 || !(await attempt(log, () => copy!.write(bytes))))) {
         await copy.abort()
         copy = null
       }
-      left -= bytes.length
       yield bytes
     }
-    // What ends before the size that the server told may be cut off; it is read anew next time.
-    if (left > 0) return
+    // What may be cut off is read anew next time.
+    if (!isWhole) return
     const whole = copy
     copy = null
     if (whole) await attempt(log, () => whole.commit())

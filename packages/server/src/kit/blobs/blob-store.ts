@@ -6,6 +6,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { makeFolder } from '../make-folder.ts'
+import { SealError } from '../seal.ts'
 import { openFrames, sealFrames, type Sealing } from './sealed-frames.ts'
 
 const KEY = /^[0-9a-f-]{2,64}(?:\/[0-9a-f-]{2,64}){0,4}$/
@@ -28,6 +29,8 @@ export interface BlobStore {
   create(key: string, sealing: Sealing): Promise<BlobWriter>
   /** Throws `SealError` for a file that is not what was sealed, and what the file system throws (`ENOENT`). */
   read(key: string, sealing: Sealing): AsyncGenerator<Buffer>
+  /** Whether what `read` threw says that the file is gone or damaged, rather than that it cannot be read now. */
+  isLost(error: unknown): Promise<boolean>
   /** Whole or not. Does nothing where there is none. */
   remove(key: string): Promise<void>
 }
@@ -41,6 +44,7 @@ export function openBlobStore(folder: string): BlobStore {
     put: (key, sealing, content) => putBlob(fileOf(key), sealing, content),
     create: (key, sealing) => createBlob(fileOf(key), sealing),
     read: (key, sealing) => readBlob(fileOf(key), sealing),
+    isLost: error => isLost(folder, error),
     remove: key => rm(fileOf(key), { force: true }),
   }
 }
@@ -52,6 +56,15 @@ async function putBlob(file: string, sealing: Sealing, content: Uint8Array): Pro
   const sealed = Buffer.concat(frames)
   await inFolder(file, () => writeFile(file, sealed, { mode: FILE_MODE }))
   return sealed.length
+}
+
+async function isLost(folder: string, error: unknown): Promise<boolean> {
+  if (error instanceof SealError) return true
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  // A folder that is not there, either, is not mounted.
+  if (code === 'ENOENT') return (await stat(folder).catch(() => null))?.isDirectory() === true
+  // Of zlib: Z_BUF_ERROR, ZSTD_error_prefix_unknown.
+  return code.startsWith('Z')
 }
 
 const FILE_MODE = 0o600

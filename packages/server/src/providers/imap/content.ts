@@ -19,27 +19,27 @@ export async function readContent(
   following: Following,
   place: { source: string; cursor: Cursor | null; key: MessageKey },
   range: ContentRange,
-): Promise<Buffer> {
+): Promise<Buffer | null> {
   const { connection } = following
   const isOpen = connection.selected?.wireName === wireNameOf(following, place.source)
   await openPlace(following, place)
-  let content = await fetchContent(connection, place.key, range)
-  if (!content && isOpen) {
+  let fetched = await fetchContent(connection, place.key, range)
+  if (!fetched && isOpen) {
     // The server may not have told this session yet of what arrived since (RFC 9051 section 7.4.1).
     await connection.run({ name: 'NOOP', arguments: [] })
-    content = await fetchContent(connection, place.key, range)
+    fetched = await fetchContent(connection, place.key, range)
   }
-  if (!content) throw new ProviderFailure('not_found', 'The server no longer has the message.')
-  return content
+  if (!fetched) throw new ProviderFailure('not_found', 'The server no longer has the message.')
+  return fetched.content
 }
 
-/** Null where there is no such message. */
+/** Null where there is no such message; null content where the server answers NIL, or without content. */
 async function fetchContent(
   connection: Following['connection'],
   key: MessageKey,
   range: ContentRange,
-): Promise<Buffer | null> {
-  let content: Buffer | null = null
+): Promise<{ content: Buffer | null } | null> {
+  let found: { content: Buffer | null } | null = null
   await connection.run({
     name: 'UID FETCH',
     arguments: [
@@ -57,11 +57,11 @@ async function fetchContent(
     answers: {
       FETCH(_, values) {
         const fetched = readFetched(values[0])
-        if (fetched?.uid === key) content = fetched.source ?? content ?? Buffer.alloc(0)
+        if (fetched?.uid === key) found = { content: fetched.source ?? found?.content ?? null }
       },
     },
   })
-  return content
+  return found
 }
 
 /** Sources of several messages by one command: what the server does not give keeps no other. */
