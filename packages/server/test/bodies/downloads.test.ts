@@ -87,14 +87,14 @@ describe('downloads from the server', () => {
       const reader = answer.body!.getReader()
       await reader.read()
       // The sync has its own connection, and whoever takes nothing holds none.
-      expect(proxy.stats.connections).toBe(2)
+      await expect.poll(() => proxy.stats.connections).toBe(2)
       await world.deliver({ raw: large(100, 'small').raw })
       const small = await waitUntil('the small message', async () =>
         (await readMessages(app, account.accountId)).find(({ subject }) => subject === 'small'),
       )
       const read = await app.get<Message>(`/v1/accounts/${account.accountId}/messages/${small.id}`)
       expect(read.body.body.text).toBe('See the file.')
-      expect(proxy.stats.connections).toBe(2)
+      await expect.poll(() => proxy.stats.connections).toBe(2)
       await waitForAnotherPass(proxy)
 
       leave.abort()
