@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -60,6 +60,19 @@ describe('waxwing serve', () => {
     expect((await call(service, service.key).get('/v1/settings')).status).toBe(200)
     expect(await readdir(folder.path)).toEqual(expect.arrayContaining(['postgres', 'secret.key']))
   })
+
+  test.runIf(process.platform === 'linux')(
+    'sets bounds to unused memory, and its operator others',
+    async () => {
+      await using folder = await makeDataFolder()
+      const env = { NODE_OPTIONS: '--max-semi-space-size=3', MALLOC_ARENA_MAX: '2' }
+      await using service = await startServiceProcess(folder, { env })
+
+      const settings = (await readFile(`/proc/${service.pid}/environ`, 'utf8')).split('\0')
+      expect(settings).toContain('NODE_OPTIONS=--max-semi-space-size=16 --max-semi-space-size=3')
+      expect(settings).toContain('MALLOC_ARENA_MAX=2')
+    },
+  )
 
   test('goes on where it was at a second start, and prints no key', async () => {
     await using first = await startWithMark()
