@@ -43,8 +43,8 @@ export function headersFor(requestId: string, cors: AnswerHeaders): AnswerHeader
 }
 
 export function answerJson(headers: AnswerHeaders, status: number, body: unknown): Response {
-  const text = body instanceof ReadyPage ? body.toText() : JSON.stringify(body)
-  return new Response(text, { status, headers })
+  const content = body instanceof ReadyPage ? body.toBytes() : JSON.stringify(body)
+  return new Response(content, { status, headers })
 }
 
 export function answerReason(headers: AnswerHeaders, reason: Reason, data?: { issues: Issue[] }): Response {

@@ -17,7 +17,7 @@ export class SearchPage extends ReadyPage<SearchResult> {
     this.source = source
   }
 
-  override toText(): string {
-    return `${super.toText().slice(0, -1)},"source":"${this.source}"}`
+  protected override rest() {
+    return { ...super.rest(), source: this.source }
   }
 }
