@@ -8,11 +8,10 @@ import { type Doubts, SECOND_LOOK_SECONDS } from './doubts.ts'
 import type { ConnectionPermit } from './host-budget.ts'
 import { type Nudge, pause } from './nudge.ts'
 import { type OwnedAccount, takeWanted } from './ownership.ts'
-import { runPass } from './pass.ts'
+import { type PassOutcome, runPass } from './pass.ts'
 import { countQuarantined } from './quarantine.ts'
 import type { RuntimeReport } from './report.ts'
 import type { FollowedSource, Session } from './session.ts'
-import { findInbox } from './source-store.ts'
 import type { StallWatch } from './stall-watch.ts'
 import type { TableStatistics } from './table-statistics.ts'
 import type { Place, Turns } from './turns.ts'
@@ -49,31 +48,28 @@ export async function followAccount(options: FollowAccountOptions): Promise<'cau
   for (;;) {
     nudge.clear()
     // Taken here, it is hidden from the engine, and no less wanted.
-    if ((await takeWanted(options.db, options.owned)).includes('restart')) return 'more'
-    const session = await openSession(options)
-    const hasMore = await pass(session, options)
+    const { wanted, isInitialized } = await takeWanted(options.db, options.owned)
+    if (wanted.includes('restart')) return 'more'
+    const session = openSession(options, isInitialized)
+    const { hasMore, inbox } = await pass(session, options)
     stall.signal.throwIfAborted()
     if (!hasMore) {
       onCaughtUp()
       await reportLive(session, options)
     }
     if (permit.isWanted) return hasMore ? 'more' : 'caught_up'
-    if (!hasMore && (await watchUntilNextPass(session, options)) === 'permit_wanted') return 'caught_up'
+    if (!hasMore && (await watchUntilNextPass(session, inbox, options)) === 'permit_wanted')
+      return 'caught_up'
   }
 }
 
-async function openSession(options: FollowAccountOptions): Promise<Session> {
+function openSession(options: FollowAccountOptions, isInitialized: boolean): Session {
   const { db, owned, provider, syncWindowDays, stall, doubts, onMail, log } = options
-  const row = await db
-    .selectFrom('account')
-    .select('initialized_at')
-    .where('id', '=', owned.id)
-    .executeTakeFirst()
   return {
     db,
     owned,
     provider,
-    isInitialized: row?.initialized_at != null,
+    isInitialized,
     since: syncWindowDays === null ? null : new Date(Date.now() - syncWindowDays * DAY_MS),
     signal: stall.signal,
     progressed: () => stall.progressed(),
@@ -83,8 +79,7 @@ async function openSession(options: FollowAccountOptions): Promise<Session> {
   }
 }
 
-/** @returns whether older mail is still to come */
-async function pass(session: Session, options: FollowAccountOptions): Promise<boolean> {
+async function pass(session: Session, options: FollowAccountOptions): Promise<PassOutcome> {
   const { report, turns, place, stall, statistics, pollSeconds } = options
   let brought = 0
   let hasTurn = true
@@ -107,8 +102,8 @@ async function pass(session: Session, options: FollowAccountOptions): Promise<bo
       )
     },
   })
-  if (outcome === 'more' && brought === 0 && hasTurn) await pause(FRUITLESS_PAUSE_MS, stall.signal)
-  return outcome === 'more'
+  if (outcome.hasMore && brought === 0 && hasTurn) await pause(FRUITLESS_PAUSE_MS, stall.signal)
+  return outcome
 }
 
 async function reportLive(
@@ -129,12 +124,12 @@ async function reportLive(
 /** Reads what the watched inbox tells of, at once, until a pass over all mailboxes is due. */
 async function watchUntilNextPass(
   session: Session,
+  inbox: FollowedSource | null,
   { provider, pollSeconds, stall, permit, nudge }: FollowAccountOptions,
 ): Promise<'pass_due' | 'permit_wanted'> {
   const untilPass = session.doubts.count > 0 ? Math.min(pollSeconds, SECOND_LOOK_SECONDS) : pollSeconds
   const dueAt = performance.now() + untilPass * 1_000
   permit.onWanted(() => nudge.fire())
-  const inbox = await findInbox(session.db, session.owned.id)
   for (;;) {
     const seconds = (dueAt - performance.now()) / 1_000
     if (permit.isWanted) return 'permit_wanted'

@@ -111,8 +111,8 @@ describe('takeWanted', () => {
     expect(await findAttention(db, owned.instanceId)).toMatchObject([
       { accountId: owned.id, mustRestart: true, mustStop: false },
     ])
-    expect(await takeWanted(db, owned)).toEqual(['mail', 'restart'])
-    expect(await takeWanted(db, owned)).toEqual([])
+    expect((await takeWanted(db, owned)).wanted).toEqual(['mail', 'restart'])
+    expect((await takeWanted(db, owned)).wanted).toEqual([])
     expect(await findAttention(db, owned.instanceId)).toEqual([])
   })
 })

@@ -102,17 +102,28 @@ export async function findAttention(db: Kysely<Tables>, instanceId: string): Pro
   }))
 }
 
+/** What an account's owner begins a pass with. */
+export interface Wanted {
+  /** What was asked for, such as `mail` or `restart`. */
+  wanted: string[]
+  /** Whether the first sync is complete. */
+  isInitialized: boolean
+}
+
 /** Takes what was asked for, so that a request during a pass becomes one more pass. */
-export async function takeWanted(db: Kysely<Tables>, owned: OwnedAccount): Promise<string[]> {
-  const { rows } = await sql<{ sync_wanted: string[] }>`
+export async function takeWanted(db: Kysely<Tables>, owned: OwnedAccount): Promise<Wanted> {
+  const { rows } = await sql<{ wanted: string[]; is_initialized: boolean }>`
     with taken as (
       select id, sync_wanted from account
       where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
         and sync_wanted <> '{}' for update
-    )
-    update account set sync_wanted = '{}' from taken where account.id = taken.id returning taken.sync_wanted
+    ),
+    emptied as (update account set sync_wanted = '{}' from taken where account.id = taken.id)
+    select coalesce((select sync_wanted from taken), '{}') as wanted, initialized_at is not null as is_initialized
+    from account where id = ${owned.id}
   `.execute(db)
-  return rows[0]?.sync_wanted ?? []
+  const [row] = rows
+  return { wanted: row?.wanted ?? [], isInitialized: row?.is_initialized ?? false }
 }
 
 /** Lets the account go, so that the next claim need not wait for the lease to run out. */

@@ -72,7 +72,7 @@ async function passUntilCaughtUp(db: Db, owned: OwnedAccount, server: MemoryServ
   const doubts = new Doubts()
   for (let tries = 0; tries < 20; tries++) {
     try {
-      if ((await pass(db, owned, server, doubts)) === 'caught_up' && tries > 1) return
+      if (!(await pass(db, owned, server, doubts)).hasMore && tries > 1) return
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error
     }

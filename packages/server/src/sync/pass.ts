@@ -9,11 +9,10 @@ import {
   type RemoteSource,
   settleMissing,
 } from './mailbox-pass.ts'
-import { findDueMailboxes } from './quarantine.ts'
 import type { Cursor } from '../providers/provider.ts'
-import type { Session } from './session.ts'
+import type { FollowedSource, Session } from './session.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
-import { findUnsettledMailboxes, listIndexedMailboxes } from './source-store.ts'
+import { findUnfinishedMailboxes, listIndexedMailboxes } from './source-store.ts'
 import type { Turn } from './turns.ts'
 
 /** So long an account reads old mail before it looks for new mail again and lets others have their turn. */
@@ -28,26 +27,37 @@ export interface PassOptions {
   onBackfill(brought: number, remaining: number): Promise<void>
 }
 
+export interface PassOutcome {
+  /** Whether older mail is still to come. */
+  hasMore: boolean
+  /** What is watched until the next pass. */
+  inbox: FollowedSource | null
+}
+
 /**
  * One pass over an account. Its order is what keeps identities: first what became of the messages that are indexed,
  * in every mailbox; then what arrived anywhere, so that a message missing here and found there has moved; then what is
  * missing still is lost. Older mail that the index lacks comes last, in slices.
- * @returns `more` when older mail is still to come
  */
-export async function runPass(session: Session, options: PassOptions): Promise<'caught_up' | 'more'> {
+export async function runPass(session: Session, options: PassOptions): Promise<PassOutcome> {
   await forgetOutsideWindow(session)
   let listed = await passMailboxes(session)
   const changed = await changedSources(session, listed.sources, listed.cursors)
   const isQuiet = session.isInitialized && changed.length === 0 && listed.vanished.length === 0
-  if (isQuiet && !(await hasMissing(session))) return 'caught_up'
+  if (isQuiet && !(await hasMissing(session))) return outcomeOf(false, listed)
   await readChanges(session, changed)
   if (session.isInitialized) listed = await settle(session, listed)
 
   const isThrough = await bringOlder(session, listed.sources, options)
-  if (!isThrough || (await incompleteSources(session, listed.sources)).length > 0) return 'more'
-  await settle(session, listed)
+  if (!isThrough || (await incompleteSources(session, listed.sources)).length > 0)
+    return outcomeOf(true, listed)
+  listed = await settle(session, listed)
   if (!session.isInitialized) await completeFirstSync(session)
-  return 'caught_up'
+  return outcomeOf(false, listed)
+}
+
+function outcomeOf(hasMore: boolean, { sources }: MailboxPass): PassOutcome {
+  return { hasMore, inbox: sources.find(({ mailbox }) => mailbox.role === 'inbox') ?? null }
 }
 
 async function readChanges(session: Session, changed: readonly RemoteSource[]): Promise<void> {
@@ -120,13 +130,11 @@ async function changedSources(
   sources: readonly RemoteSource[],
   cursors: ReadonlyMap<string, Cursor | null>,
 ): Promise<RemoteSource[]> {
-  const due = await findDueMailboxes(session.db, session.owned.id)
-  const unsettled = await findUnsettledMailboxes(session.db, session.owned.id)
+  const unfinished = await findUnfinishedMailboxes(session.db, session.owned.id)
   return sources.filter(({ mailbox, remote }) => {
     const cursor = cursors.get(mailbox.id) ?? null
     return (
-      due.has(mailbox.id) ||
-      unsettled.has(mailbox.id) ||
+      unfinished.has(mailbox.id) ||
       session.provider.hasChanged(remote, cursor) ||
       !session.provider.isComplete(cursor, session.since)
     )

@@ -10,15 +10,8 @@ const QUICK_RETRY_SECONDS = 60
 const SLOW_RETRY_SECONDS = 86_400
 const RETRIES_AT_ONCE = 100
 
-const isDue = sql<boolean>`(next_attempt_at <= clock_timestamp() or parser_version < ${PARSER_VERSION})`
-
-/** Mailboxes of the account that hold a message due for another try. */
-export async function findDueMailboxes(db: Kysely<Tables>, accountId: string): Promise<Set<string>> {
-  const { rows } = await sql<{ mailbox_id: string }>`
-    select distinct mailbox_id from quarantined_message where account_id = ${accountId} and ${isDue}
-  `.execute(db)
-  return new Set(rows.map(row => row.mailbox_id))
-}
+/** Of a quarantined message: it is to be tried again. */
+export const isDue = sql<boolean>`(next_attempt_at <= clock_timestamp() or parser_version < ${PARSER_VERSION})`
 
 /** Messages of a mailbox that could not be read: those to leave alone for now, and those due for another try. */
 export async function loadQuarantine(

@@ -3,6 +3,7 @@ import type { Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import type { IndexedMailbox } from '../features/mailboxes/rules.ts'
 import { type Cursor, FlagBit, type KnownMessages } from '../providers/provider.ts'
+import { isDue } from './quarantine.ts'
 
 /** Every mailbox of the account as the index has it, with the cursor of its source. */
 export async function listIndexedMailboxes(db: Kysely<Tables>, accountId: string): Promise<IndexedMailbox[]> {
@@ -138,10 +139,12 @@ export async function countUnrecognised(
   return rows[0]?.count ?? 0
 }
 
-/** Mailboxes of which messages wait to be recognised. */
-export async function findUnsettledMailboxes(db: Kysely<Tables>, accountId: string): Promise<Set<string>> {
+/** Mailboxes that hold a message due for another try, or of which messages wait to be recognised. */
+export async function findUnfinishedMailboxes(db: Kysely<Tables>, accountId: string): Promise<Set<string>> {
   const { rows } = await sql<{ mailbox_id: string }>`
-    select distinct mailbox_id from message join message_mailbox as held on held.message_id = message.id
+    select mailbox_id from quarantined_message where account_id = ${accountId} and ${isDue}
+    union
+    select mailbox_id from message join message_mailbox as held on held.message_id = message.id
     where account_id = ${accountId} and missing_since = 'infinity' and uid is null
   `.execute(db)
   return new Set(rows.map(row => row.mailbox_id))
@@ -152,19 +155,4 @@ export async function countMessages(db: Kysely<Tables>, mailboxIds: readonly str
     select count(*)::int as count from message_mailbox where mailbox_id = any(${mailboxIds}::uuid[])
   `.execute(db)
   return rows[0]?.count ?? 0
-}
-
-/** The inbox of the account, as the source to watch. */
-export async function findInbox(
-  db: Kysely<Tables>,
-  accountId: string,
-): Promise<{ source: string; mailbox: { id: string; role: 'inbox' } } | null> {
-  const row = await db
-    .selectFrom('mailbox')
-    .select(['id', 'source'])
-    .where('account_id', '=', accountId)
-    .where('role', '=', 'inbox')
-    .where('source', 'is not', null)
-    .executeTakeFirst()
-  return row?.source ? { source: row.source, mailbox: { id: row.id, role: 'inbox' } } : null
 }
