@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { holdKeyRing } from '../../database/sealed-value.ts'
 import type { Tables } from '../../database/tables.ts'
@@ -59,7 +59,8 @@ export function accountKeys(ring: KeyRing): AccountKeys {
     },
 
     blobSealing(account) {
-      const key = dataKeyOf(ring, account)
+      // Taken as octets, each use of it would cost more than what it seals.
+      const key = createSecretKey(dataKeyOf(ring, account))
       return messageId => ({ key, context: [account.tenant_id, 'message_blob', account.id, messageId] })
     },
 

@@ -97,7 +97,7 @@ async function listUnindexed(db: Db, after: string): Promise<StoredRow[]> {
 async function readWords(
   context: BodyIndexContext,
   { id, message_id, tenant_id, account_id }: StoredRow,
-): Promise<{ blobId: string; words: string | null } | null> {
+): Promise<{ blobId: string; words: Uint8Array | null } | null> {
   try {
     const account = await findAccountView(context.db, tenant_id, account_id)
     const content = account && (await openStored(context, account, message_id))

@@ -52,7 +52,7 @@ export interface WrittenBlob {
   row: BlobRow
   messageId: string
   bytes: number
-  words: string | null | undefined
+  words: Uint8Array | null | undefined
 }
 
 /**

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { binaryArray } from '../../database/binary-array.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { bodyVector, documentVector } from '../../kit/search-text/document.ts'
 import type { RemoteAddress } from '../../providers/provider.ts'
@@ -23,11 +24,11 @@ export async function recordDocuments(
 ): Promise<void> {
   await sql`
     insert into message_search (message_id, account_id, received_at, document)
-    select message_id, ${accountId}::uuid, received_at, document::tsvector
+    select message_id, ${accountId}::uuid, received_at, document
     from unnest(
       ${messages.map(({ id }) => id)}::uuid[],
       ${messages.map(({ received_at }) => received_at)}::timestamptz[],
-      ${messages.map(message => describe(message))}::text[]
+      ${vectors(messages.map(message => describe(message)))}::tsvector[]
     ) as arrived (message_id, received_at, document)
   `.execute(unit.sql)
 }
@@ -38,13 +39,13 @@ export async function recordDocuments(
  */
 export async function recordBodies(
   unit: Pick<UnitOfWork, 'sql'>,
-  bodies: ReadonlyArray<{ blobId: string; words: string | null }>,
+  bodies: ReadonlyArray<{ blobId: string; words: Uint8Array | null }>,
 ): Promise<void> {
   await sql`
     with read as (
       select * from unnest(
         ${bodies.map(({ blobId }) => blobId)}::uuid[],
-        ${bodies.map(({ words }) => words)}::text[]
+        ${vectors(bodies.map(({ words }) => words))}::tsvector[]
       ) as read (blob_id, words)
     ),
     held as (
@@ -56,7 +57,7 @@ export async function recordBodies(
       update message_blob set is_indexed = true from held where message_blob.id = held.id
       returning message_blob.id, message_id
     )
-    update message_search set document = ts_filter(document, '{a,b,c}') || read.words::tsvector
+    update message_search set document = ts_filter(document, '{a,b,c}') || read.words
     from stored join read on read.blob_id = stored.id
     where message_search.message_id = stored.message_id and read.words is not null
   `.execute(unit.sql)
@@ -83,16 +84,18 @@ export async function recordSnippets(
   `.execute(unit.sql)
   if (rows.length === 0) return
   await sql`
-    update message_search set document = ts_filter(document, '{a,b,c}') || kept.words::tsvector
+    update message_search set document = ts_filter(document, '{a,b,c}') || kept.words
     from unnest(
       ${rows.map(({ id }) => id)}::uuid[],
-      ${rows.map(({ snippet }) => bodyVector(snippet))}::text[]
+      ${vectors(rows.map(({ snippet }) => bodyVector(snippet)))}::tsvector[]
     ) as kept (message_id, words)
     where message_search.message_id = kept.message_id
   `.execute(unit.sql)
 }
 
-function describe({ subject, from, to, cc, bcc, snippet }: Omit<Searchable, 'id' | 'received_at'>): string {
+const vectors = (documents: ReadonlyArray<Uint8Array | null>) => binaryArray('tsvector', documents)
+
+function describe({ subject, from, to, cc, bcc, snippet }: Omit<Searchable, 'id' | 'received_at'>): Buffer {
   return documentVector({
     subject,
     sender: from ? linesOf([from]) : [],

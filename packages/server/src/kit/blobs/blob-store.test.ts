@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { SealError } from '../seal.ts'
 import { openBlobStore } from './blob-store.ts'
 
-const sealing = { key: randomBytes(32), context: ['tenant', 'message'] }
+const sealing = { key: createSecretKey(randomBytes(32)), context: ['tenant', 'message'] }
 
 async function openFolder() {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-blobs-'))
@@ -101,7 +101,9 @@ describe('a blob store', () => {
       await expect(read(store, 'bb')).rejects.toThrow(SealError)
     }
     await expect(read(store, 'aa', { ...sealing, context: ['tenant', 'other'] })).rejects.toThrow(SealError)
-    await expect(read(store, 'aa', { ...sealing, key: randomBytes(32) })).rejects.toThrow(SealError)
+    await expect(read(store, 'aa', { ...sealing, key: createSecretKey(randomBytes(32)) })).rejects.toThrow(
+      SealError,
+    )
     await expect(read(store, 'cc')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 

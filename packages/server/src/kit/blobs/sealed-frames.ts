@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import { SealError } from '../seal.ts'
 
 /*
@@ -16,7 +23,7 @@ const KEY_BYTES = 32
 
 /** What a file is sealed with. */
 export interface Sealing {
-  key: Uint8Array
+  key: KeyObject
   /** What the file is of: tenant, account, message. */
   context: readonly string[]
 }
@@ -67,13 +74,13 @@ export async function* openFrames(
 }
 
 interface FileSeal {
-  key: Buffer
+  key: KeyObject
   context: Buffer
 }
 
 function fileOf({ key, context }: Sealing, salt: Uint8Array): FileSeal {
   return {
-    key: Buffer.from(hkdfSync('sha256', key, salt, 'waxwing blob', KEY_BYTES)),
+    key: createSecretKey(Buffer.from(hkdfSync('sha256', key, salt, 'waxwing blob', KEY_BYTES))),
     context: Buffer.from(JSON.stringify(context)),
   }
 }

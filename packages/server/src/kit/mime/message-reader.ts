@@ -19,7 +19,7 @@ export interface ReaderRequest {
 export interface ReaderAnswer {
   id: number
   /** Null until it is ended. */
-  result: ParsedMessage | string | null
+  result: ParsedMessage | Uint8Array | null
 }
 
 /** Reads messages in a thread of its own, so that none keeps the event loop or brings the process down. */
@@ -30,7 +30,7 @@ export interface MessageReader extends AsyncDisposable {
    */
   read(content: AsyncIterable<Uint8Array>): Promise<ParsedMessage | null>
   /** The words of its body, as `bodyVector` writes them; otherwise as `read`. */
-  readWords(content: AsyncIterable<Uint8Array>): Promise<string | null>
+  readWords(content: AsyncIterable<Uint8Array>): Promise<Uint8Array | null>
 }
 
 /** The thread ended over another message. */
@@ -133,11 +133,11 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
   return {
     async read(content) {
       const result = await readInTurn(content, 'message')
-      return typeof result === 'string' ? null : result
+      return result instanceof Uint8Array ? null : result
     },
     async readWords(content) {
       const result = await readInTurn(content, 'words')
-      return typeof result === 'string' ? result : null
+      return result instanceof Uint8Array ? result : null
     },
     async [Symbol.asyncDispose]() {
       isClosed = true

@@ -1,6 +1,9 @@
 import { readWords } from './words.ts'
 
-/* What a message is found by, as literals of PostgreSQL's tsvector. They need no quoting: words have no quotes. */
+/*
+ * What a message is found by, as a tsvector in PostgreSQL's binary form: the number of words (32 bits), then each word in
+ * UTF-8, a zero, the number of its places (16 bits) and its places (16 bits each: 2 of weight, 14 of position, ascending).
+ */
 
 /** Of one text; what follows is not searched. */
 export const TEXT_LENGTH_MAX = 256 * 1024
@@ -18,8 +21,10 @@ const BODY_BYTES_MAX = 640 * 1024
 /** So that no phrase reaches from one field into the next, nor from a header into the body behind it. */
 const GAP = 10
 
-/** Where a word counts: A most. */
-type Weight = 'A' | 'B' | 'C' | 'D'
+/** Where a word counts, A most: the two bits above a position. */
+const WEIGHTS = { A: 0xc0_00, B: 0x80_00, C: 0x40_00, D: 0 } as const
+type Weight = keyof typeof WEIGHTS
+const POSITION_BITS = 0x3f_ff
 
 export interface SearchedFields {
   subject: string | null
@@ -31,55 +36,88 @@ export interface SearchedFields {
 }
 
 /** Subject (A), sender (B), recipients (C) and text (D). */
-export function documentVector({ subject, sender, recipients, text }: SearchedFields): string {
+export function documentVector({ subject, sender, recipients, text }: SearchedFields): Buffer {
   const words = openWords(HEADER_POSITIONS, HEADER_BYTES_MAX)
   if (subject !== null) words.add(subject, 'A')
   for (const line of sender) words.add(line, 'B')
   for (const line of recipients) words.add(line, 'C')
   words.add(text, 'D')
-  return words.toLiteral()
+  return words.toVector()
 }
 
 /** The text of a body (D), to be put behind the fields of the header. */
-export function bodyVector(text: string): string {
+export function bodyVector(text: string): Buffer {
   const words = openWords(BODY_POSITIONS, BODY_BYTES_MAX)
   words.add(text, 'D')
-  return words.toLiteral()
-}
-
-interface Places {
-  literal: string
-  count: number
+  return words.toVector()
 }
 
 function openWords(positions: number, bytesMax: number) {
-  const found = new Map<string, Places>()
+  const found = new Map<string, number[]>()
   let position = GAP
+  /** What PostgreSQL will take. */
   let bytes = 0
+  /** What its binary form takes. */
+  let size = 4
 
-  function take(word: string, at: number, weight: Weight) {
-    const known = found.get(word)
-    const place = `${(at % positions) + 1}${weight}`
-    if (known) {
-      if (known.count >= PLACES_PER_WORD_MAX || bytes >= bytesMax) return
-      known.literal += `,${place}`
-      known.count++
-      bytes += 2
-    } else if (bytes < bytesMax) {
-      found.set(word, { literal: place, count: 1 })
+  function take(word: string, place: number) {
+    if (bytes >= bytesMax) return
+    const places = found.get(word)
+    if (places === undefined) {
+      found.set(word, [place])
+      const octets = octetsOf(word)
       // Octets, the number of places and the first, each on an even address.
-      bytes += Buffer.byteLength(word) + 5
+      bytes += octets + 5
+      size += octets + 5
+    } else if (places.length < PLACES_PER_WORD_MAX) {
+      places.push(place)
+      bytes += 2
+      size += 2
     }
   }
   return {
     add(text: string, weight: Weight) {
-      const end = readWords(text.slice(0, TEXT_LENGTH_MAX), position, (word, at) => take(word, at, weight))
+      const bits = WEIGHTS[weight]
+      const end = readWords(text.slice(0, TEXT_LENGTH_MAX), position, (word, at) =>
+        take(word, ((at % positions) + 1) | bits),
+      )
       position = end === position ? position : end + GAP
     },
-    toLiteral() {
-      const entries: string[] = []
-      for (const [word, { literal }] of found) entries.push(`'${word}':${literal}`)
-      return entries.join(' ')
+    toVector(): Buffer {
+      // A buffer of its own: handed to another thread, one of a pool would take the pool along.
+      const vector = Buffer.allocUnsafeSlow(size)
+      let end = vector.writeInt32BE(found.size)
+      for (const [word, places] of found) {
+        end = writeWord(vector, word, end)
+        vector[end++] = 0
+        const ascending = position > positions ? inOrder(places) : places
+        end = vector.writeUInt16BE(ascending.length, end)
+        for (const place of ascending) end = vector.writeUInt16BE(place, end)
+      }
+      return vector.subarray(0, end)
     },
   }
+}
+
+/** Where positions began anew; of two places at one position the weightier stays. */
+function inOrder(places: readonly number[]): number[] {
+  const sorted = places.toSorted((a, b) => (a & POSITION_BITS) - (b & POSITION_BITS) || b - a)
+  return sorted.filter(
+    (place, nth) => nth === 0 || (place & POSITION_BITS) !== (sorted[nth - 1]! & POSITION_BITS),
+  )
+}
+
+/** Most words are ASCII and short: no call is worth it for them. */
+function octetsOf(word: string): number {
+  for (let at = 0; at < word.length; at++) if (word.charCodeAt(at) > 0x7f) return Buffer.byteLength(word)
+  return word.length
+}
+
+function writeWord(into: Buffer, word: string, from: number): number {
+  for (let at = 0; at < word.length; at++) {
+    const code = word.charCodeAt(at)
+    if (code > 0x7f) return from + into.write(word, from)
+    into[from + at] = code
+  }
+  return from + word.length
 }

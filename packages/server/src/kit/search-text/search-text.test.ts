@@ -102,7 +102,7 @@ describe('what PostgreSQL is given', () => {
     return () => database[Symbol.asyncDispose]()
   })
 
-  async function matches(document: string, query: string): Promise<boolean | undefined> {
+  async function matches(document: Buffer | string, query: string): Promise<boolean | undefined> {
     const { rows } = await sql<{ found: boolean }>`
       select ${document}::tsvector @@ ${query}::tsquery as found
     `.execute(database.db)
@@ -145,6 +145,14 @@ describe('what PostgreSQL is given', () => {
       ),
       { numRuns: 25 },
     )
+  })
+
+  test('is each word once, with its places and what they weigh', async () => {
+    const fields = { subject: 'Tea tea', sender: ['Ada'], recipients: ['Bøb', 'tea'], text: '茶 tea' }
+    const { rows } = await sql<{ document: string }>`
+      select ${documentVector(fields)}::tsvector::text as document
+    `.execute(database.db)
+    expect(rows[0]?.document).toBe(`'ada':23B 'bob':34C 'tea':11A,12A,45C,57 '茶':56`)
   })
 
   test('lets no phrase reach from the header into the body', async () => {

@@ -1,0 +1,24 @@
+/** The number of a type in every PostgreSQL (pg_type.dat). */
+const TYPES = { tsvector: 3614 } as const
+
+const HEADER_BYTES = 20
+const NULL_LENGTH = -1
+
+/**
+ * An array in PostgreSQL's binary form, of elements in theirs, as a parameter. For large ones: nothing escapes the
+ * elements here and parses them there.
+ */
+export function binaryArray(type: keyof typeof TYPES, elements: ReadonlyArray<Uint8Array | null>): Buffer {
+  const length = elements.reduce((sum, element) => sum + 4 + (element?.length ?? 0), HEADER_BYTES)
+  const array = Buffer.allocUnsafe(length)
+  // One dimension, nulls among the elements, their type, how many they are, and that they count from 1.
+  const header = [1, elements.includes(null) ? 1 : 0, TYPES[type], elements.length, 1]
+  let end = 0
+  for (const field of header) end = array.writeInt32BE(field, end)
+  for (const element of elements) {
+    end = array.writeInt32BE(element?.length ?? NULL_LENGTH, end)
+    if (element) array.set(element, end)
+    end += element?.length ?? 0
+  }
+  return array
+}
