@@ -22,6 +22,9 @@ import { startSyncRole, type SyncPace } from './sync.ts'
 
 export type { Role }
 
+/** Bodies are handed over in batches of small ones: while this thread does something else, the reading one goes on. */
+const BODIES_READ_AT_ONCE = 32
+
 /** What every role is started with. */
 export interface RoleOptions {
   config: Config
@@ -75,7 +78,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   const budget = new HostBudget(config.connectionsPerHost)
   const mail = opened.use(openOnDemandMail(options, { guard, budget }))
   const blobs = openBlobStore(config.blobDir)
-  const reader = opened.use(openMessageReader())
+  const reader = opened.use(openMessageReader({ readsAtOnce: BODIES_READ_AT_ONCE }))
   const bodies = opened.use(
     openBodyIndex({
       db: installation.database.db,

@@ -12,6 +12,7 @@ const UTF8_LABELS = new Set([
   'default',
 ])
 const LABEL_LENGTH_MAX = 40
+const LABELS_MAX = 1000
 /** Names that the library of rare charsets gives to what is none. */
 const CODECS = /^\W*(?:hex|base64|binary)\W*$/
 const MARK = 0xfeff
@@ -31,10 +32,32 @@ export function decodeBytes(bytes: Buffer, charset: string | null, isCut = false
   if (label === 'utf-8' || label === 'utf8') return withoutMark(bytes.toString('utf8'))
   if (UTF8_LABELS.has(label)) return decodeUnlabelled(bytes, isCut)
   if (label === 'utf-7' || label === 'unicode-1-1-utf-7') return decodeUtf7(bytes)
+  const decode = findDecoder(isBigEndian(label, bytes) ? 'utf-16be' : label)
+  return decode ? decode(bytes) : decodeUnlabelled(bytes, isCut)
+}
+
+type Decode = (bytes: Buffer) => string
+
+/** By label; null: nobody knows it. To find out costs more than to decode a word. */
+const decoders = new Map<string, Decode | null>()
+
+function findDecoder(label: string): Decode | null {
+  const known = decoders.get(label)
+  if (known !== undefined) return known
+  if (decoders.size >= LABELS_MAX) decoders.clear()
+  const found = label.length <= LABEL_LENGTH_MAX ? makeDecoder(label) : null
+  decoders.set(label, found)
+  return found
+}
+
+function makeDecoder(label: string): Decode | null {
   try {
-    return new TextDecoder(isBigEndian(label, bytes) ? 'utf-16be' : label).decode(bytes)
+    const decoder = new TextDecoder(label)
+    return bytes => decoder.decode(bytes)
   } catch {
-    return decodeRare(bytes, label, isCut)
+    // Outside the WHATWG list, such as cp850 or x-mac-roman's relatives.
+    const isKnown = !CODECS.test(label) && iconv.encodingExists(label)
+    return isKnown ? bytes => iconv.decode(bytes, label) : null
   }
 }
 
@@ -53,13 +76,15 @@ function withoutMark(text: string): string {
   return text.charCodeAt(0) === MARK ? text.slice(1) : text
 }
 
+const windows1252 = new TextDecoder('windows-1252')
+
 /** Bytes that declare nothing: UTF-8 where they are that, else windows-1252, which knows every byte. */
 export function decodeUnlabelled(bytes: Buffer, isCut = false): string {
   for (let cut = 0; cut <= (isCut ? CHARACTER_BYTES_MAX - 1 : 0); cut++) {
     const whole = bytes.subarray(0, bytes.length - cut)
     if (isUtf8(whole)) return withoutMark(whole.toString('utf8'))
   }
-  return new TextDecoder('windows-1252').decode(bytes)
+  return windows1252.decode(bytes)
 }
 
 /** RFC 2152. The library takes a second for a megabyte. */
@@ -95,10 +120,4 @@ function sextet(code = 0): number {
   if (code >= 48 && code <= 57) return code + 4
   if (code === PLUS) return 62
   return code === SLASH ? 63 : -1
-}
-
-/** Labels outside the WHATWG list, such as cp850 or x-mac-roman's relatives. */
-function decodeRare(bytes: Buffer, label: string, isCut: boolean): string {
-  const isKnown = label.length <= LABEL_LENGTH_MAX && !CODECS.test(label) && iconv.encodingExists(label)
-  return isKnown ? iconv.decode(bytes, label) : decodeUnlabelled(bytes, isCut)
 }

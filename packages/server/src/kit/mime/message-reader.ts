@@ -4,7 +4,6 @@ import type { ParsedMessage } from './message-parser.ts'
 /** Of one message, from when its pieces are handed over until they are worked off. */
 const WORK_MS_MAX = 10_000
 const HEAP_MB_MAX = 256
-/** Messages that are read at once; more wait. */
 const READS_AT_ONCE = 8
 
 const NOTHING = new Uint8Array(0)
@@ -50,12 +49,14 @@ interface Thread {
 
 export interface ReaderOptions {
   workMsMax?: number
+  /** Messages that are handed to the thread at once; more wait. */
+  readsAtOnce?: number
   /** What the thread runs; for tests. */
   script?: URL
 }
 
 export function openMessageReader(options: ReaderOptions = {}): MessageReader {
-  const { workMsMax = WORK_MS_MAX, script = new URL('read-worker.ts', import.meta.url) } = options
+  const { workMsMax = WORK_MS_MAX, readsAtOnce = READS_AT_ONCE, script = new URL('read-worker.ts', import.meta.url) } = options
   const waiting: Array<() => void> = []
   let thread: Thread | null = null
   let running = 0
@@ -63,7 +64,7 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
   let isClosed = false
 
   const enter = async () => {
-    if (running >= READS_AT_ONCE) await new Promise<void>(resolve => waiting.push(resolve))
+    if (running >= readsAtOnce) await new Promise<void>(resolve => waiting.push(resolve))
     else running++
   }
   const leave = () => {
