@@ -7,7 +7,7 @@ import {
 } from '../packages/server/test/service-process.ts'
 
 const INITIALIZED_SECONDS_MAX = 1800
-const POLL_MS = 20
+const POLL_MS = 50
 
 /** The service as anybody runs it, in a process and a data folder of its own, and a caller with a key of it. */
 export interface BenchService extends Caller, AsyncDisposable {
@@ -35,9 +35,10 @@ interface Account {
   runtime: unknown
 }
 
-export async function startBenchService(): Promise<BenchService> {
+/** @param folders removes the service's data at its own end; without it, they go when the service ends */
+export async function startBenchService(folders?: AsyncDisposableStack): Promise<BenchService> {
   await using opened = new AsyncDisposableStack()
-  const folder = opened.use(await makeDataFolder())
+  const folder = (folders ?? opened).use(await makeDataFolder())
   const service = opened.use(
     await startServiceProcess(folder, {
       env: {

@@ -9,7 +9,7 @@ import { startBenchService } from './service.ts'
 
 const MESSAGES = 10_000
 const RUNS = 3
-const POLL_MS = 50
+const POLL_MS = 100
 const SECONDS_MAX = 600
 
 export const storedBodies: Benchmark = {
@@ -22,11 +22,13 @@ export const storedBodies: Benchmark = {
     const login = { host: server.host, port: server.port, ...user }
     // The first reading fills Dovecot's cache, for both.
     await runFetch(login, 'source')
+    // Where many files were removed a moment ago, ext4 looks long for a place for each new one.
+    await using folders = new AsyncDisposableStack()
     const yardsticks: number[] = []
     const stored: number[] = []
     for (let run = 0; run < RUNS; run++) {
       yardsticks.push(MESSAGES / (await runFetch(login, 'source')).seconds)
-      stored.push(MESSAGES / (await timeStoring(server, user)))
+      stored.push(MESSAGES / (await timeStoring(server, user, folders)))
     }
     const [ours, theirs] = [median(stored), median(yardsticks)]
     report({
@@ -39,24 +41,29 @@ export const storedBodies: Benchmark = {
   },
 }
 
-async function timeStoring(server: MailServer, user: TestUser): Promise<number> {
-  await using service = await startBenchService()
+async function timeStoring(
+  server: MailServer,
+  user: TestUser,
+  folders: AsyncDisposableStack,
+): Promise<number> {
+  await using service = await startBenchService(folders)
   await using database = await openItsDatabase(service.folder.path)
   const start = performance.now()
   const accountId = await service.connect(server, user, { bodyStorage: 'full' })
   const initializedAt = await service.untilInitialized(accountId)
+  const count = async (what: string) =>
+    (await database.pool.query<{ count: number }>(`select count(*)::int from ${what}`)).rows[0]?.count
+  const wanted = await count('message where not is_draft')
   for (;;) {
-    const { rows } = await database.pool.query<{ stored: number; wanted: number }>(`
-      select (select count(*)::int from message where not is_draft) as wanted,
-        (select count(*)::int from message_blob where message_id is not null and is_indexed) as stored`)
+    const stored = await count('message_blob where message_id is not null and is_indexed')
     const seconds = (performance.now() - start) / 1000
-    if (rows[0]?.stored === rows[0]?.wanted) {
+    if (stored === wanted) {
       console.error(
         `    indexed after ${short((initializedAt - start) / 1000)} s, stored after ${short(seconds)} s`,
       )
       return seconds
     }
-    if (seconds > SECONDS_MAX) throw new Error(`Only ${rows[0]?.stored} of ${rows[0]?.wanted} were stored`)
+    if (seconds > SECONDS_MAX) throw new Error(`Only ${stored} of ${wanted} were stored`)
     await new Promise(resolve => setTimeout(resolve, POLL_MS))
   }
 }
