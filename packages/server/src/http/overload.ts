@@ -2,13 +2,14 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Logger } from '../kit/log.ts'
 
 const LOOP_DELAY_MAX_MILLISECONDS = 200
-/** One turn of ten is late when more than half of the time goes into late turns. A higher one would refuse for hiccups. */
-const LATE_PERCENTILE = 90
+/** One turn of five is late when more than half of the time goes into late turns. A higher one would refuse for hiccups. */
+const LATE_PERCENTILE = 80
 const POOL_WAIT_MAX_MILLISECONDS = 500
 /** For so long the event loop has to be late at every look. */
 const LATE_MILLISECONDS = 2000
 const LOOK_MILLISECONDS = 500
-const RESOLUTION_MILLISECONDS = 20
+/** Each look wakes the process. */
+const RESOLUTION_MILLISECONDS = 50
 const NANOSECONDS_PER_MILLISECOND = 1e6
 
 /** Whether this process has more to do than it gets done. */

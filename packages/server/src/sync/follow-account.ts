@@ -9,7 +9,6 @@ import type { ConnectionPermit } from './host-budget.ts'
 import { type Nudge, pause } from './nudge.ts'
 import { type OwnedAccount, takeWanted } from './ownership.ts'
 import { type PassOutcome, runPass } from './pass.ts'
-import { countQuarantined } from './quarantine.ts'
 import type { RuntimeReport } from './report.ts'
 import type { FollowedSource, Session } from './session.ts'
 import type { StallWatch } from './stall-watch.ts'
@@ -51,11 +50,11 @@ export async function followAccount(options: FollowAccountOptions): Promise<'cau
     const { wanted, isInitialized } = await takeWanted(options.db, options.owned)
     if (wanted.includes('restart')) return 'more'
     const session = openSession(options, isInitialized)
-    const { hasMore, inbox } = await pass(session, options)
+    const { hasMore, inbox, unreadable } = await pass(session, options)
     stall.signal.throwIfAborted()
     if (!hasMore) {
       onCaughtUp()
-      await reportLive(session, options)
+      await reportLive(session, unreadable, options)
     }
     if (permit.isWanted) return hasMore ? 'more' : 'caught_up'
     if (!hasMore && (await watchUntilNextPass(session, inbox, options)) === 'permit_wanted')
@@ -108,9 +107,9 @@ async function pass(session: Session, options: FollowAccountOptions): Promise<Pa
 
 async function reportLive(
   session: Session,
+  unreadable: number,
   { report, provider, pollSeconds }: FollowAccountOptions,
 ): Promise<void> {
-  const unreadable = await countQuarantined(session.db, session.owned.id)
   const push = provider.isPushed ? 'the inbox is watched' : 'the inbox is polled'
   const facts = [push, `every mailbox is looked at within ${pollSeconds} s`]
   if (unreadable > 0) facts.push(`${unreadable} messages could not be read and are tried again`)

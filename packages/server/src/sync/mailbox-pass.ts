@@ -138,14 +138,3 @@ export async function databaseTime(session: Session): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(session.db)
   return rows[0]!.now
 }
-
-export async function hasMissing(session: Session): Promise<boolean> {
-  const row = await session.db
-    .selectFrom('message')
-    .select('id')
-    .where('account_id', '=', session.owned.id)
-    .where('missing_since', 'is not', null)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
-}

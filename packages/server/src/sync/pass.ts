@@ -3,7 +3,6 @@ import { compareSource } from './compare-source.ts'
 import { completeFirstSync } from './first-sync.ts'
 import {
   databaseTime,
-  hasMissing,
   type MailboxPass,
   passMailboxes,
   type RemoteSource,
@@ -12,7 +11,7 @@ import {
 import type { Cursor } from '../providers/provider.ts'
 import type { FollowedSource, Session } from './session.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
-import { findUnfinishedMailboxes, listIndexedMailboxes } from './source-store.ts'
+import { findUnfinished, listIndexedMailboxes, type Unfinished } from './source-store.ts'
 import type { Turn } from './turns.ts'
 
 /** So long an account reads old mail before it looks for new mail again and lets others have their turn. */
@@ -32,6 +31,8 @@ export interface PassOutcome {
   hasMore: boolean
   /** What is watched until the next pass. */
   inbox: FollowedSource | null
+  /** How many messages could not be read so far. */
+  unreadable: number
 }
 
 /**
@@ -42,28 +43,31 @@ export interface PassOutcome {
 export async function runPass(session: Session, options: PassOptions): Promise<PassOutcome> {
   await forgetOutsideWindow(session)
   let listed = await passMailboxes(session)
-  const changed = await changedSources(session, listed.sources, listed.cursors)
-  const isQuiet = session.isInitialized && changed.length === 0 && listed.vanished.length === 0
-  if (isQuiet && !(await hasMissing(session))) return outcomeOf(false, listed)
+  const unfinished = await findUnfinished(session.db, session.owned.id)
+  const changed = changedSources(session, listed.sources, listed.cursors, unfinished)
+  const isQuiet = changed.length === 0 && listed.vanished.length === 0 && !unfinished.hasMissing
+  if (session.isInitialized && isQuiet) return outcomeOf(false, listed, unfinished)
   await readChanges(session, changed)
   if (session.isInitialized) listed = await settle(session, listed)
 
   const isThrough = await bringOlder(session, listed.sources, options)
   if (!isThrough || (await incompleteSources(session, listed.sources)).length > 0)
-    return outcomeOf(true, listed)
+    return outcomeOf(true, listed, await findUnfinished(session.db, session.owned.id))
   listed = await settle(session, listed)
   if (!session.isInitialized) await completeFirstSync(session)
-  return outcomeOf(false, listed)
+  return outcomeOf(false, listed, await findUnfinished(session.db, session.owned.id))
 }
 
-function outcomeOf(hasMore: boolean, { sources }: MailboxPass): PassOutcome {
-  return { hasMore, inbox: sources.find(({ mailbox }) => mailbox.role === 'inbox') ?? null }
+function outcomeOf(hasMore: boolean, { sources }: MailboxPass, { unreadable }: Unfinished): PassOutcome {
+  const inbox = sources.find(({ mailbox }) => mailbox.role === 'inbox') ?? null
+  return { hasMore, inbox, unreadable }
 }
 
 async function readChanges(session: Session, changed: readonly RemoteSource[]): Promise<void> {
   for (const followed of changed) await compareSource(session, followed)
   if (!session.isInitialized) return
-  for (const followed of await changedSources(session, changed, await cursorsByMailbox(session)))
+  const unfinished = await findUnfinished(session.db, session.owned.id)
+  for (const followed of changedSources(session, changed, await cursorsByMailbox(session), unfinished))
     await bringArrivals(session, followed, { onlyNew: true })
 }
 
@@ -74,11 +78,13 @@ async function readChanges(session: Session, changed: readonly RemoteSource[]): 
  */
 async function settle(session: Session, before: MailboxPass): Promise<MailboxPass> {
   let listed = before
-  for (let looks = 0; looks < LOOKS_MAX && (await hasMissing(session)); looks++) {
+  for (let looks = 0; looks < LOOKS_MAX; looks++) {
+    if (!(await findUnfinished(session.db, session.owned.id)).hasMissing) break
     const missingBy = await databaseTime(session)
     listed = await passMailboxes(session)
     if ((await incompleteSources(session, listed.sources)).length > 0) break
-    const changed = await changedSources(session, listed.sources, listed.cursors)
+    const unfinished = await findUnfinished(session.db, session.owned.id)
+    const changed = changedSources(session, listed.sources, listed.cursors, unfinished)
     if (changed.length === 0) {
       await settleMissing(session, listed.vanished, missingBy)
       return listed
@@ -125,16 +131,16 @@ async function incompleteSources(
 }
 
 /** Sources in which something may have happened, or which are not read to their end, or hold a message to try again. */
-async function changedSources(
+function changedSources(
   session: Session,
   sources: readonly RemoteSource[],
   cursors: ReadonlyMap<string, Cursor | null>,
-): Promise<RemoteSource[]> {
-  const unfinished = await findUnfinishedMailboxes(session.db, session.owned.id)
+  unfinished: Unfinished,
+): RemoteSource[] {
   return sources.filter(({ mailbox, remote }) => {
     const cursor = cursors.get(mailbox.id) ?? null
     return (
-      unfinished.has(mailbox.id) ||
+      unfinished.mailboxIds.has(mailbox.id) ||
       session.provider.hasChanged(remote, cursor) ||
       !session.provider.isComplete(cursor, session.since)
     )

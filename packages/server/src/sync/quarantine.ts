@@ -62,13 +62,6 @@ export async function releaseFromQuarantine(
   `.execute(unit.sql)
 }
 
-export async function countQuarantined(db: Kysely<Tables>, accountId: string): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from quarantined_message where account_id = ${accountId}
-  `.execute(db)
-  return rows[0]?.count ?? 0
-}
-
 export async function countAllQuarantined(db: Kysely<Tables>): Promise<number> {
   const { rows } = await sql<{
     count: number

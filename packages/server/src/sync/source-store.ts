@@ -139,15 +139,30 @@ export async function countUnrecognised(
   return rows[0]?.count ?? 0
 }
 
-/** Mailboxes that hold a message due for another try, or of which messages wait to be recognised. */
-export async function findUnfinishedMailboxes(db: Kysely<Tables>, accountId: string): Promise<Set<string>> {
-  const { rows } = await sql<{ mailbox_id: string }>`
-    select mailbox_id from quarantined_message where account_id = ${accountId} and ${isDue}
-    union
-    select mailbox_id from message join message_mailbox as held on held.message_id = message.id
-    where account_id = ${accountId} and missing_since = 'infinity' and uid is null
+/** What passes have left to be done. */
+export interface Unfinished {
+  /** They hold a message that is due for another try, or messages that wait to be recognised. */
+  mailboxIds: ReadonlySet<string>
+  /** Whether any message is missing. */
+  hasMissing: boolean
+  /** Messages that could not be read. */
+  unreadable: number
+}
+
+export async function findUnfinished(db: Kysely<Tables>, accountId: string): Promise<Unfinished> {
+  const { rows } = await sql<{ mailbox_ids: string[]; has_missing: boolean; unreadable: number }>`
+    select
+      array(
+        select mailbox_id from quarantined_message where account_id = ${accountId} and ${isDue}
+        union
+        select mailbox_id from message join message_mailbox as held on held.message_id = message.id
+        where account_id = ${accountId} and missing_since = 'infinity' and uid is null
+      ) as mailbox_ids,
+      exists (select from message where account_id = ${accountId} and missing_since is not null) as has_missing,
+      (select count(*)::int from quarantined_message where account_id = ${accountId}) as unreadable
   `.execute(db)
-  return new Set(rows.map(row => row.mailbox_id))
+  const { mailbox_ids, has_missing, unreadable } = rows[0]!
+  return { mailboxIds: new Set(mailbox_ids), hasMissing: has_missing, unreadable }
 }
 
 export async function countMessages(db: Kysely<Tables>, mailboxIds: readonly string[]): Promise<number> {

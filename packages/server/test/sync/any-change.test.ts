@@ -24,7 +24,7 @@ const SECONDS = 1_000
 const STORING_MS = 12
 /** A kill waits for so many lines at most until messages come. */
 const STORING_LINES_MAX = 150
-const REST_SECONDS_MAX = 40
+const REST_SECONDS_MAX = 90
 /** Before it is believed that the service found out everything, it is asked to look again. */
 const ASK_AGAIN_MS = 1_000
 
