@@ -2,7 +2,11 @@ import { collapseText } from './text.ts'
 import { decodeEntities } from './entities.ts'
 
 /** Their content is not text. Only a body is read of a document that has one. */
-const SKIPPED = new Set(['head', 'style', 'script', 'title', 'template', 'noscript', 'svg', 'math', 'object'])
+const SKIPPED = ['head', 'style', 'script', 'title', 'template', 'noscript', 'svg', 'math', 'object']
+/** Where they end. A head that is never closed ends where the body begins. */
+const ENDS = new Map(
+  SKIPPED.map(name => [name, new RegExp(name === 'head' ? String.raw`</head|<body` : `</${name}`, 'gi')]),
+)
 /** Between these and their surroundings there is no gap. */
 const INLINE = new Set(
   'a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark o q s samp small span strike strong sub sup tt u var wbr'.split(
@@ -68,14 +72,13 @@ function readTag(html: string, open: number): { text: string; end: number } | nu
   if (close < 0) return null
   const name = html.slice(nameStart, nameEnd).toLowerCase()
   const isOpening = nameStart === open + 1
-  if (isOpening && SKIPPED.has(name) && html.charCodeAt(close - 1) !== 47)
-    return skipElement(html, name, close + 1)
+  const end = isOpening ? ENDS.get(name) : undefined
+  if (end && html.charCodeAt(close - 1) !== 47) return skipElement(html, end, close + 1)
   return { text: INLINE.has(name) ? '' : ' ', end: close + 1 }
 }
 
-/** Past the end of an element without text. A head that is never closed ends where the body begins. */
-function skipElement(html: string, name: string, from: number): { text: string; end: number } | null {
-  const end = new RegExp(name === 'head' ? String.raw`</head|<body` : `</${name}`, 'gi')
+/** Past the end of an element without text. */
+function skipElement(html: string, end: RegExp, from: number): { text: string; end: number } | null {
   end.lastIndex = from
   const found = end.exec(html)
   return found ? { text: ' ', end: found.index } : null
