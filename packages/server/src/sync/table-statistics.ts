@@ -3,7 +3,7 @@ import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 
 const FIRST_AFTER = 500
-const GROWTH_TO_ANALYZE = 0.2
+const GROWTH_TO_ANALYZE = 0.5
 
 /**
  * Keeps PostgreSQL's idea of the size of the message tables near the truth while a sync fills them. Its own analysis
