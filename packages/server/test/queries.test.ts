@@ -11,6 +11,7 @@ import type { Database, Db } from '../src/database/pool.ts'
 import type { Tables } from '../src/database/tables.ts'
 import { findFeedHead, readFeed } from '../src/features/changes/store.ts'
 import { type MessageFilters, listSummaries } from '../src/features/messages/store.ts'
+import { findLookEnd, listUnstored } from '../src/features/messages/unstored.ts'
 import { bandStatement } from '../src/features/search/store.ts'
 import { findThread, listThreads } from '../src/features/threads/store.ts'
 import { parseQuery } from '../src/kit/search-text/query.ts'
@@ -58,6 +59,10 @@ const HOT: Record<string, (db: Db) => Promise<unknown>> = {
   'threads of an account': threads(),
   'threads of a mailbox': threads(ID),
   'a thread': db => findThread(db, ID, 'thread'),
+  'messages to store': db => listUnstored(db, ID, { since: null, below: null }),
+  'new messages to store, farther down': db =>
+    listUnstored(db, ID, { since: ID, below: { receivedAt: new Date(0), id: ID } }),
+  'where messages to store go on': db => findLookEnd(db, ID, { since: null, below: null }),
   'a search for words': search('alpha beta', {}),
   'a search for a phrase, every filter': search('"alpha beta"', { ...every, mailboxId: ID }),
   'the change feed': feed(null, null),
@@ -120,12 +125,18 @@ describe('the plan of a hot statement', () => {
       insert into event (tenant_id, id, type, data)
       select ${tenant.id}, nextval('event_id'), 'message.updated', '{}' from generate_series(1, 20000)
     `.execute(db)
+    // Nearly all are stored.
+    await sql`
+      insert into message_blob (id, tenant_id, account_id, message_id)
+      select id, tenant_id, account_id, id from message order by received_at desc offset 10
+    `.execute(db)
     for (const table of [
       'account',
       'tenant',
       'mailbox',
       'message',
       'message_mailbox',
+      'message_blob',
       'message_search',
       'event',
     ]) {
@@ -141,9 +152,9 @@ describe('the plan of a hot statement', () => {
     const { rows } = await explain.execute(database.db)
     const plan = rows.map(row => row['QUERY PLAN'])
     expect(plan.join('\n')).not.toMatch(
-      /(?:Seq Scan|Bitmap Heap Scan) on (?:message|message_mailbox|event)\b/,
+      /(?:Seq Scan|Bitmap Heap Scan) on (?:message|message_mailbox|message_blob|event)\b/,
     )
     // The order of a list is that of its index. What is sorted is a page, or what one thread holds.
-    expect(plan.join('\n')).not.toMatch(/Sort Key: (?:message|held)\.received_at/)
+    expect(plan.join('\n')).not.toMatch(/Sort Key: (?:message|held|looked)\.received_at/)
   })
 })

@@ -18,7 +18,7 @@ import type { Shared } from './roles.ts'
 
 /** The role `jobs`: background work of the whole installation. */
 export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
-  const { installation, mail, blobs, bodies, reader, metrics, log } = shared
+  const { installation, mail, blobs, bodies, reader, metrics, clock, log } = shared
   const { db, pool, address } = installation.database
   const services = { mail, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
   for (const gauge of storageGauges(db)) metrics.registerMetric(gauge)
@@ -29,7 +29,7 @@ export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
   }
   await using opened = new AsyncDisposableStack()
   opened.use(await startJobs({ db, pool, tasks: [...recurringTasks(db, blobs), indexing], log }))
-  const backfill = opened.use(new Backfill({ db, services, reader }))
+  const backfill = opened.use(new Backfill({ db, services, reader, clock }))
   const news = { onWake: (ids: string[]) => backfill.wake(ids), onListening: () => backfill.wake(null) }
   opened.use(listenForWakes(address, ['waxwing_wake', 'waxwing_mail'], news, log))
   return opened.move()

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { CONTENT_BYTES_MAX } from '../../src/providers/provider.ts'
 import { generateMail } from '../mail/corpus.ts'
 import type { TestApp } from '../open-app.ts'
+import { sampleMessages } from '../sample-rows.ts'
 import { fillMailboxes } from '../servers/fill.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
@@ -100,10 +101,12 @@ test.each(['cut', 'refuse', 'omit'] as const)(
 test.each([100, -100])('is stored whole, and once, whatever size was told (%i)', async lie => {
   const long = letter('long', 'a line that is quite long\r\n'.repeat(CONTENT_BYTES_MAX / 20))
   const nearly = letter('nearly', 'x'.repeat(CONTENT_BYTES_MAX - 100))
+  // Told to be just below what is fetched with others, it is just above.
+  const over = letter('over', 'x'.repeat(CONTENT_BYTES_MAX - 20))
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
     config: { blobDir: blobs.folder },
-    arrange: world => world.deliver([...shortMessages(1, 40), long, nearly]),
+    arrange: world => world.deliver([...shortMessages(1, 40), long, nearly, over]),
     faults: {
       rewrite: line => line.replace(/RFC822\.SIZE (\d+)/, (_, size) => `RFC822.SIZE ${Number(size) + lie}`),
     },
@@ -127,12 +130,28 @@ test.each([100, -100])('is stored whole, and once, whatever size was told (%i)',
   }
 
   await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
-  await waitUntil('all', async () => (await readStored(app, accountId)).stored === 42, SOON_SECONDS)
+  await waitUntil('all', async () => (await readStored(app, accountId)).stored === 43, SOON_SECONDS)
   const before = countFetches()
   expect(await download('nearly')).toBe(nearly.raw)
+  expect(await download('over')).toBe(over.raw)
   expect(await download('message 40')).toBe(shortMessage(40).raw)
   expect(countFetches()).toBe(before)
-  expect(await blobs.files()).toHaveLength(42)
+  expect(await blobs.files()).toHaveLength(43)
+})
+
+test('what lies far below is stored, too', async () => {
+  await using blobs = await openBlobFolder()
+  await using account = await openProxiedAccount({
+    config: { blobDir: blobs.folder },
+    arrange: world => world.deliver(shortMessages(1, 5)),
+    ...ROLES,
+  })
+  const { app, accountId } = account
+  const draft = { mailboxIds: [], isDraft: true }
+  const drafts = Array.from({ length: 10_000 }, () => draft)
+  await sampleMessages(app.db, { id: accountId, tenantId: app.tenantId }, drafts)
+  await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
+  await waitUntil('all', async () => (await readStored(app, accountId)).stored === 5, SOON_SECONDS)
 })
 
 test('storing ends where it is not wanted any more, and begins again where it is', async () => {
@@ -212,7 +231,7 @@ test('a file that cannot be read now is kept, and the message read from the prov
   const server = useIt()
   const user = await server.addUser()
   await using world = await openWorld(server, user)
-  const message = letter('kept', `${'x '.repeat(500)}wombat`)
+  const message = letter('kept', `bilby ${'x '.repeat(500)}wombat`)
   await world.deliver(message)
   await using blobs = await openBlobFolder()
   await using app = await openSyncApp({ config: { blobDir: blobs.folder }, ...ROLES })
@@ -244,13 +263,22 @@ test('a file that cannot be read now is kept, and the message read from the prov
   await rename(blobs.folder, `${blobs.folder}.away`)
   expect(await read()).toBe('wombat')
   await rename(`${blobs.folder}.away`, blobs.folder)
+  // Nor do keys that do not open say anything of the file.
+  const { data_key } = await app.db.selectFrom('account').select('data_key').executeTakeFirstOrThrow()
+  await app.db
+    .updateTable('account')
+    .set({ data_key: randomBytes(60) })
+    .execute()
+  await read()
+  await app.db.updateTable('account').set({ data_key }).execute()
   expect(await readRows()).toEqual(rows)
 
-  // It is gone, and its words go with it.
+  // It is gone, and its words go with it; those of the snippet stay.
   await rm(at)
   await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
   expect(await find(app, accountId, 'wombat')).toEqual(['kept'])
   expect(await read()).toBe(409)
   expect(await find(app, accountId, 'wombat')).toEqual([])
+  expect(await find(app, accountId, 'bilby')).toEqual(['kept'])
   expect((await readStored(app, accountId)).stored).toBe(0)
 })

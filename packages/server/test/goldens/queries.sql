@@ -279,6 +279,53 @@ from member
 ) as total) as summary
 ) as whole;
 
+-- messages to store
+select looked.id, looked.received_at, found.*
+from (
+select id, received_at from message
+where account_id = $1
+order by received_at desc, id desc limit $2) as looked
+cross join lateral (
+select is_draft, size::float8 as size, false as is_renumbered,
+mailbox.source, sync_cursor.cursor, held.uid::float8 as key
+from message
+join message_mailbox as held on held.message_id = message.id
+join mailbox on mailbox.id = held.mailbox_id
+left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
+where message.id = looked.id and not is_draft and missing_since is null and size <= $3
+and held.uid is not null and mailbox.source is not null
+limit 1
+) as found
+where not exists (select from message_blob where message_id = looked.id offset 0)
+order by looked.received_at desc, looked.id desc limit $4;
+
+-- new messages to store, farther down
+select looked.id, looked.received_at, found.*
+from (
+select id, received_at from message
+where account_id = $1
+and id >= $2
+and (received_at, id) < ($3, $4::uuid)
+order by received_at desc, id desc limit $5) as looked
+cross join lateral (
+select is_draft, size::float8 as size, false as is_renumbered,
+mailbox.source, sync_cursor.cursor, held.uid::float8 as key
+from message
+join message_mailbox as held on held.message_id = message.id
+join mailbox on mailbox.id = held.mailbox_id
+left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
+where message.id = looked.id and not is_draft and missing_since is null and size <= $6
+and held.uid is not null and mailbox.source is not null
+limit 1
+) as found
+where not exists (select from message_blob where message_id = looked.id offset 0)
+order by looked.received_at desc, looked.id desc limit $7;
+
+-- where messages to store go on
+select id, received_at from message
+where account_id = $1
+order by received_at desc, id desc offset $2 limit 1;
+
 -- a search for words
 with found as materialized (
 select search.message_id, search.received_at from message_search as search

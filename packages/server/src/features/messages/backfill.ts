@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runAlone } from '../../database/alone.ts'
-import { firstIdAt } from '../../kit/ids.ts'
+import type { Clock } from '../../kit/clock.ts'
 import type { AccountView } from '../accounts/account.ts'
 import { findStorageRoom } from '../plans/store.ts'
+import { beginLook, settleBatch, type Stand } from './backfill-stand.ts'
 import { type BatchContext, fetchBatch, storeAlone, storeTogether } from './store-batch.ts'
 import {
   BATCH_MESSAGES_MAX,
   cutBatch,
   findFullAccount,
-  type FullAccount,
+  findLookEnd,
   listFullAccounts,
   listUnstored,
   type Look,
@@ -17,34 +18,13 @@ import {
 
 /** Every account is looked at so often; in between those that there is news of. */
 const LOOK_SECONDS = 60
-/** So often all messages of an account are looked at again, in case some could not be stored. */
-const WHOLE_LOOK_MINUTES = 60
-/** News are the messages made since the last look, and so long before: for transactions under way and clocks apart. */
-const OVERLAP_MINUTES = 5
 const ACCOUNTS_AT_ONCE = 4
-/** Batches of one account: each waits for the disk and the thread that reads words, and seldom for the processor. */
-const STORING_AT_ONCE = 3
 const TROUBLE_SECONDS = 5
-/** After a batch that could not be stored, the account's next look begins anew, no sooner than that. */
-const RETRY_SECONDS = 30
 /** One message may be to blame; so many in a row are the provider's trouble. */
 const FAILURES_MAX = 2
 
-/** Where an account stands. Kept in memory only: it saves queries. */
-interface Stand {
-  account: FullAccount
-  /** New mail, stored before what is older; null: none is known of. */
-  news: Look | null
-  newsAt: number
-  /** Null once it came to the end. */
-  whole: Look | null
-  wholeAt: number
-  /** When the whole is begun anew since a batch could not be stored; null: none failed. */
-  retryAt: number | null
-  /** The size of a message that the plan had no room for: it waits for so much. */
-  neededBytes: number
-  /** The batches before, on their way to disk and database while the next one is fetched. False where that failed. */
-  storing: Promise<boolean>[]
+interface BackfillContext extends BatchContext {
+  clock: Clock
 }
 
 /**
@@ -52,7 +32,7 @@ interface Stand {
  * time, the accounts in turns, in one process of the installation at a time.
  */
 export class Backfill implements AsyncDisposable {
-  readonly #context: BatchContext
+  readonly #context: BackfillContext
   readonly #stop = new AbortController()
   readonly #stands = new Map<string, Stand>()
   /** Accounts with messages to store, in the order of their turns. */
@@ -62,7 +42,7 @@ export class Backfill implements AsyncDisposable {
   #stirred = new AbortController()
   readonly #ended: Promise<void>
 
-  constructor(context: BatchContext) {
+  constructor(context: BackfillContext) {
     this.#context = context
     this.#ended = this.#run()
   }
@@ -140,9 +120,10 @@ export class Backfill implements AsyncDisposable {
     const told = isDue ? null : [...this.#told]
     this.#told.clear()
     if (isDue) this.#lookAt = performance.now() + LOOK_SECONDS * 1000
-    const accounts = await listFullAccounts(this.#context.db, told)
+    const { db, clock } = this.#context
+    const accounts = await listFullAccounts(db, told)
     for (const account of accounts) {
-      this.#stands.set(account.id, begin(this.#stands.get(account.id), account))
+      this.#stands.set(account.id, beginLook(this.#stands.get(account.id), account, clock.now()))
       this.#line.add(account.id)
     }
     if (!isDue) return
@@ -161,23 +142,8 @@ export class Backfill implements AsyncDisposable {
   }
 }
 
-function begin(before: Stand | undefined, account: FullAccount): Stand {
-  const now = Date.now()
-  if (before?.account.version !== account.version) {
-    const whole = { since: null, below: null }
-    const storing = before?.storing ?? Array.from({ length: STORING_AT_ONCE }, () => Promise.resolve(true))
-    return { account, news: null, newsAt: now, whole, wholeAt: now, retryAt: null, neededBytes: 0, storing }
-  }
-  const since = before.news?.since ?? firstIdAt(before.newsAt - OVERLAP_MINUTES * 60_000)
-  const isStale = before.whole === null && now - before.wholeAt > WHOLE_LOOK_MINUTES * 60_000
-  const isDue = before.retryAt !== null && now >= before.retryAt
-  if (isStale || isDue)
-    Object.assign(before, { whole: { since: null, below: null }, wholeAt: now, retryAt: null })
-  return Object.assign(before, { news: { since, below: null }, newsAt: now })
-}
-
 /** Fetches a batch and has it stored. @returns whether there is more to do now */
-async function takeTurn(context: BatchContext, stand: Stand, signal: AbortSignal): Promise<boolean> {
+async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSignal): Promise<boolean> {
   const account = await findFullAccount(context.db, stand.account)
   const look = stand.news ?? stand.whole
   if (!account || !look) return false
@@ -186,6 +152,8 @@ async function takeTurn(context: BatchContext, stand: Stand, signal: AbortSignal
   stand.neededBytes = 0
 
   const listed = await listUnstored(context.db, account.id, look)
+  const hasMore = listed.length === BATCH_MESSAGES_MAX
+  const end = hasMore ? null : await findLookEnd(context.db, account.id, look)
   const batch = cutBatch(listed, room)
   const [first] = listed
   if (first && batch.length === 0) {
@@ -196,9 +164,9 @@ async function takeTurn(context: BatchContext, stand: Stand, signal: AbortSignal
     return false
   }
   if (!(await storeBatch(context, account, { stand, look, batch, signal }))) return false
-  const isOver = batch.length === listed.length && listed.length < BATCH_MESSAGES_MAX
-  if (!isOver) return true
-  if (stand.news === look) stand.news = null
+  if (hasMore || batch.length < listed.length) return true
+  if (end) look.below = end
+  else if (stand.news === look) stand.news = null
   else if (stand.whole === look) stand.whole = null
   return stand.news !== null || stand.whole !== null
 }
@@ -210,25 +178,24 @@ interface Turn {
   signal: AbortSignal
 }
 
-/** Fetches a batch while the one before is stored. @returns whether the account can go on now */
+/** Fetches a batch while those before are stored. False where the provider is in trouble. */
 async function storeBatch(
-  context: BatchContext,
+  context: BackfillContext,
   account: AccountView,
   { stand, look, batch, signal }: Turn,
 ): Promise<boolean> {
   const { sources, left } = await fetchBatch(context, account, batch, signal)
-  const isWell = await stand.storing[0]
-  const storing = storeTogether(context, account, sources)
-    .catch((error: unknown) => {
-      context.services.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
-      return false
-    })
-    .then(isStored => {
-      if (!isStored) stand.retryAt ??= Date.now() + RETRY_SECONDS * 1000
-      return isStored
-    })
-  stand.storing.shift()
-  stand.storing.push(storing)
+  if (sources.length > 0) {
+    await stand.storing.shift()
+    stand.storing.push(
+      storeTogether(context, account, sources)
+        .catch((error: unknown) => {
+          context.services.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
+          return false
+        })
+        .then(isStored => settleBatch(stand, isStored, context.clock.now())),
+    )
+  }
   let failures = 0
   for (const message of left) {
     if (signal.aborted) return false
@@ -239,7 +206,7 @@ async function storeBatch(
   }
   const last = batch.at(-1)
   if (last) look.below = { receivedAt: last.received_at, id: last.id }
-  return isWell === true
+  return true
 }
 
 /** With a limit, what is on its way is waited for: the room is what it leaves. */

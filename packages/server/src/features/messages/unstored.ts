@@ -9,6 +9,8 @@ import { STORED_BYTES_MAX } from './stored-source.ts'
 /** Octets of messages that are fetched at once: so much of an account is in memory, and again of each batch that is stored. */
 export const BATCH_BYTES_MAX = 1024 * 1024
 export const BATCH_MESSAGES_MAX = 100
+/** One statement walks over so many messages; where nearly all are stored, many statements follow. */
+const LOOKED_AT_MAX = 5000
 
 /** A message without stored content, and where the provider has it. */
 export interface UnstoredMessage extends SourceRow {
@@ -53,31 +55,45 @@ export async function findFullAccount(db: Db, { id, tenant_id }: FullAccount): P
   return full ? findAccountView(db, tenant_id, id) : null
 }
 
-/** The next messages of a look; fewer than `BATCH_MESSAGES_MAX` where it ends. */
-export async function listUnstored(
-  db: Db,
-  accountId: string,
-  { since, below }: Look,
-): Promise<UnstoredMessage[]> {
+/** The next messages of a look; fewer than `BATCH_MESSAGES_MAX` where it goes on at `findLookEnd`. */
+export async function listUnstored(db: Db, accountId: string, look: Look): Promise<UnstoredMessage[]> {
+  // `offset 0`, since the planner expects more of reading all of the table once than of an index for each message.
   const { rows } = await sql<UnstoredMessage>`
-    select message.id, received_at, is_draft, size::float8 as size, false as is_renumbered,
-      place.source, place.cursor, place.key
-    from message cross join lateral (
-      select mailbox.source, sync_cursor.cursor, held.uid::float8 as key
-      from message_mailbox as held
+    select looked.id, looked.received_at, found.*
+    from (${walk(accountId, look)} limit ${LOOKED_AT_MAX}) as looked
+    cross join lateral (
+      select is_draft, size::float8 as size, false as is_renumbered,
+        mailbox.source, sync_cursor.cursor, held.uid::float8 as key
+      from message
+      join message_mailbox as held on held.message_id = message.id
       join mailbox on mailbox.id = held.mailbox_id
       left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-      where held.message_id = message.id and held.uid is not null and mailbox.source is not null
+      where message.id = looked.id and not is_draft and missing_since is null and size <= ${STORED_BYTES_MAX}
+        and held.uid is not null and mailbox.source is not null
       limit 1
-    ) as place
-    where message.account_id = ${accountId} and not is_draft and missing_since is null
-      and size <= ${STORED_BYTES_MAX}
-      ${since === null ? sql`` : sql`and message.id >= ${since}`}
-      ${below === null ? sql`` : sql`and (received_at, message.id) < (${below.receivedAt}, ${below.id}::uuid)`}
-      and not exists (select from message_blob where message_id = message.id)
-    order by received_at desc, message.id desc limit ${BATCH_MESSAGES_MAX}
+    ) as found
+    where not exists (select from message_blob where message_id = looked.id offset 0)
+    order by looked.received_at desc, looked.id desc limit ${BATCH_MESSAGES_MAX}
   `.execute(db)
   return rows
+}
+
+/** The last message that `listUnstored` walks over; null where it comes to the end of the account. */
+export async function findLookEnd(db: Db, accountId: string, look: Look): Promise<Look['below']> {
+  const { rows } = await sql<{ id: string; received_at: Date }>`
+    ${walk(accountId, look)} offset ${LOOKED_AT_MAX - 1} limit 1
+  `.execute(db)
+  const [last] = rows
+  return last ? { receivedAt: last.received_at, id: last.id } : null
+}
+
+function walk(accountId: string, { since, below }: Look) {
+  return sql`
+    select id, received_at from message
+    where account_id = ${accountId}
+      ${since === null ? sql`` : sql`and id >= ${since}`}
+      ${below === null ? sql`` : sql`and (received_at, id) < (${below.receivedAt}, ${below.id}::uuid)`}
+    order by received_at desc, id desc`
 }
 
 /** As many of the first messages as are fetched at once, within the room that there is; one at least, if that fits. */

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import { beginLook, settleBatch, type Stand } from './backfill-stand.ts'
+
+const ACCOUNT = { id: 'account', tenant_id: 'tenant', version: '1' }
+const HOUR = 3600
+const ALL = { since: null, below: null }
+
+const at = (seconds: number) => 1_800_000_000_000 + seconds * 1000
+const begin = (seconds: number, before?: Stand, version = '1') =>
+  beginLook(before, { ...ACCOUNT, version }, at(seconds))
+
+/** Lets each look at the whole fail as soon as it is begun. @returns the seconds between them */
+function failAgainAndAgain(stand: Stand, from: number, times: number): number[] {
+  const pauses: number[] = []
+  let failedAt = from
+  for (let seconds = from; pauses.length < times; seconds += 1) {
+    begin(seconds, stand)
+    if (stand.whole === null) continue
+    settleBatch(stand, false, at(seconds))
+    pauses.push(seconds - failedAt)
+    failedAt = seconds
+  }
+  return pauses
+}
+
+describe('after a batch that could not be stored', () => {
+  test('nothing is looked at any more, and the whole anew after a pause', () => {
+    const stand = begin(0)
+    expect(stand.whole).toEqual(ALL)
+    begin(10, stand)
+    settleBatch(stand, false, at(10))
+    expect(stand).toMatchObject({ news: null, whole: null })
+    expect(begin(39, stand).whole).toBeNull()
+    // New mail is tried meanwhile.
+    expect(stand.news).not.toBeNull()
+    expect(begin(40, stand).whole).toEqual(ALL)
+  })
+
+  test('the pause doubles with each failure, up to an hour', () => {
+    const stand = begin(0)
+    settleBatch(stand, false, at(0))
+    // Of those that were on their way with it.
+    settleBatch(stand, false, at(0))
+    const pauses = failAgainAndAgain(stand, 0, 9)
+    expect(pauses).toEqual([30, 60, 120, 240, 480, 960, 1920, HOUR, HOUR])
+  })
+
+  test('one that was stored makes the pause short again, and so does a change of the account', () => {
+    const stand = begin(0)
+    settleBatch(stand, false, at(0))
+    failAgainAndAgain(stand, 0, 7)
+    settleBatch(stand, true, at(5000))
+    expect(failAgainAndAgain(stand, 5000, 3)).toEqual([30, 30, 60])
+    expect(begin(6000, stand, '2')).toMatchObject({ whole: ALL, retryAt: null, retrySeconds: 30 })
+  })
+})
+
+test('the whole is looked at each hour, and new mail each time, from five minutes before the last', () => {
+  const stand = begin(0)
+  expect(stand.news).toBeNull()
+  stand.whole = null
+  expect(begin(HOUR, stand)).toMatchObject({ whole: null, news: { since: expect.any(String), below: null } })
+  const { since } = stand.news!
+  // What was not looked at to its end is looked at again.
+  expect(begin(HOUR + 600, stand).news).toEqual({ since, below: null })
+  expect(stand.whole).toEqual(ALL)
+  stand.news = null
+  expect(begin(HOUR + 601, stand).news!.since! > since!).toBe(true)
+})

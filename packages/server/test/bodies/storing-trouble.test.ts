@@ -1,0 +1,106 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { STORED_BYTES_MAX } from '../../src/features/messages/stored-source.ts'
+import { CONTENT_BYTES_MAX } from '../../src/providers/provider.ts'
+import type { TestApp } from '../open-app.ts'
+import type { ChaosProxy } from '../servers/chaos-proxy.ts'
+import { readMessages } from '../sync/followed-account.ts'
+import {
+  openProxiedAccount,
+  shortMessage,
+  shortMessages,
+  waitForAnotherPass,
+} from '../sync/proxied-account.ts'
+import { waitUntil } from '../wait-until.ts'
+import { openBlobFolder } from './blob-folder.ts'
+
+/** What is made in a test is older than what counts as new then, so that only a look at the whole finds it. */
+const FUTURE = Date.now() + 3_600_000
+const ROLES = { roles: ['api', 'sync', 'jobs'] as const satisfies unknown[] }
+
+async function countRows(app: TestApp) {
+  const { rows } = await sql<{ stored: number; others: number }>`
+    select count(message_id)::int as stored, (count(*) - count(message_id))::int as others from message_blob
+  `.execute(app.db)
+  return rows[0]!
+}
+
+/** How often so many octets of a source, or of that message's, were asked for from there on. */
+function countPieces({ stats }: ChaosProxy, length: number, from: number | '\\d+' = 0, uid = '\\S+') {
+  const asked = new RegExp(`^UID FETCH ${uid} \\(UID BODY\\.PEEK\\[\\]<${from}\\.${length}>\\)`)
+  return stats.lines.filter(line => asked.test(line)).length
+}
+
+test('what cannot be stored is fetched again after longer and longer, and stored once it can be', async () => {
+  await using blobs = await openBlobFolder()
+  let now = FUTURE
+  await using account = await openProxiedAccount({
+    config: { blobDir: blobs.folder },
+    arrange: world => world.deliver(shortMessages(1, 40)),
+    clock: { now: () => now },
+    ...ROLES,
+  })
+  const { app, proxy, world, accountId } = account
+  const failures = () => app.logLines.filter(line => line.includes('Bodies could not be stored')).length
+  const lookAfter = (seconds: number) => {
+    now += seconds * 1000
+    return world.deliver(shortMessage(`at ${now}`))
+  }
+  await rm(blobs.folder, { recursive: true })
+  await writeFile(blobs.folder, 'no folder')
+  await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
+  await waitUntil('a failure', () => Promise.resolve(failures() === 1))
+  await lookAfter(29)
+  await waitForAnotherPass(proxy)
+  expect(failures()).toBe(1)
+  await lookAfter(1)
+  await waitUntil('another', () => Promise.resolve(failures() === 2))
+
+  await rm(blobs.folder)
+  await lookAfter(59)
+  await waitForAnotherPass(proxy)
+  expect((await countRows(app)).stored).toBe(0)
+  await lookAfter(1)
+  await waitUntil('all', async () => (await countRows(app)).stored === 44)
+  expect(countPieces(proxy, CONTENT_BYTES_MAX + 1)).toBe(3)
+})
+
+test('of a server that sends more than it said, no more is taken than may be, and nothing is cut off', async () => {
+  const letter = (name: string, bytes: number) => {
+    const head = `From: Ada <ada@a.test>\r\nSubject: ${name}\r\nMessage-ID: <${name}@a.test>\r\n\r\n`
+    return { raw: Buffer.concat([Buffer.from(head), Buffer.alloc(bytes, `${'x'.repeat(70)}\r\n`)]) }
+  }
+  const endless = letter('endless', STORED_BYTES_MAX + 8 * CONTENT_BYTES_MAX)
+  const internalDate = new Date(Date.UTC(2026, 0, 1))
+  const letters = (mailbox: string) =>
+    [1, 2, 3, 4].map(nth => ({ ...letter(`${mailbox} ${nth}`, 200_000), internalDate }))
+  await using blobs = await openBlobFolder()
+  await using account = await openProxiedAccount({
+    config: { blobDir: blobs.folder },
+    arrange: async world => {
+      await world.createMailbox('Other')
+      await world.deliver([endless, ...letters('INBOX')])
+      await world.deliver(letters('Other'), 'Other')
+    },
+    clock: { now: () => FUTURE },
+    faults: { rewrite: line => line.replace(/RFC822\.SIZE \d+/, 'RFC822.SIZE 1000') },
+    ...ROLES,
+  })
+  const { app, proxy, world, accountId } = account
+  const [uid] = await world.uids('INBOX')
+  await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
+  await waitUntil('the others', async () => (await countRows(app)).stored === 8)
+
+  // Five of them are all that is fetched at once; the others come one by one, after the newest.
+  expect(countPieces(proxy, CONTENT_BYTES_MAX)).toBe(4)
+  expect(countPieces(proxy, CONTENT_BYTES_MAX, '\\d+', String(uid))).toBe(
+    STORED_BYTES_MAX / CONTENT_BYTES_MAX + 1,
+  )
+  const { id } = (await readMessages(app, accountId)).find(({ subject }) => subject === 'endless')!
+  const url = `${app.address}/v1/accounts/${accountId}/messages/${id}/raw`
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${app.key}` } })
+  expect(Buffer.from(await answer.arrayBuffer()).equals(endless.raw)).toBe(true)
+  expect(await blobs.files()).toHaveLength(8)
+  expect(await countRows(app)).toEqual({ stored: 8, others: 0 })
+})
