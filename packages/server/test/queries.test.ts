@@ -65,6 +65,8 @@ const HOT: Record<string, (db: Db) => Promise<unknown>> = {
   'where messages to store go on': db => findLookEnd(db, ID, { since: null, below: null }),
   'a search for words': search('alpha beta', {}),
   'a search for a phrase, every filter': search('"alpha beta"', { ...every, mailboxId: ID }),
+  'a search for what lacks a word': search('-alpha', every),
+  'a search of a mailbox for what lacks a word': search('-alpha', { mailboxId: ID }),
   'the change feed': feed(null, null),
   'the change feed, narrowed': feed([ID], ['message.created']),
   'the head of the change feed': db => findFeedHead(db, ID),

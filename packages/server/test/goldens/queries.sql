@@ -329,14 +329,15 @@ order by received_at desc, id desc offset $2 limit 1;
 -- a search for words
 with found as materialized (
 select search.message_id, search.received_at from message_search as search
-where search.account_id = $1 and search.received_at >= (
+where search.account_id = $1 and search.document @@ $2::tsquery
+and search.received_at >= (
 select coalesce(
 now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
 '-infinity'
 )
-from account join tenant on tenant.id = account.tenant_id where account.id = $2
+from account join tenant on tenant.id = account.tenant_id where account.id = $3
 ) and ("search"."received_at", "search"."message_id")
-< ($3::timestamptz, $4::uuid) and search.document @@ $5::tsquery
+< ($4::timestamptz, $5::uuid)
 order by search.received_at desc, search.message_id desc limit $6),
 matching as materialized (select found.* from found  limit $7),
 judged as (
@@ -378,14 +379,15 @@ with found as materialized (
 select search.message_id, search.received_at from message_search as search join message_mailbox as held
 on held.mailbox_id = $1 and held.received_at = search.received_at
 and held.message_id = search.message_id
-where search.account_id = $2 and search.received_at >= (
+where search.account_id = $2 and search.document @@ $3::tsquery
+and search.received_at >= (
 select coalesce(
 now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
 '-infinity'
 )
-from account join tenant on tenant.id = account.tenant_id where account.id = $3
+from account join tenant on tenant.id = account.tenant_id where account.id = $4
 ) and ("search"."received_at", "search"."message_id")
-< ($4::timestamptz, $5::uuid) and search.received_at >= $6 and search.received_at < $7 and search.document @@ $8::tsquery
+< ($5::timestamptz, $6::uuid) and search.received_at >= $7 and search.received_at < $8
 order by search.received_at desc, search.message_id desc limit $9),
 matching as materialized (select found.* from found cross join lateral (
 select from message where message.id = found.message_id and strpos(message.sender_text, $10) <> 0 and strpos(message.recipients_text, $11) <> 0 and message.is_read = $12 and message.is_flagged = $13 and message.has_attachments = $14 and message.importance = $15 offset 0
@@ -417,6 +419,109 @@ looked as (
 select $20 and (matched.is_full or listed.is_full) as is_full, last.*
 from (select count(*) >= $21 as is_full from matching) as matched
 cross join (select count(*) >= $22 as is_full from found) as listed
+left join lateral (
+select * from matching where matched.is_full union all select * from found where not matched.is_full
+order by received_at, message_id limit 1
+) as last on true
+)
+select looked.is_full, to_char(looked.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as end_time, looked.message_id as end_id,
+page.json, page.rank::text as rank, to_char(page.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as time, page.message_id as id
+from looked left join page on true
+order by page.rank desc, page.received_at desc, page.message_id desc;
+
+-- a search for what lacks a word
+with found as materialized (
+select search.message_id, search.received_at from (select id as message_id, account_id, received_at from message) as search
+where search.account_id = $1
+and search.received_at >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $2
+) and ("search"."received_at", "search"."message_id")
+< ($3::timestamptz, $4::uuid) and search.received_at >= $5 and search.received_at < $6
+order by search.received_at desc, search.message_id desc limit $7),
+matching as materialized (select found.* from found cross join lateral (
+select from message where message.id = found.message_id and strpos(message.sender_text, $8) <> 0 and strpos(message.recipients_text, $9) <> 0 and message.is_read = $10 and message.is_flagged = $11 and message.has_attachments = $12 and message.importance = $13 offset 0
+) as fitting cross join lateral (
+select from message_search as search
+where search.message_id = found.message_id and search.document @@ $14::tsquery offset 0
+) as worded limit $15),
+judged as (
+select matching.message_id, matching.received_at, words.rank
+from matching cross join lateral (
+select 0::real as rank from message_search where message_search.message_id = matching.message_id offset 0
+) as words
+where true
+order by words.rank desc, matching.received_at desc, matching.message_id desc
+limit $16
+),
+page as (
+select judged.*, row_to_json(summary)::text as json
+from judged cross join lateral (
+select message.id, message.thread_id as "threadId", message.internet_message_id as "internetMessageId",
+message.mailbox_ids as "mailboxIds", message.subject, message."from", message."to", message.cc, message.snippet,
+to_char(message.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt", to_char(message.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "sentAt",
+message.is_read as "isRead", message.is_flagged as "isFlagged", message.is_draft as "isDraft",
+message.has_attachments as "hasAttachments", message.categories, message.direction,
+message.outbox_id as "outboxId", message.reference, message.importance from message where message.id = judged.message_id
+) as summary
+),
+looked as (
+select $17 and (matched.is_full or listed.is_full) as is_full, last.*
+from (select count(*) >= $18 as is_full from matching) as matched
+cross join (select count(*) >= $19 as is_full from found) as listed
+left join lateral (
+select * from matching where matched.is_full union all select * from found where not matched.is_full
+order by received_at, message_id limit 1
+) as last on true
+)
+select looked.is_full, to_char(looked.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as end_time, looked.message_id as end_id,
+page.json, page.rank::text as rank, to_char(page.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as time, page.message_id as id
+from looked left join page on true
+order by page.rank desc, page.received_at desc, page.message_id desc;
+
+-- a search of a mailbox for what lacks a word
+with found as materialized (
+select search.message_id, search.received_at from message_mailbox as search where search.mailbox_id = $1
+and search.received_at >= (
+select coalesce(
+now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
+'-infinity'
+)
+from account join tenant on tenant.id = account.tenant_id where account.id = $2
+) and ("search"."received_at", "search"."message_id")
+< ($3::timestamptz, $4::uuid)
+order by search.received_at desc, search.message_id desc limit $5),
+matching as materialized (select found.* from found cross join lateral (
+select from message_search as search
+where search.message_id = found.message_id and search.document @@ $6::tsquery offset 0
+) as worded limit $7),
+judged as (
+select matching.message_id, matching.received_at, words.rank
+from matching cross join lateral (
+select 0::real as rank from message_search where message_search.message_id = matching.message_id offset 0
+) as words
+where true
+order by words.rank desc, matching.received_at desc, matching.message_id desc
+limit $8
+),
+page as (
+select judged.*, row_to_json(summary)::text as json
+from judged cross join lateral (
+select message.id, message.thread_id as "threadId", message.internet_message_id as "internetMessageId",
+message.mailbox_ids as "mailboxIds", message.subject, message."from", message."to", message.cc, message.snippet,
+to_char(message.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "receivedAt", to_char(message.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "sentAt",
+message.is_read as "isRead", message.is_flagged as "isFlagged", message.is_draft as "isDraft",
+message.has_attachments as "hasAttachments", message.categories, message.direction,
+message.outbox_id as "outboxId", message.reference, message.importance from message where message.id = judged.message_id
+) as summary
+),
+looked as (
+select $9 and (matched.is_full or listed.is_full) as is_full, last.*
+from (select count(*) >= $10 as is_full from matching) as matched
+cross join (select count(*) >= $11 as is_full from found) as listed
 left join lateral (
 select * from matching where matched.is_full union all select * from found where not matched.is_full
 order by received_at, message_id limit 1

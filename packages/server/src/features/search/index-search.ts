@@ -4,7 +4,7 @@ import type { RequestContext } from '../context.ts'
 import { refuse } from '../refuse.ts'
 import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
 import type { Found } from './search-page.ts'
-import { type Band, isLookedAt, searchBand } from './store.ts'
+import { type Band, searchBand } from './store.ts'
 
 /** So many of the newest matches are ranked together, then the next: a common word costs no more in a larger account. */
 const BAND_MESSAGES = 5000
@@ -20,7 +20,17 @@ const RETRY_SECONDS = 5
 /** PostgreSQL's query_canceled: here, the statement's time is up. */
 const QUERY_CANCELED = '57014'
 
-const START: Band = { above: null, end: null, behind: null }
+/** Where a search goes on. */
+interface Place {
+  band: Band
+  /**
+   * Whether every message of the band is looked at, newest first: where most have the words, that is quicker than to
+   * have the index list them all.
+   */
+  isWalk: boolean
+}
+
+const START: Place = { band: { above: null, end: null, behind: null }, isWalk: false }
 /** The end of the last band, once it was read. */
 const OLDEST: NewestFirst = { time: '-infinity', id: '00000000-0000-0000-0000-000000000000' }
 
@@ -34,12 +44,14 @@ export async function searchIndex(
   const start = page.place === null ? START : readPlace(page.place)
   if (query === null) return { items: [], nextCursor: null }
   const size = page.bandMessages ?? bandSize(query)
-  const readBand = (band: Band, looks: number) => {
-    const search = { query, filters: input.filters, band, size, looks, limit: page.limit + 1 }
-    return searchBand(context.db, input.accountId, search)
+  const walked = { ...query, loose: null, isLoose: false }
+  const readBand = ({ band, isWalk }: Place, looks: number) => {
+    const search = { filters: input.filters, band, size, looks, limit: page.limit + 1 }
+    return searchBand(context.db, input.accountId, { query: isWalk ? walked : query, ...search })
   }
-  const looks = isLookedAt(query, input.filters) ? 2 * size : LOOKS.min
-  const turn = context.services.searches.take(() => fillPage(readBand, start, { looks, limit: page.limit }))
+  const turn = context.services.searches.take(() =>
+    fillPage(readBand, start, { looks: 2 * size, limit: page.limit }),
+  )
   const { results, next } = await (turn ??
     refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
   const place = next && writePlace(next)
@@ -55,34 +67,36 @@ function bandSize({ words }: SearchQuery): number {
 
 /** Reads band after band until the page is full. */
 async function fillPage(
-  readBand: (band: Band, looks: number) => ReturnType<typeof searchBand>,
-  start: Band,
+  readBand: (place: Place, looks: number) => ReturnType<typeof searchBand>,
+  start: Place,
   page: { looks: number; limit: number },
-): Promise<{ results: string[]; next: Band | null }> {
+): Promise<{ results: string[]; next: Place | null }> {
   const until = performance.now() + PAGE_MS
   const results: string[] = []
-  let last: Band | null = null
-  let band = start
+  let last: Place | null = null
+  let { band, isWalk } = start
   let { looks } = page
   for (;;) {
     const begunAt = performance.now()
-    const read = await readBand(band, looks).catch(orTimeout)
+    const read = await readBand({ band, isWalk }, looks).catch(orTimeout)
     if (read === null) {
-      // A band whose end is known is read whole, so that the next statement would be the same.
-      if (looks <= LOOKS.min || band.end !== null) refuseTimeout()
-      looks = LOOKS.min
+      if (band !== start.band) return { results, next: { band, isWalk: true } }
+      if (isWalk) refuseTimeout()
+      isWalk = true
       continue
     }
     const end = read.end ?? OLDEST
     for (const result of read.ranked) {
       if (results.length === page.limit) return { results, next: last }
       results.push(result.json)
-      last = { ...band, end, behind: result }
+      last = { band: { ...band, end, behind: result }, isWalk }
     }
     if (end.time === OLDEST.time) return { results, next: null }
+    const tookMs = performance.now() - begunAt
     band = { above: end, end: null, behind: null }
-    if (performance.now() > until) return { results, next: band }
-    looks = nextLooks(looks, performance.now() - begunAt)
+    isWalk ||= tookMs > SLOW_MS
+    if (performance.now() > until) return { results, next: { band, isWalk } }
+    looks = nextLooks(looks, tookMs)
   }
 }
 
@@ -104,18 +118,20 @@ function refuseTimeout(): never {
   })
 }
 
-function writePlace({ above, end, behind }: Band): string[] {
+function writePlace({ band: { above, end, behind }, isWalk }: Place): string[] {
   const pair = (position: NewestFirst | null) => [position?.time ?? '', position?.id ?? '']
-  return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind)]
+  return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind), isWalk ? 'walk' : '']
 }
 
 /** What `writePlace` wrote: nobody else can have sealed it. */
-function readPlace(place: readonly string[]): Band {
-  const [aboveTime = '', aboveId = '', endTime = '', endId = '', rank = '', time = '', id = ''] = place
+function readPlace(place: readonly string[]): Place {
+  const [aboveTime = '', aboveId = '', endTime = '', endId = '', rank = '', time = '', id = '', walk = ''] =
+    place
   const pair = (at: string, of: string) => (at === '' ? null : { time: at, id: of })
-  return {
+  const band = {
     above: pair(aboveTime, aboveId),
     end: pair(endTime, endId),
     behind: rank === '' ? null : { rank, time, id },
   }
+  return { band, isWalk: walk !== '' }
 }

@@ -9,11 +9,15 @@ import {
   type SampleMessage,
   sampleMessages,
 } from '../../../test/sample-rows.ts'
+import { waitUntil } from '../../../test/wait-until.ts'
 import { openTurns } from '../../kit/turns.ts'
 import { createCursorCodec } from '../../database/page.ts'
 import type { Services } from '../context.ts'
 import { searchIndex } from './index-search.ts'
 import { requireSearchPosition } from './search-cursor.ts'
+
+/** A cursor's place before the newest message, where every message is looked at. */
+const WALK = ['', '', '', '', '', '', '', 'walk']
 
 type Given = Omit<SampleMessage, 'mailboxIds'> & { mailbox?: string }
 type Filters = Record<string, string | number | boolean>
@@ -228,22 +232,23 @@ describe('pages of a search', () => {
       [7, 3],
       [7, 7],
       [5, 100],
-    ] as const) {
-      const found: string[] = []
-      for (let cursor: string | null | undefined = undefined; cursor !== null;) {
-        const place: string[] | null = requireSearchPosition(context, input, cursor)?.place ?? null
-        const page = await searchIndex(context, input, { place, limit, bandMessages })
-        found.push(...page.items.map(json => String((JSON.parse(json) as { id: string }).id)))
-        cursor = page.nextCursor
-        expect(cursor?.length ?? 0).toBeLessThanOrEqual(512)
+    ] as const)
+      for (const start of [null, WALK]) {
+        const found: string[] = []
+        for (let cursor: string | null | undefined = undefined; cursor !== null;) {
+          const place: string[] | null = requireSearchPosition(context, input, cursor)?.place ?? start
+          const page = await searchIndex(context, input, { place, limit, bandMessages })
+          found.push(...page.items.map(json => String((JSON.parse(json) as { id: string }).id)))
+          cursor = page.nextCursor
+          expect(cursor?.length ?? 0).toBeLessThanOrEqual(512)
+        }
+        expect({ bandMessages, limit, found: found.length, different: new Set(found).size }).toEqual({
+          bandMessages,
+          limit,
+          found: count,
+          different: count,
+        })
       }
-      expect({ bandMessages, limit, found: found.length, different: new Set(found).size }).toEqual({
-        bandMessages,
-        limit,
-        found: count,
-        different: count,
-      })
-    }
   })
 
   test('are refused to a cursor that this search did not issue', async () => {
@@ -338,6 +343,22 @@ describe('what is searched for', () => {
     ])
     for (const answer of refused)
       expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
+  })
+
+  test('is looked for in every message where the index of words takes long', async () => {
+    const { ask } = await openAccount(app, [{ subject: 'robin' }, { subject: 'wren' }])
+    const asked = await app.db.transaction().execute(async tx => {
+      await sql`lock table message_search in access exclusive mode`.execute(tx)
+      const answer = ask('robin')
+      await waitUntil('the messages are walked through', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          and query like ${'%from message) as search%'} and pid <> pg_backend_pid()`.execute(app.db)
+        return rows.length > 0
+      })
+      return { answer }
+    })
+    expect(await asked.answer).toMatchObject({ status: 200, body: { items: [{ subject: 'robin' }] } })
   })
 
   test('is given up after two seconds, with a reason', async () => {

@@ -107,7 +107,7 @@ function looseGroups(groups: readonly Group[]): Group[] {
 }
 
 function looseTerm({ words, isNegated }: Term): string {
-  const all = and(words.map(({ lexeme }) => lexeme))
+  const all = and([...new Set(words.map(({ lexeme }) => lexeme))])
   return isNegated ? `!${all}` : all
 }
 
