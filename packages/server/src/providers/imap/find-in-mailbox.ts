@@ -1,4 +1,5 @@
 import { readDate } from '../../kit/mime/date.ts'
+import { summarize } from '../../kit/mime/summary.ts'
 import {
   type FailureKind,
   type MessageKey,
@@ -7,6 +8,7 @@ import {
   type SearchPosition,
   type SearchQuery,
 } from '../provider.ts'
+import type { ImapConnection } from './connection.ts'
 import { readCursor } from './cursor.ts'
 import { fetchItems } from './fetch.ts'
 import { type Following, isRenumbered, wireNameOf } from './follow.ts'
@@ -14,15 +16,23 @@ import type { Selected } from './open-mailbox.ts'
 import { searchText } from './search.ts'
 
 /** Messages that one SEARCH looks at. A server without a full-text index reads each of them. */
-export const MESSAGES_AT_FIRST = 2000
-const MESSAGES_MIN = 500
+export const MESSAGES_AT_FIRST = 500
+const MESSAGES_MIN = 100
 const MESSAGES_MAX = 10_000
+/** Where no span bounds how many of them the server reads. */
+const MESSAGES_MAX_UNBOUNDED = 2000
 const SLOW_MS = 1000
 const QUICK_MS = 250
 /** Of a mailbox alone, while the server is well. */
 const SHUT = new Set<FailureKind>(['not_found', 'forbidden', 'rejected'])
 
 const atom = (value: string) => ({ type: 'ATOM', value })
+const UID = atom('UID')
+const DATE_FIELD = {
+  type: 'ATOM',
+  value: 'BODY.PEEK',
+  section: [atom('HEADER.FIELDS'), [atom('DATE')]],
+}
 
 export interface Candidate extends SearchPosition {
   isKnown: boolean
@@ -43,18 +53,24 @@ export interface Finding {
   /** By place, of those that were opened. */
   uidValidities: Map<string, number>
   messagesAtOnce: number
+  /** Of all places together, and of one again for each span. */
+  messagesSeen: number
+  /** Whether the span is to be given up. */
+  isLate: () => boolean
 }
 
 /**
  * Offers what a place holds of a span, from the last message down, so that expunges, which only lower numbers, hide
- * none. @returns what the server has against opening the mailbox; null: nothing
+ * none. What was offered already stays as it was.
+ * @returns what the server has against opening the mailbox; null: nothing; `late` where it was given up
  */
 export async function* findIn(
   finding: Finding,
   place: SearchPlace,
   span: Span,
-): AsyncGenerator<void, ProviderFailure | null, void> {
+): AsyncGenerator<void, ProviderFailure | 'late' | null, void> {
   const { following, query } = finding
+  const messagesMax = span.from || span.to ? MESSAGES_MAX : MESSAGES_MAX_UNBOUNDED
   const { connection } = following
   const opened = await openPlace(finding, place)
   if (opened instanceof ProviderFailure) return opened
@@ -71,12 +87,14 @@ export async function* findIn(
       since: latest(wanted.from, finding.best[query.limit]?.receivedAt ?? null),
       before: earliest(wanted.to, query.position?.receivedAt ?? null),
     })
-    finding.messagesAtOnce = paced(finding.messagesAtOnce, performance.now() - begunAt)
+    finding.messagesAtOnce = paced(finding.messagesAtOnce, performance.now() - begunAt, messagesMax)
+    finding.messagesSeen += high - low + 1
     if (uids.length > 0) await offer(finding, place, [...uids], { isIndexed, wanted })
     yield
     await reopen(finding, place)
     below = uids[0] ?? below
     high = Math.min(low - 1, connection.selected?.exists ?? 0)
+    if (high > 0 && below !== 1 && finding.isLate()) return 'late'
   }
   return null
 }
@@ -109,9 +127,9 @@ function requireSame({ uidValidities }: Finding, { id }: SearchPlace, opened: Se
   return opened
 }
 
-function paced(messages: number, ms: number): number {
+function paced(messages: number, ms: number, messagesMax: number): number {
   if (ms > SLOW_MS) return Math.max(MESSAGES_MIN, Math.floor(messages / 2))
-  return ms < QUICK_MS ? Math.min(MESSAGES_MAX, messages * 2) : messages
+  return ms < QUICK_MS ? Math.min(messagesMax, messages * 4) : messages
 }
 
 function latest(a: Date | null, b: Date | null): Date | null {
@@ -125,19 +143,17 @@ export function earliest<T extends Date | null>(a: Date | null, b: T): Date | T 
 async function offer(
   finding: Finding,
   place: SearchPlace,
-  uids: number[],
+  found: readonly number[],
   { isIndexed, wanted }: { isIndexed: boolean; wanted: Span },
 ): Promise<void> {
   const { following, query } = finding
+  const offered = new Set(finding.best.flatMap(({ placeId, key }) => (placeId === place.id ? [key] : [])))
+  const uids = found.filter(uid => !offered.has(uid))
   const known: ReadonlyMap<MessageKey, Date> = isIndexed ? await query.known(place.id, uids) : new Map()
-  const dates = new Map<number, Date>()
-  const refusal = await fetchItems(
+  const dates = await readDates(
     following.connection,
     uids.filter(uid => !known.has(uid)),
-    [atom('UID'), atom('INTERNALDATE')],
-    ({ uid, internalDate }) => void dates.set(uid, readDate(internalDate) ?? new Date(0)),
   )
-  if (refusal && dates.size === 0) throw refusal
   for (const key of uids) {
     const indexedAt = known.get(key)
     const receivedAt = indexedAt ?? dates.get(key)
@@ -147,6 +163,22 @@ async function offer(
   }
   finding.best.sort(compare)
   finding.best.length = Math.min(finding.best.length, query.limit + 1)
+}
+
+/** When messages were received; RFC 9051 demands of servers to tell, else it is what the index would take. */
+async function readDates(connection: ImapConnection, uids: readonly number[]): Promise<Map<number, Date>> {
+  const dates = new Map<number, Date>()
+  const undated: number[] = []
+  const refusal = await fetchItems(connection, uids, [UID, atom('INTERNALDATE')], ({ uid, internalDate }) => {
+    const date = readDate(internalDate)
+    if (date) dates.set(uid, date)
+    else undated.push(uid)
+  })
+  if (refusal && dates.size + undated.length === 0) throw refusal
+  await fetchItems(connection, undated, [UID, DATE_FIELD], ({ uid, source }) => {
+    if (source) dates.set(uid, summarize(source).sentAt ?? new Date(0))
+  })
+  return dates
 }
 
 function isWanted(candidate: Candidate, { from, to }: Span, position: SearchPosition | null): boolean {

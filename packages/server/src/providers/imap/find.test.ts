@@ -58,6 +58,22 @@ async function search(
   }
 }
 
+/** The subjects of page after page. */
+async function pagesOf(mail: MailProvider, query: Partial<SearchQuery>) {
+  const pages: Array<Array<string | null | undefined>> = []
+  let position: SearchPosition | null = null
+  do {
+    const page: SearchPage = await search(mail, 'common', { ...query, position })
+    pages.push(subjects(page))
+    position = page.next
+  } while (position && pages.length < 100)
+  return pages
+}
+
+/** Of each SEARCH for a text, whether it was for all there is or since some day. */
+const searchedFor = (lines: readonly string[]) =>
+  lines.filter(line => line.includes('TEXT')).map(line => (line.includes('SINCE') ? 'since' : 'ever'))
+
 const subjects = (page: SearchPage) => page.hits.map(hit => hit.message?.subject)
 
 describe('searching an IMAP server', () => {
@@ -77,8 +93,8 @@ describe('searching an IMAP server', () => {
     expect(subjects(page)).toEqual(['common 2400', 'common 2399', 'common 2398'])
     const asked = proxy.stats.lines.filter(line => line.includes('TEXT'))
     expect(asked).toHaveLength(3)
-    expect(asked[0]).toMatch(/401:2400 TEXT "common"/)
-    expect(asked[1]).toMatch(/1:400 UID 1:400 SINCE \S+-2020 TEXT/)
+    expect(asked[0]).toMatch(/1901:2400 TEXT "common"/)
+    expect(asked[1]).toMatch(/1:1900 UID 1:1900 SINCE \S+-2020 TEXT/)
     expect(asked[2]).toMatch(/1:20 SINCE \S+-2020 TEXT/)
 
     // Others open another mailbox in between.
@@ -125,23 +141,72 @@ describe('searching an IMAP server', () => {
     // A span each, or two, and the reading of what was found.
     expect(opened() - before).toBeLessThanOrEqual(14)
 
-    // No time at all: a page is one span, and may be empty.
+    // No time at all: a page is one span of two days, and may be empty.
     for (const places of [large, sizes(20_000, 7)]) {
-      const pages: Array<Array<string | null | undefined>> = []
-      let position: SearchPosition | null = null
-      do {
-        const page: SearchPage = await search(mail, 'common', {
-          places,
-          position,
-          secondsWanted: 0,
-          after: at(4),
-        })
-        pages.push(subjects(page))
-        position = page.next
-      } while (position && pages.length < 100)
-      expect(pages.flat()).toEqual(all.slice(0, 14))
+      const pages = await pagesOf(mail, { places, secondsWanted: 0, after: at(0.2) })
+      expect(pages.flat()).toEqual(all.slice(0, 6))
       expect(pages.some(page => page.length === 0)).toBe(true)
     }
+  })
+
+  test('looks through a small account span by span where the server is slow', async () => {
+    await using arranged = await arrange()
+    const { world, proxy, mail } = arranged
+    await world.createMailbox('Old')
+    const now = Math.floor(Date.now() / 1000)
+    const daysAgo = (days: number) => new Date((now - days * 86_400) * 1000)
+    const dated = (offset: number) =>
+      [-1, 0, 1, 1, 20, 40, 9000].map((days, nth) => ({
+        ...message(nth + offset, 'common'),
+        internalDate: daysAgo(days),
+      }))
+    await world.deliver(dated(10))
+    await world.deliver(dated(20), 'Old')
+    // So that there is something left to look at whenever time is up.
+    const places = ['INBOX', 'Old'].map(source => ({ id: source, source, cursor: null, size: 9000 }))
+    const all = subjects(await search(mail, 'common', { places, limit: 20 }))
+    expect(all).toHaveLength(14)
+    expect(searchedFor(proxy.stats.lines)).toEqual(['ever', 'ever'])
+
+    proxy.faults = { latencyMs: 10 }
+    const begunAt = proxy.stats.lines.length
+    const page = await search(mail, 'common', { places, limit: 4, secondsWanted: 0.015 })
+    // All that there is, the last 30 days, 7.5 and 2: only the last, which is no longer given up, sees both.
+    const spans = ['ever', 'since', 'since', 'since', 'since']
+    expect(searchedFor(proxy.stats.lines.slice(begunAt))).toEqual(spans)
+    expect(subjects(page)).toEqual(all.slice(0, 4))
+    expect(page.next).toMatchObject({ placeId: expect.stringMatching(/./) })
+
+    const pages = await pagesOf(mail, { places, limit: 4, secondsWanted: 0.015, after: daysAgo(25) })
+    expect(pages.flat()).toEqual(all.slice(0, 10))
+    expect(pages.some(found => found.length < 4)).toBe(true)
+    // Where a page ended for want of time, the next does not try all at once.
+    const early = { receivedAt: new Date(), placeId: '', key: 0 }
+    const before = proxy.stats.lines.length
+    await search(mail, 'common', { places, position: early, secondsWanted: 0.015 })
+    expect(searchedFor(proxy.stats.lines.slice(before))).not.toContain('ever')
+  })
+
+  test('takes the Date of messages of which the server does not tell when it received them', async () => {
+    await using arranged = await arrange()
+    const { world, proxy, mail } = arranged
+    const dates = [Date.UTC(2020, 2, 3), 0, Date.UTC(2021, 1, 1)].map(time => new Date(time))
+    await world.deliver(
+      dates.map((internalDate, nth) => {
+        const date = nth === 1 ? '' : `Date: ${internalDate.toUTCString()}\r\n`
+        return { raw: `${date}From: a@b.test\r\nSubject: common ${nth}\r\n\r\n${nth}\r\n`, internalDate }
+      }),
+    )
+    proxy.faults = { rewrite: line => line.replace(/ INTERNALDATE "[^"]*"/, '') }
+    const pages = await pagesOf(mail, {
+      places: [{ id: 'a', source: 'INBOX', cursor: null, size: 3 }],
+      limit: 1,
+    })
+    expect(pages).toEqual([['common 2'], ['common 0'], ['common 1']])
+    const { hits } = await search(mail, 'common')
+    expect(hits.map(({ receivedAt }) => receivedAt)).toEqual(
+      hits.map(({ message: shown }) => shown?.receivedAt),
+    )
   })
 
   test('says what the server has against a search', async () => {

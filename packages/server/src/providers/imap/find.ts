@@ -19,13 +19,20 @@ import {
 } from './find-in-mailbox.ts'
 import type { Following } from './follow.ts'
 
-/** So many are looked through at once; of more, the newest first. */
+/** So many are looked through at once, unless the server is slow; of more, the newest first. */
 const MESSAGES_WITHOUT_SPANS = 20_000
 const PLACE_WITHOUT_SPANS = 500
 const SPAN_MS = 30 * 24 * 60 * 60_000
 const SPAN_GROWTH = 4
+/** SINCE and BEFORE know days: of a shorter span the server would look at hardly less. */
+const SPAN_MS_MIN = SPAN_MS / SPAN_GROWTH ** 2
+/** Of the time wanted, what one span may take before anything is sure. */
+const PATIENCE = 1 / 3
 /** What is older is one span. */
 const LONG_AGO = Date.UTC(2000, 0, 1)
+const EVER: Span = { from: null, to: null }
+/** In the place of a message's mailbox, where a page ended for want of time. */
+const ENDED_EARLY = ''
 
 /** As `MailProvider.search`. */
 export async function* findMessages(
@@ -42,6 +49,8 @@ export async function* findMessages(
     best: [],
     uidValidities: new Map(),
     messagesAtOnce: MESSAGES_AT_FIRST,
+    messagesSeen: 0,
+    isLate: () => false,
   }
   const sureFrom = yield* findBest(finding)
   const sure = finding.best.filter(({ receivedAt }) => sureFrom === null || receivedAt >= sureFrom)
@@ -54,38 +63,76 @@ export async function* findMessages(
   })
   const last = page.at(-1)
   if (last && sure.length > query.limit) return { hits, next: toPosition(last) }
-  return { hits, next: sureFrom && { receivedAt: new Date(sureFrom.getTime() - 1), placeId: '', key: 0 } }
+  return {
+    hits,
+    next: sureFrom && { receivedAt: new Date(sureFrom.getTime() - 1), placeId: ENDED_EARLY, key: 0 },
+  }
 }
 
 /**
  * Looks through the places, span by span from the newest, until the page is full, all is seen, or the time is up: a
- * server without a full-text index may take minutes for a large account.
+ * server without a full-text index may take minutes for a large account. What takes too long before anything is sure is
+ * begun anew with a shorter span; what was found remains.
  * @returns from when on all that there is was offered; null: all of it
  */
 async function* findBest(finding: Finding): AsyncGenerator<void, Date | null, void> {
   const { query, best } = finding
   const until = performance.now() + query.secondsWanted * 1000
-  const total = query.places.reduce((sum, { size }) => sum + (size ?? Number.POSITIVE_INFINITY), 0)
-  let places = query.places
+  let { places } = query
   let length = SPAN_MS
-  let span: Span = { from: null, to: null }
-  if (total > MESSAGES_WITHOUT_SPANS) {
-    const asked = earliest(query.before, query.position?.receivedAt ?? null)
-    span = { ...spanBefore(earliest(asked, new Date()), length), to: null }
-  }
+  let span = isAtOnce(query) ? EVER : newestSpan(query, length)
+  let placeAtOnce = PLACE_WITHOUT_SPANS
+  let sureFrom: Date | null = null
   for (;;) {
     const begunAt = performance.now()
-    places = yield* findInAll(finding, places, span)
+    finding.isLate = sureFrom ? () => performance.now() > until : impatience(finding, span, length)
+    const left = yield* findInAll(finding, places, { span, placeAtOnce })
+    if (left === 'late') {
+      if (sureFrom) return sureFrom
+      if (span !== EVER) length /= SPAN_GROWTH
+      span = newestSpan(query, length)
+      placeAtOnce = 0
+      continue
+    }
+    places = left
     const { from } = span
     if (from === null || places.length === 0 || (query.after && from <= query.after)) return null
     const worst = best[query.limit]
     if (worst && worst.receivedAt >= from) return from
-    const left = until - performance.now()
+    const remaining = until - performance.now()
     const took = performance.now() - begunAt
-    if (took > left) return from
-    if (took * SPAN_GROWTH * 2 < left) length *= SPAN_GROWTH
+    if (took > remaining) return from
+    if (took * SPAN_GROWTH * 2 < remaining) length *= SPAN_GROWTH
+    sureFrom = from
     span = spanBefore(from, length)
   }
+}
+
+/** Whether all there is may be looked through as one span. Where a page ended early, the next is not tried so. */
+function isAtOnce({ places, position }: SearchQuery): boolean {
+  return position?.placeId !== ENDED_EARLY && messagesIn(places) <= MESSAGES_WITHOUT_SPANS
+}
+
+function messagesIn(places: readonly SearchPlace[]): number {
+  return places.reduce((sum, { size }) => sum + (size ?? Number.POSITIVE_INFINITY), 0)
+}
+
+/** Tells when a span that begins now is to be given up. All there is, only where it will not be seen in time. */
+function impatience(finding: Finding, span: Span, length: number): () => boolean {
+  const { places, secondsWanted } = finding.query
+  if (span !== EVER && (span.from === null || length <= SPAN_MS_MIN)) return () => false
+  const total = span === EVER ? messagesIn(places) : Number.POSITIVE_INFINITY
+  const begunAt = performance.now()
+  return () => {
+    const share = (performance.now() - begunAt) / (secondsWanted * 1000)
+    return share > PATIENCE && finding.messagesSeen / total < share
+  }
+}
+
+/** Into the future: clocks differ. */
+function newestSpan({ before, position }: SearchQuery, length: number): Span {
+  const to = earliest(earliest(before, position?.receivedAt ?? null), new Date())
+  return { ...spanBefore(to, length), to: null }
 }
 
 function spanBefore(to: Date, length: number): Span {
@@ -97,15 +144,17 @@ function spanBefore(to: Date, length: number): Span {
 async function* findInAll(
   finding: Finding,
   places: readonly SearchPlace[],
-  span: Span,
-): AsyncGenerator<void, SearchPlace[], void> {
+  { span, placeAtOnce }: { span: Span; placeAtOnce: number },
+): AsyncGenerator<void, SearchPlace[] | 'late', void> {
   const left: SearchPlace[] = []
   let refusal: ProviderFailure | null = null
   for (const place of places) {
+    if (finding.isLate()) return 'late'
     // What holds little is seen whole, so that it need not be opened for each span.
-    const isWhole = span.from === null || (place.size ?? Number.POSITIVE_INFINITY) <= PLACE_WITHOUT_SPANS
-    const shut = yield* findIn(finding, place, isWhole ? { ...span, from: null } : span)
-    if (shut) refusal = shut
+    const isWhole = span.from === null || (place.size ?? Number.POSITIVE_INFINITY) <= placeAtOnce
+    const found = yield* findIn(finding, place, isWhole ? { ...span, from: null } : span)
+    if (found === 'late') return found
+    if (found) refusal = found
     else if (!isWhole) left.push(place)
   }
   if (refusal && refusal.kind !== 'not_found' && finding.uidValidities.size === 0) throw refusal
