@@ -132,6 +132,9 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=index', () => {
     const all = ['plain', 'box', 'flag', 'file']
     expect(await find('wren')).toEqual(all)
     expect(await find('wren', { mailboxId: mailboxId('Other') })).toEqual(['box'])
+    expect(await find('-flag', { mailboxId: mailboxId('Other') })).toEqual(['box'])
+    expect(await find('-box', { mailboxId: mailboxId('Other') })).toEqual([])
+    expect(await find('-flag', { flagged: true })).toEqual(['another'])
     expect(await find('wren', { unread: false })).toEqual(['box'])
     expect(await find('wren', { unread: true })).toEqual(['plain', 'flag', 'file'])
     expect(await find('wren', { flagged: true })).toEqual(['flag'])
