@@ -43,12 +43,14 @@ export interface BandResult {
 
 /** A page may need two: the index of words, then the list of messages. */
 const TIMEOUT_MS = 1000
+/** Of a query of many words, which is listed in vain where the account is large. */
+const MANY_WORDS = 8
+const MANY_WORDS_TIMEOUT_MS = 400
 /**
  * The index tells what may match and when it came; rows of words are then looked at for as many as a band holds. The
  * planner, left alone, scans the table or the index once more for that.
  */
 const SETTINGS = Object.entries({
-  statement_timeout: String(TIMEOUT_MS),
   enable_seqscan: 'off',
   max_parallel_workers_per_gather: '0',
   jit: 'off',
@@ -57,10 +59,12 @@ const SETTINGS = Object.entries({
   work_mem: '32MB',
 })
 
-/** Throws PostgreSQL's 57014 for a search that takes over a second. */
+/** Throws PostgreSQL's 57014 for a search that takes too long. */
 export async function searchBand(db: Db, accountId: string, search: BandSearch): Promise<BandResult> {
   return db.transaction().execute(async tx => {
-    const settings = SETTINGS.map(([name, value]) => sql`set_config(${name}, ${value}, true)`)
+    const settings = [['statement_timeout', String(timeoutOf(search.query))], ...SETTINGS].map(
+      ([name, value]) => sql`set_config(${name}, ${value}, true)`,
+    )
     await sql`select ${sql.join(settings)}`.execute(tx)
     const { rows } = await bandStatement(accountId, search).execute(tx)
     const [first] = rows
@@ -69,6 +73,10 @@ export async function searchBand(db: Db, accountId: string, search: BandSearch):
       end: first?.is_full ? { time: first.end_time, id: first.end_id } : search.band.end,
     }
   })
+}
+
+function timeoutOf({ loose, words }: SearchQuery): number {
+  return loose !== null && words > MANY_WORDS ? MANY_WORDS_TIMEOUT_MS : TIMEOUT_MS
 }
 
 interface BandRow {
