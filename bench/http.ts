@@ -1,5 +1,6 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchService } from './service.ts'
 
@@ -19,6 +20,42 @@ export function openGet({ address, key }: Pick<BenchService, 'address' | 'key'>,
       sent.on('error', reject)
       sent.end()
     })
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+
+/**
+ * As `openGet`, for answers that tell their length, by a client that does next to nothing: it shares the processors with
+ * what it measures. Dispose it to close its connections.
+ */
+export function openPageGet({ address, key }: Pick<BenchService, 'address' | 'key'>, path: string) {
+  const { hostname, port } = new URL(address)
+  const asked = `GET ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${key}\r\n\r\n`
+  const idle: Socket[] = []
+  async function get(): Promise<number> {
+    const socket = idle.pop() ?? connect(Number(port), hostname)
+    const bytes = await new Promise<number>((resolve, reject) => {
+      let left: number | null = null
+      let length = 0
+      socket.removeAllListeners('data').removeAllListeners('error')
+      socket.on('error', reject)
+      socket.on('data', (chunk: Buffer) => {
+        if (left === null) {
+          const end = chunk.indexOf(HEAD_END)
+          const head = chunk.toString('latin1', 0, end)
+          length = Number(/^content-length: (\d+)$/im.exec(head)?.[1])
+          if (!head.startsWith('HTTP/1.1 200 ') || Number.isNaN(length)) return reject(new Error(head))
+          left = length + end + HEAD_END.length
+        }
+        left -= chunk.length
+        if (left === 0) resolve(length)
+      })
+      socket.write(asked)
+    })
+    idle.push(socket)
+    return bytes
+  }
+  return { get, [Symbol.dispose]: () => idle.forEach(socket => socket.destroy()) }
 }
 
 /** A download that is under way, and is taken at so many octets a second until it is disposed. */

@@ -1,7 +1,7 @@
 import { listSummaries } from '../packages/server/src/features/messages/store.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { compareLoad, short } from './figures.ts'
-import { openGet } from './http.ts'
+import { openPageGet } from './http.ts'
 import { makeFullMailbox } from './mailbox.ts'
 import type { Benchmark } from './row.ts'
 import { openSameSql } from './same-sql.ts'
@@ -21,10 +21,10 @@ export const listPage: Benchmark = {
     await using sql = await openSameSql(service.folder.path, accountId, (db, account) =>
       listSummaries(db, account, { filters: {}, position: null, limit: 50 }),
     )
-    const http = openGet(service, `/v1/accounts/${accountId}/messages?limit=50`)
+    using http = openPageGet(service, `/v1/accounts/${accountId}/messages?limit=50`)
 
     for (const callers of [1, 16]) {
-      const figures = await compareLoad(callers, { sql: sql.run, http })
+      const figures = await compareLoad(callers, { sql: sql.run, http: http.get })
       const [name, unit] =
         callers === 1 ? (['p50Ms', 'p50 in ms'] as const) : (['perSecond', 'pages per second'] as const)
       const [ours, theirs] = [figures.http[name], figures.sql[name]]

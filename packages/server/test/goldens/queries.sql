@@ -484,20 +484,20 @@ order by page.rank desc, page.received_at desc, page.message_id desc;
 
 -- a search of a mailbox for what lacks a word
 with found as materialized (
-select search.message_id, search.received_at from message_mailbox as search where search.mailbox_id = $1
+select search.message_id, search.received_at from message_mailbox as search where search.mailbox_id = (select id from mailbox where id = $1 and account_id = $2)
 and search.received_at >= (
 select coalesce(
 now() - ((tenant.settings || account.settings_override) ->> 'syncWindowDays')::int * interval '24 hours',
 '-infinity'
 )
-from account join tenant on tenant.id = account.tenant_id where account.id = $2
+from account join tenant on tenant.id = account.tenant_id where account.id = $3
 ) and ("search"."received_at", "search"."message_id")
-< ($3::timestamptz, $4::uuid)
-order by search.received_at desc, search.message_id desc limit $5),
+< ($4::timestamptz, $5::uuid)
+order by search.received_at desc, search.message_id desc limit $6),
 matching as materialized (select found.* from found cross join lateral (
 select from message_search as search
-where search.message_id = found.message_id and search.document @@ $6::tsquery offset 0
-) as worded limit $7),
+where search.message_id = found.message_id and search.document @@ $7::tsquery offset 0
+) as worded limit $8),
 judged as (
 select matching.message_id, matching.received_at, words.rank
 from matching cross join lateral (
@@ -505,7 +505,7 @@ select 0::real as rank from message_search where message_search.message_id = mat
 ) as words
 where true
 order by words.rank desc, matching.received_at desc, matching.message_id desc
-limit $8
+limit $9
 ),
 page as (
 select judged.*, row_to_json(summary)::text as json
@@ -519,9 +519,9 @@ message.outbox_id as "outboxId", message.reference, message.importance from mess
 ) as summary
 ),
 looked as (
-select $9 and (matched.is_full or listed.is_full) as is_full, last.*
-from (select count(*) >= $10 as is_full from matching) as matched
-cross join (select count(*) >= $11 as is_full from found) as listed
+select $10 and (matched.is_full or listed.is_full) as is_full, last.*
+from (select count(*) >= $11 as is_full from matching) as matched
+cross join (select count(*) >= $12 as is_full from found) as listed
 left join lateral (
 select * from matching where matched.is_full union all select * from found where not matched.is_full
 order by received_at, message_id limit 1

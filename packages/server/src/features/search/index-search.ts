@@ -30,7 +30,7 @@ interface Place {
   isWalk: boolean
 }
 
-const START: Place = { band: { above: null, end: null, behind: null }, isWalk: false }
+const NEWEST: Band = { above: null, end: null, behind: null }
 /** The end of the last band, once it was read. */
 const OLDEST: NewestFirst = { time: '-infinity', id: '00000000-0000-0000-0000-000000000000' }
 
@@ -41,8 +41,10 @@ export async function searchIndex(
   page: { place: string[] | null; limit: number; bandMessages?: number },
 ): Promise<Found> {
   const query = parseQuery(input.q)
-  const start = page.place === null ? START : readPlace(page.place)
   if (query === null) return { items: [], nextCursor: null }
+  // Of some queries the index knows nothing.
+  const first = { band: NEWEST, isWalk: query.loose === null }
+  const start = page.place === null ? first : readPlace(page.place)
   const size = page.bandMessages ?? bandSize(query)
   const walked = { ...query, loose: null, isLoose: false }
   const readBand = ({ band, isWalk }: Place, looks: number) => {
@@ -77,11 +79,12 @@ async function fillPage(
   let { band, isWalk } = start
   let { looks } = page
   for (;;) {
-    const begunAt = performance.now()
     const read = await readBand({ band, isWalk }, looks).catch(orTimeout)
     if (read === null) {
       if (band !== start.band) return { results, next: { band, isWalk: true } }
-      if (isWalk) refuseTimeout()
+      // Where results were found before, they have to be found again.
+      if (band.end !== null || (isWalk && looks <= LOOKS.min)) refuseTimeout()
+      if (isWalk) looks = LOOKS.min
       isWalk = true
       continue
     }
@@ -92,11 +95,10 @@ async function fillPage(
       last = { band: { ...band, end, behind: result }, isWalk }
     }
     if (end.time === OLDEST.time) return { results, next: null }
-    const tookMs = performance.now() - begunAt
     band = { above: end, end: null, behind: null }
-    isWalk ||= tookMs > SLOW_MS
+    isWalk ||= read.tookMs > SLOW_MS
     if (performance.now() > until) return { results, next: { band, isWalk } }
-    looks = nextLooks(looks, tookMs)
+    looks = nextLooks(looks, read.tookMs)
   }
 }
 

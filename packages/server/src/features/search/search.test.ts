@@ -364,7 +364,7 @@ describe('what is searched for', () => {
     expect(await asked.answer).toMatchObject({ status: 200, body: { items: [{ subject: 'robin' }] } })
   })
 
-  test('is given up after two seconds, with a reason', async () => {
+  test('is given up after three seconds, with a reason', async () => {
     const { ask } = await openAccount(app, [{ subject: 'robin' }])
     const answer = await app.db.transaction().execute(async tx => {
       // Whoever searches waits for it.

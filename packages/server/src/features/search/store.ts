@@ -3,6 +3,7 @@ import { isAfter, type NewestFirst } from '../../database/page.ts'
 import type { Db } from '../../database/pool.ts'
 import type { SearchQuery } from '../../kit/search-text/query.ts'
 import { isoTime, summaryFields } from '../messages/present.ts'
+import { ownMailbox } from '../mailboxes/store.ts'
 import { messageConditions, type MessageFilters, timeConditions } from '../messages/store.ts'
 import { windowStart } from '../messages/sync-window.ts'
 
@@ -39,10 +40,14 @@ export interface BandResult {
   ranked: Ranked[]
   /** Where more may follow, the last message that was looked at; else the end of the band, null at the last. */
   end: NewestFirst | null
+  /** What the statement took, without the wait for a connection. */
+  tookMs: number
 }
 
-/** A page may need two: the index of words, then the list of messages. */
+/** A page may need three: the index of words, then the list of messages, then fewer of those. */
 const TIMEOUT_MS = 1000
+/** Of a band that was read before, as it must be read again. */
+const AGAIN_TIMEOUT_MS = 2000
 /** Of a query of many words, which is listed in vain where the account is large. */
 const MANY_WORDS = 8
 const MANY_WORDS_TIMEOUT_MS = 400
@@ -62,20 +67,23 @@ const SETTINGS = Object.entries({
 /** Throws PostgreSQL's 57014 for a search that takes too long. */
 export async function searchBand(db: Db, accountId: string, search: BandSearch): Promise<BandResult> {
   return db.transaction().execute(async tx => {
-    const settings = [['statement_timeout', String(timeoutOf(search.query))], ...SETTINGS].map(
+    const settings = [['statement_timeout', String(timeoutOf(search))], ...SETTINGS].map(
       ([name, value]) => sql`set_config(${name}, ${value}, true)`,
     )
     await sql`select ${sql.join(settings)}`.execute(tx)
+    const begunAt = performance.now()
     const { rows } = await bandStatement(accountId, search).execute(tx)
     const [first] = rows
     return {
+      tookMs: performance.now() - begunAt,
       ranked: rows.flatMap(({ json, rank, time, id }) => (json === null ? [] : [{ json, rank, time, id }])),
       end: first?.is_full ? { time: first.end_time, id: first.end_id } : search.band.end,
     }
   })
 }
 
-function timeoutOf({ loose, words }: SearchQuery): number {
+function timeoutOf({ query: { loose, words }, band }: BandSearch): number {
+  if (band.end !== null) return AGAIN_TIMEOUT_MS
   return loose !== null && words > MANY_WORDS ? MANY_WORDS_TIMEOUT_MS : TIMEOUT_MS
 }
 
@@ -167,7 +175,8 @@ function searchWords(accountId: string, loose: string, { mailboxId }: MessageFil
 
 /** All messages, in the order of an index. */
 function walkThrough(accountId: string, { mailboxId }: MessageFilters): RawBuilder<unknown> {
-  if (mailboxId !== undefined) return sql`message_mailbox as search where search.mailbox_id = ${mailboxId}`
+  if (mailboxId !== undefined)
+    return sql`message_mailbox as search where search.mailbox_id = ${ownMailbox(accountId, mailboxId)}`
   return sql`(select id as message_id, account_id, received_at from message) as search
     where search.account_id = ${accountId}`
 }

@@ -42,10 +42,11 @@ type Decode = (bytes: Buffer) => string
 const decoders = new Map<string, Decode | null>()
 
 function findDecoder(label: string): Decode | null {
+  if (label.length > LABEL_LENGTH_MAX) return null
   const known = decoders.get(label)
   if (known !== undefined) return known
   if (decoders.size >= LABELS_MAX) decoders.clear()
-  const found = label.length <= LABEL_LENGTH_MAX ? makeDecoder(label) : null
+  const found = makeDecoder(label)
   decoders.set(label, found)
   return found
 }

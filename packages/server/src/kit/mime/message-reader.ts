@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { ParsedMessage } from './message-parser.ts'
 
-/** Of one message, from when its pieces are handed over until they are worked off. */
+/** Of one message, while the thread is at its pieces. */
 const WORK_MS_MAX = 10_000
 const HEAP_MB_MAX = 256
 const READS_AT_ONCE = 8
@@ -44,7 +44,14 @@ class TooHard extends Error {
 interface Thread {
   worker: Worker
   /** Requests that are not answered, in their order: the thread is at the first. */
-  asked: Array<{ id: number; settle: PromiseWithResolvers<ReaderAnswer['result']> }>
+  asked: Asked[]
+}
+
+interface Asked {
+  id: number
+  settle: PromiseWithResolvers<ReaderAnswer['result']>
+  /** Called when the thread comes to it: until then, others take the time. */
+  begin(of: Thread): void
 }
 
 export interface ReaderOptions {
@@ -56,7 +63,11 @@ export interface ReaderOptions {
 }
 
 export function openMessageReader(options: ReaderOptions = {}): MessageReader {
-  const { workMsMax = WORK_MS_MAX, readsAtOnce = READS_AT_ONCE, script = new URL('read-worker.ts', import.meta.url) } = options
+  const {
+    workMsMax = WORK_MS_MAX,
+    readsAtOnce = READS_AT_ONCE,
+    script = new URL('read-worker.ts', import.meta.url),
+  } = options
   const waiting: Array<() => void> = []
   let thread: Thread | null = null
   let running = 0
@@ -72,11 +83,12 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
     if (next) next()
     else running--
   }
-  const ask = (id: number, type: ReaderRequest['type'], bytes: Uint8Array) => {
+  const ask = (id: number, type: ReaderRequest['type'], bytes: Uint8Array, begin: Asked['begin']) => {
     if (isClosed) throw new ReaderLost('The reader of messages is closed')
     thread ??= startThread(script, () => (thread = null))
     const settle = Promise.withResolvers<ReaderAnswer['result']>()
-    thread.asked.push({ id, settle })
+    thread.asked.push({ id, settle, begin })
+    if (thread.asked.length === 1) begin(thread)
     thread.worker.ref()
     thread.worker.postMessage({ id, type, bytes } satisfies ReaderRequest, [])
     return { answer: settle.promise, of: thread }
@@ -90,16 +102,19 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
     let left = workMsMax
     let first: Thread | null = null
     const work = async (type: ReaderRequest['type'], bytes: Uint8Array) => {
-      const begunAt = performance.now()
-      const { answer, of } = ask(id, type, bytes)
-      first ??= of
-      if (of !== first) throw new ReaderLost('The thread was begun anew')
-      const timer = setTimeout(() => void endThread(of, id), left)
+      if (first !== null && thread !== first) throw new ReaderLost('The thread was begun anew')
+      let begunAt = Number.POSITIVE_INFINITY
+      let timer: NodeJS.Timeout | undefined
+      const { answer, of } = ask(id, type, bytes, ({ worker }) => {
+        begunAt = performance.now()
+        timer = setTimeout(() => void worker.terminate(), left)
+      })
+      first = of
       try {
         return await answer
       } finally {
         clearTimeout(timer)
-        left = Math.max(1, left - (performance.now() - begunAt))
+        left = Math.max(1, left - Math.max(0, performance.now() - begunAt))
       }
     }
     let isDone = false
@@ -118,7 +133,7 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
       return null
     } finally {
       if (!isDone && thread !== null && thread === first)
-        void ask(id, 'drop', NOTHING).answer.catch(() => undefined)
+        void ask(id, 'drop', NOTHING, () => undefined).answer.catch(() => undefined)
     }
   }
 
@@ -152,6 +167,7 @@ function startThread(script: URL, onEnd: () => void): Thread {
   const thread: Thread = { worker, asked: [] }
   worker.on('message', ({ result }: ReaderAnswer) => {
     thread.asked.shift()?.settle.resolve(result)
+    thread.asked[0]?.begin(thread)
     // An idle thread must not keep the process alive.
     if (thread.asked.length === 0) worker.unref()
   })
@@ -166,9 +182,4 @@ function startThread(script: URL, onEnd: () => void): Thread {
     }
   })
   return thread
-}
-
-/** Ends the thread where it is this message that keeps it; else whoever does has a timer, too. */
-async function endThread({ worker, asked }: Thread, id: number): Promise<void> {
-  if (asked[0]?.id === id) await worker.terminate()
 }

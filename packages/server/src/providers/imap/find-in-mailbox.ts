@@ -167,18 +167,18 @@ async function offer(
 
 /** When messages were received; RFC 9051 demands of servers to tell, else it is what the index would take. */
 async function readDates(connection: ImapConnection, uids: readonly number[]): Promise<Map<number, Date>> {
-  const dates = new Map<number, Date>()
-  const undated: number[] = []
+  const dates = new Map<number, Date | null>()
+  const wanted = new Set(uids)
   const refusal = await fetchItems(connection, uids, [UID, atom('INTERNALDATE')], ({ uid, internalDate }) => {
-    const date = readDate(internalDate)
-    if (date) dates.set(uid, date)
-    else undated.push(uid)
+    // Servers also tell of flags meanwhile, and of any message.
+    if (wanted.has(uid)) dates.set(uid, readDate(internalDate) ?? dates.get(uid) ?? null)
   })
-  if (refusal && dates.size + undated.length === 0) throw refusal
+  if (refusal && dates.size === 0) throw refusal
+  const undated = [...dates].flatMap(([uid, date]) => (date === null ? [uid] : []))
   await fetchItems(connection, undated, [UID, DATE_FIELD], ({ uid, source }) => {
-    if (source) dates.set(uid, summarize(source).sentAt ?? new Date(0))
+    if (source && dates.get(uid) === null) dates.set(uid, summarize(source).sentAt)
   })
-  return dates
+  return new Map([...dates].map(([uid, date]) => [uid, date ?? new Date(0)]))
 }
 
 function isWanted(candidate: Candidate, { from, to }: Span, position: SearchPosition | null): boolean {

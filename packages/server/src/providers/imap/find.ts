@@ -86,15 +86,15 @@ async function* findBest(finding: Finding): AsyncGenerator<void, Date | null, vo
   for (;;) {
     const begunAt = performance.now()
     finding.isLate = sureFrom ? () => performance.now() > until : impatience(finding, span, length)
-    const left = yield* findInAll(finding, places, { span, placeAtOnce })
-    if (left === 'late') {
+    const { left, isLate } = yield* findInAll(finding, places, { span, placeAtOnce })
+    places = left
+    if (isLate) {
       if (sureFrom) return sureFrom
       if (span !== EVER) length /= SPAN_GROWTH
       span = newestSpan(query, length)
       placeAtOnce = 0
       continue
     }
-    places = left
     const { from } = span
     if (from === null || places.length === 0 || (query.after && from <= query.after)) return null
     const worst = best[query.limit]
@@ -140,25 +140,26 @@ function spanBefore(to: Date, length: number): Span {
   return { from: from < LONG_AGO ? null : new Date(from), to }
 }
 
-/** @returns the places that hold more than was looked at */
+/** @returns the places that may hold more than was looked at */
 async function* findInAll(
   finding: Finding,
   places: readonly SearchPlace[],
   { span, placeAtOnce }: { span: Span; placeAtOnce: number },
-): AsyncGenerator<void, SearchPlace[] | 'late', void> {
+): AsyncGenerator<void, { left: SearchPlace[]; isLate: boolean }, void> {
   const left: SearchPlace[] = []
   let refusal: ProviderFailure | null = null
-  for (const place of places) {
-    if (finding.isLate()) return 'late'
+  for (const [nth, place] of places.entries()) {
+    const unseen = () => ({ left: [...left, ...places.slice(nth)], isLate: true })
+    if (finding.isLate()) return unseen()
     // What holds little is seen whole, so that it need not be opened for each span.
     const isWhole = span.from === null || (place.size ?? Number.POSITIVE_INFINITY) <= placeAtOnce
     const found = yield* findIn(finding, place, isWhole ? { ...span, from: null } : span)
-    if (found === 'late') return found
+    if (found === 'late') return unseen()
     if (found) refusal = found
     else if (!isWhole) left.push(place)
   }
   if (refusal && refusal.kind !== 'not_found' && finding.uidValidities.size === 0) throw refusal
-  return left
+  return { left, isLate: false }
 }
 
 function toPosition({ receivedAt, placeId, key }: SearchPosition): SearchPosition {
