@@ -54,6 +54,14 @@ async function openAccount(app: TestApp, messages: readonly Given[]) {
   }
 }
 
+/** What `searchIndex` is given by the front door. */
+function searchContext({ db, tenantId }: TestApp) {
+  const cursors = createCursorCodec(Buffer.alloc(32))
+  const searches = openTurns({ atOnce: 1, waitingMax: 0 })
+  const services = { cursors, searches } as unknown as Services // of which the search needs no more
+  return { db, tenantId, services }
+}
+
 describe('GET /v1/accounts/{accountId}/search/messages?source=index', () => {
   let app: TestApp
   beforeAll(async () => {
@@ -224,10 +232,7 @@ describe('pages of a search', () => {
     ['-"that bird"', {}, 13],
   ] as const)('come without repeats or gaps across bands: %s %j', async (q, filters, count) => {
     const { account } = await openAccount(app, birds(40))
-    const cursors = createCursorCodec(Buffer.alloc(32))
-    const searches = openTurns({ atOnce: 1, waitingMax: 0 })
-    const services = { cursors, searches } as unknown as Services // of which the search needs no more
-    const context = { db: app.db, tenantId: app.tenantId, services }
+    const context = searchContext(app)
     const input = { accountId: account.id, q, filters }
     for (const [bandMessages, limit] of [
       [1, 1],
@@ -252,6 +257,18 @@ describe('pages of a search', () => {
           different: count,
         })
       }
+  })
+
+  test.each(['bird', '-sings'])('are none of another account, whose mailbox is named: %s', async q => {
+    const own = await openAccount(app, birds(10))
+    const other = await openAccount(app, birds(10))
+    const context = searchContext(app)
+    const find = async (accountId: string) => {
+      const input = { accountId, q, filters: { mailboxId: other.mailboxId('INBOX') } }
+      return (await searchIndex(context, input, { place: null, limit: 25 })).items
+    }
+    expect((await find(other.account.id)).length).toBeGreaterThan(0)
+    expect(await find(own.account.id)).toEqual([])
   })
 
   test('are refused to a cursor that this search did not issue', async () => {
