@@ -23,6 +23,8 @@ export interface ServiceProcess extends AsyncDisposable {
   /** The key that the first start printed; null at later ones. */
   key: string | null
   output(): string
+  /** Stops reading what it writes, as a supervisor does that ended. */
+  closeOutput(): void
   kill(signal: NodeJS.Signals): void
   ended: Promise<Ended>
 }
@@ -58,6 +60,8 @@ export async function makeDataFolder(): Promise<DataFolder> {
 export interface ProgramOptions {
   /** What is run; the command line by default. */
   program?: string
+  /** Starts the service in place of the program, such as `npm start`. */
+  command?: [file: string, ...args: string[]]
   env?: Record<string, string>
   cwd?: string
 }
@@ -88,6 +92,10 @@ export async function startServiceProcess(
       address,
       key: /^ {2}(wk_\w+)$/m.exec(written.stdout)?.[1] ?? null,
       output: () => written.stdout + written.stderr,
+      closeOutput() {
+        child.stdout.destroy()
+        child.stderr.destroy()
+      },
       kill: signal => void child.kill(signal),
       ended,
       [Symbol.asyncDispose]: end,
@@ -116,8 +124,9 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
   }
 }
 
-function launch(args: string[], { program = PROGRAM, env = {}, cwd = tmpdir() }: ProgramOptions) {
-  return spawn(process.execPath, [program, ...args], {
+function launch(args: string[], { program = PROGRAM, command, env = {}, cwd = tmpdir() }: ProgramOptions) {
+  const [file, ...rest] = command ?? [process.execPath, program, ...args]
+  return spawn(file, rest, {
     cwd,
     // Nothing of this process's own environment: settings of whoever runs the tests must not change them.
     env: { PATH: '/usr/bin:/bin', WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env },

@@ -201,6 +201,23 @@ describe('waxwing serve', () => {
     )
   })
 
+  test('goes on in silence when nobody reads its output any more', async () => {
+    await using first = await startWithMark()
+    first.service.closeOutput()
+    const server = await requireServer(first.folder)
+    // What is logged now meets a closed pipe.
+    process.kill(server, 'SIGKILL')
+    const { get } = call(first.service, null)
+    await until(
+      async () => ![null, server].includes(await first.folder.findServer()),
+      'another database server runs',
+    )
+    await until(async () => (await get('/health/ready')).status === 200, 'the service is ready again')
+    await expectMark(first.service, first.key)
+    first.service.kill('SIGINT')
+    expect((await first.service.ended).code).toBe(0)
+  })
+
   test('lists every setting in its help', async () => {
     const { code, stdout } = await runWaxwing(['serve', '--help'])
     expect(code).toBe(0)

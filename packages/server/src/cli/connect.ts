@@ -3,6 +3,7 @@ import type { Db } from '../database/pool.ts'
 import type { KeyRing } from '../kit/key-ring.ts'
 import { openLog } from '../kit/log.ts'
 import { openInstallation } from '../start/database.ts'
+import { findNpmParent, type NpmParent } from './npm-parent.ts'
 
 /** What a command works with. Dispose it when done. */
 export interface CommandConnection extends AsyncDisposable {
@@ -16,12 +17,17 @@ export type Connect = () => Promise<CommandConnection>
 
 const CONNECTIONS_MAX = 4
 
-/** The settings of this process. The only place that reads its environment. */
+/** The settings of this process. Only this file reads its environment. */
 export function readProcessConfig(): Config {
   return readConfig(process.env, {
     isRoot: process.getuid?.() === 0,
     isTerminal: process.stdout.isTTY,
   })
+}
+
+/** The npm that waits for this process; null where it was started in another way. */
+export function findStarter(): NpmParent | null {
+  return findNpmParent(process.env, process.ppid)
 }
 
 /** Joins the database of a running service, or opens it for as long as the command takes. */

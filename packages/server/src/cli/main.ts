@@ -10,8 +10,9 @@ import { register as registerPlan } from './plan.ts'
 import { register as registerServe } from './serve.ts'
 import { register as registerTenant } from './tenant.ts'
 
-/** Runs the command line. The exit code is 1 where the command refused or failed. */
+/** Runs the command line. The exit code is 1 where the command refused or failed, or its output was lost. */
 export async function run(argv: string[]): Promise<void> {
+  outliveOutput()
   const program = new Command('waxwing')
     .description('Self-hosted mail, calendar and contacts API')
     .version(product.version)
@@ -39,4 +40,12 @@ Examples:
     console.error(explain(error))
     process.exitCode = 1
   }
+}
+
+/**
+ * Without a listener, an output whose reader has left (EPIPE) or whose disk is full throws. The service would log that,
+ * on the same output, without end; it goes on in silence instead.
+ */
+function outliveOutput() {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => (process.exitCode = 1))
 }

@@ -3,7 +3,8 @@ import { describeSettings } from '../config/settings.ts'
 import { openLog } from '../kit/log.ts'
 import { type Service, startService } from '../main.ts'
 import { explain } from './command-error.ts'
-import { readProcessConfig } from './connect.ts'
+import { findStarter, readProcessConfig } from './connect.ts'
+import { watchNpmParent } from './npm-parent.ts'
 
 /** Longest wait for requests that are under way. */
 const DRAIN_SECONDS = { SIGINT: 5, SIGTERM: 30 } as const
@@ -62,7 +63,11 @@ async function serve() {
     void Promise.resolve(running?.abandon()).finally(() => process.exit(1))
   }
 
+  let hasFailed = false
   function fail(error: unknown, message: string) {
+    // What fails while everything closes says nothing new, and logging it could fail in the same way.
+    if (hasFailed) return
+    hasFailed = true
     log.error({ error }, message)
     void end({ drainSeconds: 0, noticeSeconds: 0 }, 1)
   }
@@ -73,6 +78,7 @@ async function serve() {
       void end({ drainSeconds: DRAIN_SECONDS[signal], noticeSeconds: NOTICE_SECONDS[signal] }, 0)
     },
     () => endAtOnce('Ending at once'),
+    () => log.info('npm, which started this service, has ended'),
   )
   process.on('uncaughtException', error => fail(error, 'An error was not caught; ending'))
 
@@ -87,8 +93,15 @@ async function serve() {
   running = await starting
 }
 
-/** Tells the first signal from those that repeat it because the user will not wait. */
-function onStopSignal(stop: (signal: keyof typeof DRAIN_SECONDS) => void, hurry: () => void) {
+/**
+ * Tells the first signal from those that repeat it because the user will not wait. The end of the npm that started this
+ * process counts as SIGTERM: whoever sent one to npm meant the service.
+ */
+function onStopSignal(
+  stop: (signal: keyof typeof DRAIN_SECONDS) => void,
+  hurry: () => void,
+  onNpmGone: () => void,
+) {
   let firstAt: number | null = null
   function receive(signal: keyof typeof DRAIN_SECONDS) {
     if (firstAt === null) {
@@ -100,6 +113,13 @@ function onStopSignal(stop: (signal: keyof typeof DRAIN_SECONDS) => void, hurry:
   }
   process.on('SIGINT', () => receive('SIGINT'))
   process.on('SIGTERM', () => receive('SIGTERM'))
+  const npm = findStarter()
+  if (!npm) return
+  watchNpmParent(npm, () => {
+    if (firstAt !== null) return
+    onNpmGone()
+    receive('SIGTERM')
+  })
 }
 
 function settingLines() {

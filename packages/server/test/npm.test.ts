@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { makeDataFolder, startServiceProcess, until } from './service-process.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
+
+/** What npm needs of this process's environment: where programs lie, and its cache. */
+const NPM_ENVIRONMENT = {
+  PATH: process.env['PATH'] ?? '',
+  HOME: process.env['HOME'] ?? '',
+  npm_config_update_notifier: 'false',
+}
+
+const COMMANDS = {
+  'npm start': ['npm', 'start'],
+  'npx waxwing serve': ['npx', 'waxwing', 'serve'],
+} as const
+
+type CommandName = keyof typeof COMMANDS
+
+/** A service that npm started, with the means to see its end: npm's own comes first. */
+async function startUnderNpm(name: CommandName) {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await makeDataFolder())
+  const [file, ...args] = COMMANDS[name]
+  const npm = opened.use(
+    await startServiceProcess(folder, { command: [file, ...args], cwd: ROOT, env: NPM_ENVIRONMENT }),
+  )
+  const owned = opened.move()
+  return { npm, folder, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function isListening(address: string) {
+  return fetch(`${address}/health/live`).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** A request whose body is not whole yet. */
+async function beginRequest(address: string, key: string | null) {
+  const { hostname, port } = new URL(address)
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (text: string) => void (answer += text))
+  socket.on('error', () => {})
+  const head = ['POST /v1/imap-accounts HTTP/1.1', 'host: x', `authorization: Bearer ${key}`]
+  socket.write(`${[...head, 'content-type: application/json', 'content-length: 2'].join('\r\n')}\r\n\r\n{`)
+  return {
+    async finish() {
+      socket.write('}')
+      await until(() => answer.includes('\r\n\r\n'), 'the request is answered')
+      return answer
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  }
+}
+
+test.each(Object.keys(COMMANDS) as CommandName[])(
+  'SIGTERM to "%s" alone ends the service, which answers what is under way and frees port and folder',
+  async name => {
+    await using started = await startUnderNpm(name)
+    const { npm, folder } = started
+    using request = await beginRequest(npm.address, npm.key)
+    // The service has read that far when it answers the next.
+    expect(await isListening(npm.address)).toBe(true)
+    npm.kill('SIGTERM')
+    await until(async () => !(await isListening(npm.address)), 'the service takes no new requests')
+    expect(await request.finish()).toMatch(/^HTTP\/1\.1 400 /)
+    await until(() => npm.output().includes('"Stopped"'), 'the service closes everything')
+    expect(await folder.findServer()).toBeNull()
+
+    const env = { WAXWING_PORT: new URL(npm.address).port }
+    await using second = await startServiceProcess(folder, { env })
+    expect(await isListening(second.address)).toBe(true)
+  },
+)
+
+test('the service ends when npm is killed', async () => {
+  await using started = await startUnderNpm('npm start')
+  const { npm, folder } = started
+  npm.kill('SIGKILL')
+  await until(async () => !(await isListening(npm.address)), 'the service takes no new requests')
+  await until(async () => (await folder.findServer()) === null, 'the database ends')
+})
+
+test('a service that was detached goes on without what started it', async () => {
+  await using folder = await makeDataFolder()
+  const env = {
+    ...NPM_ENVIRONMENT,
+    WAXWING_DATA_DIR: folder.path,
+    WAXWING_PORT: '0',
+    WAXWING_METRICS_PORT: '0',
+  }
+  const log = `${folder.path}/output`
+  // Started by a script of npm, whose shell and npm end at once.
+  const script = `nohup ${process.execPath} ${PROGRAM} serve > ${log} 2>&1 & echo $!`
+  const shell = spawn('sh', ['-c', script], {
+    env: { ...env, npm_lifecycle_script: script, npm_lifecycle_event: 'start' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [pid] = await Promise.all([
+    once(shell.stdout, 'data').then(([data]) => Number(data)),
+    once(shell, 'exit'),
+  ])
+  try {
+    const read = () => readFile(log, 'utf8').catch(() => '')
+    await until(async () => (await read()).includes('Waxwing is running'), 'the service starts')
+    const [address = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await read()) ?? []
+    // Longer than it takes to notice a parent that is gone, and to say so.
+    const end = Date.now() + 3000
+    while (Date.now() < end) expect(await isListening(address)).toBe(true)
+    expect(await read()).not.toContain('Stopping')
+  } finally {
+    process.kill(pid, 'SIGKILL')
+  }
+})
