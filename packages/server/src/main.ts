@@ -82,7 +82,7 @@ export async function startOn(
   const { database, keyRing } = installation
   const pepper = await requireSealedValue(database.db, keyRing, 'credential_pepper')
   const metrics = openMetrics()
-  const readiness = createReadiness(database.db)
+  const readiness = createReadiness(database)
   const isStrict = options.isStrict ?? false
   const shared = { config, installation, pepper, metrics, readiness, log, clock, isStrict }
 

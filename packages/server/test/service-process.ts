@@ -36,8 +36,8 @@ export interface DataFolder extends AsyncDisposable {
   findServer(): Promise<number | null>
 }
 
-export async function makeDataFolder(): Promise<DataFolder> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-start-'))
+export async function makeDataFolder(parent = tmpdir()): Promise<DataFolder> {
+  const folder = await mkdtemp(path.join(parent, 'waxwing-start-'))
   await chmod(folder, 0o711)
   const findServer = async () => {
     const pid = await serverPid(path.join(folder, 'postgres', 'cluster'))

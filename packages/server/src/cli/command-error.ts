@@ -2,6 +2,7 @@ import { ConfigError } from '../config.ts'
 import { DataFolderInUse } from '../database/embedded.ts'
 import { MigrationRefused } from '../database/migrate.ts'
 import { PostgresUnavailable } from '../database/postgres-binaries.ts'
+import { findShortage } from '../database/shortage.ts'
 import { DatabaseUnavailable } from '../database/unavailable.ts'
 import { UnknownHost } from '../http/listen.ts'
 import { KeyRingError } from '../kit/key-ring.ts'
@@ -27,7 +28,7 @@ export function explain(error: unknown): string {
   if (!(error instanceof Error)) return 'Waxwing failed.'
   if (error instanceof DatabaseUnavailable) return explain(error.cause)
   if (IN_WORDS.some(kind => error instanceof kind)) return scrub(error.message)
-  return scrub(explainSystemError(error) ?? error.stack ?? error.message)
+  return scrub(findShortage(error)?.message ?? explainSystemError(error) ?? error.stack ?? error.message)
 }
 
 function explainSystemError(error: Error): string | null {

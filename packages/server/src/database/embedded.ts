@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, DatabaseError } from 'pg'
+import { describeDiskTrouble, diskTroubleIn, diskTroubleOf, findDiskTrouble } from '../kit/disk-room.ts'
 import type { Logger } from '../kit/log.ts'
 import { connectWhenReady, serverPid, spawnServer, SUPERUSER, tryConnect } from './cluster.ts'
 import {
@@ -75,6 +76,20 @@ const SERVER_SETTINGS = {
 
 /** Starts the embedded server of a data folder, or takes over one that still runs. Refuses in words: see the errors. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  return openCluster(options).catch(async (error: unknown) => {
+    throw (await explainNoRoom(options.dataDir, error)) ?? error
+  })
+}
+
+/** In words, where it is for want of room on its disk that the server cannot be made or started. */
+async function explainNoRoom(dataDir: string, error: unknown): Promise<PostgresUnavailable | null> {
+  if (!(error instanceof Error) || error instanceof DataFolderInUse) return null
+  const trouble = diskTroubleOf(error) ?? diskTroubleIn(error.message) ?? (await findDiskTrouble(dataDir))
+  if (!trouble) return null
+  return new PostgresUnavailable(describeDiskTrouble(`the data folder ${dataDir}`, trouble), { cause: error })
+}
+
+async function openCluster(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const user = await postgresUser()
   const dataFolder = await prepareDataFolder(options.dataDir, user)
   const binaries = await reachableBinaries(await findBinaries(), user, dataFolder, target =>
@@ -147,7 +162,8 @@ async function reachServer(server: Server): Promise<Client> {
     )
     if (started) return started
     const complaint = await lastLines(cluster.folders.log)
-    if (Date.now() > until || !PASSING.test(complaint)) {
+    const isPassing = PASSING.test(complaint) && !diskTroubleIn(complaint)
+    if (Date.now() > until || !isPassing || (await findDiskTrouble(options.dataDir))) {
       throw new PostgresUnavailable(
         `The embedded PostgreSQL in ${options.dataDir} does not start. Its log (${cluster.folders.log}) ends with:\n${complaint}`,
       )

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
+import { watchRoom } from './room.ts'
 import { statementNames } from './statement-names.ts'
 import type { Tables } from './tables.ts'
 import { DatabaseUnavailable, lostConnection } from './unavailable.ts'
@@ -27,6 +28,8 @@ export interface Database extends AsyncDisposable {
   address: DatabaseAddress
   /** How long the first in the queue has waited for a connection; 0 where nobody waits. */
   waitMilliseconds(): number
+  /** Whether writes find room, as far as statements have told; see `Room`. Never rejects. */
+  hasRoom(): Promise<boolean>
 }
 
 const CONNECTIONS_MAX = 20
@@ -52,7 +55,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   // process; the next statement rejects anyway.
   pool.on('connect', client => client.on('error', () => {}))
   const waiting = new Set<{ since: number }>()
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: preparingPool(pool, waiting) }) })
+  const room = watchRoom(pool)
+  const onFailure = (error: unknown) => room.note(error)
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: preparingPool(pool, waiting, onFailure) }),
+  })
   return {
     db,
     pool,
@@ -62,6 +69,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       const [first] = waiting
       return first ? performance.now() - first.since : 0
     },
+    hasRoom: () => room.isThere(),
     [Symbol.asyncDispose]: () => pool.end(),
   }
 }
@@ -84,7 +92,7 @@ export function clientSettings(address: DatabaseAddress, applicationName: string
  * A view of the pool for Kysely: statements with parameters are prepared once per connection, under a name. Who waits
  * for a connection is in `waiting`. Throws `DatabaseUnavailable` where there is no connection, or it is lost.
  */
-function preparingPool(pool: Pool, waiting: Set<{ since: number }>) {
+function preparingPool(pool: Pool, waiting: Set<{ since: number }>, onFailure: (error: unknown) => void) {
   async function takeClient() {
     // To open one more connection takes its time, too, but nobody else has to give one back for it.
     if (pool.idleCount > 0 || pool.totalCount < pool.options.max) return pool.connect()
@@ -102,7 +110,7 @@ function preparingPool(pool: Pool, waiting: Set<{ since: number }>) {
         throw new DatabaseUnavailable(error, false)
       })
       // Kysely keeps its state per client object, so a client always gets the same wrapper.
-      const wrapper = wrappers.get(client) ?? preparingClient(client, nameOf)
+      const wrapper = wrappers.get(client) ?? preparingClient(client, nameOf, onFailure)
       wrappers.set(client, wrapper)
       return wrapper
     },
@@ -115,6 +123,7 @@ const TRANSACTION_ENDS = /^(?:commit|rollback)$/
 function preparingClient(
   client: PoolClient,
   nameOf: (text: string) => string | undefined,
+  onFailure: (error: unknown) => void,
 ): PostgresPoolClient {
   let isStale = false
   let isInTransaction = false
@@ -130,6 +139,7 @@ function preparingClient(
       if (TRANSACTION_ENDS.test(text)) isInTransaction = false
       return result
     } catch (error) {
+      onFailure(error)
       lost = lostConnection(error, { text, isInTransaction })
       if (lost) throw lost
       // A migration changed the columns of a statement that is prepared here; a new connection prepares it anew.

@@ -4,6 +4,7 @@ import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Download } from '@waxwing/contract/shapes.ts'
 import type { Issue, Reason } from '@waxwing/contract/reasons.ts'
 import type { Db } from '../database/pool.ts'
+import { findShortage } from '../database/shortage.ts'
 import { DatabaseUnavailable } from '../database/unavailable.ts'
 import type { RequestContext, Services } from '../features/context.ts'
 import type { Authenticator, Identity } from '../features/credentials/authenticate.ts'
@@ -145,11 +146,20 @@ function answerFailure(error: unknown, arrival: Arrival, meta: OperationMeta, do
       { requestId, route, error },
       'A request was refused: the database cannot be reached',
     )
-    const retryAfterSeconds = overloadRetrySeconds()
-    return answerRefusal(headers, new Refusal('overloaded', undefined, { retryAfterSeconds }))
+    return answerOverloaded(headers)
+  }
+  const shortage = error instanceof DatabaseUnavailable ? null : findShortage(error)
+  if (shortage) {
+    door.services.log.error({ requestId, route, error }, `A request was refused. ${shortage.message}`)
+    return answerOverloaded(headers)
   }
   door.services.log.error({ requestId, route, error: faultOf(error) }, 'A request failed')
   return answerReason(headers, 'internal_error')
+}
+
+function answerOverloaded(headers: AnswerHeaders): Response {
+  const retryAfterSeconds = overloadRetrySeconds()
+  return answerRefusal(headers, new Refusal('overloaded', undefined, { retryAfterSeconds }))
 }
 
 /** An answer that does not fit its contract says in which fields, not with which values. */

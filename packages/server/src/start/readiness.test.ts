@@ -5,7 +5,7 @@ import { createReadiness } from './readiness.ts'
 describe('createReadiness', () => {
   test('says no from the moment that the service stops', async () => {
     await using database = await openTestDatabase()
-    const readiness = createReadiness(database.db)
+    const readiness = createReadiness(database)
     expect(await readiness.isReady()).toBe(true)
     const noticed = readiness.turnOff(0)
     expect(await readiness.isReady()).toBe(false)
@@ -14,7 +14,7 @@ describe('createReadiness', () => {
 
   test('says no while the database does not answer', async () => {
     const database = await openTestDatabase()
-    const readiness = createReadiness(database.db)
+    const readiness = createReadiness(database)
     await database[Symbol.asyncDispose]()
     expect(await readiness.isReady()).toBe(false)
   })

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { Db } from '../database/pool.ts'
+import type { Database } from '../database/pool.ts'
 
 export interface Readiness {
-  /** Whether requests can be served: the database answers, and the service is not stopping. Never rejects. */
+  /** Whether requests can be served: the database answers, has room to write, and the service is not stopping. Never rejects. */
   isReady: () => Promise<boolean>
   /** Says no from now on, and waits for whoever asks now and then to notice. */
   turnOff(noticeSeconds: number): Promise<void>
@@ -11,11 +11,11 @@ export interface Readiness {
 
 const ANSWER_SECONDS_MAX = 2
 
-export function createReadiness(db: Db): Readiness {
+export function createReadiness({ db, hasRoom }: Pick<Database, 'db' | 'hasRoom'>): Readiness {
   let isStopping = false
   const answers = () =>
     sql`select 1`.execute(db).then(
-      () => true,
+      () => hasRoom(),
       () => false,
     )
   return {

@@ -3,6 +3,7 @@ import type { Tables } from '../database/tables.ts'
 import type { Logger } from '../kit/log.ts'
 import { type MailProvider, ProviderFailure } from '../providers/provider.ts'
 import { backoffMs } from './backoff.ts'
+import { describeFailure } from './describe-failure.ts'
 import { Doubts } from './doubts.ts'
 import { followAccount } from './follow-account.ts'
 import type { ConnectionPermit, HostBudget } from './host-budget.ts'
@@ -159,7 +160,7 @@ export class Keeper implements AsyncDisposable {
     this.#logFailure(error)
     const wait = Math.max(backoffMs(this.#failures), (failure?.retryAfterSeconds ?? 0) * 1_000)
     try {
-      await this.#tellOf(failure, wait)
+      await this.#tellOf(error, wait)
     } catch (unwritten) {
       this.#log.warn({ error: unwritten }, 'Could not write down why the account is not followed')
     }
@@ -167,15 +168,16 @@ export class Keeper implements AsyncDisposable {
     await pause(wait, this.#stop.signal, this.#restart.signal, this.nudge.signal)
   }
 
-  async #tellOf(failure: ProviderFailure | null, wait: number): Promise<void> {
+  async #tellOf(error: unknown, wait: number): Promise<void> {
     const { db } = this.#options
+    const failure = error instanceof ProviderFailure ? error : null
     if (failure?.kind === 'login_failed' && this.#refusals.add(performance.now())) {
       await recordRefusedGrant(db, this.owned, 'login_failed')
       return this.#stop.abort()
     }
     if (failure?.kind === 'not_allowed') await recordMisconfigured(db, this.owned, 'server_not_allowed')
     const at = new Date(Date.now() + wait).toISOString()
-    await this.#report.tell('backoff', `${failure?.message ?? 'internal error'}; next try at ${at}`)
+    await this.#report.tell('backoff', `${describeFailure(error)}; next try at ${at}`)
   }
 
   #logFailure(error: unknown): void {

@@ -1,0 +1,65 @@
+import path from 'node:path'
+import { DatabaseError } from 'pg'
+import { diskTroubleIn, diskTroubleOf, describeDiskTrouble } from '../kit/disk-room.ts'
+
+/** Something that the service has run out of. It can work again, unchanged, once there is more of it. */
+export interface Shortage {
+  /** For people: what is short, and what to do. */
+  message: string
+  /** Whether the database takes no writes until there is more of it. */
+  stopsWrites: boolean
+}
+
+const DATABASE = 'the database'
+const CAUSES_MAX = 5
+
+/** SQLSTATE class 53, insufficient resources, and what a database says that only reads. */
+const OF_DATABASE: Record<string, Shortage> = {
+  '53000': { message: 'The database has run out of a resource. Its log says of which.', stopsWrites: false },
+  '53100': { message: describeDiskTrouble(DATABASE, 'is full'), stopsWrites: true },
+  '53200': {
+    message: 'The database has run out of memory. Give its machine more, or allow it fewer connections.',
+    stopsWrites: false,
+  },
+  '53300': {
+    message:
+      'The database takes no more connections. Raise its max_connections, or run fewer processes on it.',
+    stopsWrites: false,
+  },
+  '53400': {
+    message: 'The database has reached a limit that its configuration sets. Its log says which.',
+    stopsWrites: false,
+  },
+  '25006': {
+    message:
+      'The database can only be read. Point DATABASE_URL to the primary server; ' +
+      'where it is, its disk may be nearly full.',
+    stopsWrites: true,
+  },
+}
+
+/** What an error says is short; null where it has another cause. */
+export function findShortage(error: unknown): Shortage | null {
+  let cause = error
+  for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
+    const found = cause instanceof DatabaseError ? ofDatabase(cause) : ofFiles(cause)
+    if (found) return found
+    cause = cause.cause
+  }
+  return null
+}
+
+function ofDatabase({ code = '', message }: DatabaseError): Shortage | null {
+  if (OF_DATABASE[code]) return OF_DATABASE[code]
+  // PostgreSQL has no SQLSTATE for a quota, nor for a disk that turned read-only.
+  const trouble = diskTroubleIn(message)
+  return trouble && { message: describeDiskTrouble(DATABASE, trouble), stopsWrites: true }
+}
+
+function ofFiles(error: Error): Shortage | null {
+  const trouble = diskTroubleOf(error)
+  if (!trouble) return null
+  const file = 'path' in error && typeof error.path === 'string' ? error.path : null
+  const what = file === null ? 'the data folder' : path.dirname(file)
+  return { message: describeDiskTrouble(what, trouble), stopsWrites: false }
+}

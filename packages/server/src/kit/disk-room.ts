@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { rm, statfs, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+/** Why nothing can be written to a disk. */
+export type DiskTrouble = 'is full' | 'has no quota left' | 'can only be read'
+
+const TROUBLE_OF_CODE: Record<string, DiskTrouble> = {
+  ENOSPC: 'is full',
+  EDQUOT: 'has no quota left',
+  EROFS: 'can only be read',
+}
+
+/** The same as programs write it, in English: strerror(3), and PostgreSQL's hint where a write was cut short. */
+const TROUBLE_IN_WORDS: readonly (readonly [text: RegExp, trouble: DiskTrouble])[] = [
+  [/No space left on device|Check free disk space/, 'is full'],
+  [/Disk quota exceeded/, 'has no quota left'],
+  [/Read-only file system/, 'can only be read'],
+]
+
+const REMEDIES: Record<DiskTrouble, string> = {
+  'is full': 'Make room on it, or move to a larger one.',
+  'has no quota left': 'Raise the quota of the user of the service, or delete files of that user.',
+  'can only be read': 'Mount it for writing; after an error of the disk, check it first.',
+}
+
+/** What is smaller fits nowhere: PostgreSQL starts by writing a few files. */
+const LEAST_BYTES = 64 * 1024
+
+/** Null where an error of the file system has another cause. */
+export function diskTroubleOf(error: unknown): DiskTrouble | null {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? (TROUBLE_OF_CODE[code] ?? null) : null
+}
+
+/** What another program complains of; null where it is not about room on a disk. */
+export function diskTroubleIn(text: string): DiskTrouble | null {
+  return TROUBLE_IN_WORDS.find(([pattern]) => pattern.test(text))?.[1] ?? null
+}
+
+/** Writes a small file and removes it, to see whether the disk of a folder takes any. */
+export async function findDiskTrouble(folder: string): Promise<DiskTrouble | null> {
+  const file = path.join(folder, `.room-${randomUUID()}`)
+  try {
+    // Root may write where others find no room, and PostgreSQL never runs as root.
+    const { bavail, bsize } = await statfs(folder)
+    if (bavail * bsize < LEAST_BYTES) return 'is full'
+    await writeFile(file, Buffer.alloc(LEAST_BYTES), { mode: 0o600, flush: true })
+    return null
+  } catch (error) {
+    return diskTroubleOf(error)
+  } finally {
+    await rm(file, { force: true }).catch(() => {})
+  }
+}
+
+/** For people: what is wrong with the disk of `what`, and what to do. */
+export function describeDiskTrouble(what: string, trouble: DiskTrouble): string {
+  return `The disk of ${what} ${trouble}. ${REMEDIES[trouble]}`
+}

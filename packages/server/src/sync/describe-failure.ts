@@ -1,0 +1,11 @@
+import { findShortage } from '../database/shortage.ts'
+import { DatabaseUnavailable } from '../database/unavailable.ts'
+import { ProviderFailure } from '../providers/provider.ts'
+
+/** Why an account is not followed, in words for `runtime.detail`: the provider's, or what the service lacks. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof ProviderFailure) return error.message
+  const shortage = findShortage(error)
+  if (shortage) return shortage.message
+  return error instanceof DatabaseUnavailable ? 'The database cannot be reached' : 'internal error'
+}

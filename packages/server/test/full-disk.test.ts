@@ -1,0 +1,113 @@
+import type { Account } from '@waxwing/contract/accounts.ts'
+import { describe, expect, test } from 'vitest'
+import type { Finding } from '../src/cli/doctor/finding.ts'
+import { callerOf } from './caller.ts'
+import { startDovecot } from './servers/dovecot.ts'
+import { openWitness } from './servers/witness.ts'
+import { makeDataFolder, runWaxwing, startServiceProcess, until } from './service-process.ts'
+import { mountSmallDisk } from './small-disk.ts'
+import { waitUntil } from './wait-until.ts'
+
+/** Room for a cluster, its log of changes, and a copy of PostgreSQL where its user cannot reach the installed one. */
+const DISK_MEGABYTES = 400
+/** A start or an examination that tries in vain takes a minute. */
+const AT_ONCE_MILLISECONDS = 30_000
+/** More than the pages that are there have room for. */
+const ARRIVALS = 300
+const FULL = /disk .*is full/i
+
+test('on a full disk writes are refused as overloaded, readiness and runtime say so, and it recovers', async context => {
+  await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
+  await using folder = await makeDataFolder(disk.path)
+  await using dovecot = await startDovecot()
+  const user = await dovecot.addUser()
+  await using service = await startServiceProcess(folder, {
+    env: { WAXWING_EGRESS_ALLOW: '127.0.0.1', WAXWING_ALLOW_PLAINTEXT: 'true' },
+  })
+  const api = callerOf(service.address, service.key)
+  const imap = { host: '127.0.0.1', port: dovecot.port, security: 'none' }
+  const connected = await api.post<Account>('/v1/imap-accounts', {
+    email: user.email,
+    password: user.password,
+    imap,
+    smtp: null,
+  })
+  expect(connected.status).toBe(200)
+  const { id } = connected.body
+  const runtime = async () => (await api.get<Account>(`/v1/accounts/${id}`)).body.runtime
+  await until(async () => (await runtime())?.state === 'live', 'the account is followed')
+  const isReady = async () => (await api.get('/health/ready')).status === 200
+  expect(await isReady()).toBe(true)
+
+  await disk.fill()
+  const statuses = new Set<number>()
+  await until(async () => {
+    const { status, body, headers } = await api.post(`/v1/accounts/${id}/tokens`, {})
+    statuses.add(status)
+    if (status !== 503) return false
+    expect(body).toMatchObject({ defined: true, code: 'overloaded' })
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    return true
+  }, 'a write finds no room')
+  expect([...statuses].filter(status => status !== 200)).toEqual([503])
+  expect(await isReady()).toBe(false)
+  expect(service.output()).toMatch(/The disk of the database is full[^"]*Make room on it/)
+  // What only reads is served all the same.
+  expect((await api.get('/v1/accounts')).status).toBe(200)
+
+  await using witness = await openWitness(dovecot, user)
+  for (let count = 0; count < ARRIVALS; count += 1) {
+    const subject = Array.from({ length: 40 }, (_, word) => `word${count}x${word}`).join(' ')
+    await witness.command('APPEND INBOX ', Buffer.from(`Subject: ${subject}\r\n\r\nno room`))
+  }
+  await waitUntil('the account says why it is not followed', async () =>
+    FULL.test((await runtime())?.detail ?? ''),
+  )
+
+  await disk.free()
+  await until(isReady, 'it is ready again')
+  expect((await api.post(`/v1/accounts/${id}/tokens`, {})).status).toBe(200)
+  await until(async () => (await runtime())?.state === 'live', 'the account is followed again')
+})
+
+test('a start and the doctor say at once that the disk is full', async context => {
+  await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
+  await using folder = await makeDataFolder(disk.path)
+  const env = { WAXWING_DATA_DIR: folder.path }
+  {
+    await using first = await startServiceProcess(folder)
+    first.kill('SIGTERM')
+    await first.ended
+  }
+  await disk.fill()
+  const startedAt = performance.now()
+  const started = await runWaxwing(['serve'], { env })
+  const doctor = await runWaxwing(['doctor', '--json'], { env })
+  expect(performance.now() - startedAt).toBeLessThan(AT_ONCE_MILLISECONDS)
+
+  expect(started.code).toBe(1)
+  expect(started.stderr).toMatch(FULL)
+  expect(started.stderr).toContain(folder.path)
+  expect(started.stderr).not.toContain('    at ')
+  expect(doctor.code).toBe(1)
+  const { findings }: { findings: Finding[] } = JSON.parse(doctor.stdout)
+  const wrong = findings.filter(({ state }) => state === 'wrong')
+  expect(wrong.map(({ check }) => check)).toEqual(['data folder', 'database'])
+  expect(wrong[1]?.message).toMatch(FULL)
+
+  await disk.free()
+  await using again = await startServiceProcess(folder)
+  expect(again.key).toBeNull()
+})
+
+describe('a first start', () => {
+  test.for([0, 1_000_000, 20_000_000])('with room for %i bytes ends in words', async (leftBytes, context) => {
+    await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
+    await using folder = await makeDataFolder(disk.path)
+    await disk.fill(leftBytes)
+    const { code, stderr } = await runWaxwing(['serve'], { env: { WAXWING_DATA_DIR: folder.path } })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(FULL)
+    expect(stderr).not.toContain('    at ')
+  })
+})

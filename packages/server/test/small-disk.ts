@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, open, rm, statfs, truncate } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import type { TestContext } from 'vitest'
+
+const run = promisify(execFile)
+
+/** A disk of its own that can be filled. Disposing it unmounts it; whatever uses it must have ended. */
+export interface SmallDisk extends AsyncDisposable {
+  path: string
+  /** Takes all of its room but `leftBytes`. */
+  fill(leftBytes?: number): Promise<void>
+  /** Gives back what `fill` took. */
+  free(): Promise<void>
+}
+
+const PIECE = Buffer.alloc(64 * 1024)
+
+/**
+ * Mounts a disk in memory, which takes root and the right to mount: a container needs `--cap-add SYS_ADMIN`. Where it
+ * may not, the test is skipped and says so.
+ */
+export async function mountSmallDisk(context: TestContext, megabytes: number): Promise<SmallDisk> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-disk-'))
+  try {
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=711`, 'waxwing-test', folder])
+  } catch (error) {
+    await rm(folder, { recursive: true })
+    const reason = error instanceof Error ? error.message.trim() : ''
+    return context.skip(
+      `A full disk needs root and the right to mount a tmpfs, and neither is here: ${reason}`,
+    )
+  }
+  await chmod(folder, 0o711)
+  const filler = path.join(folder, 'filler')
+  return {
+    path: folder,
+    async fill(leftBytes = 0) {
+      const file = await open(filler, 'a', 0o600)
+      try {
+        for (;;) {
+          const { bavail, bsize } = await statfs(folder)
+          const room = bavail * bsize - leftBytes
+          if (room <= 0) return
+          await file.write(PIECE, 0, Math.min(room, PIECE.length)).catch(ignoreFull)
+        }
+      } finally {
+        await file.close()
+      }
+    },
+    free: () => truncate(filler, 0),
+    async [Symbol.asyncDispose]() {
+      await run('umount', [folder])
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+/** Somebody else took the last of it. */
+function ignoreFull(error: unknown) {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+}
