@@ -1,13 +1,14 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { makeDataFolder, startServiceProcess, until } from './service-process.ts'
+import { makeDataFolder, PROGRAM, startServiceProcess, until } from './service-process.ts'
 
+const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
 
 /** What npm needs of this process's environment: where programs lie, and its cache. */
 const NPM_ENVIRONMENT = {
@@ -81,6 +82,21 @@ test.each(Object.keys(COMMANDS) as CommandName[])(
     expect(await isListening(second.address)).toBe(true)
   },
 )
+
+test('npm ci warns of nothing on an older Node.js that is promised to do', async context => {
+  // Below npm and npx, the Node.js of this clone comes first.
+  const PATH = NPM_ENVIRONMENT.PATH.split(':')
+    .filter(folder => !folder.includes('node_modules'))
+    .join(':')
+  const env = { ...NPM_ENVIRONMENT, PATH, npm_config_userconfig: '/dev/null' }
+  const { stdout: version } = await run('node', ['--version'], { env })
+  if (Number.parseInt(version.slice(1), 10) >= 22) {
+    return context.skip(`The Node.js of this machine is ${version.trim()}, which every package supports`)
+  }
+  const { stdout, stderr } = await run('npm', ['ci', '--dry-run', '--offline'], { cwd: ROOT, env })
+  expect(stdout).toContain('up to date')
+  expect(stderr).toBe('')
+})
 
 test('the service ends when npm is killed', async () => {
   await using started = await startUnderNpm('npm start')
