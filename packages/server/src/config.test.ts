@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, type Environment, readConfig } from './config.ts'
+import { nearestSettings } from './config/misspelt.ts'
 import { describeSettings } from './config/settings.ts'
 
 const USER = { isRoot: false, isTerminal: false }
@@ -30,6 +31,7 @@ describe('readConfig', () => {
       secretKey: null,
       egressAllow: [],
       allowPlaintext: false,
+      certificateAuthorities: null,
       connectionsPerHost: 10,
       metricsPort: 8026,
       trustProxy: [],
@@ -81,6 +83,8 @@ describe('readConfig', () => {
     ['WAXWING_SECRET_KEY', 's3cret', 'must hold 32 bytes in base64'],
     ['WAXWING_EGRESS_ALLOW', '10.0.0.0/99', 'is neither a host, host:port nor a CIDR'],
     ['WAXWING_ALLOW_PLAINTEXT', 'yes', 'must be true or false, not "yes"'],
+    ['WAXWING_CA_FILE', '/nowhere/ca.pem', 'is none: ENOENT'],
+    ['WAXWING_CA_FILE', import.meta.filename, 'it holds no certificate in PEM'],
     ['WAXWING_CONNECTIONS_PER_HOST', '0', 'must be a whole number from 1 to 10000'],
     ['WAXWING_METRICS_PORT', '8025', 'must be another port than WAXWING_PORT'],
     ['WAXWING_TRUST_PROXY', 'true', '"true" is neither'],
@@ -105,6 +109,29 @@ describe('readConfig', () => {
       'WAXWING_FLUX_CAPACITOR is not a setting. "waxwing serve --help" lists all.',
       'WAXWING_PORT must be a whole number from 0 to 65535, not "x"',
     ])
+  })
+})
+
+describe('a name that is no setting', () => {
+  test.each([
+    ['WAXWING_PROT', ['WAXWING_PORT']],
+    ['WAXWING_ALOW_PLAINTEXT', ['WAXWING_ALLOW_PLAINTEXT']],
+    ['WAXWING_EGRES_ALOW', ['WAXWING_EGRESS_ALLOW']],
+    ['WAXWING_DATADIR', ['WAXWING_DATA_DIR']],
+    ['WAXWING_ALOW', ['WAXWING_EGRESS_ALLOW', 'WAXWING_ALLOW_PLAINTEXT']],
+    ['WAXWING_PLAINTEXT', ['WAXWING_ALLOW_PLAINTEXT']],
+    ['WAXWING_DATABASE_URL', ['DATABASE_URL']],
+    ['WAXWING_SMTP', []],
+    ['WAXWING_TOKEN', []],
+    ['WAXWING_', []],
+    ['WAXWING_X', []],
+  ])('%s may mean %j', (name, meant) => {
+    expect(
+      nearestSettings(
+        name,
+        describeSettings().map(setting => setting.name),
+      ),
+    ).toEqual(meant)
   })
 })
 

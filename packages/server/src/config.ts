@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { nearestSettings } from './config/misspelt.ts'
 import { settings } from './config/settings.ts'
 import type { LogFormat } from './kit/log.ts'
 
@@ -75,28 +76,16 @@ function problemOf(error: unknown, name: string) {
 /** Where the documentation keeps the key of a caller, who may run the command line as well. */
 const CALLERS_KEY = 'WAXWING_KEY'
 
+const SUGGESTIONS_MAX = 3
+
 function misspeltNames(environment: Environment): string[] {
   const known = Object.values(settings).map(({ name }) => name)
   return Object.keys(environment)
     .filter(name => name.startsWith('WAXWING_') && name !== CALLERS_KEY)
     .filter(name => !known.some(other => other === name))
     .map(name => {
-      const nearest = known.toSorted((one, other) => distance(name, one) - distance(name, other))[0] ?? ''
-      const hint = distance(name, nearest) <= name.length / 3 ? ` Did you mean ${nearest}?` : ''
+      const meant = nearestSettings(name, known).slice(0, SUGGESTIONS_MAX)
+      const hint = meant.length > 0 ? ` Did you mean ${meant.join(' or ')}?` : ''
       return `${name} is not a setting.${hint} "waxwing serve --help" lists all.`
     })
-}
-
-/** Levenshtein's distance: how many letters to change, add or drop. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (const [index, letter] of [...one].entries()) {
-    const next = [index + 1]
-    for (const [at, otherLetter] of [...other].entries()) {
-      const replaced = (row[at] ?? 0) + (letter === otherLetter ? 0 : 1)
-      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }

@@ -1,7 +1,7 @@
-import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
-import type { Db } from './database/pool.ts'
+import { findInstallationId } from './database/installation-id.ts'
 import { requireSealedValue } from './database/sealed-value.ts'
+import type { App } from './http/app.ts'
 import { createMetricsApp } from './http/health.ts'
 import { listen } from './http/listen.ts'
 import type { Overload } from './http/overload.ts'
@@ -12,8 +12,8 @@ import type { Logger } from './kit/log.ts'
 import { openMetrics } from './kit/metrics.ts'
 import type { AutoconfigPlaces } from './start/api.ts'
 import { type Installation, openInstallation } from './start/database.ts'
-import { makeFirstKey, welcome } from './start/first-start.ts'
-import { createReadiness, type Readiness } from './start/readiness.ts'
+import { type FirstKeyPlace, welcomeFirst } from './start/first-start.ts'
+import { createReadiness } from './start/readiness.ts'
 import { type Role, startRoles } from './start/roles.ts'
 import type { SyncPace } from './start/sync.ts'
 
@@ -32,15 +32,13 @@ export interface Service extends AsyncDisposable {
 
 export interface ServiceOptions {
   log: Logger
-  /** Shows the first start's key to whoever started the service; never the log. */
-  print?: (text: string) => void
+  /** Where the first start puts the key that it makes; without a place it makes none. */
+  firstKey?: FirstKeyPlace
   /** Told when the embedded database is lost for good. */
   onLost?: (error: unknown) => void
   clock?: Clock
   /** Finds the addresses of mail servers; the system's resolver by default. */
   resolve?: Resolver
-  /** PEM of the one authority that mail servers' certificates are checked against, in place of the system's. */
-  certificateAuthority?: string
   /** Where the servers of an address are looked for; in the world by default. */
   autoconfig?: AutoconfigPlaces
   /** Checks every answer against the contract, which is too slow for production. */
@@ -69,16 +67,7 @@ export async function startOn(
   config: Config,
   options: ServiceOptions,
 ): Promise<Service> {
-  const {
-    log,
-    print = () => {},
-    clock = systemClock,
-    resolve,
-    certificateAuthority,
-    autoconfig = {},
-    pace = {},
-    overload,
-  } = options
+  const { log, firstKey = null, clock = systemClock, resolve, autoconfig = {}, pace = {}, overload } = options
   const { database, keyRing } = installation
   const pepper = await requireSealedValue(database.db, keyRing, 'credential_pepper')
   const metrics = openMetrics()
@@ -87,10 +76,14 @@ export async function startOn(
   const shared = { config, installation, pepper, metrics, readiness, log, clock, isStrict }
 
   await using opened = new AsyncDisposableStack()
-  if (config.metricsPort > 0) opened.use(await listenForMetrics(config.metricsPort, metrics, readiness))
-  const outside = { resolve, certificateAuthority, autoconfig }
+  if (config.metricsPort > 0) {
+    const installationId = await findInstallationId(database.pool)
+    const app = createMetricsApp({ metrics, isReady: readiness.isReady, installationId })
+    opened.use(await listenForMetrics(app, config.metricsPort))
+  }
+  const outside = { resolve, autoconfig }
   const roles = opened.use(await startRoles({ ...shared, ...outside, overload, pace }))
-  await welcomeFirst(database.db, pepper, config.baseUrl ?? roles.address ?? 'the API', print)
+  await welcomeFirst(database.db, pepper, config.baseUrl ?? roles.address ?? 'the API', firstKey)
   announce(config, roles.address, log)
   const running = opened.move()
 
@@ -113,14 +106,9 @@ export async function startOn(
   }
 }
 
-async function listenForMetrics(port: number, metrics: Registry, { isReady }: Readiness) {
-  const listener = await listen(createMetricsApp({ metrics, isReady }), { host: METRICS_HOST, port })
+async function listenForMetrics(app: App, port: number) {
+  const listener = await listen(app, { host: METRICS_HOST, port })
   return { [Symbol.asyncDispose]: () => listener.close({ deadlineMilliseconds: 0 }) }
-}
-
-async function welcomeFirst(db: Db, pepper: Buffer, baseUrl: string, print: (text: string) => void) {
-  const key = await makeFirstKey(db, pepper)
-  if (key) print(welcome(key, baseUrl))
 }
 
 function announce({ roles, egressAllow, allowPlaintext }: Config, address: string | null, log: Logger) {

@@ -76,7 +76,7 @@ describe('DATABASE_URL', () => {
 
     expect(second.key).toBeNull()
     expect((await callerOf(second.address, first.key).get('/v1/accounts')).status).toBe(200)
-    expect(await readdir(folder.path)).toEqual([])
+    expect(await readdir(folder.path)).toEqual(['first-api-key'])
   })
 
   test('is refused without a master key, unless the data folder has one', async () => {

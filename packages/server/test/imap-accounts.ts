@@ -36,6 +36,10 @@ export function useImapAccounts() {
     get certificates() {
       return certificates
     },
+    /** PEM of the authorities of all of them. */
+    get authorities() {
+      return authorities
+    },
     /** The API alone, which may reach the servers of this test and trusts their certificates. */
     openApp(options: TestAppOptions = {}): Promise<TestApp> {
       return openTestApp({

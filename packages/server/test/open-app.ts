@@ -13,12 +13,14 @@ import { type Service, type ServiceOptions, startOn } from '../src/main.ts'
 import { openTestDatabase } from './open-database.ts'
 import { type Caller, callerOf } from './caller.ts'
 
-export interface TestAppOptions extends Partial<Omit<ServiceOptions, 'log' | 'print' | 'onLost'>> {
+export interface TestAppOptions extends Partial<Omit<ServiceOptions, 'log' | 'firstKey' | 'onLost'>> {
   /** The API alone by default. */
   roles?: Role[]
   /** Hosts and CIDRs that may be reached although private, such as `127.0.0.1/32` for the mail servers of a test. */
   egressAllow?: string[]
   allowPlaintext?: boolean
+  /** PEM of authorities that are trusted, beside the public ones. */
+  certificateAuthority?: string
   config?: Partial<Config>
   /** Of the key that `app.get` and the others present; every scope by default. */
   scopes?: readonly Scope[]
@@ -54,11 +56,12 @@ export interface TestApp extends Caller, AsyncDisposable {
 
 export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const { roles = ['api'], egressAllow = [], allowPlaintext = false, config, scopes, ...rest } = options
+  const { certificateAuthority = null, ...others } = rest
   const {
     database: given,
     keyRing = environmentKeyRing(randomBytes(32).toString('base64')),
     ...service
-  } = rest
+  } = others
   await using opened = new AsyncDisposableStack()
   const database = given ?? opened.use(await openTestDatabase())
   const { db } = database
@@ -78,7 +81,14 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   const running: Service = opened.use(
     await startOn(
       installation,
-      { ...testConfig(), roles, egressAllow, allowPlaintext, ...config },
+      {
+        ...testConfig(),
+        roles,
+        egressAllow,
+        allowPlaintext,
+        certificateAuthorities: certificateAuthority,
+        ...config,
+      },
       { isStrict: true, overload: neverOverloaded, ...service, log },
     ),
   )

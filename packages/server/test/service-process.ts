@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { serverPid } from '../src/database/cluster.ts'
 
-const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
+/** The command line. */
+export const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
 const WAIT_SECONDS = 60
 
 /** How a program ended, and everything that it wrote. */
@@ -20,7 +21,7 @@ export interface Ended {
 export interface ServiceProcess extends AsyncDisposable {
   pid: number
   address: string
-  /** The key that the first start printed; null at later ones. */
+  /** The key that the first start made; null at later ones. */
   key: string | null
   output(): string
   /** Stops reading what it writes, as a supervisor does that ended. */
@@ -90,7 +91,7 @@ export async function startServiceProcess(
     return {
       pid: child.pid ?? 0,
       address,
-      key: /^ {2}(wk_\w+)$/m.exec(written.stdout)?.[1] ?? null,
+      key: await readFirstKey(written.stdout),
       output: () => written.stdout + written.stderr,
       closeOutput() {
         child.stdout.destroy()
@@ -104,6 +105,12 @@ export async function startServiceProcess(
     await end()
     throw error
   }
+}
+
+/** From the file that the log names. */
+async function readFirstKey(output: string): Promise<string | null> {
+  const [, file] = /is in the file (\/\S+)\. Keep it elsewhere/.exec(output) ?? []
+  return file === undefined ? null : (await readFile(file, 'utf8')).trim()
 }
 
 export function isRunning(pid: number): boolean {

@@ -1,12 +1,15 @@
 import { once } from 'node:events'
-import { readdir, readFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
+import { makeExternalDatabase } from './external-database.ts'
 import {
   isRunning,
   makeDataFolder,
+  PROGRAM,
   runWaxwing,
   type ServiceProcess,
   startServiceProcess,
@@ -49,16 +52,56 @@ async function requireServer(folder: { findServer(): Promise<number | null> }) {
 }
 
 describe('waxwing serve', () => {
-  test('makes a tenant and a key at the first start, and says what to do with a line that works', async () => {
+  test('makes a tenant and a key at the first start, in a file of its owner and in no log', async () => {
     await using folder = await makeDataFolder()
     await using service = await startServiceProcess(folder)
 
-    const [, key, url] = /curl -H 'Authorization: Bearer (\S+)' (http:\S+)/.exec(service.output()) ?? []
-    const answer = await fetch(url ?? '', { headers: { authorization: `Bearer ${key}` } })
-    expect(answer.status).toBe(200)
-    expect(await answer.json()).toEqual({ items: [], nextCursor: null })
-    expect((await call(service, service.key).get('/v1/settings')).status).toBe(200)
+    const file = path.join(folder.path, 'first-api-key')
+    expect(service.output()).toContain(`is in the file ${file}.`)
+    expect(service.output()).not.toContain('wk_')
+    const { uid, mode } = await stat(file)
+    expect({ uid, mode: mode & 0o777 }).toEqual({ uid: process.getuid?.(), mode: 0o600 })
+    const key = (await readFile(file, 'utf8')).trim()
+    expect((await call(service, key).get('/v1/accounts')).body).toEqual({ items: [], nextCursor: null })
     expect(await readdir(folder.path)).toEqual(expect.arrayContaining(['postgres', 'secret.key']))
+  })
+
+  test.runIf(process.platform === 'linux')(
+    'shows the first key on a terminal, with lines that work, and leaves it nowhere else',
+    async () => {
+      await using folder = await makeDataFolder()
+      const command = `${process.execPath} ${PROGRAM} serve`
+      await using service = await startServiceProcess(folder, {
+        // Gives the service a terminal, and copies what it writes there.
+        command: ['script', '--quiet', '--return', '--command', command, '/dev/null'],
+        env: { WAXWING_LOG_FORMAT: 'json' },
+      })
+
+      const [, key] = /^ {2}export WAXWING_KEY=(wk_\w+)\s*$/m.exec(service.output()) ?? []
+      const [, url] = /curl -H "Authorization: Bearer \$WAXWING_KEY" (http:\S+)/.exec(service.output()) ?? []
+      const answer = await fetch(url ?? '', { headers: { authorization: `Bearer ${key}` } })
+      expect(answer.status).toBe(200)
+      expect(await readdir(folder.path)).not.toContain('first-api-key')
+    },
+  )
+
+  test('makes no key that it cannot keep, and says how to make one', async () => {
+    await using folder = await makeDataFolder()
+    await using database = await makeExternalDatabase()
+    const notAFolder = path.join(folder.path, 'file')
+    await writeFile(notAFolder, '')
+    await using service = await startServiceProcess(folder, {
+      env: {
+        DATABASE_URL: database.url,
+        WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
+        WAXWING_DATA_DIR: path.join(notAFolder, 'data'),
+      },
+    })
+    expect(service.key).toBeNull()
+    expect(service.output()).toMatch(/No API key was made[^"]*npx waxwing key create/)
+    const { db } = database.database
+    expect(await db.selectFrom('api_key').select('id').execute()).toEqual([])
+    expect(await db.selectFrom('tenant').select('name').execute()).toEqual([{ name: 'default' }])
   })
 
   test.runIf(process.platform === 'linux')(

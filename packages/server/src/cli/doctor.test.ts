@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { makeExternalDatabase } from '../../test/external-database.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from '../../test/service-process.ts'
+import { findInstallationId } from '../database/installation-id.ts'
 import { createTenant } from '../features/tenants/store.ts'
 import type { Finding } from './doctor/finding.ts'
 
@@ -132,18 +133,78 @@ describe('waxwing doctor', () => {
     ])
   })
 
-  test('tells a service that is not ready from another program on its port', async () => {
+  test('tells blobs that are a file', async () => {
     await using folder = await makeDataFolder()
-    let status = 200
-    const web = createWebServer((_, response) => void response.writeHead(status).end())
+    await writeFile(path.join(folder.path, 'blobs'), '')
+    expect((await examine({ WAXWING_DATA_DIR: folder.path })).of('data folder')).toMatchObject([
+      { state: 'ok' },
+      {
+        state: 'wrong',
+        message: `${path.join(folder.path, 'blobs')} is no folder.`,
+        remedy: expect.stringContaining('WAXWING_BLOB_DIR'),
+      },
+    ])
+  })
+
+  test.each(['WAXWING_METRICS_PORT', 'WAXWING_PORT'])(
+    'tells that another program holds %s',
+    async setting => {
+      await using folder = await makeDataFolder()
+      const web = createWebServer((_, response) => void response.end('{}'))
+      for (const server of [undefined, web]) {
+        await using listener = await openListener(server)
+        const env = { WAXWING_DATA_DIR: folder.path, [setting]: String(listener.port) }
+        expect((await examine(env)).of('service')).toMatchObject([
+          {
+            state: 'wrong',
+            message: `127.0.0.1:${listener.port} is used by another program.`,
+            remedy: expect.stringContaining(setting),
+          },
+        ])
+      }
+    },
+  )
+
+  test('tells its own service from that of another installation', async () => {
+    await using folder = await makeDataFolder()
+    await using otherFolder = await makeDataFolder()
+    const metricsPort = String(20_000 + ((process.pid + 7) % 20_000))
+    await using service = await startServiceProcess(folder, { env: { WAXWING_METRICS_PORT: metricsPort } })
+    const ports = { WAXWING_METRICS_PORT: metricsPort, WAXWING_PORT: new URL(service.address).port }
+    expect((await examine({ ...ports, WAXWING_DATA_DIR: folder.path })).of('service')).toMatchObject([
+      { state: 'ok', message: 'Runs on this machine, and is ready.' },
+    ])
+
+    const others = [
+      `127.0.0.1:${metricsPort} is used by the Waxwing service of another installation.`,
+      `127.0.0.1:${ports.WAXWING_PORT} is used by the Waxwing service of another installation.`,
+    ]
+    const found = async () => (await examine({ ...ports, WAXWING_DATA_DIR: otherFolder.path })).of('service')
+    // Before its first start, and after.
+    expect((await found()).map(({ message }) => message)).toEqual(others)
+    expect((await runWaxwing(['migrate'], { env: { WAXWING_DATA_DIR: otherFolder.path } })).code).toBe(0)
+    expect((await found()).map(({ message }) => message)).toEqual(others)
+
+    const alone = { ...ports, WAXWING_METRICS_PORT: '0', WAXWING_DATA_DIR: folder.path }
+    expect((await examine(alone)).of('service')).toMatchObject([
+      { state: 'warning', message: expect.stringContaining('cannot be told') },
+    ])
+  })
+
+  test('says that its service is not ready', async () => {
+    await using external = await makeExternalDatabase({ migrated: true })
+    const id = await findInstallationId(external.database.pool)
+    const web = createWebServer(({ url }, response) => {
+      const isAsked = url === '/installation'
+      response
+        .writeHead(isAsked ? 200 : 503)
+        .end(JSON.stringify(isAsked ? { id } : { status: 'unavailable' }))
+    })
     await using listener = await openListener(web)
-    const env = { WAXWING_DATA_DIR: folder.path, WAXWING_METRICS_PORT: String(listener.port) }
-    const states: string[] = []
-    for (status of [200, 503, 404]) states.push((await examine(env)).of('service')[0]?.message ?? '')
-    expect(states).toEqual([
-      'Runs on this machine, and is ready.',
-      'Runs on this machine, and is not ready.',
-      `127.0.0.1:${listener.port} is used by another program.`,
+    const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
+    const { of } = await examine({ ...env, WAXWING_METRICS_PORT: String(listener.port) })
+    expect(of('service')).toMatchObject([
+      { state: 'warning', message: 'Runs on this machine, and is not ready.' },
     ])
   })
 })

@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Config, ConfigError } from '../config.ts'
+import { findInstallationId } from '../database/installation-id.ts'
 import type { Database } from '../database/pool.ts'
 import { readProcessConfig } from './connect.ts'
 import { checkClock, checkDatabase, hasEmbedded, openForDoctor } from './doctor/check-database.ts'
 import { checkEgress, type Target } from './doctor/check-egress.ts'
 import { checkFolders } from './doctor/check-folders.ts'
 import { checkSealingKey } from './doctor/check-sealing-key.ts'
-import { checkService } from './doctor/check-service.ts'
+import { checkService, type OwnId } from './doctor/check-service.ts'
 import { checkBaseUrl, checkSettings } from './doctor/check-settings.ts'
 import { CHECKS, type Finding, ok, wordsOf, wrong } from './doctor/finding.ts'
 
@@ -51,12 +52,7 @@ async function examine(connect: Target[]): Promise<Finding[]> {
     const problems = error instanceof ConfigError ? error.problems : [wordsOf(error)]
     return problems.map(problem => wrong('settings', problem))
   }
-  const around = [
-    ...checkSettings(config),
-    await checkService(config),
-    checkBaseUrl(config),
-    ...(await checkFolders(config)),
-  ]
+  const around = [...checkSettings(config), checkBaseUrl(config), ...(await checkFolders(config))]
   const within = await examineDatabase(config, connect)
   return [...around, ...within].toSorted(
     (one, other) => CHECKS.indexOf(one.check) - CHECKS.indexOf(other.check),
@@ -86,10 +82,15 @@ async function examineAround(
   found: { database: Database | null; isNew: boolean },
 ): Promise<Finding[]> {
   return [
+    ...(await checkService(config, await findOwnId(found))),
     await checkClock(found.database),
     ...(await checkSealingKey(config, found)),
     ...(await checkEgress(config, found.database, connect)),
   ]
+}
+
+async function findOwnId({ database, isNew }: { database: Database | null; isNew: boolean }): Promise<OwnId> {
+  return database ? findInstallationId(database.pool) : isNew ? 'new' : null
 }
 
 function unreachable({ databaseUrl }: Config, error: unknown): Finding {

@@ -41,7 +41,7 @@ export function register(program: Command, connect: Connect) {
 Examples:
   $ npx waxwing key create --name backend --scopes read,write,send
   $ npx waxwing key create --tenant acme --name report --scopes read --expires 90d
-  $ KEY=$(npx waxwing key create --json | jq -r .key)`,
+  $ export WAXWING_KEY=$(npx waxwing key create --json | jq -r .key)`,
     )
     .action((options: CreateOptions) => create(options, connect))
 

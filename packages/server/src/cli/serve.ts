@@ -84,7 +84,9 @@ async function serve() {
 
   starting = startService(config, {
     log,
-    print: text => process.stdout.write(text),
+    firstKey: process.stdout.isTTY
+      ? { print: text => process.stdout.write(text) }
+      : { folder: config.dataDir, log },
     onLost: error => {
       process.stderr.write(`${explain(error)}\n`)
       fail(error, 'The database was lost; ending')

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { readCertificates } from '../kit/authorities.ts'
 import { parseRange } from '../kit/egress/address.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { environmentKeyRing } from '../kit/key-ring.ts'
@@ -48,6 +50,21 @@ export function baseUrl(text: string): string {
     throw new Error(`must be a URL like https://mail.example.com, not ${JSON.stringify(text)}`)
   }
   return url.href.replace(/\/+$/, '')
+}
+
+/** The certificates of a file, in PEM. */
+export function certificateFile(text: string): string {
+  try {
+    return readCertificates(readFileSync(text, 'utf8')).join('\n')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : ''
+    throw new Error(
+      `must name a file of certificates in PEM, and ${JSON.stringify(text)} is none: ${reason}`,
+      {
+        cause: error,
+      },
+    )
+  }
 }
 
 export function folder(text: string): string {

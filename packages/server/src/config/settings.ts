@@ -2,6 +2,7 @@ import { LOG_FORMATS, LOG_LEVELS } from '../kit/log.ts'
 import {
   baseUrl,
   boolean,
+  certificateFile,
   databaseUrl,
   egressAllow,
   folder,
@@ -86,6 +87,14 @@ export const settings = {
     read: boolean,
     fallback: 'false',
     meaning: 'Whether accounts may use mail servers without TLS (security: none).',
+  },
+  certificateAuthorities: {
+    name: 'WAXWING_CA_FILE',
+    read: certificateFile,
+    fallback: null,
+    shown: 'the public authorities only',
+    meaning:
+      'File of certificates (PEM) of authorities that servers of accounts may have theirs from, beside the public ones.',
   },
   connectionsPerHost: {
     name: 'WAXWING_CONNECTIONS_PER_HOST',

@@ -3,12 +3,18 @@ import type { Registry } from 'prom-client'
 import type { App } from './app.ts'
 
 /** The operator's own door, apart from the public one: `/metrics` and the health checks. */
-export function createMetricsApp(options: { metrics: Registry; isReady: () => Promise<boolean> }): App {
-  const { metrics, isReady } = options
+export function createMetricsApp(options: {
+  metrics: Registry
+  isReady: () => Promise<boolean>
+  installationId: string
+}): App {
+  const { metrics, isReady, installationId } = options
   const app: App = new Hono()
   app.get('/metrics', async context =>
     context.body(await metrics.metrics(), 200, { 'content-type': metrics.contentType }),
   )
+  // For the doctor, to tell this service from that of another installation.
+  app.get('/installation', context => context.json({ id: installationId }))
   app.get('/health/live', context => context.json({ status: 'ok' }))
   app.get('/health/ready', async context =>
     (await isReady()) ? context.json({ status: 'ok' }) : context.json({ status: 'unavailable' }, 503),

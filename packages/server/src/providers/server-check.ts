@@ -1,3 +1,4 @@
+import type { SecureContext } from 'node:tls'
 import type { EgressGuard } from '../kit/egress/guard.ts'
 import { checkImap } from './imap/check.ts'
 import type { ServerCheck } from './provider.ts'
@@ -6,8 +7,8 @@ import { checkSmtp } from './smtp/check.ts'
 
 export interface CheckOptions {
   guard: EgressGuard
-  /** PEM of the authority to trust in place of the public ones; for tests. */
-  certificateAuthority?: string
+  /** The authorities to trust; the public ones by default. */
+  authorities?: SecureContext | undefined
 }
 
 /** Logs in to the servers of an account, within 20 seconds each. */

@@ -1,6 +1,14 @@
+/** Of X509_verify_cert_error_string(3). Node adds an option of its own as a remedy. */
+const UNTRUSTED =
+  /^(?:self-signed certificate|unable to (?:verify the first|get (?:local )?issuer) certificate)/
+const UNTRUSTED_WORDS =
+  'its certificate comes from no authority that is trusted here. Where the server is your own, ' +
+  'the operator of the service can name its authority with WAXWING_CA_FILE.'
+
 /** What OpenSSL says of a failed handshake, without where in its sources; with what to do where that is plain. */
 export function tlsReason(text: string): string {
   const reason = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:]+)/i.exec(text)?.[1] ?? text
+  if (UNTRUSTED.test(reason)) return UNTRUSTED_WORDS
   // The first octets that came were a greeting in the clear.
   if (!/wrong version number|packet length too long/.test(reason)) return reason
   return 'it does not speak TLS from the start on this port. Use security starttls, or the port for TLS.'

@@ -70,17 +70,16 @@ export async function startApi(shared: Shared): Promise<Api> {
 }
 
 async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promise<Services> {
-  const { config, installation, pepper, guard, budget, waker, clock, log, certificateAuthority, autoconfig } =
-    shared
+  const { config, installation, pepper, guard, budget, waker, clock, log, authorities, autoconfig } = shared
   const { database, keyRing } = installation
   return {
     cursors: createCursorCodec(await requireSealedValue(database.db, keyRing, 'cursor_key'), clock),
     accountKeys: accountKeys(keyRing),
     credentialPepper: pepper,
-    servers: budgetedCheck(serverCheck({ guard, certificateAuthority }), budget),
+    servers: budgetedCheck(serverCheck({ guard, authorities }), budget),
     serverSearch: serverSearch({
       guard,
-      certificateAuthority,
+      authorities,
       records: systemRecords(),
       allowPlaintext: config.allowPlaintext,
       ...autoconfig,

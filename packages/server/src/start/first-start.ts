@@ -1,33 +1,75 @@
+import { rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import { createApiKey } from '../features/credentials/store.ts'
 import { createTenant } from '../features/tenants/store.ts'
+import type { Logger } from '../kit/log.ts'
+import { makeFolder } from '../kit/make-folder.ts'
+
+/** Where the first key goes: to a terminal, whose reader is there, or else to a file. Never into a log. */
+export type FirstKeyPlace = { print(text: string): void } | { folder: string; log: Logger }
 
 const FIRST_START_LOCK = 0x57_41_58_46
+const FILE_NAME = 'first-api-key'
 
 /**
- * In an installation without any tenant: makes the tenant `default` and one API key with every scope, and returns the
- * key. Null at every later start. Of several processes that start at once, one gets the key.
+ * In an installation without any tenant: makes the tenant `default`, and one API key with every scope where there is a
+ * place for it. Does nothing at every later start. Of several processes that start at once, one does it.
  */
-export async function makeFirstKey(db: Db, pepper: Buffer): Promise<string | null> {
-  return db.transaction().execute(async tx => {
+export async function welcomeFirst(
+  db: Db,
+  pepper: Buffer,
+  baseUrl: string,
+  place: FirstKeyPlace | null,
+): Promise<void> {
+  const key = await db.transaction().execute(async tx => {
     await sql`select pg_advisory_xact_lock(${FIRST_START_LOCK})`.execute(tx)
     const known = await tx.selectFrom('tenant').select('id').limit(1).executeTakeFirst()
     const tenant = known ? null : await createTenant(tx, 'default')
-    if (!tenant) return null
-    const { text } = await createApiKey(tx, pepper, {
-      tenantId: tenant.id,
-      name: 'first key',
-      scopes: ['read', 'write', 'send', 'admin'],
-      accountIds: null,
-      expiresAt: null,
-    })
-    return text
+    if (!tenant || !place) return null
+    const made = () =>
+      createApiKey(tx, pepper, {
+        tenantId: tenant.id,
+        name: 'first key',
+        scopes: ['read', 'write', 'send', 'admin'],
+        accountIds: null,
+        expiresAt: null,
+      })
+    if ('print' in place) return (await made()).text
+    // Before the commit: a key that nobody was given is of no use.
+    const file = await openFile(place)
+    if (file) await file.write((await made()).text)
+    return null
   })
+  if (key !== null && place && 'print' in place) place.print(welcome(key, baseUrl))
+}
+
+/** Null, with a line in the log, where no file can be made. */
+async function openFile({ folder, log }: { folder: string; log: Logger }) {
+  const file = path.join(folder, FILE_NAME)
+  try {
+    await makeFolder(folder, 0o700)
+    // A file that is there may have been opened to others.
+    await rm(file, { force: true })
+    await writeFile(file, '', { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    log.warn(
+      { error },
+      `No API key was made, since the file ${file} cannot be written. Make one with: npx waxwing key create`,
+    )
+    return null
+  }
+  return {
+    async write(key: string) {
+      await writeFile(file, `${key}\n`, { flush: true })
+      log.warn(`The first API key (tenant "default", every scope) is in the file ${file}. Keep it elsewhere.`)
+    },
+  }
 }
 
 /** What the first start tells whoever started it. */
-export function welcome(key: string, baseUrl: string): string {
+function welcome(key: string, baseUrl: string): string {
   return `
 Waxwing is ready at ${baseUrl}
 
@@ -37,11 +79,12 @@ Your API key, shown only this once (tenant "default", every scope):
 
 Try it:
 
-  curl -H 'Authorization: Bearer ${key}' ${baseUrl}/v1/accounts
+  export WAXWING_KEY=${key}
+  curl -H "Authorization: Bearer $WAXWING_KEY" ${baseUrl}/v1/accounts
 
 Connect a mailbox (its servers are logged in to before it is stored):
 
-  curl -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\
+  curl -H "Authorization: Bearer $WAXWING_KEY" -H 'Content-Type: application/json' \\
     ${baseUrl}/v1/imap-accounts -d '{
       "email": "you@example.com", "password": "…",
       "imap": {"host": "imap.example.com", "port": 993},

@@ -7,15 +7,15 @@ import type { RoleOptions, Shared } from './roles.ts'
 
 /** What reads messages for callers and for the backfill of stored bodies. */
 export function openOnDemandMail(
-  { config, installation, certificateAuthority, pace }: RoleOptions,
-  { guard, budget }: Pick<Shared, 'guard' | 'budget'>,
+  { config, installation, pace }: RoleOptions,
+  { guard, budget, authorities }: Pick<Shared, 'guard' | 'budget' | 'authorities'>,
 ): OnDemandMail {
   const options = {
     db: installation.database.db,
     accountKeys: accountKeys(installation.keyRing),
     guard,
     allowPlaintext: config.allowPlaintext,
-    certificateAuthority,
+    authorities,
     ...pace,
   }
   return new OnDemandMail({

@@ -1,3 +1,4 @@
+import type { SecureContext } from 'node:tls'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
 import type { Role } from '../config/settings.ts'
@@ -6,6 +7,7 @@ import type { Overload } from '../http/overload.ts'
 import { accountKeys } from '../features/accounts/secrets.ts'
 import { type BodyIndex, openBodyIndex } from '../features/messages/body-index.ts'
 import { type BlobStore, openBlobStore } from '../kit/blobs/blob-store.ts'
+import { trustAlso } from '../kit/authorities.ts'
 import { egressGuard, type EgressGuard, type Resolver } from '../kit/egress/guard.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import type { Logger } from '../kit/log.ts'
@@ -35,7 +37,6 @@ export interface RoleOptions {
   log: Logger
   clock: Clock
   resolve: Resolver | undefined
-  certificateAuthority: string | undefined
   autoconfig: AutoconfigPlaces
   isStrict: boolean
   /** In place of what watches this process. */
@@ -46,6 +47,8 @@ export interface RoleOptions {
 /** What the roles of one process share. */
 export interface Shared extends RoleOptions {
   guard: EgressGuard
+  /** That servers of accounts are checked against; undefined for the public ones. */
+  authorities: SecureContext | undefined
   /** Of accounts that were changed. */
   waker: Waker
   /** Of accounts with new mail. */
@@ -76,7 +79,8 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     ...(resolve ? { resolve } : {}),
   })
   const budget = new HostBudget(config.connectionsPerHost)
-  const mail = opened.use(openOnDemandMail(options, { guard, budget }))
+  const authorities = trustAlso(config.certificateAuthorities)
+  const mail = opened.use(openOnDemandMail(options, { guard, budget, authorities }))
   const blobs = openBlobStore(config.blobDir)
   const reader = opened.use(openMessageReader({ readsAtOnce: BODIES_READ_AT_ONCE }))
   const bodies = opened.use(
@@ -86,7 +90,18 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
       reader,
     }),
   )
-  const shared: Shared = { ...options, guard, waker, newMail, budget, mail, blobs, bodies, reader }
+  const shared: Shared = {
+    ...options,
+    guard,
+    authorities,
+    waker,
+    newMail,
+    budget,
+    mail,
+    blobs,
+    bodies,
+    reader,
+  }
   const workers: AsyncDisposable[] = []
   if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
   if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))

@@ -21,7 +21,7 @@ export interface SyncPace {
 
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
 export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
-  const { config, installation, guard, budget, certificateAuthority, newMail, log, metrics, pace } = shared
+  const { config, installation, guard, budget, authorities, newMail, log, metrics, pace } = shared
   const { db, address } = installation.database
   await using opened = new AsyncDisposableStack()
   const lease = opened.use(openDatabase({ address, applicationName: 'waxwing lease', connectionsMax: 1 }))
@@ -30,7 +30,7 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
     accountKeys: accountKeys(installation.keyRing),
     guard,
     allowPlaintext: config.allowPlaintext,
-    certificateAuthority,
+    authorities,
     ...pace,
   }
   const engine = opened.use(

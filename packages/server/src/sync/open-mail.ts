@@ -1,3 +1,4 @@
+import type { SecureContext } from 'node:tls'
 import type { Db } from '../database/pool.ts'
 import { effectiveSettings } from '../features/accounts/rules.ts'
 import type { AccountKeys } from '../features/accounts/secrets.ts'
@@ -16,8 +17,8 @@ export interface OpenMailOptions {
   guard: EgressGuard
   /** Whether the operator lets passwords travel without TLS. */
   allowPlaintext: boolean
-  /** PEM of the authority to trust in place of the public ones; for tests. */
-  certificateAuthority?: string | undefined
+  /** The authorities to trust; the public ones by default. */
+  authorities?: SecureContext | undefined
   /** How often a waiting connection is asked for a sign of life. */
   keepAliveSeconds?: number
   /** How soon it must come. */
@@ -39,16 +40,8 @@ export async function openDoor(
   owned: Pick<OwnedAccount, 'id' | 'tenantId'>,
   suspicions: Suspicions,
 ): Promise<MailDoor> {
-  const {
-    db,
-    accountKeys,
-    guard,
-    allowPlaintext,
-    certificateAuthority,
-    keepAliveSeconds,
-    answerSeconds,
-    now,
-  } = options
+  const { db, accountKeys, guard, allowPlaintext, authorities, keepAliveSeconds, answerSeconds, now } =
+    options
   const account = await findAccountView(db, owned.tenantId, owned.id)
   if (!account) throw new FenceLost(owned.id)
   const server = account.imap?.imap
@@ -69,7 +62,7 @@ export async function openDoor(
           servername: host,
           port,
           security: server.security,
-          ...(certificateAuthority !== undefined && { certificateAuthority }),
+          authorities,
         },
         login: { user: server.user, password: password.reveal() },
         suspicions,

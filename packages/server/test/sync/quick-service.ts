@@ -5,9 +5,11 @@ import { startService } from '../../src/main.ts'
 
 const CLOCK_SPEED = 60
 
-await startService(readProcessConfig(), {
-  log: openLog({ level: 'debug', format: 'json' }),
-  print: text => process.stdout.write(text),
+const config = readProcessConfig()
+const log = openLog({ level: 'debug', format: 'json' })
+await startService(config, {
+  log,
+  firstKey: { folder: config.dataDir, log },
   isStrict: true,
   pace: { pollSeconds: 0.2, now: () => Date.now() * CLOCK_SPEED },
 })

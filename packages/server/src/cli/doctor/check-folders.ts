@@ -14,7 +14,9 @@ const FREE_MEGABYTES_WANTED = 2048
 export async function checkFolders({ dataDir, blobDir, databaseUrl }: Config): Promise<Finding[]> {
   const findings = [await checkFolder(dataDir, 'WAXWING_DATA_DIR')]
   const isBelow = !path.relative(dataDir, blobDir).startsWith('..')
-  if (!isBelow) findings.push(await checkFolder(blobDir, 'WAXWING_BLOB_DIR'))
+  const blobs = await checkFolder(blobDir, 'WAXWING_BLOB_DIR')
+  // Below the data folder, all else is said of that already.
+  if (!isBelow || (blobs.state === 'wrong' && findings[0]?.state !== 'wrong')) findings.push(blobs)
   const user = databaseUrl ? null : await postgresUser()
   const blocked = user && (await blockedAt(await existing(dataDir), user))
   if (blocked) {

@@ -1,28 +1,89 @@
+import { createServer } from 'node:net'
 import type { Config } from '../../config.ts'
-import { type Finding, ok, warning } from './finding.ts'
+import { type Finding, ok, warning, wrong } from './finding.ts'
 
 const ANSWER_SECONDS = 3
 
-/** Whether a service runs on this machine, as its metrics port tells. */
-export async function checkService({ metricsPort }: Config): Promise<Finding> {
-  if (metricsPort === 0) return ok('service', 'Not looked for: WAXWING_METRICS_PORT is 0.')
-  const url = `http://127.0.0.1:${metricsPort}/health/ready`
-  const status = await fetch(url, { signal: AbortSignal.timeout(ANSWER_SECONDS * 1000), redirect: 'manual' })
-    .then(answer => answer.status)
-    .catch((error: unknown) => (isRefused(error) ? null : 0))
-  if (status === null) return ok('service', 'Does not run on this machine now.')
-  if (status === 200) return ok('service', 'Runs on this machine, and is ready.')
-  if (status === 503) {
-    return warning('service', 'Runs on this machine, and is not ready.', 'Read its log: it says why.')
-  }
-  return warning(
-    'service',
-    `127.0.0.1:${metricsPort} is used by another program.`,
-    'Set WAXWING_METRICS_PORT to a port of its own.',
-  )
+/** Whose installation this is: `new` before its first start, null where its database does not tell. */
+export type OwnId = string | 'new' | null
+
+/** Whether the service of this installation runs on this machine, as its metrics port tells, and else its ports are free. */
+export async function checkService(config: Config, ownId: OwnId): Promise<Finding[]> {
+  const { metricsPort, host, port, roles } = config
+  const metrics = metricsPort === 0 ? 'free' : await lookAt('127.0.0.1', metricsPort)
+  if (typeof metrics === 'object' && isOurs(metrics, ownId)) return [await describeOurs(metricsPort)]
+  const api = port === 0 || !roles.includes('api') ? 'free' : await lookAt(host, port)
+  // Ours would have told by the other port, where it has one.
+  const findings = [
+    ...describePort('WAXWING_METRICS_PORT', `127.0.0.1:${metricsPort}`, metrics, ownId),
+    ...describePort('WAXWING_PORT', `${host}:${port}`, api, metricsPort === 0 ? null : ownId),
+  ]
+  if (findings.length > 0) return findings
+  return [ok('service', 'Does not run on this machine now, and its ports are free.')]
 }
 
-function isRefused(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : null
-  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
+/** What holds a port: a Waxwing service with the id of its installation (null: it does not tell), or something else. */
+type Holder = 'free' | 'foreign' | 'refused' | { id: string | null }
+
+async function lookAt(host: string, port: number): Promise<Holder> {
+  const state = await tryListening(host, port)
+  if (state !== 'held') return state
+  const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host
+  const origin = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+  const told = await ask(`${origin}/installation`)
+  if (typeof told?.id === 'string') return { id: told.id }
+  const health = await ask(`${origin}/health/live`)
+  return health?.status === 'ok' ? { id: null } : 'foreign'
+}
+
+/** For a moment, and nobody is served meanwhile. */
+async function tryListening(host: string, port: number): Promise<'free' | 'held' | 'refused'> {
+  const server = createServer()
+  return new Promise(resolve => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code === 'EADDRINUSE' ? 'held' : 'refused'),
+    )
+    server.listen(port, host, () => server.close(() => resolve('free')))
+  })
+}
+
+/** Null where the answer is no JSON object. */
+async function ask(url: string): Promise<{ id?: unknown; status?: unknown } | null> {
+  const signal = AbortSignal.timeout(ANSWER_SECONDS * 1000)
+  try {
+    const answer = await fetch(url, { signal, redirect: 'manual' })
+    const body: unknown = await answer.json()
+    return typeof body === 'object' ? body : null
+  } catch {
+    return null
+  }
+}
+
+function isOurs({ id }: { id: string | null }, ownId: OwnId): boolean {
+  return id !== null && id === ownId
+}
+
+async function describeOurs(metricsPort: number): Promise<Finding> {
+  const health = await ask(`http://127.0.0.1:${metricsPort}/health/ready`)
+  if (health?.status === 'ok') return ok('service', 'Runs on this machine, and is ready.')
+  return warning('service', 'Runs on this machine, and is not ready.', 'Read its log: it says why.')
+}
+
+function describePort(setting: string, name: string, holder: Holder, ownId: OwnId): Finding[] {
+  if (holder === 'free') return []
+  const remedy = `Stop it, or set ${setting} to a port of this service's own.`
+  if (holder === 'foreign') return [wrong('service', `${name} is used by another program.`, remedy)]
+  if (holder === 'refused') {
+    return [
+      wrong('service', `This user may not listen on ${name}.`, `Set ${setting} or WAXWING_HOST to another.`),
+    ]
+  }
+  if (ownId !== null)
+    return [wrong('service', `${name} is used by the Waxwing service of another installation.`, remedy)]
+  return [
+    warning(
+      'service',
+      `A Waxwing service answers on ${name}. Whether it is that of this installation cannot be told.`,
+    ),
+  ]
 }

@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as requestOver } from 'node:https'
 import { isIP } from 'node:net'
-import { connect as connectSecurely } from 'node:tls'
+import { connect as connectSecurely, type SecureContext } from 'node:tls'
 import { connectTo } from '../../kit/egress/connect.ts'
 import type { EgressGuard } from '../../kit/egress/guard.ts'
 import { within } from './within.ts'
 
 export interface Fetcher {
   guard: EgressGuard
-  /** PEM of the authority to trust in place of the public ones; for tests. */
-  certificateAuthority?: string
+  /** The authorities to trust; the public ones by default. */
+  authorities?: SecureContext | undefined
 }
 
 export interface SmallRequest {
@@ -65,14 +65,14 @@ async function fetchOnce(fetcher: Fetcher, request: SmallRequest, signal: AbortS
   await using opened = new AsyncDisposableStack()
   const socket = await connectTo(destination, { timeoutSeconds: CONNECT_SECONDS, signal })
   opened.defer(() => void socket.destroy())
-  const { certificateAuthority: ca } = fetcher
+  const { authorities } = fetcher
   const secured = connectSecurely({
     socket,
     host: destination.host,
     // RFC 6066 section 3 has no addresses in the name of a server.
     ...(isIP(destination.host) === 0 && { servername: destination.host }),
     minVersion: 'TLSv1.2',
-    ...(ca !== undefined && { ca }),
+    ...(authorities && { secureContext: authorities }),
   })
   opened.defer(() => void secured.destroy())
   // Errors of a connection that is given up have nobody to tell.

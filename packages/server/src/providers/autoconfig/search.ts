@@ -47,8 +47,8 @@ interface Search extends Required<Omit<SearchOptions, keyof Fetcher>> {
 
 /** Finds the servers of an address, without logging in, within 10 seconds. */
 export function serverSearch(options: SearchOptions): ServerSearch {
-  const { guard, certificateAuthority, ...rest } = options
-  const fetcher = { guard, ...(certificateAuthority !== undefined && { certificateAuthority }) }
+  const { guard, authorities, ...rest } = options
+  const fetcher = { guard, authorities }
   const defaults = { ispdbUrl: ISPDB_URL, httpsPort: HTTPS_PORT, searchSeconds: SEARCH_SECONDS }
   return {
     async find(email) {

@@ -9,7 +9,7 @@ const LOGOUT_MS = 1_000
 
 /** Logs in to an IMAP server and out again. Throws `ProviderFailure`. */
 export async function checkImap(options: CheckOptions, server: MailServer, password: string): Promise<void> {
-  const { guard, certificateAuthority } = options
+  const { guard, authorities } = options
   const signal = AbortSignal.timeout(CHECK_SECONDS * 1000)
   const destination = await resolveServer(guard, 'imap', server)
   const endpoint = {
@@ -17,7 +17,7 @@ export async function checkImap(options: CheckOptions, server: MailServer, passw
     servername: destination.host,
     port: destination.port,
     security: server.security,
-    ...(certificateAuthority !== undefined && { certificateAuthority }),
+    authorities,
   }
   try {
     const client = await connectImap(endpoint, { user: server.user, password }, signal)

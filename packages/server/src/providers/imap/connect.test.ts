@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { startDovecot } from '../../../test/servers/dovecot.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
+import { trustAlso } from '../../kit/authorities.ts'
 import { connectImap, type ImapEndpoint } from './connect.ts'
 
 const server = useServer(() => startDovecot({ tls: true }))
@@ -17,7 +18,7 @@ async function connectTo(endpoint: Partial<ImapEndpoint>, signal = never) {
       servername: 'localhost',
       port,
       security: 'starttls',
-      certificateAuthority: ca ?? '',
+      authorities: trustAlso(ca),
       ...endpoint,
     },
     user,
@@ -81,7 +82,7 @@ describe('connectImap', () => {
   })
 
   test.each([
-    ['of an authority that is not trusted', { certificateAuthority: undefined }],
+    ['of an authority that is not trusted', { authorities: undefined }],
     ['of another name', { servername: 'mail.example.com' }],
   ])('refuses a certificate %s', async (_, endpoint) => {
     await expect(

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import type { SecureContext } from 'node:tls'
 import { ImapFlow } from 'imapflow'
 import { ProviderFailure } from '../provider.ts'
 import { toFailure } from './failure.ts'
@@ -11,8 +12,8 @@ export interface ImapEndpoint {
   servername: string
   port: number
   security: 'tls' | 'starttls' | 'none'
-  /** PEM of an authority to trust beside none other; for tests and private installations. */
-  certificateAuthority?: string
+  /** The authorities to trust; the public ones by default. */
+  authorities?: SecureContext | undefined
 }
 
 export interface ImapLogin {
@@ -73,7 +74,7 @@ async function connectTo(
     tls: {
       minVersion: 'TLSv1.2',
       rejectUnauthorized: true,
-      ...(endpoint.certificateAuthority ? { ca: endpoint.certificateAuthority } : {}),
+      ...(endpoint.authorities ? { secureContext: endpoint.authorities } : {}),
     },
     auth: { user: login.user, pass: login.password },
     logger: false,

@@ -32,7 +32,7 @@ function openSession(
   socket: Socket,
   { host, port }: Destination,
   { security }: MailServer,
-  { certificateAuthority }: CheckOptions,
+  { authorities }: CheckOptions,
 ): SMTPConnection {
   return new SMTPConnection({
     connection: socket,
@@ -45,7 +45,7 @@ function openSession(
       host,
       minVersion: 'TLSv1.2',
       rejectUnauthorized: true,
-      ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+      ...(authorities && { secureContext: authorities }),
     },
   })
 }
