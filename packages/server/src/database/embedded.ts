@@ -173,6 +173,8 @@ async function reachServer(server: Server): Promise<Client> {
 }
 
 async function startServer({ cluster, binaries, user }: Server) {
+  // Where `npm ci` ran since, the links to its libraries have to be made again.
+  await findBinaries()
   await rotateLog(cluster.folders.log)
   await removeForeignLocks(cluster.folders)
   return spawnServer(binaries, cluster.folders, user, SERVER_SETTINGS)

