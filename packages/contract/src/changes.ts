@@ -12,7 +12,9 @@ export const changes = {
     summary: 'Follow what changed, oldest first.',
     description:
       'Without a cursor the feed starts at the oldest retained event. An empty page means caught up: ask again ' +
-      'with `nextCursor`, which is never null. With `types`, a page may be short while the cursor moves on.',
+      'with `nextCursor`, which is never null. With `types`, a page may be short while the cursor moves on. ' +
+      'After the database was restored to an earlier state, older cursors are refused as `invalid_cursor`: start ' +
+      'again without one, and compare what you hold with the lists.',
     refuses: ['invalid_cursor'],
     query: z.strictObject({
       cursor: cursor.optional(),

@@ -56,14 +56,22 @@ describe('commands without a service', () => {
     expect(await folder.findServer()).toBeNull()
   })
 
-  test.each(['', 'serve', 'migrate', 'tenant create', 'key create', 'key-ring rotate', 'doctor'])(
-    'explain themselves: waxwing %s --help',
-    async words => {
-      const { code, stdout } = await runWaxwing([...words.split(' ').filter(Boolean), '--help'])
-      expect(code).toBe(0)
-      expect(stdout).toMatch(/^Usage: waxwing/)
-    },
-  )
+  test.each([
+    '',
+    'serve',
+    'migrate',
+    'tenant create',
+    'key create',
+    'key-ring rotate',
+    'doctor',
+    'database restored',
+    'backup',
+    'restore',
+  ])('explain themselves: waxwing %s --help', async words => {
+    const { code, stdout } = await runWaxwing([...words.split(' ').filter(Boolean), '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^Usage: waxwing/)
+  })
 })
 
 describe('DATABASE_URL', () => {

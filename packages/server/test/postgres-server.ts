@@ -1,4 +1,4 @@
-import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { connectWhenReady, createCluster, spawnServer, SUPERUSER } from '../src/database/cluster.ts'
@@ -11,6 +11,10 @@ export interface PostgresServer extends AsyncDisposable {
   socketFolder: string
   password: string
   address(database: string): DatabaseAddress
+  /** Stops the server, which ends every connection, and starts it again. */
+  restart(): Promise<void>
+  /** As after a recovery to a point in time, or the promotion of a standby: the server begins another timeline. */
+  restartOnNewTimeline(): Promise<void>
 }
 
 const START_SECONDS = 60
@@ -39,25 +43,42 @@ export async function startPostgresServer(version?: '16'): Promise<PostgresServe
   // The builtin locale provider is newer than 16.
   const locale = version === '16' ? ['--locale=C.UTF-8'] : undefined
   const password = await createCluster(binaries, folders.data, user, locale)
-  const child = await spawnServer(binaries, folders, user, UNSAFE_AND_FAST)
   const address = (database: string) => ({ socketFolder: folder, user: SUPERUSER, password, database })
-  const client = await connectWhenReady(
-    address('postgres'),
-    'waxwing test',
-    START_SECONDS,
-    () => child.exitCode !== null,
-  )
-  if (!client) throw new Error(`PostgreSQL did not start, see ${folders.log}`)
-  await client.end()
+  let child = await start()
+
+  async function start(settings: Record<string, string> = {}) {
+    const started = await spawnServer(binaries, folders, user, { ...UNSAFE_AND_FAST, ...settings })
+    const client = await connectWhenReady(
+      address('postgres'),
+      'waxwing test',
+      START_SECONDS,
+      () => started.exitCode !== null,
+    )
+    if (!client) throw new Error(`PostgreSQL did not start, see ${folders.log}`)
+    await client.end()
+    return started
+  }
+  /** Immediate shutdown by default: mostly there is nothing to keep. */
+  async function stop(signal: 'SIGQUIT' | 'SIGINT' = 'SIGQUIT') {
+    const ended = new Promise(resolve => child.once('exit', resolve))
+    child.ref()
+    if (child.exitCode === null && child.kill(signal)) await ended
+  }
   return {
     socketFolder: folder,
     password,
     address,
+    async restart() {
+      await stop('SIGINT')
+      child = await start()
+    },
+    async restartOnNewTimeline() {
+      await stop('SIGINT')
+      await writeFile(path.join(folders.data, 'recovery.signal'), '', { mode: 0o644 })
+      child = await start({ restore_command: 'false' })
+    },
     async [Symbol.asyncDispose]() {
-      const ended = new Promise(resolve => child.once('exit', resolve))
-      child.ref()
-      // Immediate shutdown: there is nothing to keep.
-      if (child.exitCode === null && child.kill('SIGQUIT')) await ended
+      await stop()
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import product from '../../package.json' with { type: 'json' }
 import { explain } from './command-error.ts'
 import { connect } from './connect.ts'
+import { register as registerDatabase } from './database.ts'
 import { register as registerDoctor } from './doctor.ts'
 import { register as registerKey } from './key.ts'
 import { register as registerKeyRing } from './key-ring.ts'
@@ -30,6 +31,7 @@ Examples:
   registerServe(program)
   registerDoctor(program)
   registerMigrate(program, connect)
+  registerDatabase(program, connect)
   registerTenant(program, connect)
   registerPlan(program, connect)
   registerKey(program, connect)

@@ -19,6 +19,8 @@ export interface DatabaseOptions {
   connectionsMax?: number
   /** Told of connections that break while nobody uses them; the pool replaces them by itself. */
   onIdleError?: (error: Error) => void
+  /** Called with each new connection before anybody uses it; where it rejects, the connection is closed. */
+  onConnect?: (client: PoolClient) => Promise<void>
 }
 
 export interface Database extends AsyncDisposable {
@@ -40,13 +42,16 @@ const IDLE_IN_TRANSACTION_TIMEOUT_SECONDS = 60
 
 /** Opens a pool. Nothing is connected before the first query. Dispose it to close every connection. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new Pool({
+  // By name, since @types/pg does not know `onConnect`.
+  const settings = {
     ...clientSettings(options.address, options.applicationName),
     max: options.connectionsMax ?? CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_SECONDS * 1000,
     statement_timeout: STATEMENT_TIMEOUT_SECONDS * 1000,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_SECONDS * 1000,
-  })
+    onConnect: options.onConnect,
+  }
+  const pool = new Pool(settings)
   pool.on('error', error => {
     // Connections are still closing when `end` returns, and a server that stops next ends them first.
     if (!pool.ending) options.onIdleError?.(error)

@@ -85,6 +85,12 @@ export interface EventTable {
   created_at: Generated<Timestamp>
 }
 
+export interface FeedEpochTable {
+  is_only: Generated<boolean>
+  epoch: Generated<string>
+  place: Json | null
+}
+
 export interface IdempotencyKeyTable {
   tenant_id: string
   key: string
@@ -243,6 +249,7 @@ export interface Tables {
   account_token: AccountTokenTable
   api_key: ApiKeyTable
   event: EventTable
+  feed_epoch: FeedEpochTable
   idempotency_key: IdempotencyKeyTable
   instance: InstanceTable
   mailbox: MailboxTable

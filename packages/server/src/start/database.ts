@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { type EmbeddedPostgres, openEmbedded } from '../database/embedded.ts'
+import { watchForRestore } from '../database/feed-epoch.ts'
 import { migrate } from '../database/migrate.ts'
 import { type Database, type DatabaseAddress, openDatabase } from '../database/pool.ts'
 import { checkKeyRing } from '../database/sealed-value.ts'
@@ -74,16 +75,24 @@ function openKeyRing({ secretKey, dataDir, databaseUrl }: Config): KeyRing {
 
 async function openMigrated(address: DatabaseAddress, keyRing: KeyRing, options: InstallationOptions) {
   const { log, as, connectionsMax } = options
+  const restores = watchForRestore(() =>
+    log.warn(
+      'The database was restored, moved or failed over. Event ids go on with larger numbers, and older cursors of the ' +
+        'change feed are refused',
+    ),
+  )
   const database = openDatabase({
     address,
     applicationName: `waxwing ${as}`,
     connectionsMax,
     onIdleError: error => log.warn({ error }, 'A database connection broke'),
+    onConnect: restores.onConnect,
   })
   try {
     await checkKeyRing(database.db, keyRing)
     const names = await migrate(address)
     if (names.length > 0) log.info({ names }, 'Brought the database to the schema of this release')
+    await restores.begin(database.pool)
     return database
   } catch (error) {
     await database[Symbol.asyncDispose]()

@@ -539,7 +539,9 @@ select event.id from event where event.tenant_id = $1 and event.id > $2
 order by event.id limit 0
 ) as scanned
 )
-select bound.id as bound, listed.id, listed.json from bound left join lateral (
+select bound.id as bound, listed.id, listed.json,
+(select epoch from feed_epoch) as epoch, (select last_value from event_id) as "lastId"
+from bound left join lateral (
 select event.id, row_to_json((select shown from (select event.id::text as id, event.type, event.account_id as "accountId",
 to_char(event.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt", event.data) as shown))::text as json from event
 where event.tenant_id = $3 and event.id > $4
@@ -554,7 +556,9 @@ select event.id from event where event.tenant_id = $1 and event.id > $2
 order by event.id limit 5000
 ) as scanned
 )
-select bound.id as bound, listed.id, listed.json from bound left join lateral (
+select bound.id as bound, listed.id, listed.json,
+(select epoch from feed_epoch) as epoch, (select last_value from event_id) as "lastId"
+from bound left join lateral (
 select event.id, row_to_json((select shown from (select event.id::text as id, event.type, event.account_id as "accountId",
 to_char(event.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt", event.data) as shown))::text as json from event
 where event.tenant_id = $3 and event.id > $4 and event.account_id = any($5::uuid[]) and event.type = any($6::text[]) and event.id <= bound.id
@@ -563,4 +567,6 @@ order by event.id limit 51
 order by listed.id;
 
 -- the head of the change feed
-select id from event where tenant_id = $1 order by event.id desc limit 1;
+select epoch, coalesce(
+(select id from event where tenant_id = $1 order by event.id desc limit 1), 0
+) as id from feed_epoch;

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestApp, type TestApp } from '../../../test/open-app.ts'
 import { sampleAccount } from '../../../test/sample-rows.ts'
+import { recordRestore } from '../../database/feed-epoch.ts'
 import { type Announcement, inTransaction } from '../../events/unit-of-work.ts'
 
 interface Page {
@@ -172,6 +173,66 @@ describe('GET /v1/changes', () => {
     await sql`delete from event`.execute(app.db)
     await announce(app, noted(null, 4))
     expect(notes(await read(app, `?cursor=${nextCursor}`))).toEqual([4])
+  })
+
+  test('refuses cursors from before a restore, says what to do, and uses no event id twice', async () => {
+    await using app = await openTestApp()
+    await announce(app, noted(null, 1), noted(null, 2))
+    const before = await read(app)
+    const ids = before.items.map(({ id }) => BigInt(id))
+    await sql`delete from event where (data ->> 'note')::int = 2`.execute(app.db)
+    await recordRestore(app.db)
+    await announce(app, noted(null, 3))
+
+    for (const query of ['', '&limit=1', '&types=contact.created', '&start=now']) {
+      expect(await app.get(`/v1/changes?cursor=${before.nextCursor}${query}`)).toMatchObject({
+        status: 400,
+        body: {
+          code: 'invalid_cursor',
+          message: expect.stringContaining('compare what you hold with the lists'),
+        },
+      })
+    }
+    const after = await read(app)
+    expect(notes(after)).toEqual([1, 3])
+    expect(BigInt(after.items.at(-1)!.id)).toBeGreaterThan(ids.at(-1)! + 1_000_000_000n)
+    expect(notes(await read(app, `?cursor=${after.nextCursor}`))).toEqual([])
+    const { nextCursor } = await read(app, '?start=now')
+    await announce(app, noted(null, 4))
+    expect(notes(await read(app, `?cursor=${nextCursor}`))).toEqual([4])
+    await recordRestore(app.db)
+    expect((await app.get(`/v1/changes?cursor=${nextCursor}`)).status).toBe(400)
+  })
+
+  test('goes on with cursors that were issued before cursors had an epoch', async () => {
+    await using app = await openTestApp()
+    await announce(app, noted(null, 1), noted(null, 2))
+    const { nextCursor, items } = await read(app, '?limit=1')
+    // The payload comes before the 16 bytes that authenticate it.
+    const payload = Buffer.from(nextCursor, 'base64url').subarray(0, -16).toString()
+    expect(JSON.parse(payload)).toEqual([items[0]?.id])
+    expect(notes(await read(app, `?cursor=${nextCursor}`))).toEqual([2])
+  })
+
+  test('notices by a cursor that the database went back to a time before it', async () => {
+    await using app = await openTestApp()
+    await announce(app, noted(null, 1))
+    const { rows } = await sql<{ id: string }>`select last_value as id from event_id`.execute(app.db)
+    await announce(app, noted(null, 2), noted(null, 3))
+    const { nextCursor, items } = await read(app)
+    // What copying back the data folder of a stopped service does.
+    await sql`delete from event where (data ->> 'note')::int > 1`.execute(app.db)
+    await sql`select setval('event_id', ${rows[0]?.id}::bigint)`.execute(app.db)
+
+    expect(await app.get(`/v1/changes?cursor=${nextCursor}`)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_cursor' },
+    })
+    await announce(app, noted(null, 4))
+    const after = await read(app)
+    expect(notes(after)).toEqual([1, 4])
+    expect(BigInt(after.items[1]!.id)).toBeGreaterThan(BigInt(items[2]!.id))
+    expect((await app.get(`/v1/changes?cursor=${nextCursor}`)).status).toBe(400)
   })
 
   test('takes no cursor that it did not give to this tenant, and no limit out of bounds', async () => {

@@ -3,8 +3,14 @@ import { changes } from '@waxwing/contract/changes.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { ReadyPage } from '../../kit/ready-page.ts'
 import type { RequestContext } from '../context.ts'
+import { recordRestore } from '../../database/feed-epoch.ts'
+import type { Db } from '../../database/pool.ts'
 import { refuse } from '../refuse.ts'
-import { findFeedHead, readFeed } from './store.ts'
+import { type FeedPage, type FeedPosition, findFeedHead, readFeed } from './store.ts'
+
+const OLDER_HISTORY =
+  'The database was restored to an earlier state after this cursor was issued. Start again without a cursor, and ' +
+  'compare what you hold with the lists.'
 
 const on = implement(changes).$context<RequestContext>()
 
@@ -13,14 +19,27 @@ export const changeOperations = {
     const { db, tenantId, credential } = context
     const { cursors } = context.services
     const feed = { tenantId, list: 'changes' }
+    const seal = ({ id, epoch }: FeedPosition) => cursors.sealLasting(epoch === '' ? [id] : [id, epoch], feed)
 
     if (query.cursor === undefined && query.start === 'now') {
-      return { items: [], nextCursor: cursors.sealLasting([await findFeedHead(db, tenantId)], feed) }
+      return { items: [], nextCursor: seal(await findFeedHead(db, tenantId)) }
     }
-    const after = query.cursor === undefined ? '0' : cursors.openLasting(query.cursor, feed)?.[0]
+    const [after, epoch = ''] =
+      query.cursor === undefined ? ['0'] : (cursors.openLasting(query.cursor, feed) ?? [])
     if (after === undefined) refuse('invalid_cursor')
     const filter = { tenantId, accountIds: credential.accountIds, types: query.types ?? null }
-    const { items, readUpTo } = await readFeed(db, filter, after, query.limit)
-    return new ReadyPage<ChangeEvent, string>(items, cursors.sealLasting([readUpTo], feed))
+    const page = await readFeed(db, filter, after, query.limit)
+    if (query.cursor !== undefined) await requireSameHistory(db, { id: after, epoch }, page)
+    const nextCursor = seal({ id: page.readUpTo, epoch: page.epoch })
+    return new ReadyPage<ChangeEvent, string>(page.items, nextCursor)
   }),
+}
+
+/** Refuses a cursor from before the database was restored to an earlier state. */
+async function requireSameHistory(db: Db, { id, epoch }: FeedPosition, page: FeedPage): Promise<void> {
+  const isSame = epoch === page.epoch
+  // We issued the cursor, so the id was taken once: a database that has not come so far has forgotten it.
+  const isAhead = isSame && BigInt(id) > BigInt(page.lastId)
+  if (isAhead) await recordRestore(db)
+  if (!isSame || isAhead) refuse('invalid_cursor', undefined, { message: OLDER_HISTORY })
 }

@@ -12,10 +12,20 @@ export interface FeedFilter {
   types: readonly EventType[] | null
 }
 
+/** A place in the feed: an event's id, and the history that it belongs to (see database/feed-epoch.ts). */
+export interface FeedPosition {
+  id: string
+  epoch: string
+}
+
 /** A page of the feed: events as JSON texts, oldest first, and the id up to which the feed has been read. */
 export interface FeedPage {
   items: string[]
   readUpTo: string
+  /** The history that the feed is in now. */
+  epoch: string
+  /** The largest id that was ever taken in it. */
+  lastId: string
 }
 
 /** At most so many events are looked through for a page, so that rare types cost no more than a page of all. */
@@ -31,14 +41,16 @@ export async function readFeed(db: Db, filter: FeedFilter, after: string, limit:
   const conditions = [sql`event.tenant_id = ${filter.tenantId}`, sql`event.id > ${after}`]
   const wanted = wantedOnly(filter)
   // The bound and the events are of one statement, hence of one snapshot: nothing gets below the bound in between.
-  const { rows } = await sql<{ bound: string | null; id: string | null; json: string }>`
+  const { rows } = await sql<Pick<FeedPage, 'epoch' | 'lastId'> & FeedRow>`
     with bound as (
       select max(scanned.id) as id from (
         select event.id from event where ${sql.join(conditions, sql` and `)}
         order by event.id limit ${sql.raw(String(wanted.length === 0 ? 0 : SCANNED_EVENTS_MAX))}
       ) as scanned
     )
-    select bound.id as bound, listed.id, listed.json from bound left join lateral (
+    select bound.id as bound, listed.id, listed.json,
+      (select epoch from feed_epoch) as epoch, (select last_value from event_id) as "lastId"
+    from bound left join lateral (
       select event.id, row_to_json((select shown from (select ${EVENT_FIELDS}) as shown))::text as json from event
       where ${sql.join([...conditions, ...wanted, ...(wanted.length === 0 ? [] : [sql`event.id <= bound.id`])], sql` and `)}
       order by event.id limit ${rowsToRead(limit)}
@@ -49,7 +61,14 @@ export async function readFeed(db: Db, filter: FeedFilter, after: string, limit:
   const page = events.slice(0, limit)
   const isThrough = events.length <= limit
   const readUpTo = (isThrough ? rows[0]?.bound : null) ?? page.at(-1)?.id ?? after
-  return { items: page.map(({ json }) => json), readUpTo }
+  const { epoch = '', lastId = '0' } = rows[0] ?? {}
+  return { items: page.map(({ json }) => json), readUpTo, epoch, lastId }
+}
+
+interface FeedRow {
+  bound: string | null
+  id: string | null
+  json: string
 }
 
 function wantedOnly({ accountIds, types }: FeedFilter): RawBuilder<unknown>[] {
@@ -64,10 +83,12 @@ const EVENT_FIELDS = sql.raw(
    ${isoTime('event.created_at')} as "createdAt", event.data`,
 )
 
-/** The id up to which the feed exists now; '0' where it never had an event. */
-export async function findFeedHead(db: Db, tenantId: string): Promise<string> {
-  const { rows } = await sql<{ id: string }>`
-    select id from event where tenant_id = ${tenantId} order by event.id desc limit 1
+/** Where the feed ends now; the id '0' where it never had an event. */
+export async function findFeedHead(db: Db, tenantId: string): Promise<FeedPosition> {
+  const { rows } = await sql<FeedPosition>`
+    select epoch, coalesce(
+      (select id from event where tenant_id = ${tenantId} order by event.id desc limit 1), 0
+    ) as id from feed_epoch
   `.execute(db)
-  return rows[0]?.id ?? '0'
+  return rows[0] ?? { id: '0', epoch: '' }
 }

@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { recordRestore } from '../database/feed-epoch.ts'
+import type { Connect } from './connect.ts'
+
+export function register(program: Command, connect: Connect) {
+  const database = program.command('database').description('the database of this installation')
+
+  database
+    .command('restored')
+    .description('say that the database was set back to an earlier state')
+    .addHelpText(
+      'after',
+      `
+To be run after the database or the data folder was replaced by an older copy of itself. Events then get ids that were
+never used, and cursors of the change feed that were issued before are refused as invalid_cursor, so that consumers
+read the lists again instead of missing what the copy lacks.
+
+"waxwing restore" does this by itself. The service notices a dump that was loaded elsewhere, a recovery to a point in
+time and a promoted standby. It does not notice a data folder that was copied back. Run once too often, the command
+costs consumers a comparison and nothing else.
+
+Examples:
+  $ npx waxwing database restored
+  $ DATABASE_URL=postgres://… WAXWING_SECRET_KEY=… npx waxwing database restored`,
+    )
+    .action(async () => {
+      await using connection = await connect()
+      await recordRestore(connection.db)
+      console.log(
+        'Noted. Cursors of the change feed that were issued before are refused, and no event id is used twice.',
+      )
+    })
+}

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import { type ClientBase, DatabaseError, type Pool } from 'pg'
+import type { Db } from './pool.ts'
+
+type Session = Pick<ClientBase, 'query'>
+
+/**
+ * Where a database lives. A dump that is loaded elsewhere, a recovery to a point in time and a promoted standby each
+ * change one of these; a restart, VACUUM and migrations change none. Null: the role may not read it.
+ */
+interface Place {
+  /** Of the cluster, from initdb. */
+  system: string | null
+  /** Of the write-ahead log: every recovery that ends before the log's end, and every promotion, begins another. */
+  timeline: string | null
+  /** Oids of the database and of the table `feed_epoch`. */
+  database: string
+  table: string
+}
+
+const EPOCH_BYTES = 6
+
+/**
+ * Event ids go on above everything that any history of this database can have used. A billion covers what was appended
+ * after the backup; the microseconds since 1970 keep two restores of one backup apart.
+ */
+const RESTORED = `
+  with raised as (
+    select setval('event_id', greatest(
+      last_value + 1000000000, (extract(epoch from clock_timestamp()) * 1000000)::bigint
+    )) as id from event_id
+  )
+  update feed_epoch set epoch = $1 from raised returning raised.id::text as id`
+
+const OIDS = `
+  pg_is_in_recovery() as "isStandby",
+  (select oid from pg_database where datname = current_database())::text as database,
+  'feed_epoch'::regclass::oid::text as "table"`
+/** The control file's timeline lags behind a promotion until the next checkpoint; that of the log does not. */
+const TIMELINE = `case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end`
+const SYSTEM = `(select system_identifier::text from pg_control_system())`
+
+/** Hosted PostgreSQL may keep some of it from its users, so each further one asks for less. */
+const QUESTIONS = [
+  `select ${OIDS}, ${SYSTEM} as system, ${TIMELINE} as timeline`,
+  `select ${OIDS}, null as system, ${TIMELINE} as timeline`,
+  `select ${OIDS}, ${SYSTEM} as system, null as timeline`,
+]
+const LAST_QUESTION = `select ${OIDS}, null as system, null as timeline`
+/** insufficient_privilege, undefined_function, feature_not_supported */
+const REFUSED = new Set(['42501', '42883', '0A000'])
+
+/** Begins a new history of the feed: cursors issued so far are refused, and no event id is used twice. */
+export async function recordRestore(db: Db): Promise<void> {
+  await sql`${sql.raw(RESTORED.replace('$1', `'${newEpoch()}'`))}`.execute(db)
+}
+
+/** As `recordRestore`, in the transaction of a session, and for the place where the database is now. */
+export async function recordRestoreHere(session: Session): Promise<void> {
+  await session.query(RESTORED, [newEpoch()])
+  await session.query('update feed_epoch set place = $1', [JSON.stringify(await readPlace(session))])
+}
+
+/** Notices on each connection that the database was restored to an earlier state. */
+export interface RestoreWatch {
+  /** To be called once, after the migrations and before anything else is written. */
+  begin(pool: Pool): Promise<void>
+  /** For each new connection of the pool; does nothing before `begin`. */
+  onConnect(session: Session): Promise<void>
+}
+
+export function watchForRestore(onRestored: () => void): RestoreWatch {
+  let hasBegun = false
+  let known = ''
+  async function look(session: Session) {
+    const place = await readPlace(session)
+    const text = JSON.stringify(place)
+    if (text === known) return
+    const isRestored = await notePlace(session, place)
+    known = text
+    if (isRestored) onRestored()
+  }
+  return {
+    async begin(pool) {
+      const client = await pool.connect()
+      try {
+        await look(client)
+        hasBegun = true
+      } finally {
+        client.release()
+      }
+    },
+    async onConnect(session) {
+      if (hasBegun) await look(session)
+    },
+  }
+}
+
+/** Throws on a standby: a connection that was opened before its promotion would go on after it unnoticed. */
+async function readPlace(session: Session): Promise<Place> {
+  const { isStandby, ...place } = await askForPlace(session)
+  if (isStandby) throw new Error('The database is a standby, or is still recovering')
+  return place
+}
+
+async function askForPlace(session: Session) {
+  for (const question of QUESTIONS) {
+    try {
+      return requireRow((await session.query<Place & { isStandby: boolean }>(question)).rows)
+    } catch (error) {
+      if (!(error instanceof DatabaseError && REFUSED.has(error.code ?? ''))) throw error
+    }
+  }
+  return requireRow((await session.query<Place & { isStandby: boolean }>(LAST_QUESTION)).rows)
+}
+
+/** Compares with what the database remembers, one process at a time. True where it was restored. */
+async function notePlace(session: Session, place: Place): Promise<boolean> {
+  await session.query('begin')
+  try {
+    const { rows } = await session.query<{ place: Place | null }>('select place from feed_epoch for update')
+    const before = requireRow(rows).place
+    const isRestored = before !== null && isElsewhere(before, place)
+    if (isRestored) await session.query(RESTORED, [newEpoch()])
+    await session.query('update feed_epoch set place = $1', [JSON.stringify(place)])
+    await session.query('commit')
+    return isRestored
+  } catch (error) {
+    await session.query('rollback').catch(() => {})
+    throw error
+  }
+}
+
+/** What could not be read then or cannot be read now says nothing. */
+function isElsewhere(before: Place, now: Place): boolean {
+  const keys = Object.keys(now) as (keyof Place)[] // of a literal shape
+  return keys.some(key => before[key] !== null && now[key] !== null && before[key] !== now[key])
+}
+
+function newEpoch(): string {
+  return randomBytes(EPOCH_BYTES).toString('base64url')
+}
+
+function requireRow<Row>(rows: Row[]): Row {
+  const [row] = rows
+  if (!row) throw new Error('The table feed_epoch is empty')
+  return row
+}
