@@ -8,6 +8,7 @@ export interface TestDatabaseOptions {
   /** False gives an empty database, without the schema. */
   migrated?: boolean
   connectionsMax?: number
+  answerSeconds?: number
 }
 
 /** A database of the test's own, copied from the migrated template; dropped when disposed. */
@@ -20,6 +21,7 @@ export async function openTestDatabase(options: TestDatabaseOptions = {}): Promi
     address: addressOf(name),
     applicationName: 'waxwing test',
     connectionsMax: options.connectionsMax,
+    answerSeconds: options.answerSeconds,
   })
   return {
     ...database,

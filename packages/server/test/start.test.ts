@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -188,6 +188,25 @@ describe('waxwing serve', () => {
     first.service.kill('SIGKILL')
     await first.service.ended
 
+    await using second = await startServiceProcess(first.folder)
+    await expectMark(second, first.key)
+  })
+
+  test('without secret.key on existing data refuses, makes none, and goes on once it is back', async () => {
+    await using first = await startWithMark()
+    first.service.kill('SIGINT')
+    await first.service.ended
+    const file = path.join(first.folder.path, 'secret.key')
+    await rename(file, `${file}.away`)
+    const before = await readdir(first.folder.path)
+    for (const command of [['serve'], ['tenant', 'list']]) {
+      const refused = await runWaxwing(command, { env: { WAXWING_DATA_DIR: first.folder.path } })
+      expect(refused.code).toBe(1)
+      expect(refused.stderr).toContain(`${file} is missing, and the database there is sealed with it.`)
+      expect(await readdir(first.folder.path)).toEqual(before)
+    }
+
+    await rename(`${file}.away`, file)
     await using second = await startServiceProcess(first.folder)
     await expectMark(second, first.key)
   })

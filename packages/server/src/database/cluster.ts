@@ -101,9 +101,17 @@ export async function connectWhenReady(
   }
 }
 
+const CONNECT_SECONDS = 5
+/** Some of its users wait for locks that others hold for up to a minute. */
+const ANSWER_SECONDS = 120
+
 /** A connected client; null where no server listens yet, or it is still starting or already stopping. */
 export async function tryConnect(address: DatabaseAddress, applicationName: string): Promise<Client | null> {
-  const client = new Client({ ...clientSettings(address, applicationName), connectionTimeoutMillis: 5000 })
+  const client = new Client({
+    ...clientSettings(address, applicationName),
+    connectionTimeoutMillis: CONNECT_SECONDS * 1000,
+    query_timeout: ANSWER_SECONDS * 1000,
+  })
   client.on('error', () => {}) // whoever keeps the client listens for its end
   try {
     await client.connect()

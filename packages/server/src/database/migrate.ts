@@ -18,6 +18,8 @@ export interface Migration {
 const SERVER_VERSION_MIN = 16
 const MIGRATION_LOCK = 0x57_41_58_4d
 const LOCK_WAIT_SECONDS = 600
+/** To rewrite or index the largest table takes long, but not for ever. */
+const STATEMENT_HOURS_MAX = 12
 /** A migration that waits for a lock blocks everybody behind it, so it gives up soon and tries again. */
 const LOCK_TIMEOUT_SECONDS = 2
 const ATTEMPTS_MAX = 30
@@ -44,7 +46,10 @@ export async function readMigrations(folder: URL = FOLDER): Promise<Migration[]>
  */
 export async function migrate(address: DatabaseAddress, migrations?: Migration[]): Promise<string[]> {
   const wanted = migrations ?? (await readMigrations())
-  const client = new Client(clientSettings(address, 'waxwing migrate'))
+  const client = new Client({
+    ...clientSettings(address, 'waxwing migrate'),
+    query_timeout: STATEMENT_HOURS_MAX * 3_600_000,
+  })
   client.on('error', () => {}) // the query that is under way rejects with the same error
   await client.connect()
   try {

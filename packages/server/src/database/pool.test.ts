@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
+import { waitUntil } from '../../test/wait-until.ts'
+import type { Database } from './pool.ts'
 import { statementNames } from './statement-names.ts'
+import { DatabaseUnavailable } from './unavailable.ts'
 
 describe('openDatabase', () => {
   test('outlives a connection that breaks while a transaction holds it, and goes on with another', async () => {
@@ -22,6 +25,58 @@ describe('openDatabase', () => {
       select current_setting('statement_timeout') as statement, current_setting('application_name') as name,
         current_setting('idle_in_transaction_session_timeout') as idle`.execute(database.db)
     expect(rows).toEqual([{ statement: '30s', idle: '1min', name: 'waxwing test' }])
+  })
+})
+
+describe('a database that is frozen', () => {
+  /** Stops the server process of the next connection; it goes on when disposed. */
+  async function freezeConnection({ db }: Pick<Database, 'db'>) {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+    const pid = rows[0]?.pid ?? 0
+    process.kill(pid, 'SIGSTOP')
+    return { [Symbol.dispose]: () => void process.kill(pid, 'SIGCONT') }
+  }
+  const open = () => openTestDatabase({ connectionsMax: 1, answerSeconds: 1 })
+  const failureOf = (work: Promise<unknown>) =>
+    work.then(
+      () => null,
+      (error: unknown) => error,
+    )
+
+  test('fails a statement within its bound, and the next one runs on another connection', async () => {
+    await using database = await open()
+    using _frozen = await freezeConnection(database)
+    const failure = await failureOf(sql`select 1`.execute(database.db))
+    expect(failure).toBeInstanceOf(DatabaseUnavailable)
+    expect(failure).toMatchObject({ mayHaveTakenEffect: false })
+    expect((await sql`select 1 as one`.execute(database.db)).rows).toEqual([{ one: 1 }])
+  })
+
+  test.each([
+    ['in its midst', 'select 1', false],
+    ['at its commit', null, true],
+  ] as const)('says of a transaction whether it may be done: frozen %s', async (_, statement, mayBe) => {
+    await using database = await open()
+    await sql`create table kept (id int)`.execute(database.db)
+    let frozen: Disposable | null = null
+    const failure = await failureOf(
+      database.db.transaction().execute(async tx => {
+        await sql`insert into kept values (1)`.execute(tx)
+        frozen = await freezeConnection({ db: tx })
+        if (statement) await sql.raw(statement).execute(tx)
+      }),
+    )
+    expect(failure).toMatchObject({ name: 'DatabaseUnavailable', mayHaveTakenEffect: mayBe })
+    frozen![Symbol.dispose]()
+    await waitUntil('the abandoned connection ends', async () => {
+      const { rows } = await sql<{ count: number }>`
+        select count(*)::int as count from pg_stat_activity where datname = current_database()`.execute(
+        database.db,
+      )
+      return rows[0]?.count === 1
+    })
+    const { rows } = await sql`select id from kept`.execute(database.db)
+    expect(rows).toEqual(mayBe ? [{ id: 1 }] : [])
   })
 })
 

@@ -17,6 +17,8 @@ export interface DatabaseOptions {
   /** Shown in `pg_stat_activity`. */
   applicationName: string
   connectionsMax?: number
+  /** How long a statement may go unanswered before its connection is given up; tests are more impatient. */
+  answerSeconds?: number
   /** Told of connections that break while nobody uses them; the pool replaces them by itself. */
   onIdleError?: (error: Error) => void
   /** Called with each new connection before anybody uses it; where it rejects, the connection is closed. */
@@ -37,6 +39,11 @@ export interface Database extends AsyncDisposable {
 const CONNECTIONS_MAX = 20
 const CONNECT_TIMEOUT_SECONDS = 10
 const STATEMENT_TIMEOUT_SECONDS = 30
+/**
+ * A server that works ends every statement within its own timeout and says so. One that is silent for longer is frozen
+ * or gone. Not shorter, even for requests: the server would go on with what was given up, beside its repetition.
+ */
+const ANSWER_SECONDS = STATEMENT_TIMEOUT_SECONDS + 5
 /** A transaction that waits longer for its client holds locks that others need. */
 const IDLE_IN_TRANSACTION_TIMEOUT_SECONDS = 60
 
@@ -48,6 +55,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.connectionsMax ?? CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_SECONDS * 1000,
     statement_timeout: STATEMENT_TIMEOUT_SECONDS * 1000,
+    query_timeout: (options.answerSeconds ?? ANSWER_SECONDS) * 1000,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_SECONDS * 1000,
     onConnect: options.onConnect,
   }

@@ -62,6 +62,14 @@ export async function checkKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<v
   }
 }
 
+/** Whether anything is sealed with a key ring that was there before. */
+export async function hasSealedValues(db: Kysely<Tables>): Promise<boolean> {
+  const { rows } = await sql<{ exists: boolean }>`
+    select to_regclass('sealed_value') is not null as exists`.execute(db)
+  if (!rows[0]?.exists) return false
+  return (await db.selectFrom('sealed_value').select('name').limit(1).execute()).length > 0
+}
+
 /** The installation's value of that name; made at the first call. Every value is a canary for `checkKeyRing`. */
 export async function requireSealedValue(
   db: Kysely<Tables>,

@@ -12,8 +12,9 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** What `pg` throws when a connection ends under a statement. */
-const LOST = /^Connection terminated|connection error and is not queryable|^read |^write /
+/** What `pg` throws when a connection ends under a statement, or the server does not answer in time. */
+const LOST =
+  /^Connection terminated|connection error and is not queryable|^read |^write |^Query read timeout$/
 
 /** Told by a server that ends or starts: whatever it was asked for, it did not do. */
 const ENDING = new Set(['57P01', '57P02', '57P03'])

@@ -31,14 +31,18 @@ const PREAMBLE = `# The master keys of this Waxwing installation, the current on
 # from the database. Change keys with: waxwing key-ring rotate
 `
 
-/** The ring in the file `secret.key` of a data folder, which is made (0600) where it is missing and `mayCreate`. */
-export function fileKeyRing(dataFolder: string, options: { mayCreate: boolean }): KeyRing {
+/**
+ * The ring in the file `secret.key` of a data folder. Where it is missing it is made (0600) if `mayCreate`, and else
+ * refused with `lost` or the words for an external database.
+ */
+export function fileKeyRing(dataFolder: string, options: { mayCreate: boolean; lost?: string }): KeyRing {
   const path = join(dataFolder, FILE_NAME)
   if (!existsSync(path)) {
     if (!options.mayCreate) {
       throw new KeyRingError(
-        `WAXWING_SECRET_KEY is not set and ${path} does not exist. An external database needs a key that outlives ` +
-          `this machine: set WAXWING_SECRET_KEY to 32 bytes in base64 (openssl rand -base64 32)`,
+        options.lost ??
+          `WAXWING_SECRET_KEY is not set and ${path} does not exist. An external database needs a key that outlives ` +
+            `this machine: set WAXWING_SECRET_KEY to 32 bytes in base64 (openssl rand -base64 32)`,
       )
     }
     createFile(dataFolder, [newMasterKey()])

@@ -2,8 +2,8 @@ import type { Config } from '../config.ts'
 import { type EmbeddedPostgres, openEmbedded } from '../database/embedded.ts'
 import { watchForRestore } from '../database/feed-epoch.ts'
 import { migrate } from '../database/migrate.ts'
-import { type Database, type DatabaseAddress, openDatabase } from '../database/pool.ts'
-import { checkKeyRing } from '../database/sealed-value.ts'
+import { type Database, type DatabaseAddress, type Db, openDatabase } from '../database/pool.ts'
+import { checkKeyRing, hasSealedValues } from '../database/sealed-value.ts'
 import type { KeyRing } from '../kit/key-ring.ts'
 import { environmentKeyRing } from '../kit/key-ring.ts'
 import { fileKeyRing } from '../kit/key-ring-file.ts'
@@ -32,8 +32,12 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   const { config, as, log } = options
   if (config.databaseUrl) {
     // Before connecting: without a key nothing is to be touched.
-    const keyRing = openKeyRing(config)
-    const database = await openMigrated({ url: config.databaseUrl.reveal() }, keyRing, options)
+    const keyRing = openKeyRing(config, { mayCreate: false })
+    const { database } = await openMigrated(
+      { url: config.databaseUrl.reveal() },
+      options,
+      async () => keyRing,
+    )
     return {
       database,
       keyRing,
@@ -53,8 +57,13 @@ async function openOnEmbedded(
   embedded: EmbeddedPostgres,
   options: InstallationOptions,
 ): Promise<Installation> {
-  const keyRing = openKeyRing(options.config)
-  const database = await openMigrated(embedded.address, keyRing, options)
+  const { config } = options
+  // Of data that is there already, only its own key is any good.
+  const lost =
+    `${config.dataDir}/secret.key is missing, and the database there is sealed with it. Put the file back from your ` +
+    'backup, or its key into WAXWING_SECRET_KEY. Nothing was changed.'
+  const findKeyRing = async (db: Db) => openKeyRing(config, { mayCreate: !(await hasSealedValues(db)), lost })
+  const { database, keyRing } = await openMigrated(embedded.address, options, findKeyRing)
   return {
     database,
     keyRing,
@@ -68,12 +77,15 @@ async function openOnEmbedded(
 }
 
 /** A key that lies only on this machine would be lost with it while an external database lives on, so none is made. */
-function openKeyRing({ secretKey, dataDir, databaseUrl }: Config): KeyRing {
-  if (secretKey) return environmentKeyRing(secretKey.reveal())
-  return fileKeyRing(dataDir, { mayCreate: databaseUrl === null })
+function openKeyRing({ secretKey, dataDir }: Config, file: { mayCreate: boolean; lost?: string }): KeyRing {
+  return secretKey ? environmentKeyRing(secretKey.reveal()) : fileKeyRing(dataDir, file)
 }
 
-async function openMigrated(address: DatabaseAddress, keyRing: KeyRing, options: InstallationOptions) {
+async function openMigrated(
+  address: DatabaseAddress,
+  options: InstallationOptions,
+  findKeyRing: (db: Db) => Promise<KeyRing>,
+) {
   const { log, as, connectionsMax } = options
   const restores = watchForRestore(() =>
     log.warn(
@@ -89,11 +101,12 @@ async function openMigrated(address: DatabaseAddress, keyRing: KeyRing, options:
     onConnect: restores.onConnect,
   })
   try {
+    const keyRing = await findKeyRing(database.db)
     await checkKeyRing(database.db, keyRing)
     const names = await migrate(address)
     if (names.length > 0) log.info({ names }, 'Brought the database to the schema of this release')
     await restores.begin(database.pool)
-    return database
+    return { database, keyRing }
   } catch (error) {
     await database[Symbol.asyncDispose]()
     throw error

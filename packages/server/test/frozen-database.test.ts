@@ -1,0 +1,19 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { openTestApp } from './open-app.ts'
+import { openTestDatabase } from './open-database.ts'
+
+test('a request is told to come again when the database stands still, and served once it goes on', async () => {
+  await using database = await openTestDatabase({ answerSeconds: 2 })
+  await using app = await openTestApp({ database })
+  expect((await app.get('/v1/accounts')).status).toBe(200)
+  const { rows } = await sql<{ pid: number }>`
+    select pid from pg_stat_activity where datname = current_database()`.execute(database.db)
+  for (const { pid } of rows) process.kill(pid, 'SIGSTOP')
+  try {
+    expect(await app.get('/v1/accounts')).toMatchObject({ status: 503, body: { code: 'overloaded' } })
+  } finally {
+    for (const { pid } of rows) process.kill(pid, 'SIGCONT')
+  }
+  expect((await app.get('/v1/accounts')).status).toBe(200)
+}, 60_000)
