@@ -2,12 +2,15 @@ import { spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { runMigrations } from 'graphile-worker'
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { silentLog } from '../kit/log.ts'
-import { serverPid } from './cluster.ts'
+import { serverPid, SUPERUSER } from './cluster.ts'
 import { type EmbeddedPostgres, openEmbedded } from './embedded.ts'
-import { clientSettings, type DatabaseAddress } from './pool.ts'
+import { startJobs } from '../jobs/runner.ts'
+import { migrate } from './migrate.ts'
+import { clientSettings, type DatabaseAddress, openDatabase } from './pool.ts'
 import { postgresUser } from './system-user.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -36,14 +39,27 @@ async function query(address: DatabaseAddress, statement: string) {
   }
 }
 
+/** The address for the superuser, who sees and may do everything. */
+async function superuserOf(dataDir: string, database: string): Promise<DatabaseAddress> {
+  const home = path.join(dataDir, 'postgres')
+  const password = (await readFile(path.join(home, 'password'), 'utf8')).trim()
+  return { socketFolder: path.join(home, 'run'), user: SUPERUSER, password, database }
+}
+
 /** Whether a service holds the server again that it brought back: it answers before that. */
-async function isHeld(address: DatabaseAddress): Promise<boolean> {
+async function isHeld(dataDir: string): Promise<boolean> {
   const holders = await query(
-    address,
+    await superuserOf(dataDir, 'postgres'),
     `select from pg_locks join pg_stat_activity using (pid)
      where locktype = 'advisory' and granted and application_name like 'waxwing service%'`,
   )
   return holders.length > 0
+}
+
+function urlOf(address: DatabaseAddress) {
+  if ('url' in address) return address.url
+  const { user, password, database, socketFolder } = address
+  return `postgres://${user}:${password}@localhost/${database}?host=${encodeURIComponent(socketFolder)}`
 }
 
 function clusterOf(dataDir: string) {
@@ -158,10 +174,80 @@ describe('openEmbedded', () => {
       )
       expect(rows).toEqual([{ id: 1 }, { id: 2 }])
       expect(await requirePid(folder.path)).not.toBe(pid)
-      await vi.waitUntil(() => isHeld(service.address), { timeout: 60_000, interval: 20 })
+      await vi.waitUntil(() => isHeld(folder.path), { timeout: 60_000, interval: 20 })
       await expect(openService(folder.path)).rejects.toThrow('in use')
     },
   )
+
+  test('connects as a role that owns its database and may do no more', async () => {
+    await using folder = await makeFolder()
+    await using service = await openService(folder.path)
+    expect(
+      await query(
+        service.address,
+        `select rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, datdba = pg_roles.oid as owns
+         from pg_roles, pg_database where rolname = current_user and datname = current_database()`,
+      ),
+    ).toEqual([
+      {
+        rolsuper: false,
+        rolcreatedb: false,
+        rolcreaterole: false,
+        rolreplication: false,
+        rolbypassrls: false,
+        owns: true,
+      },
+    ])
+    await expect(query(service.address, `copy (select 1) to program 'true'`)).rejects.toThrow('permission')
+    await expect(
+      query({ ...service.address, database: 'postgres' } as DatabaseAddress, 'select'),
+    ).rejects.toThrow('permission denied for database')
+  })
+
+  test('hands a database that the superuser owns over to the role, with all that is in it', async () => {
+    await using folder = await makeFolder()
+    const superuser = await (async () => {
+      await using _service = await openService(folder.path)
+      const admin = await superuserOf(folder.path, 'waxwing')
+      // As an earlier release left it.
+      await query(admin, 'reassign owned by waxwing_service to waxwing; drop role waxwing_service')
+      await migrate(admin)
+      await runMigrations({ connectionString: urlOf(admin) })
+      await query(
+        admin,
+        `create table odd (id serial, other int generated always as identity); create view seen as select * from odd;
+         create type mood as enum ('good'); create procedure nothing() language sql as ''`,
+      )
+      return admin
+    })()
+
+    await using service = await openService(folder.path)
+    const owners = `
+      select relname as name, relowner::regrole::text as owner from pg_class
+        where relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace) and relkind <> 'i'
+      union all select proname, proowner::regrole::text from pg_proc
+        where pronamespace = 'graphile_worker'::regnamespace or proname = 'nothing'
+      union all select 'mood', typowner::regrole::text from pg_type where typname = 'mood'`
+    const rows = await query(superuser, owners)
+    expect(rows.length).toBeGreaterThan(40)
+    expect(rows.filter(({ owner }) => owner !== 'waxwing_service')).toEqual([])
+
+    expect(await migrate(service.address)).toEqual([])
+    await using database = openDatabase({ address: service.address, applicationName: 'waxwing test' })
+    const hasRun = Promise.withResolvers<void>()
+    const task = { name: 'odd_job', schedule: '0 0 1 1 *', run: async () => hasRun.resolve() }
+    await using _jobs = await startJobs({
+      db: database.db,
+      pool: database.pool,
+      tasks: [task],
+      log: silentLog,
+    })
+    await query(
+      service.address,
+      `select graphile_worker.add_job('odd_job'); alter table odd add column more int`,
+    )
+    await hasRun.promise
+  })
 
   test('starts although the process id of the last server belongs to somebody else now', async () => {
     await using folder = await makeFolder()

@@ -22,6 +22,7 @@ import {
   PostgresUnavailable,
   reachableBinaries,
 } from './postgres-binaries.ts'
+import { ensureServiceRole, SERVICE_ROLE, servicePassword } from './service-role.ts'
 import { postgresUser, type SystemUser } from './system-user.ts'
 
 /** Another service uses the data folder. */
@@ -40,6 +41,7 @@ export interface EmbeddedOptions {
 
 /** The embedded PostgreSQL of a data folder, running. Disposing it stops it, unless somebody else still uses it. */
 export interface EmbeddedPostgres extends AsyncDisposable {
+  /** The service's database, for the role that owns it. */
   address: DatabaseAddress
   /** Asks the server to end by itself, without waiting for it. */
   abandon(): Promise<void>
@@ -106,12 +108,14 @@ async function openCluster(options: EmbeddedOptions): Promise<EmbeddedPostgres> 
   try {
     if (options.as === 'service') await removeStaged(dataFolder)
     await ensureDatabase(control)
+    await ensureServiceRole(control, addressOf(cluster, DATABASE))
   } catch (error) {
     // The held connection would keep this process alive. The server is taken over by the next start.
     await control.end().catch(() => {})
     throw error
   }
-  const address = addressOf(cluster, DATABASE)
+  const { password } = cluster
+  const address = { ...addressOf(cluster, DATABASE), user: SERVICE_ROLE, password: servicePassword(password) }
   return options.as === 'service' ? supervise(server, control, address) : join(server, control, address)
 }
 
@@ -288,7 +292,8 @@ async function ensureDatabase(control: Client) {
   }
 }
 
-function addressOf({ folders, password }: LocalCluster, database: string): DatabaseAddress {
+/** For the superuser, who holds the server and prepares it. */
+function addressOf({ folders, password }: LocalCluster, database: string) {
   return { socketFolder: folders.socket, user: SUPERUSER, password, database }
 }
 

@@ -1,0 +1,106 @@
+import { createHmac } from 'node:crypto'
+import { Client, DatabaseError } from 'pg'
+import { SUPERUSER } from './cluster.ts'
+import { clientSettings, type DatabaseAddress } from './pool.ts'
+
+/** Owns the embedded database and everything in it, and is no superuser: it can neither read files nor run programs. */
+export const SERVICE_ROLE = 'waxwing_service'
+
+const ROLE_LOCK = 0x57_41_58_52
+/** duplicate_object, or unique_violation in the same moment */
+const IS_THERE = new Set(['42710', '23505'])
+
+/** Derived, so that there is one secret to keep; the superuser's password does not follow from it. */
+export function servicePassword(superuserPassword: string): string {
+  return createHmac('sha256', superuserPassword).update('waxwing service role').digest('hex')
+}
+
+/**
+ * Makes the role where it is missing, and gives it the database. A database of an earlier release, where the superuser
+ * owned everything, is handed over as a whole, once.
+ *
+ * @param control a superuser's session
+ * @param database the address of the database for the superuser
+ */
+export async function ensureServiceRole(
+  control: Client,
+  database: Extract<DatabaseAddress, { password: string }>,
+): Promise<void> {
+  const { rows } = await control.query<{ owner: string }>(
+    'select datdba::regrole::text as owner from pg_database where datname = $1',
+    [database.database],
+  )
+  if (rows[0]?.owner === SERVICE_ROLE) return
+  await createRole(control, servicePassword(database.password))
+  // Its own database is the only one that the role has any business in.
+  await control.query('revoke connect on database postgres, template1 from public')
+  await handOver(database)
+}
+
+async function createRole(control: Client, password: string) {
+  try {
+    await control.query(`create role ${SERVICE_ROLE} login password ${control.escapeLiteral(password)}`)
+  } catch (error) {
+    if (!(error instanceof DatabaseError && IS_THERE.has(error.code ?? ''))) throw error
+  }
+}
+
+async function handOver(address: Extract<DatabaseAddress, { password: string }>) {
+  const client = new Client(clientSettings(address, 'waxwing ownership'))
+  client.on('error', () => {}) // the query that is under way rejects with the same error
+  await client.connect()
+  try {
+    await client.query('begin')
+    await client.query('select pg_advisory_xact_lock($1)', [ROLE_LOCK])
+    await client.query(HAND_OVER)
+    await client.query(`alter database ${client.escapeIdentifier(address.database)} owner to ${SERVICE_ROLE}`)
+    await client.query('commit')
+  } finally {
+    await client.end()
+  }
+}
+
+/**
+ * `reassign owned` refuses what the first superuser owns, so each object is altered. Members of extensions stay, and
+ * sequences of columns follow their tables.
+ */
+const HAND_OVER = `do $$
+declare
+  statement text;
+begin
+  for statement in
+    with ours as (
+      select oid, nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'
+    ), dependent as (
+      select classid, objid, deptype from pg_depend where deptype in ('a', 'e', 'i')
+    )
+    select format('alter schema %I owner to ${SERVICE_ROLE}', nspname)
+    from ours join pg_namespace using (oid, nspname) where nspowner = '${SUPERUSER}'::regrole
+    union all
+    select format('alter %s %s owner to ${SERVICE_ROLE}',
+      case relkind when 'S' then 'sequence' when 'v' then 'view' when 'm' then 'materialized view' else 'table' end,
+      pg_class.oid::regclass)
+    from pg_class join ours on ours.oid = relnamespace
+    where relowner = '${SUPERUSER}'::regrole and relkind in ('r', 'p', 'v', 'm', 'S')
+      and not exists (
+        select from dependent where classid = 'pg_class'::regclass and objid = pg_class.oid
+          and (deptype = 'e' or relkind = 'S')
+      )
+    union all
+    select format('alter routine %s owner to ${SERVICE_ROLE}', pg_proc.oid::regprocedure)
+    from pg_proc join ours on ours.oid = pronamespace
+    where proowner = '${SUPERUSER}'::regrole
+      and not exists (select from dependent where classid = 'pg_proc'::regclass and objid = pg_proc.oid)
+    union all
+    select format('alter type %s owner to ${SERVICE_ROLE}', pg_type.oid::regtype)
+    from pg_type join ours on ours.oid = typnamespace
+    where typowner = '${SUPERUSER}'::regrole
+      and (typtype in ('d', 'e', 'r') or exists (select from pg_class where oid = typrelid and relkind = 'c'))
+      and not exists (
+        select from dependent where classid = 'pg_type'::regclass and objid = pg_type.oid and deptype = 'e'
+      )
+  loop
+    execute statement;
+  end loop;
+end
+$$`
