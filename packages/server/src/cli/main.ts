@@ -2,12 +2,14 @@ import { Command } from 'commander'
 import product from '../../package.json' with { type: 'json' }
 import { explain } from './command-error.ts'
 import { connect } from './connect.ts'
+import { register as registerBackup } from './backup.ts'
 import { register as registerDatabase } from './database.ts'
 import { register as registerDoctor } from './doctor.ts'
 import { register as registerKey } from './key.ts'
 import { register as registerKeyRing } from './key-ring.ts'
 import { register as registerMigrate } from './migrate.ts'
 import { register as registerPlan } from './plan.ts'
+import { register as registerRestore } from './restore.ts'
 import { register as registerServe } from './serve.ts'
 import { register as registerTenant } from './tenant.ts'
 
@@ -31,6 +33,8 @@ Examples:
   registerServe(program)
   registerDoctor(program)
   registerMigrate(program, connect)
+  registerBackup(program)
+  registerRestore(program)
   registerDatabase(program, connect)
   registerTenant(program, connect)
   registerPlan(program, connect)

@@ -96,7 +96,7 @@ export function serverVersionProblem(version: string): string | null {
 }
 
 /** Polls rather than waits: a session that waits in a query holds up `create index concurrently` of the other. */
-async function lockOutOthers(client: Client) {
+export async function lockOutOthers(client: Client) {
   const until = Date.now() + LOCK_WAIT_SECONDS * 1000
   while (Date.now() < until) {
     const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [
@@ -159,16 +159,24 @@ async function applyWithRetries(client: Client, migration: Migration) {
   }
 }
 
-async function apply(client: Client, { version, name, checksum, sql }: Migration) {
-  await client.query('begin')
-  try {
-    await client.query(`set local lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`)
+/** Applies migrations within the transaction of the session. */
+export async function applyMigrations(client: Client, migrations: readonly Migration[]): Promise<void> {
+  await ensureTable(client)
+  for (const { version, name, checksum, sql } of migrations) {
     await client.query(sql)
     await client.query('insert into schema_migration (version, name, checksum) values ($1, $2, $3)', [
       version,
       name,
       checksum,
     ])
+  }
+}
+
+async function apply(client: Client, migration: Migration) {
+  await client.query('begin')
+  try {
+    await client.query(`set local lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`)
+    await applyMigrations(client, [migration])
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')

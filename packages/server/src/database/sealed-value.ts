@@ -39,25 +39,37 @@ export async function checkKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<v
   )
   if (!rows[0]?.exists) return
 
-  const where = ring.source === 'file' ? 'the file secret.key of the data folder' : 'WAXWING_SECRET_KEY'
-  const remedy = `Put the right key in ${where}: start with the one that this database was used with.`
   const values = await db.selectFrom('sealed_value').select(['name', 'sealed']).execute()
+  const used = await sql<{ id: string }>`
+    select distinct encode(substring(data_key from 1 for 8), 'hex') as id from account where data_key is not null
+  `.execute(db)
+  requireFittingRing(ring, { values, keyIds: used.rows.map(({ id }) => id), of: 'this database' })
+}
+
+/** What shows whether a key ring is the right one: sealed values, and the ids of the keys that accounts need. */
+export interface Sealed {
+  values: ReadonlyArray<{ name: string; sealed: Buffer }>
+  keyIds: readonly string[]
+  /** What they were found in, for people. */
+  of: string
+}
+
+/** Throws `KeyRingError` where the ring does not open everything. */
+export function requireFittingRing(ring: KeyRing, { values, keyIds, of }: Sealed): void {
+  const where = ring.source === 'file' ? 'the file secret.key of the data folder' : 'WAXWING_SECRET_KEY'
+  const remedy = `Put the right key in ${where}: start with the one that ${of} was used with.`
   for (const { name, sealed } of values) {
     try {
       ring.open(sealed, contextOf(name))
     } catch (error) {
       if (!(error instanceof SealError)) throw error
-      throw new KeyRingError(`The key ring does not fit this database. ${error.message}. ${remedy}`)
+      throw new KeyRingError(`The key ring does not fit ${of}. ${error.message}. ${remedy}`)
     }
   }
-
-  const used = await sql<{ id: string }>`
-    select distinct encode(substring(data_key from 1 for 8), 'hex') as id from account where data_key is not null
-  `.execute(db)
-  const missing = used.rows.filter(({ id }) => !ring.ids().includes(id)).map(({ id }) => id)
+  const missing = keyIds.filter(id => !ring.ids().includes(id))
   if (missing.length > 0) {
     throw new KeyRingError(
-      `Accounts of this database are sealed with keys that the key ring lacks: ${missing.join(', ')}. ${remedy}`,
+      `Accounts of ${of} are sealed with keys that the key ring lacks: ${missing.join(', ')}. ${remedy}`,
     )
   }
 }

@@ -66,6 +66,14 @@ export function fileKeyRing(dataFolder: string, options: { mayCreate: boolean; l
   })
 }
 
+/** Makes the file of these keys in base64; never in place of one that is there. */
+export function saveKeys(dataFolder: string, keys: readonly string[]): void {
+  createFile(
+    dataFolder,
+    keys.map(key => parseMasterKey(key, FILE_NAME)),
+  )
+}
+
 /** The keys in the file, the current one first. */
 export function readKeys(dataFolder: string): MasterKey[] {
   const path = join(dataFolder, FILE_NAME)

@@ -1,0 +1,80 @@
+import path from 'node:path'
+import type { Command } from 'commander'
+import { Client } from 'pg'
+import type { Config } from '../config.ts'
+import { openEmbedded } from '../database/embedded.ts'
+import { clientSettings } from '../database/pool.ts'
+import { readKeys } from '../kit/key-ring-file.ts'
+import { openLog } from '../kit/log.ts'
+import { showProgress } from './backup/progress.ts'
+import { writeBackup } from './backup/write-backup.ts'
+import { CommandError } from './command-error.ts'
+import { readProcessConfig } from './connect.ts'
+import { hasEmbedded } from './doctor/check-database.ts'
+
+export function register(program: Command) {
+  program
+    .command('backup')
+    .description('write everything into one file, beside the running service or without one')
+    .argument('<file>', 'a file that does not exist yet')
+    .option('--with-key', 'put the master keys in as well: whoever has the file can then read all passwords')
+    .addHelpText(
+      'after',
+      `
+The file holds the database as it was at one moment, and the stored messages. It appears once it is whole, with mode 600.
+It holds subjects, names and the beginnings of messages in the clear, so keep it as safe as the database itself.
+
+The master key (secret.key in the data folder, or WAXWING_SECRET_KEY) is not in it. Keep that apart: without it no
+backup can be used, and whoever has both can read the passwords of the accounts.
+
+Examples:
+  $ npx waxwing backup /srv/backup/waxwing-$(date +%F)
+  $ DATABASE_URL=postgres://… npx waxwing backup /srv/backup/waxwing-$(date +%F)`,
+    )
+    .action(backup)
+}
+
+async function backup(name: string, { withKey = false }: { withKey?: boolean }) {
+  const config = readProcessConfig()
+  const file = path.resolve(name)
+  await using opened = new AsyncDisposableStack()
+  const client = new Client(clientSettings(await findAddress(config, opened), 'waxwing backup'))
+  client.on('error', () => {}) // the query that is under way rejects with the same error
+  await client.connect()
+  opened.defer(() => client.end())
+  const keys = withKey ? listKeys(config) : null
+  const { rows, files, missingFiles, bytes } = await writeBackup({
+    client,
+    file,
+    blobDir: config.blobDir,
+    keys,
+    progress: showProgress(line => console.error(line)),
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST') throw new CommandError(`${file} exists already. Choose another name.`)
+    throw error
+  })
+  const rowCount = Object.values(rows).reduce((sum, count) => sum + count, 0)
+  console.log(`Backed up ${rowCount} rows and ${files} stored messages into ${file} (${bytes} bytes).`)
+  if (missingFiles > 0)
+    console.log(
+      `${missingFiles} stored messages were gone. They are fetched from their providers when they are read.`,
+    )
+  console.log(
+    keys
+      ? 'It holds the master keys: whoever has this file can read the passwords of the accounts.'
+      : 'The master key is not in it. Keep it apart from this file: without it the backup cannot be used.',
+  )
+}
+
+/** Joins the embedded server, or starts it for as long as it takes. Makes none, and migrates nothing. */
+async function findAddress({ databaseUrl, dataDir }: Config, opened: AsyncDisposableStack) {
+  if (databaseUrl) return { url: databaseUrl.reveal() }
+  if (!(await hasEmbedded(dataDir))) throw new CommandError(`There is no installation in ${dataDir}.`)
+  const log = openLog({ level: 'info', format: 'pretty', destination: process.stderr })
+  return opened.use(await openEmbedded({ dataDir, as: 'command', log })).address
+}
+
+function listKeys({ secretKey, dataDir }: Config): string[] {
+  if (secretKey) return secretKey.reveal().split(',')
+  return readKeys(dataDir).map(({ key }) => key.toString('base64'))
+}

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { isUuid } from '../../kit/ids.ts'
+import { makeFolder } from '../../kit/make-folder.ts'
+import { PIECE_BYTES } from './backup-file.ts'
+
+/** Stored files lie below folders that are named by their tenant. */
+async function listTenantFolders(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names.filter(isUuid)
+}
+
+export async function hasFiles(blobDir: string): Promise<boolean> {
+  return (await listTenantFolders(blobDir)).length > 0
+}
+
+/** The size and the pieces of a stored file; null where it is gone. Files are never changed, only made and removed. */
+export async function openStoredFile(blobDir: string, key: string) {
+  const handle = await open(path.join(blobDir, key), 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (!handle) {
+    // A folder that is not there, either, is not mounted.
+    await stat(blobDir)
+    return null
+  }
+  const { size } = await handle.stat()
+  return {
+    bytes: size,
+    async *pieces() {
+      for (let left = size; left > 0;) {
+        const buffer = Buffer.allocUnsafe(Math.min(left, PIECE_BYTES))
+        const { bytesRead } = await handle.read(buffer, 0, buffer.length)
+        if (bytesRead === 0) throw new Error(`The stored file ${key} became shorter while it was read`)
+        left -= bytesRead
+        yield buffer.subarray(0, bytesRead)
+      }
+    },
+    [Symbol.asyncDispose]: () => handle.close(),
+  }
+}
+
+/**
+ * Files that are brought in beside those that are there, and take their place at once. Disposing without `keep` puts
+ * everything back.
+ */
+export async function openStaging(blobDir: string) {
+  await makeFolder(blobDir, 0o700)
+  const id = randomUUID()
+  const staged = path.join(blobDir, `.restore-${id}`)
+  const replaced = path.join(blobDir, `.replaced-${id}`)
+  for (const folder of [staged, replaced]) await makeFolder(folder, 0o700)
+  const moveAll = async (source: string, target: string) => {
+    for (const name of await listTenantFolders(source))
+      await rename(path.join(source, name), path.join(target, name))
+  }
+  let isSwapped = false
+  let isKept = false
+  return {
+    async create(key: string) {
+      const file = path.join(staged, key)
+      await makeFolder(path.dirname(file), 0o700)
+      const handle = await open(file, 'wx', 0o600)
+      return {
+        write: (piece: Buffer) => handle.writeFile(piece),
+        [Symbol.asyncDispose]: () => handle.close(),
+      }
+    },
+    async swap() {
+      isSwapped = true
+      await moveAll(blobDir, replaced)
+      await moveAll(staged, blobDir)
+    },
+    keep: () => void (isKept = true),
+    async [Symbol.asyncDispose]() {
+      if (isSwapped && !isKept) {
+        await moveAll(blobDir, staged)
+        await moveAll(replaced, blobDir)
+      }
+      for (const folder of [staged, replaced]) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

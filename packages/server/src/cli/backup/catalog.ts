@@ -1,0 +1,102 @@
+import type { Client } from 'pg'
+
+/** A table with what COPY moves of it. */
+export interface CopiedTable {
+  name: string
+  columns: string[]
+}
+
+export const LEFT_OUT = ['instance', 'graphile_worker']
+/** The migrations are in the header, and running processes are of now. */
+const NOT_COPIED = ['schema_migration', 'instance']
+
+const OF_EXTENSION = `exists (
+  select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')`
+
+/** What a dump in text needs to mean the same elsewhere. */
+export const SESSION_SETTINGS = `
+  set client_encoding = 'UTF8'; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set timezone = 'UTC';
+  set extra_float_digits = 3; set statement_timeout = 0; set lock_timeout = 0;
+  set idle_in_transaction_session_timeout = 0`
+
+/** The tables in an order in which each comes after those that it refers to. */
+export async function listTables(client: Client): Promise<CopiedTable[]> {
+  const { rows } = await client.query<CopiedTable & { refers: string[] }>(
+    `select c.relname as name,
+       array(
+         select attname::text from pg_attribute
+         where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum
+       ) as columns,
+       array(
+         select distinct other.relname::text from pg_constraint join pg_class other on other.oid = confrelid
+         where conrelid = c.oid and contype = 'f' and confrelid <> c.oid
+       ) as refers
+     from pg_class c
+     where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and relpersistence = 'p'
+       and not relispartition and relname <> all($1) and not ${OF_EXTENSION}
+     order by relname`,
+    [NOT_COPIED],
+  )
+  const ordered: CopiedTable[] = []
+  const done = new Set(NOT_COPIED)
+  while (ordered.length < rows.length) {
+    const ready = rows.filter(row => !done.has(row.name) && row.refers.every(name => done.has(name)))
+    if (ready.length === 0) throw new Error('Tables refer to each other in a circle')
+    for (const { name, columns } of ready) {
+      ordered.push({ name, columns })
+      done.add(name)
+    }
+  }
+  return ordered
+}
+
+export async function listSequences(client: Client) {
+  const { rows } = await client.query<{ name: string; last: string; isCalled: boolean }>(
+    `select sequencename as name, coalesce(last_value, start_value)::text as last, last_value is not null as "isCalled"
+     from pg_sequences where schemaname = current_schema() order by 1`,
+  )
+  return rows
+}
+
+/** Whether the database has tables at all, and whether they are of an installation with data in it. */
+export async function lookForData(client: Client): Promise<'empty' | 'schema' | 'data' | 'foreign'> {
+  const { rows } = await client.query<{ tables: number; isOurs: boolean }>(
+    `select count(*)::int as tables, coalesce(bool_or(relname = 'schema_migration'), false) as "isOurs"
+     from pg_class c where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not ${OF_EXTENSION}`,
+  )
+  const { tables = 0, isOurs = false } = rows[0] ?? {}
+  if (tables === 0) return 'empty'
+  if (!isOurs) return 'foreign'
+  const { rowCount } = await client.query('select from tenant limit 1').catch(() => ({ rowCount: 0 }))
+  return rowCount ? 'data' : 'schema'
+}
+
+/** Drops everything in the schema but what extensions brought. */
+export const DROP_EVERYTHING = `do $$
+declare
+  statement text;
+begin
+  for statement in
+    select format('drop %s if exists %s cascade',
+      case relkind when 'S' then 'sequence' when 'v' then 'view' when 'm' then 'materialized view' else 'table' end,
+      c.oid::regclass)
+    from pg_class c
+    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm', 'S')
+      and not relispartition and not exists (select from pg_depend where objid = c.oid and deptype in ('a', 'i'))
+      and not ${OF_EXTENSION}
+    union all
+    select format('drop routine if exists %s cascade', p.oid::regprocedure)
+    from pg_proc p
+    where pronamespace = current_schema()::regnamespace
+      and not exists (select from pg_depend where objid = p.oid and deptype = 'e')
+    union all
+    select format('drop type if exists %s cascade', t.oid::regtype)
+    from pg_type t
+    where typnamespace = current_schema()::regnamespace and typtype in ('d', 'e')
+      and not exists (select from pg_depend where objid = t.oid and deptype = 'e')
+  loop
+    execute statement;
+  end loop;
+end
+$$;
+drop schema if exists graphile_worker cascade`

@@ -1,0 +1,88 @@
+import { once } from 'node:events'
+import { promisify } from 'node:util'
+import { zstdCompress, zstdDecompress } from 'node:zlib'
+import type { Client } from 'pg'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { PIECE_BYTES } from './backup-file.ts'
+import type { CopiedTable } from './catalog.ts'
+
+const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
+
+/** A server that gives or takes no rows for so long is frozen or gone. */
+const STALL_SECONDS = 120
+/** At the end of a table its foreign keys are checked, row by row. */
+const END_SECONDS = 6 * 3600
+
+/** The rows of a table in compressed pieces. @returns how many there were */
+export async function* copyOut(client: Client, table: CopiedTable): AsyncGenerator<Buffer, number> {
+  const stream = client.query(
+    copyTo(`copy (select ${columnsOf(client, table)} from ${nameOf(client, table)}) to stdout`),
+  )
+  const chunks = stream[Symbol.asyncIterator]()
+  let waiting: Buffer[] = []
+  let length = 0
+  for (;;) {
+    const { done, value } = await within(client, STALL_SECONDS, chunks.next())
+    if (!done) {
+      // Streams of bytes give buffers.
+      waiting.push(value as Buffer)
+      length += (value as Buffer).length
+    }
+    if (length > 0 && (done || length >= PIECE_BYTES)) {
+      yield* cut(Buffer.concat(waiting, length))
+      waiting = []
+      length = 0
+    }
+    if (done) return stream.rowCount
+  }
+}
+
+/** A row may be larger than a piece. */
+async function* cut(rows: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < rows.length; at += PIECE_BYTES) yield compress(rows.subarray(at, at + PIECE_BYTES))
+}
+
+export interface CopyIn {
+  write(piece: Buffer): Promise<void>
+  /** @returns how many rows came in */
+  end(): Promise<number>
+}
+
+export function copyIn(client: Client, table: CopiedTable): CopyIn {
+  const stream = client.query(
+    copyFrom(`copy ${nameOf(client, table)} (${columnsOf(client, table)}) from stdin`),
+  )
+  const finished = once(stream, 'finish')
+  finished.catch(() => {}) // whoever writes or ends next is told
+  return {
+    async write(piece) {
+      const rows = await decompress(piece, { maxOutputLength: PIECE_BYTES })
+      if (!stream.write(rows))
+        await within(client, STALL_SECONDS, Promise.race([once(stream, 'drain'), finished]))
+    },
+    async end() {
+      stream.end()
+      await within(client, END_SECONDS, finished)
+      return stream.rowCount
+    },
+  }
+}
+
+/** Ends the connection where nothing comes in time, so that what was awaited rejects. */
+async function within<T>(client: Client, seconds: number, work: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => void client.end().catch(() => {}), seconds * 1000)
+  try {
+    return await work
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function nameOf(client: Client, { name }: CopiedTable) {
+  return client.escapeIdentifier(name)
+}
+
+function columnsOf(client: Client, { columns }: CopiedTable) {
+  return columns.map(column => client.escapeIdentifier(column)).join(', ')
+}

@@ -1,0 +1,21 @@
+export interface Progress {
+  /** So many bytes more were dealt with, of the named part. */
+  tell(part: string, bytes: number): void
+}
+
+const TELL_SECONDS = 5
+const MEGABYTE = 1024 * 1024
+
+/** Says now and then how far long work has come. */
+export function showProgress(print: (line: string) => void): Progress {
+  let toldAt = performance.now()
+  let total = 0
+  return {
+    tell(part, bytes) {
+      total += bytes
+      if (performance.now() - toldAt < TELL_SECONDS * 1000) return
+      toldAt = performance.now()
+      print(`${part}: ${Math.round(total / MEGABYTE)} MB so far`)
+    },
+  }
+}

@@ -1,0 +1,163 @@
+import { Client } from 'pg'
+import { recordRestoreHere } from '../../database/feed-epoch.ts'
+import { applyMigrations, lockOutOthers, type Migration, readMigrations } from '../../database/migrate.ts'
+import { clientSettings, type DatabaseAddress } from '../../database/pool.ts'
+import { CommandError } from '../command-error.ts'
+import {
+  type BackupContents,
+  type BackupHeader,
+  type BackupRecord,
+  parse,
+  readBackup,
+  storedFile,
+  table,
+} from './backup-file.ts'
+import { openStaging } from './blob-files.ts'
+import { DROP_EVERYTHING, listTables, lookForData, SESSION_SETTINGS } from './catalog.ts'
+import { type CopyIn, copyIn } from './copy.ts'
+import type { Progress } from './progress.ts'
+
+export interface RestoreOptions {
+  file: string
+  contents: BackupContents
+  address: DatabaseAddress
+  blobDir: string
+  /** Whether data that is there may be thrown away. */
+  mayReplace: boolean
+  /** Called when everything is in place but for the commit. */
+  beforeCommit: () => void
+  progress: Progress
+}
+
+/** The migrations that the backup was made under, and those that this release adds. Refuses a newer schema. */
+export async function planMigrations({ migrations, release }: BackupHeader) {
+  const known = await readMigrations()
+  for (const { version, name, checksum } of migrations) {
+    const ours = known.find(migration => migration.version === version)
+    if (!ours) {
+      throw new CommandError(
+        `The backup was made by release ${release} and has migration ${name}, which this release does not know. ` +
+          'Restore it with that release, or a newer one.',
+      )
+    }
+    if (ours.checksum !== checksum) {
+      throw new CommandError(
+        `Migration ${name} of the backup is not the one of this release (its checksum differs). Use an unmodified release.`,
+      )
+    }
+  }
+  const has = ({ version }: Migration) => migrations.some(migration => migration.version === version)
+  return { first: known.filter(has), later: known.filter(migration => !has(migration)) }
+}
+
+/** Brings the data in, all or nothing: one transaction holds it until its end, and files wait beside their places. */
+export async function restoreBackup(options: RestoreOptions): Promise<void> {
+  const { contents, address, blobDir, mayReplace } = options
+  const { first, later } = await planMigrations(contents.header)
+  const client = new Client(clientSettings(address, 'waxwing restore'))
+  client.on('error', () => {}) // the query that is under way rejects with the same error
+  await client.connect()
+  try {
+    await client.query(SESSION_SETTINGS)
+    await requireAlone(client)
+    await requireRoom(client, mayReplace)
+    await lockOutOthers(client)
+    await using staging = await openStaging(blobDir)
+    await client.query('begin')
+    await client.query(DROP_EVERYTHING)
+    await applyMigrations(client, first)
+    await bringIn(client, staging, options)
+    await applyMigrations(client, later)
+    await recordRestoreHere(client)
+    options.beforeCommit()
+    await staging.swap()
+    await client.query('commit')
+    staging.keep()
+    await client.query('analyze')
+  } finally {
+    await client.end()
+  }
+}
+
+async function requireAlone(client: Client) {
+  const { rows } = await client.query<{ name: string }>(
+    `select application_name as name from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and application_name like 'waxwing %' limit 1`,
+  )
+  if (rows[0]) {
+    throw new CommandError(
+      `Another Waxwing process uses the database ("${rows[0].name}"). Stop every service and command, and restore again.`,
+    )
+  }
+}
+
+async function requireRoom(client: Client, mayReplace: boolean) {
+  const found = await lookForData(client)
+  if (found === 'foreign') {
+    throw new CommandError(
+      'The database holds tables that are not those of Waxwing. Give it a database of its own.',
+    )
+  }
+  if (found === 'data' && !mayReplace) {
+    throw new CommandError(
+      'There is an installation with data here already. Restore into an empty one, or add --replace to delete what it holds.',
+    )
+  }
+}
+
+type Staging = Awaited<ReturnType<typeof openStaging>>
+
+/** Holds what it reads against what was checked before: the file may have changed in between. */
+async function bringIn(client: Client, staging: Staging, options: RestoreOptions) {
+  const { file, contents, progress } = options
+  const tables = await listTables(client)
+  const names = tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')
+  await client.query(`truncate ${names} cascade`)
+  const counted: Record<string, number> = {}
+  await using open = openTarget(client, staging, counted)
+  for await (const record of readBackup(file)) {
+    progress.tell('Restored', record.content.length)
+    await open.take(record)
+  }
+  await open.close()
+  const lacking = Object.entries(contents.ending.rows).filter(([name, rows]) => counted[name] !== rows)
+  if (lacking.length > 0) {
+    throw new CommandError(
+      `The tables ${lacking.map(([name]) => name).join(', ')} came in incompletely. Nothing was changed.`,
+    )
+  }
+  for (const { name, last, isCalled } of contents.ending.sequences) {
+    await client.query('select setval($1::regclass, $2::bigint, $3)', [
+      client.escapeIdentifier(name),
+      last,
+      isCalled,
+    ])
+  }
+}
+
+/** Where records go: into the table or the file that came last. */
+function openTarget(client: Client, staging: Staging, counted: Record<string, number>) {
+  let rows: { name: string; copy: CopyIn } | null = null
+  let stored: Awaited<ReturnType<Staging['create']>> | null = null
+  async function close() {
+    if (rows) counted[rows.name] = await rows.copy.end()
+    rows = null
+    await stored?.[Symbol.asyncDispose]()
+    stored = null
+  }
+  return {
+    async take({ kind, content }: BackupRecord) {
+      if (kind === 'R') return rows?.copy.write(content)
+      if (kind === 'F') return stored?.write(content)
+      await close()
+      if (kind === 'T') {
+        const described = parse(table, content)
+        rows = { name: described.name, copy: copyIn(client, described) }
+      }
+      if (kind === 'B') stored = await staging.create(parse(storedFile, content).key)
+      return undefined
+    },
+    close,
+    [Symbol.asyncDispose]: async () => void (await stored?.[Symbol.asyncDispose]()),
+  }
+}

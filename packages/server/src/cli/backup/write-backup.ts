@@ -1,0 +1,117 @@
+import type { Client } from 'pg'
+import product from '../../../package.json' with { type: 'json' }
+import { blobKey } from '../../features/messages/record-blobs.ts'
+import { CommandError } from '../command-error.ts'
+import { type BackupEnding, type BackupHeader, type BackupWriter, createBackup } from './backup-file.ts'
+import { openStoredFile } from './blob-files.ts'
+import { LEFT_OUT, listSequences, listTables, SESSION_SETTINGS } from './catalog.ts'
+import { copyOut } from './copy.ts'
+import type { Progress } from './progress.ts'
+
+export interface BackupOptions {
+  client: Client
+  file: string
+  blobDir: string
+  /** The master keys, where they are to be put in. */
+  keys: string[] | null
+  progress: Progress
+}
+
+const FILES_PER_FETCH = 200
+
+/** Writes the database as it is at one moment, and the stored files that it names. Beside a service or without one. */
+export async function writeBackup(options: BackupOptions): Promise<BackupEnding & { bytes: number }> {
+  const { client, file, blobDir, keys, progress } = options
+  await client.query(SESSION_SETTINGS)
+  await client.query('begin isolation level repeatable read read only')
+  const header = await readHeader(client, keys !== null)
+  await using writer = await createBackup(file)
+  await writer.write('H', header)
+  if (keys) await writer.write('K', keys)
+  const rows: Record<string, number> = {}
+  for (const table of await listTables(client)) {
+    await writer.write('T', table)
+    const pieces = copyOut(client, table)
+    for (;;) {
+      const { done, value } = await pieces.next()
+      if (done) {
+        rows[table.name] = value
+        break
+      }
+      await writer.write('R', value)
+      progress.tell(`Table ${table.name}`, value.length)
+    }
+  }
+  // Read last: a sequence has no past, and may only be ahead of the rows.
+  const sequences = await listSequences(client)
+  const files = rows['message_blob'] ? await writeFiles(writer, client, blobDir, progress) : NO_FILES
+  await client.query('commit')
+  const ending = { rows, sequences, ...files }
+  await writer.write('E', ending)
+  return { ...ending, bytes: await writer.commit() }
+}
+
+const NO_FILES = { files: 0, fileBytes: 0, missingFiles: 0 }
+
+async function readHeader(client: Client, hasKeys: boolean): Promise<BackupHeader> {
+  const { rows: known } = await client.query<{ exists: boolean }>(
+    `select to_regclass('schema_migration') is not null and to_regclass('sealed_value') is not null as exists`,
+  )
+  if (!known[0]?.exists)
+    throw new CommandError('There is nothing to back up: the database has no schema yet.')
+  const { rows: migrations } = await client.query<BackupHeader['migrations'][number]>(
+    'select version, name, checksum from schema_migration order by version',
+  )
+  const { rows: sealedValues } = await client.query<BackupHeader['sealedValues'][number]>(
+    `select name, translate(encode(sealed, 'base64'), E'\\n', '') as sealed from sealed_value order by name`,
+  )
+  const { rows: keyIds } = await client.query<{ id: string }>(
+    `select distinct encode(substring(data_key from 1 for 8), 'hex') as id from account where data_key is not null`,
+  )
+  const { rows: server } = await client.query<{ version: string }>(
+    `select current_setting('server_version') as version`,
+  )
+  return {
+    createdAt: new Date().toISOString(),
+    release: product.version,
+    postgres: server[0]?.version ?? '',
+    migrations,
+    sealedValues,
+    keyIds: keyIds.map(({ id }) => id),
+    leftOut: hasKeys ? LEFT_OUT : [...LEFT_OUT, 'master keys'],
+  }
+}
+
+/**
+ * A file is written before its row names a message, and removed before its row is. So every file that the snapshot names
+ * was whole when the snapshot was taken; one that is gone by now belonged to a message that was deleted since.
+ */
+async function writeFiles(writer: BackupWriter, client: Client, blobDir: string, progress: Progress) {
+  const total = { ...NO_FILES }
+  await client.query(
+    `declare stored no scroll cursor for
+     select id, tenant_id, account_id from message_blob where message_id is not null`,
+  )
+  for (;;) {
+    const { rows } = await client.query<{ id: string; tenant_id: string; account_id: string }>(
+      `fetch ${FILES_PER_FETCH} from stored`,
+    )
+    if (rows.length === 0) return total
+    for (const row of rows) {
+      const key = blobKey(row)
+      const stored = await openStoredFile(blobDir, key)
+      if (!stored) {
+        total.missingFiles += 1
+        continue
+      }
+      await using source = stored
+      await writer.write('B', { key, bytes: source.bytes })
+      for await (const piece of source.pieces()) {
+        await writer.write('F', piece)
+        progress.tell('Stored messages', piece.length)
+      }
+      total.files += 1
+      total.fileBytes += source.bytes
+    }
+  }
+}
