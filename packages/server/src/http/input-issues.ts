@@ -12,8 +12,10 @@ interface SchemaIssue {
   maximum?: unknown
 }
 
-/** A body of 2 MiB can be wrong in a million places; whoever wrote it is helped by the first. */
+/** A body can be wrong in thousands of places, and the first of them are enough to mend it. */
 const ISSUES_MAX = 100
+/** A name can be as long as the body. */
+const PATH_PART_LENGTH_MAX = 100
 
 /**
  * What a schema says of an input `{params, query, body}`, in the words of the interface: paths begin inside the body or
@@ -26,14 +28,15 @@ export function issuesOf(schemaIssues: readonly SchemaIssue[]): Issue[] {
       return [{ path, message: messageOf(issue) }]
     }
     const keys: unknown[] = issue.keys.slice(0, ISSUES_MAX)
-    return keys.map(key => ({ path: [...path, String(key)], message: 'is not a known field' }))
+    return keys.map(key => ({ path: [...path, pathPart(String(key))], message: 'is not a known field' }))
   })
   return issues.slice(0, ISSUES_MAX)
 }
 
-function pathPart(part: PropertyKey | { key: PropertyKey }): string | number {
+/** One step of a path as an issue tells it, a long name shortened. */
+export function pathPart(part: PropertyKey | { key: PropertyKey }): string | number {
   const key = typeof part === 'object' ? part.key : part
-  return typeof key === 'symbol' ? String(key) : key
+  return typeof key === 'number' ? key : String(key).slice(0, PATH_PART_LENGTH_MAX)
 }
 
 /** The words of the contract where it has some; else what zod says, told as what the field must be. */

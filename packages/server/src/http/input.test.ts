@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
 
 const ECHO = '/v1/accounts/x/echo'
+const MEBIBYTE = 1024 * 1024
 
 type Door = Awaited<ReturnType<typeof openTestDoor>>
 
@@ -51,8 +52,8 @@ describe('what is wrong with an input', () => {
   })
 
   test.each([
-    ['a list of a hundred thousand', `{"nested":[${'1,'.repeat(100_000)}1]}`],
-    ['as many unknown fields', `{${Array.from({ length: 100_000 }, (_, index) => `"k${index}":1`).join()}}`],
+    ['a list of thousands', `{"nested":[${'1,'.repeat(5000)}1]}`],
+    ['as many unknown fields', `{${Array.from({ length: 5000 }, (_, index) => `"k${index}":1`).join()}}`],
   ])('is told of the first hundred places only: %s', async (_, text) => {
     await using door = await openTestDoor()
     const { status, body, size } = await post(door, ECHO, text)
@@ -61,13 +62,61 @@ describe('what is wrong with an input', () => {
     expect(size).toBeLessThan(10_000)
   })
 
-  test('is found in time however deep it lies', async () => {
+  test('names a field of a megabyte by its beginning', async () => {
     await using door = await openTestDoor()
-    const depth = 500_000
-    const text = `{"free":${'['.repeat(depth)}"\\u0000"${']'.repeat(depth)}}`
+    const { body, size } = await post(door, ECHO, `{"${'k'.repeat(MEBIBYTE)}":1}`)
+    expect(body.data.issues).toEqual([{ path: ['k'.repeat(100)], message: 'is not a known field' }])
+    expect(size).toBeLessThan(1000)
+  })
+})
+
+describe('a body of 2 MiB', () => {
+  const fill = (unit: string) => unit.repeat(Math.floor((2 * MEBIBYTE - 100) / unit.length))
+  const many = 'The body has more than 10000 values.'
+  const deep = 'The body is nested deeper than 32 levels.'
+
+  test.each([
+    ['numbers in a list', `{"nested":[${fill('1,')}1]}`, many],
+    ['numbers beside text that cannot be stored', `{"free":{"a":"\\u0000","b":[${fill('1,')}1]}}`, many],
+    ['empty objects', `{"free":{"a":[${fill('{},')}1]}}`, many],
+    ['halves of surrogate pairs', `{"free":{"a":[${fill('"\\ud800",')}1]}}`, many],
+    ['lists inside each other', `{"free":${fill('[')}`, deep],
+    ['the same, closed', `{"free":${'['.repeat(500_000)}"\\u0000"${']'.repeat(500_000)}}`, deep],
+  ])('is refused as a whole, before it is parsed: %s', async (_, text, message) => {
+    await using door = await openTestDoor()
     const { status, body } = await post(door, ECHO, text)
     expect(status).toBe(400)
-    expect(body.data.issues).toMatchObject([{ message: 'is nested too deeply' }])
+    expect(body.data.issues).toEqual([{ path: [], message }])
+  })
+
+  test('that is one long text is taken', async () => {
+    await using door = await openTestDoor()
+    const { status, body } = await post(door, ECHO, `{"free":{"a":"${fill('\\ud83d\\udc4b')}"}}`)
+    expect({ status, start: body.body.free.a.slice(0, 2) }).toEqual({ status: 202, start: '👋' })
+  })
+})
+
+describe('a query', () => {
+  test('has at most 100 parameters, repeated ones included', async () => {
+    await using door = await openTestDoor()
+    const refused = await post(door, `${ECHO}?${'names=a&'.repeat(100)}flag=true`)
+    expect(refused.status).toBe(400)
+    const message = 'is one parameter too many: a query has at most 100'
+    expect(refused.body.data.issues).toEqual([{ path: ['flag'], message }])
+    const taken = await post(door, `${ECHO}?${'names=a&'.repeat(99)}flag=true`)
+    expect(taken.status).toBe(202)
+    expect(taken.body.query).toMatchObject({ flag: true, names: Array.from({ length: 99 }, () => 'a') })
+  })
+
+  test.each([
+    ['names', 'a&'.repeat(7800)],
+    ['values', `names=${','.repeat(15_000)}`],
+    ['characters that cannot be stored', '%00=%00&'.repeat(1900)],
+  ])('full of %s is refused in a short answer', async (_, query) => {
+    await using door = await openTestDoor()
+    const { status, size } = await post(door, `${ECHO}?${query}`)
+    expect(status).toBe(400)
+    expect(size).toBeLessThan(10_000)
   })
 })
 

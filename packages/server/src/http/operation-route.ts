@@ -20,7 +20,7 @@ import { issuesOf } from './input-issues.ts'
 import { overloadRetrySeconds } from './overload.ts'
 import { whyForbidden } from './permissions.ts'
 import { type WindowStore, countRequest, refuseSpent } from './rate-windows.ts'
-import { declaresTooMuch, parseBody, readBody } from './read-body.ts'
+import { type BodyBytes, declaresTooMuch, parseBody, readBody } from './read-body.ts'
 import { readQuery } from './read-query.ts'
 
 /** What the door needs to serve operations. */
@@ -80,32 +80,35 @@ export function serveOperation(declared: AnyProcedure, door: Door): ServeOperati
     if (forbidden) throw new Refusal(forbidden, undefined, explain(forbidden, meta, identity))
     if (identity.rates) await countRequest(door.windows, identity, headers)
 
-    const body = meta.method === 'GET' ? NO_BODY : await readBody(request)
-    if (body.outcome === 'unsupported') return answerProtocolError(headers, 'unsupported_media_type')
-    if (body.outcome === 'too_large') refuse('payload_too_large')
-    if (body.outcome === 'invalid') return refuseInput(body.issues)
+    const read = meta.method === 'GET' ? NO_BODY : await readBody(request)
+    if (read.outcome === 'unsupported') return answerProtocolError(headers, 'unsupported_media_type')
+    if (read.outcome === 'too_large') refuse('payload_too_large')
+    if (read.outcome === 'invalid') return refuseInput(read.issues)
+    const { body } = read
     const key = meta.method === 'POST' ? request.headers.get('idempotency-key') : null
-    const run = (keepAnswer: KeepAnswer) => callOperation(arrival, identity, body.bytes, keepAnswer)
+    const run = (keepAnswer: KeepAnswer) => callOperation(arrival, identity, body, keepAnswer)
     if (key === null) return run(keepNothing)
-    return answerOnce(door.idempotencyKeys, { meta, arrival, identity, body: body.bytes, key }, keepAnswer =>
-      run(keepAnswer).catch((error: unknown) => answerFailure(error, arrival, meta, door)),
+    return answerOnce(
+      door.idempotencyKeys,
+      { meta, arrival, identity, body: body?.bytes ?? null, key },
+      keepAnswer => run(keepAnswer).catch((error: unknown) => answerFailure(error, arrival, meta, door)),
     )
   }
 
   async function callOperation(
     arrival: Arrival,
     { tenantId, credential }: Identity,
-    bytes: Buffer | null,
+    body: BodyBytes | null,
     keepAnswer: KeepAnswer,
   ): Promise<Response> {
     const { request, requestId, params, headers } = arrival
-    const body = parseBody(bytes)
-    if (body.outcome === 'invalid') return refuseInput(body.issues)
+    const parsed = parseBody(body)
+    if (parsed.outcome === 'invalid') return refuseInput(parsed.issues)
     const { query, issues } = readQuery(request.url)
     if (issues.length > 0) refuseInput(issues)
     const { db, services } = door
     const context: RequestContext = { db, tenantId, credential, requestId, services, keepAnswer }
-    const output: unknown = await call(procedure, { params, query, body: body.value }, { context })
+    const output: unknown = await call(procedure, { params, query, body: parsed.value }, { context })
     if (meta.produces !== null) return answerDownload(output as Download, arrival, services.log)
     return answerJson(headers, meta.successStatus, output)
   }
@@ -124,7 +127,7 @@ function explain(
 }
 
 const keepNothing: KeepAnswer = () => Promise.resolve()
-const NO_BODY = { outcome: 'read', bytes: null } as const
+const NO_BODY = { outcome: 'read', body: null } as const
 
 function answerFailure(error: unknown, arrival: Arrival, meta: OperationMeta, door: Door): Response {
   const { headers, requestId } = arrival

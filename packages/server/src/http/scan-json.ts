@@ -1,0 +1,79 @@
+import type { Issue } from '@waxwing/contract/reasons.ts'
+
+/** Values of a body, lists and objects included; operations that take more name theirs. */
+export const BODY_VALUES_MAX = 10_000
+/** Levels of lists and objects inside each other. No body of the interface nests as deep. */
+export const BODY_DEPTH_MAX = 32
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+/** With this bit set, `[` reads as `{` and `]` as `}`. */
+const BRACE_BIT = 0x20
+const OPEN = 0x7b
+const CLOSE = 0x7d
+
+/** Counts the values and levels of a JSON text while its bytes arrive. */
+export interface JsonScan {
+  add(bytes: Uint8Array): void
+  /** Why the text must not be parsed; null where it may. Whether it is valid JSON is not checked. */
+  issue(): Issue | null
+}
+
+/**
+ * A scan that costs the same for each byte, whatever the text. It runs before `JSON.parse`, so that only texts are
+ * parsed, searched and validated that have a bounded number of values.
+ */
+export function scanJson(): JsonScan {
+  let values = 1
+  let depth = 0
+  let deepest = 0
+  let isInText = false
+  let isEscaped = false
+
+  /** Where the text ends that the bytes are in the middle of: behind its quote, or at the end of the bytes. */
+  function endOfText(bytes: Uint8Array, from: number): number {
+    for (let at = from; at < bytes.length; at += 1) {
+      const byte = bytes[at]
+      if (isEscaped) isEscaped = false
+      else if (byte === BACKSLASH) isEscaped = true
+      else if (byte === QUOTE) {
+        isInText = false
+        return at + 1
+      }
+    }
+    return bytes.length
+  }
+
+  function add(bytes: Uint8Array) {
+    let at = 0
+    while (at < bytes.length) {
+      if (isInText) {
+        at = endOfText(bytes, at)
+        continue
+      }
+      const byte = bytes[at] ?? 0
+      at += 1
+      if (byte === QUOTE) isInText = true
+      else if (byte === COMMA) values += 1
+      else if ((byte | BRACE_BIT) === OPEN) {
+        values += 1
+        depth += 1
+        if (depth > deepest) deepest = depth
+      } else if ((byte | BRACE_BIT) === CLOSE) depth -= 1
+    }
+  }
+
+  return {
+    add,
+    issue() {
+      if (deepest > BODY_DEPTH_MAX) return wholeBody(`is nested deeper than ${BODY_DEPTH_MAX} levels`)
+      if (values > BODY_VALUES_MAX) return wholeBody(`has more than ${BODY_VALUES_MAX} values`)
+      return null
+    },
+  }
+}
+
+function wholeBody(message: string): Issue {
+  return { path: [], message: `The body ${message}.` }
+}
