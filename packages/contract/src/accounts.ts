@@ -307,16 +307,27 @@ export const accounts = {
     scope: 'write',
     section: '4.1',
     summary: 'Mint a short-lived token that acts on this account only.',
+    description:
+      'It ends with the account, and when the key that minted it is revoked or expires; a key that loses a scope takes it ' +
+      'from its tokens. A repetition with the same `Idempotency-Key` needs the scopes of the token.',
     refuses: ['account_not_found'],
     params: accountPath,
     body: z.strictObject({
-      ttlSeconds: z.int().min(60).max(86_400).default(3600).describe('How long it is good.'),
+      ttlSeconds: z
+        .int()
+        .min(60)
+        .max(86_400)
+        .default(3600)
+        .describe('How long it is good, unless its key expires earlier.'),
       scopes: z
         .array(z.enum(SCOPES))
         .min(1)
         .max(SCOPES.length)
-        .default([...SCOPES])
-        .describe('What it may do, on this account only.'),
+        .optional()
+        .describe(
+          'What it may do, on this account only. Default: the scopes of the key that mints it; a scope that the key lacks ' +
+            'answers `missing_scope`.',
+        ),
     }),
     output: z
       .object({ token: z.string().describe('Shown only this once.'), expiresAt: timestamp })

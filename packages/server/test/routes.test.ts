@@ -80,8 +80,9 @@ async function createCredentials(door: Door, own: string) {
       expiresAt: null,
       ...change,
     })
+  const { id: apiKeyId } = await key()
   const token = async (scopes: readonly Scope[], expiresAt: Date) =>
-    (await createAccountToken(db, pepper, { tenantId, accountId: own, scopes, expiresAt })).text
+    (await createAccountToken(db, pepper, { apiKeyId, accountId: own, scopes, expiresAt })).text
   const revoked = await key()
   await revokeApiKey(db, revoked.id)
   const good = (await key()).text

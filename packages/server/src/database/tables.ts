@@ -61,6 +61,7 @@ export interface AccountTokenTable {
   digest: Buffer
   expires_at: Timestamp
   created_at: Generated<Timestamp>
+  api_key_id: string
 }
 
 export interface ApiKeyTable {

@@ -1,3 +1,4 @@
+import type { Scope } from '@waxwing/contract/operation.ts'
 import type { Kysely, Transaction } from 'kysely'
 import type { CursorCodec } from '../database/page.ts'
 import type { Tables } from '../database/tables.ts'
@@ -27,9 +28,10 @@ export interface RequestContext {
   /**
    * To be called by every POST last in the transaction of its effect, with the body of its answer: a repetition with
    * the same Idempotency-Key is then answered alike, whenever this process dies. Without the header it does nothing.
-   * May be left out where to repeat the effect changes nothing.
+   * May be left out where to repeat the effect changes nothing. `scopes` are those that a repetition needs besides the
+   * operation's own, where the answer gives them away.
    */
-  keepAnswer(tx: Transaction<Tables>, body: unknown): Promise<void>
+  keepAnswer(tx: Transaction<Tables>, body: unknown, scopes?: readonly Scope[]): Promise<void>
 }
 
 /** Whose mail is read. `version` changes with the account's servers and secrets. */

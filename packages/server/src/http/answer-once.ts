@@ -38,11 +38,13 @@ export async function answerOnce(
   if (!KEY.test(key)) refuse('invalid_idempotency_key')
   const begun = await keys.begin(requestOf(post))
   if ('answer' in begun) {
-    const { status, text, scope, accountId } = begun.answer
-    requireRights(identity, scope, accountId)
+    const { status, text, scopes, accountId } = begun.answer
+    requireRights(identity, scopes, accountId)
     return new Response(text, { status, headers: { ...arrival.headers, 'idempotent-replayed': 'true' } })
   }
-  const answer = await run((tx, body) => begun.claim.keep(tx, meta.successStatus, JSON.stringify(body)))
+  const answer = await run((tx, body, scopes = []) =>
+    begun.claim.keep(tx, meta.successStatus, JSON.stringify(body), [...new Set([meta.scope, ...scopes])]),
+  )
   const text = await answer.text()
   await begun.claim.end(answer.status, text)
   return new Response(text, { status: answer.status, headers: answer.headers })
@@ -54,7 +56,7 @@ function requestOf({ meta, arrival, identity, body, key }: KeyedPost): KeyedRequ
     tenantId: identity.tenantId,
     key,
     fingerprint: fingerprintOf(request.method, request.url, body ?? NO_BYTES),
-    scope: meta.scope,
+    scopes: [meta.scope],
     accountId: accountOf(identity.credential, params['accountId']),
   }
 }
@@ -67,7 +69,7 @@ function accountOf(credential: Credential, accountId: string | undefined): strin
 }
 
 /** What was needed for the first answer is needed for its repetition, too, whatever has become of the route since. */
-function requireRights({ credential }: Identity, scope: string, accountId: string | null): void {
-  if (!credential.scopes.some(own => own === scope)) refuse('missing_scope')
+function requireRights({ credential }: Identity, scopes: readonly string[], accountId: string | null): void {
+  if (!scopes.every(scope => credential.scopes.some(own => own === scope))) refuse('missing_scope')
   if (accountId !== null) requireReachable(credential, accountId)
 }

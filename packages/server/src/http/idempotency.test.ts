@@ -1,4 +1,4 @@
-import { SCOPES } from '@waxwing/contract/operation.ts'
+import { SCOPES, type Scope } from '@waxwing/contract/operation.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { type Act, actOperations } from '../../test/act-operation.ts'
@@ -207,7 +207,7 @@ describe('the answers of an Idempotency-Key', () => {
       // Every answer of the interface to this is an object.
       return { status: answer.status, body: (await answer.json()) as Record<string, string> }
     }
-    const key = async (scopes: ('read' | 'write')[], accountIds: string[] | null = null) =>
+    const key = async (scopes: Scope[], accountIds: string[] | null = null) =>
       (await app.createKey({ scopes, accountIds })).text
     const minted = await mint(app.key)
     expect(minted.body['token']).toMatch(/^wat_/)
@@ -221,7 +221,12 @@ describe('the answers of an Idempotency-Key', () => {
       status: 403,
       body: { code: 'account_token_forbidden' },
     })
-    expect(await mint(await key(['write']))).toEqual(minted)
+    // The token has every scope of the key that minted it.
+    expect(await mint(await key(['read', 'write']))).toMatchObject({
+      status: 403,
+      body: { code: 'missing_scope' },
+    })
+    expect(await mint(await key([...SCOPES]))).toEqual(minted)
     expect(await app.db.selectFrom('account_token').select('id').execute()).toHaveLength(1)
   })
 })

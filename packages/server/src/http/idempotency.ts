@@ -24,7 +24,7 @@ export interface KeyedRequest {
   /** Of `fingerprintOf`. */
   fingerprint: Buffer
   /** What it takes to be given the answer. */
-  scope: string
+  scopes: readonly string[]
   accountId: string | null
 }
 
@@ -32,7 +32,7 @@ export interface KeptAnswer {
   status: number
   /** The body as it was sent. */
   text: string
-  scope: string
+  scopes: readonly string[]
   accountId: string | null
 }
 
@@ -40,9 +40,9 @@ export interface KeptAnswer {
 export interface Claim {
   /**
    * Keeps the answer in the transaction of the effect, so that neither is ever without the other. Refuses, and so undoes
-   * the effect, where another process has taken the request over.
+   * the effect, where another process has taken the request over. `scopes` are what it takes to be given the answer.
    */
-  keep(tx: Transaction<Tables>, status: number, text: string): Promise<void>
+  keep(tx: Transaction<Tables>, status: number, text: string, scopes: readonly string[]): Promise<void>
   /** Ends the request. What may be repeated (5xx, 429) is forgotten, unless it kept an answer; all else is kept. */
   end(status: number, text: string): Promise<void>
 }
@@ -68,7 +68,11 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
   const contextOf = ({ tenantId, key }: KeyedRequest) => [tenantId, 'idempotency_key', 'answer', key]
 
   /** False where the request has been taken over, or has an answer already. */
-  async function store(on: Db, { request, id }: Running, status: number, text: string) {
+  async function store(
+    on: Db,
+    { request, id }: Running,
+    { status, text, scopes = request.scopes }: { status: number; text: string; scopes?: readonly string[] },
+  ) {
     const bytes = Buffer.from(text)
     if (bytes.length > ANSWER_BYTES_MAX) throw new Error(`An answer of ${bytes.length} bytes cannot be kept`)
     const { numUpdatedRows } = await on
@@ -76,6 +80,7 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
       .set({
         status,
         answer: seal(keyOf(request.tenantId), bytes, contextOf(request)),
+        scope: scopes.join(' '),
         expires_at: keptUntil(),
       })
       .where('tenant_id', '=', request.tenantId)
@@ -91,8 +96,8 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
     let isKept = false
     running.add(run)
     return {
-      async keep(tx, status, text) {
-        isKept = await store(tx, run, status, text)
+      async keep(tx, status, text, scopes) {
+        isKept = await store(tx, run, { status, text, scopes })
         if (!isKept) refuseRunning()
       },
       async end(status, text) {
@@ -100,7 +105,7 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
           if (isKept && status < 400) return
           // Where an answer was kept and its transaction did not fail, neither finds anything to do.
           if (status >= 500 || status === 429) await forget(db, run)
-          else await store(db, run, status, text)
+          else await store(db, run, { status, text })
         } catch (error) {
           // The request is answered all the same. The lease ends, and a repetition runs again.
           log.warn({ error }, 'Could not keep the answer of an Idempotency-Key')
@@ -126,7 +131,7 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
       if (!row.fingerprint.equals(request.fingerprint)) refuse('idempotency_key_reused')
       if (row.status === null || row.answer === null) return refuseRunning()
       const text = unseal(keyOf(request.tenantId), row.answer, contextOf(request)).toString()
-      return { answer: { status: row.status, text, scope: row.scope, accountId: row.account_id } }
+      return { answer: { status: row.status, text, scopes: row.scope.split(' '), accountId: row.account_id } }
     }
     return refuseRunning()
   }
@@ -138,7 +143,7 @@ async function take(db: Db, request: KeyedRequest, id: string): Promise<boolean>
   const { rows } = await sql`
     insert into idempotency_key as known
       (tenant_id, key, fingerprint, scope, account_id, claim, locked_until, expires_at)
-    values (${request.tenantId}, ${request.key}, ${request.fingerprint}, ${request.scope}, ${request.accountId},
+    values (${request.tenantId}, ${request.key}, ${request.fingerprint}, ${request.scopes.join(' ')}, ${request.accountId},
       ${id}, ${lockedUntil()}, ${keptUntil()})
     on conflict (tenant_id, key) do update set
       fingerprint = excluded.fingerprint, scope = excluded.scope, account_id = excluded.account_id,

@@ -3,6 +3,7 @@ import { accounts as contract } from '@waxwing/contract/accounts.ts'
 import { cutPage } from '../../database/page.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
 import type { RequestContext } from '../context.ts'
+import { requireTokenScopes } from '../credentials/rules.ts'
 import { createAccountToken } from '../credentials/store.ts'
 import { requirePosition, sealPosition } from '../list-cursor.ts'
 import { requireBodyStorage } from '../plans/access.ts'
@@ -95,16 +96,16 @@ export const accountOperations = {
 
   createToken: on.createToken.handler(async ({ input: { params, body }, context }) => {
     const account = await requireAccount(context, params.accountId)
-    const expiresAt = new Date(Date.now() + body.ttlSeconds * 1000)
+    const scopes = requireTokenScopes(context.credential, body.scopes)
     return context.db.transaction().execute(async tx => {
-      const { text } = await createAccountToken(tx, context.services.credentialPepper, {
-        tenantId: context.tenantId,
+      const { text, expiresAt } = await createAccountToken(tx, context.services.credentialPepper, {
+        apiKeyId: context.credential.id,
         accountId: account.id,
-        scopes: [...new Set(body.scopes)],
-        expiresAt,
+        scopes,
+        expiresAt: new Date(Date.now() + body.ttlSeconds * 1000),
       })
       const answer = { token: text, expiresAt: expiresAt.toISOString() }
-      await context.keepAnswer(tx, answer)
+      await context.keepAnswer(tx, answer, scopes)
       return answer
     })
   }),

@@ -104,9 +104,10 @@ describe('createAuthenticator', () => {
         auth_method: 'password',
       })
       .execute()
+    const key = await service.createKey()
     const create = (seconds: number) =>
       createAccountToken(service.db, PEPPER, {
-        tenantId: service.tenantId,
+        apiKeyId: key.id,
         accountId,
         scopes: ['read'],
         expiresAt: new Date(service.now() + seconds * 1000),

@@ -1,5 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import type { Scope } from '@waxwing/contract/operation.ts'
+import { refuse } from '../refuse.ts'
+import type { Credential } from './credential.ts'
 
 export type CredentialKind = 'api_key' | 'account_token'
 
@@ -30,6 +33,16 @@ export function parseCredential(text: string): { kind: CredentialKind; id: strin
   const hex = match[2]
   const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
   return { kind: match[1] === 'wk' ? 'api_key' : 'account_token', id }
+}
+
+/** What an account token may do: what was asked for, but never more than the key that mints it; by default as much. */
+export function requireTokenScopes(minting: Credential, asked: readonly Scope[] | undefined): Scope[] {
+  const scopes = [...new Set(asked ?? minting.scopes)]
+  const missing = scopes.filter(scope => !minting.scopes.includes(scope))
+  if (missing.length === 0) return scopes
+  return refuse('missing_scope', undefined, {
+    message: `A token has no scope that the key which mints it lacks: ${missing.join(', ')}. Use another key, or ask for fewer scopes.`,
+  })
 }
 
 /** HMAC-SHA-256 of the whole credential: the only form in which it is stored. */

@@ -14,7 +14,7 @@ export interface StoredCredential {
   digest: Buffer
   expiresAt: Date | null
   lastUsedAt: Date | null
-  /** Revoked, or its tenant is suspended, or its account deleted. */
+  /** Revoked, or its tenant is suspended; for an account token also: its account is deleted, or its key revoked. */
   isRevoked: boolean
 }
 
@@ -80,26 +80,37 @@ export async function listMissingAccounts(db: Db, tenantId: string, ids: string[
   return ids.filter(id => !rows.some(row => row.id === id))
 }
 
-/** Makes an account token, which is good until `expiresAt` or until the account is deleted. */
+/**
+ * Makes an account token. It is good until `expiresAt`, or until its account is deleted or the key that mints it ends,
+ * if that is earlier. The expiry that is returned is the earlier one of token and key.
+ */
 export async function createAccountToken(
   db: Db,
   pepper: Buffer,
-  token: { tenantId: string; accountId: string; scopes: readonly Scope[]; expiresAt: Date },
-): Promise<{ id: string; text: string }> {
+  token: { apiKeyId: string; accountId: string; scopes: readonly Scope[]; expiresAt: Date },
+): Promise<{ id: string; text: string; expiresAt: Date }> {
   const id = newId()
   const text = makeCredential('account_token', id)
-  await db
+  const { expires_at: expiresAt } = await db
     .insertInto('account_token')
-    .values({
-      id,
-      tenant_id: token.tenantId,
-      account_id: token.accountId,
-      scopes: [...token.scopes],
-      expires_at: token.expiresAt,
-      digest: digestCredential(pepper, text),
-    })
-    .execute()
-  return { id, text }
+    .columns(['id', 'tenant_id', 'account_id', 'api_key_id', 'scopes', 'digest', 'expires_at'])
+    .expression(
+      db
+        .selectFrom('api_key')
+        .select(({ val }) => [
+          val(id).as('id'),
+          'api_key.tenant_id',
+          val(token.accountId).as('account_id'),
+          'api_key.id as api_key_id',
+          sql<string[]>`${[...token.scopes]}::text[]`.as('scopes'),
+          val(digestCredential(pepper, text)).as('digest'),
+          sql<Date>`least(${token.expiresAt}::timestamptz, api_key.expires_at)`.as('expires_at'),
+        ])
+        .where('api_key.id', '=', token.apiKeyId),
+    )
+    .returning('expires_at')
+    .executeTakeFirstOrThrow()
+  return { id, text, expiresAt }
 }
 
 /** Looks a credential up by its id alone: the caller compares the digest. */
@@ -137,25 +148,36 @@ async function findAccountToken(db: Db, id: string): Promise<StoredCredential | 
     .selectFrom('account_token')
     .innerJoin('tenant', 'tenant.id', 'account_token.tenant_id')
     .innerJoin('account', 'account.id', 'account_token.account_id')
+    .innerJoin('api_key', 'api_key.id', 'account_token.api_key_id')
     .leftJoin('plan', 'plan.id', 'tenant.plan_id')
     .selectAll('account_token')
     .select(['tenant.suspended_at', 'account.deleted_at', ...RATE_COLUMNS])
+    .select([
+      'api_key.scopes as key_scopes',
+      'api_key.account_ids as key_account_ids',
+      'api_key.expires_at as key_expires_at',
+      'api_key.revoked_at as key_revoked_at',
+    ])
     .where('account_token.id', '=', id)
     .executeTakeFirst()
   if (!row) return null
+  const { key_expires_at: keyExpiresAt } = row
+  const isKeyForAccount = row.key_account_ids?.includes(row.account_id) ?? true
   return {
     tenantId: row.tenant_id,
     credential: {
       kind: 'account_token',
       id,
-      scopes: row.scopes as Scope[],
+      // A key that is narrowed narrows its tokens.
+      scopes: row.scopes.filter(scope => row.key_scopes.includes(scope)) as Scope[],
       accountIds: [row.account_id],
     },
     rates: ratesOf(row),
     digest: row.digest,
-    expiresAt: row.expires_at,
+    expiresAt: keyExpiresAt && keyExpiresAt < row.expires_at ? keyExpiresAt : row.expires_at,
     lastUsedAt: null,
-    isRevoked: row.suspended_at !== null || row.deleted_at !== null,
+    isRevoked:
+      row.suspended_at !== null || row.deleted_at !== null || row.key_revoked_at !== null || !isKeyForAccount,
   }
 }
 
