@@ -77,11 +77,15 @@ const contract = {
 const on = implement(contract).$context<RequestContext>()
 const held = new Map<string, { entered: PromiseWithResolvers<void>; released: PromiseWithResolvers<void> }>()
 
+let piecesUnderWay = 0
+
 async function* endless() {
   for (;;) {
     yield Buffer.alloc(64 * 1024)
+    piecesUnderWay += 1
     // As what is read from elsewhere.
     await new Promise(resolve => setTimeout(resolve, 20))
+    piecesUnderWay -= 1
   }
 }
 
@@ -158,6 +162,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     /** Method and status of every answer. */
     answers,
     inFlight,
+    /** Pieces of downloads that are being read. */
+    piecesUnderWay: () => piecesUnderWay,
     clock,
     /** Whether it takes itself for overloaded. */
     overload: (is: boolean) => void (isOverloaded = is),

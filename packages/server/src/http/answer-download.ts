@@ -2,36 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Download } from '@waxwing/contract/shapes.ts'
 import type { Logger } from '../kit/log.ts'
 import type { AnswerHeaders } from './answer.ts'
-
-/** What no browser runs. Everything else, HTML and SVG first of all, goes out as octets. */
-const HARMLESS_TYPES = new Set([
-  'message/rfc822',
-  'text/plain',
-  'text/csv',
-  'text/calendar',
-  'image/png',
-  'image/jpeg',
-  'image/gif',
-  'image/webp',
-  'image/avif',
-  'image/heic',
-  'image/tiff',
-  'image/bmp',
-  'application/pdf',
-  'application/zip',
-  'application/gzip',
-  'application/json',
-  'application/msword',
-  'application/vnd.ms-excel',
-  'application/vnd.ms-powerpoint',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
-  'application/vnd.oasis.opendocument.text',
-  'application/vnd.oasis.opendocument.spreadsheet',
-])
-const TYPES_PREFIXES = ['audio/', 'video/']
-const MEDIA_TYPE = /^[a-z]+\/[a-z0-9!#$&^_.+-]+$/
+import { downloadType } from './download-type.ts'
 
 /** A caller that takes nothing for so long is gone. */
 const STALL_MS_MAX = 120_000
@@ -57,7 +28,7 @@ export async function answerDownload(
   const first = await iterator.next()
   const answerHeaders: AnswerHeaders = {
     ...headers,
-    'content-type': safeType(contentType),
+    'content-type': downloadType(contentType),
     'content-disposition': attachmentNamed(fileName),
     'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
     'cross-origin-resource-policy': 'same-site',
@@ -78,12 +49,6 @@ export async function answerDownload(
     },
   })
   return new Response(body, { headers: answerHeaders })
-}
-
-function safeType(contentType: string): string {
-  const type = contentType.toLowerCase()
-  const isHarmless = HARMLESS_TYPES.has(type) || TYPES_PREFIXES.some(prefix => type.startsWith(prefix))
-  return isHarmless && MEDIA_TYPE.test(type) ? type : 'application/octet-stream'
 }
 
 /** RFC 6266 with the name in RFC 8187, and in ASCII for those who do not know it. */
@@ -111,6 +76,7 @@ interface Sending {
 function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8Array> {
   let next: IteratorResult<Uint8Array> | null = first
   let stall: NodeJS.Timeout | undefined
+  let isCancelled = false
   const fail = (controller: ReadableStreamDefaultController, error: unknown) => {
     // The server would write an error of the stream to the console; a connection that is gone cancels it.
     if (!breakOff(error)) controller.error(error)
@@ -122,6 +88,8 @@ function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8A
         try {
           const { done, value } = next ?? (await iterator.next())
           next = null
+          // The caller left while the piece was read.
+          if (isCancelled) return
           if (done) {
             controller.close()
             return
@@ -133,10 +101,11 @@ function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8A
           }, STALL_MS_MAX)
           stall.unref()
         } catch (error) {
-          fail(controller, error)
+          if (!isCancelled) fail(controller, error)
         }
       },
       async cancel() {
+        isCancelled = true
         clearTimeout(stall)
         await iterator.return?.()
       },

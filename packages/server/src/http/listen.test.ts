@@ -44,6 +44,24 @@ describe('listen', () => {
       `POST /v1/echo HTTP/1.1\r\n${HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       400,
     ],
+    ['two Hosts', `GET /v1/echo HTTP/1.1\r\n${HOST}${HOST}\r\n`, 400],
+    ['two different Hosts', `GET /v1/echo HTTP/1.1\r\n${HOST}Host: other\r\n\r\n`, 400],
+    [
+      'a transfer coding besides chunks',
+      `POST /v1/echo HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+      501,
+    ],
+    [
+      'chunks in chunks',
+      `POST /v1/echo HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      400,
+    ],
+    [
+      'chunks in HTTP/1.0',
+      `POST /v1/echo HTTP/1.0\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      400,
+    ],
+    ['an unknown Expect', `POST /v1/echo HTTP/1.1\r\n${HOST}Expect: x\r\nContent-Length: 2\r\n\r\n`, 417],
     ['headers beyond 16 KiB', `GET / HTTP/1.1\r\n${HOST}X-Long: ${'x'.repeat(17 * 1024)}\r\n\r\n`, 431],
   ])('refuses %s in the shape of every other error', async (_, bytes, status) => {
     await using door = await openTestDoor()
@@ -51,6 +69,93 @@ describe('listen', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(answer.toLowerCase()).toContain('x-request-id: ')
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ defined: false, status })
+  })
+
+  test.each([
+    '/v1/accounts/../settings',
+    '/v1/accounts/./../settings',
+    '/v1/accounts/..',
+    '/v1/./settings',
+    '/v1/accounts/%2e%2e/settings',
+    '/v1/accounts/.%2E/settings',
+    '/v1/accounts/..%2fsettings',
+    '/v1/accounts/..%5csettings',
+    '/v1/accounts\\..\\settings',
+    '/v1/%73ettings',
+    '/v1/settings#/v1/accounts',
+    'http://localhost/v1/accounts/../settings',
+  ])('refuses %s, which a proxy in front may read in another way', async target => {
+    await using door = await openTestDoor()
+    const answer = await exchange(door.port, `GET ${target} HTTP/1.1\r\n${HOST}\r\n`)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ code: 'bad_request' })
+  })
+
+  test.each(['/health/live?a=/../b', '/health/live?%2e', 'http://localhost/health/live'])(
+    'answers %s, whose path is plain',
+    async target => {
+      await using door = await openTestDoor()
+      const answer = await exchange(door.port, `GET ${target} HTTP/1.1\r\n${HOST}\r\n`)
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    },
+  )
+
+  test('asks for a body that waits for 100 Continue only once the sender may send it', async () => {
+    await using door = await openTestDoor()
+    const send = (key: string) =>
+      exchange(
+        door.port,
+        `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n` +
+          'Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n',
+      )
+    expect(await send('none')).toMatch(/^HTTP\/1\.1 401 /)
+    expect(await send(await door.createKey(['read']))).toMatch(/^HTTP\/1\.1 403 /)
+
+    const continued = await exchange(
+      door.port,
+      `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}Authorization: Bearer ${await door.createKey()}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n{}',
+      2,
+    )
+    expect(continued).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 202 /)
+  })
+
+  test('answers a GET with an endless body, and reads none of it', async () => {
+    await using door = await openTestDoor()
+    const socket = connect(door.port, '127.0.0.1')
+    let received = ''
+    socket.on('data', data => (received += data.toString('latin1')))
+    const closed = new Promise<void>(resolve => socket.on('error', () => {}).on('close', () => resolve()))
+    socket.write(`GET /health/live HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`)
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`
+    while (!socket.closed && socket.bytesWritten < 128 * 1024 * 1024) {
+      const isTaken = socket.write(chunk)
+      if (!isTaken) await Promise.race([closed, new Promise(resolve => socket.once('drain', resolve))])
+    }
+    socket.destroy()
+
+    expect(received).toMatch(/^HTTP\/1\.1 200 /)
+    expect(received.toLowerCase()).toContain('connection: close')
+    // What the system buffers on the way.
+    expect(socket.bytesWritten).toBeLessThan(32 * 1024 * 1024)
+  })
+
+  test('says nothing in the log of downloads that their callers break off', async () => {
+    await using door = await openTestDoor()
+    const key = await door.createKey()
+    for (let count = 0; count < 20; count += 1) {
+      const leave = new AbortController()
+      const answer = await fetch(`${door.address}/v1/download`, {
+        headers: { authorization: `Bearer ${key}` },
+        signal: leave.signal,
+      })
+      await answer.body?.getReader().read()
+      leave.abort()
+    }
+    await vi.waitFor(() => expect(door.inFlight.total).toBe(0), { timeout: 60_000 })
+    // The handler of each is in the middle of its next piece, and ends with it.
+    await vi.waitFor(() => expect(door.piecesUnderWay()).toBe(0), { timeout: 60_000 })
+    expect(door.lines).toEqual([])
   })
 
   test('says which setting names a host that does not resolve', async () => {

@@ -1,9 +1,11 @@
-import { type Server, type ServerResponse, createServer } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { newId } from '../kit/ids.ts'
 import { type ErrorBody, answerProtocolError, errorOfStatus, headersFor, protocolError } from './answer.ts'
 import type { App } from './app.ts'
+import { hasNeedlessBody, messageFault } from './message-fault.ts'
+import { requestIdOf } from './request-id.ts'
 
 /** How long a client may dribble before it loses its connection. */
 export interface Patience {
@@ -56,12 +58,19 @@ export async function listen(
       // Node would refuse without a request id; the listener refuses in the shape of every other error.
       requireHostHeader: false,
     },
-    (incoming, outgoing) => {
-      // HTTP/1.0 has no Host (RFC 1945), and health checks of load balancers still speak it.
-      if (incoming.httpVersion === '1.0') incoming.headers.host ??= 'localhost'
-      void serve(incoming, outgoing)
-    },
+    answer,
   )
+  function answer(incoming: IncomingMessage, outgoing: ServerResponse) {
+    const fault = messageFault(incoming)
+    if (fault !== null) return refuseMessage(incoming, outgoing, fault)
+    // HTTP/1.0 has no Host (RFC 1945), and health checks of load balancers still speak it.
+    if (incoming.httpVersion === '1.0') incoming.headers.host ??= 'localhost'
+    if (hasNeedlessBody(incoming)) outgoing.shouldKeepAlive = false
+    void serve(incoming, outgoing)
+  }
+  // Node would ask for the body at once; `readBody` does when the sender may send it.
+  server.on('checkContinue', answer)
+  server.on('checkExpectation', (incoming, outgoing) => refuseMessage(incoming, outgoing, 417))
   server.on('clientError', answerClientError)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -91,6 +100,19 @@ async function close(server: Server, { deadlineMilliseconds = 10_000 } = {}): Pr
   await closed
   clearInterval(poll)
   clearTimeout(deadline)
+}
+
+/** Refuses a message whose body may not be where it seems to be: nothing behind it on its connection is read. */
+function refuseMessage(incoming: IncomingMessage, outgoing: ServerResponse, status: number): void {
+  const given = incoming.headers['x-request-id']
+  const body = status === 400 ? protocolError('bad_request') : errorOfStatus(status)
+  outgoing.shouldKeepAlive = false
+  const text = JSON.stringify(body)
+  outgoing.writeHead(status, {
+    ...headersFor(requestIdOf(typeof given === 'string' ? given : undefined), {}),
+    'content-length': Buffer.byteLength(text),
+  })
+  outgoing.end(text)
 }
 
 const STATUS_OF_CODE: Record<string, number> = {

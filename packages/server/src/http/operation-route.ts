@@ -75,12 +75,12 @@ export function serveOperation(declared: AnyProcedure, door: Door): ServeOperati
   }
 
   async function serveIdentified(arrival: Arrival, identity: Identity): Promise<Response> {
-    const { request, params, headers } = arrival
+    const { request, params, headers, outgoing } = arrival
     const forbidden = whyForbidden(meta, identity.credential, params['accountId'])
     if (forbidden) throw new Refusal(forbidden, undefined, explain(forbidden, meta, identity))
     if (identity.rates) await countRequest(door.windows, identity, headers)
 
-    const read = meta.method === 'GET' ? NO_BODY : await readBody(request)
+    const read = meta.method === 'GET' ? NO_BODY : await readBody(request, () => outgoing?.writeContinue())
     if (read.outcome === 'unsupported') return answerProtocolError(headers, 'unsupported_media_type')
     if (read.outcome === 'too_large') refuse('payload_too_large')
     if (read.outcome === 'invalid') return refuseInput(read.issues)

@@ -27,8 +27,8 @@ export function declaresTooMuch(headers: Headers): boolean {
   return Number(headers.get('content-length') ?? 0) > BODY_BYTES_MAX
 }
 
-/** Reads a JSON body within the bound. */
-export async function readBody(request: Request): Promise<Body> {
+/** Reads a JSON body within the bound. `ask` is called where the sender waits to be asked for it (RFC 9110 10.1.1). */
+export async function readBody(request: Request, ask: () => void): Promise<Body> {
   const { headers } = request
   const isBodiless = headers.get('content-length') === '0' || !hasBody(headers)
   if (isBodiless) return { outcome: 'read', body: null }
@@ -36,6 +36,7 @@ export async function readBody(request: Request): Promise<Body> {
   if (!JSON_TYPE.test(headers.get('content-type') ?? '') || (encoding && encoding !== 'identity')) {
     return { outcome: 'unsupported' }
   }
+  if (headers.has('expect')) ask()
   try {
     const body = await readBytes(request)
     if (body === null) return { outcome: 'too_large' }
