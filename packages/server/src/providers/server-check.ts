@@ -1,4 +1,5 @@
 import type { SecureContext } from 'node:tls'
+import { discreetGuard } from '../kit/egress/discreet-guard.ts'
 import type { EgressGuard } from '../kit/egress/guard.ts'
 import { checkImap } from './imap/check.ts'
 import type { ServerCheck } from './provider.ts'
@@ -11,8 +12,9 @@ export interface CheckOptions {
   authorities?: SecureContext | undefined
 }
 
-/** Logs in to the servers of an account, within 20 seconds each. */
-export function serverCheck(options: CheckOptions): ServerCheck {
+/** Logs in to the servers of an account, which a caller named, within 20 seconds each. */
+export function serverCheck({ guard, ...rest }: CheckOptions): ServerCheck {
+  const options = { guard: discreetGuard(guard), ...rest }
   return {
     imap: (server, password) => checkImap(options, server, password).catch(nameServer('IMAP')),
     smtp: (server, password) => checkSmtp(options, server, password).catch(nameServer('SMTP')),

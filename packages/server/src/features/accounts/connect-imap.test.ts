@@ -188,6 +188,41 @@ describe('POST /v1/imap-accounts', () => {
     expect(app.logLines.join('')).toContain('169.254.169.254, which is not public')
   })
 
+  test('does not tell a private name from one that does not exist, in its answer or in its time', async () => {
+    const unknown = Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' })
+    await using app = await openTestApp({
+      resolve: async name => (name === 'inside.example.com' ? ['10.0.0.1'] : Promise.reject(unknown)),
+    })
+    const user = await mail.dovecot.addUser()
+    const ask = async (host: string, port: number) => {
+      const startedAt = performance.now()
+      const { status, body } = await app.post('/v1/imap-accounts', {
+        ...mail.connection(user),
+        imap: { host, port },
+      })
+      return { answer: [status, body], seconds: Math.floor((performance.now() - startedAt + 10) / 1000) }
+    }
+    for (const port of [993, 22]) {
+      const [inside, nowhere] = [
+        await ask('inside.example.com', port),
+        await ask('nowhere.example.com', port),
+      ]
+      expect(inside.answer).toEqual(nowhere.answer)
+      expect(inside.answer).toMatchObject([400, { code: 'server_not_allowed' }])
+      expect(Math.min(inside.seconds, nowhere.seconds)).toBeGreaterThanOrEqual(1)
+    }
+    expect(app.logLines.join('')).toContain('nowhere.example.com does not resolve')
+  })
+
+  test('answers that a name server out of order may be tried again', async () => {
+    const trouble = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' })
+    await using app = await openTestApp({ resolve: () => Promise.reject(trouble) })
+    const user = await mail.dovecot.addUser()
+    const connection = { ...mail.connection(user), imap: { host: 'imap.example.com', port: 993 } }
+    const { status, body } = await app.post('/v1/imap-accounts', connection)
+    expect({ status, body }).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
+  })
+
   test('sends no password to an IMAP server that lost its STARTTLS', async () => {
     await using app = await mail.openApp()
     await using bare = await startDovecot()

@@ -237,6 +237,15 @@ describe('GET /v1/autoconfig', () => {
     })
   })
 
+  test('does not tell a domain that leads inside from one that does not exist, by its time either', async () => {
+    await using world = await openWorld()
+    for (const domain of ['inside.test', 'nowhere.test']) {
+      const startedAt = performance.now()
+      expect(await world.find(`ada@${domain}`)).toMatchObject(NOTHING)
+      expect(performance.now() - startedAt).toBeGreaterThan(990)
+    }
+  })
+
   test('offers servers without TLS last, and only where the operator allows them', async () => {
     const file = configXml(imapXml({ port: '143', socketType: 'plain' }) + imapXml())
     await using world = await openWorld({}, { [OWN_FILE]: file }, { allowPlaintext: true })

@@ -19,7 +19,7 @@ export class EgressRefused extends Error {
 
   constructor(detail: string) {
     super(
-      'This service may not connect to that server: its address is not public, or the port is not a usual one. Use its public name and usual port, or ask the operator to allow it.',
+      'This service may not connect to that server: it has no public address, or the port is not a usual one. Check the name, use the usual port, or ask the operator to allow the server.',
     )
     this.detail = detail
   }
@@ -28,7 +28,17 @@ export class EgressRefused extends Error {
 /** The name does not resolve now. */
 export class EgressUnresolved extends Error {
   override name = 'EgressUnresolved'
+  /** Whether the name may exist: DNS gave no answer, rather than the answer that there is none. */
+  readonly isTemporary: boolean
+
+  constructor(message: string, options: { isTemporary: boolean; cause?: unknown }) {
+    super(message, options)
+    this.isTemporary = options.isTemporary
+  }
 }
+
+/** Of `getaddrinfo` and of c-ares. */
+const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA'])
 
 /** Gives the addresses of a name, best first. Rejects when there are none. */
 export type Resolver = (name: string) => Promise<string[]>
@@ -84,26 +94,32 @@ export function egressGuard(options: {
 
 async function resolveBounded(resolve: Resolver, host: HostName): Promise<string[]> {
   const timeout = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () =>
-      timeout.reject(new EgressUnresolved(`${host.name} was not resolved in ${RESOLVE_TIMEOUT_SECONDS} s`)),
-    RESOLVE_TIMEOUT_SECONDS * 1000,
-  )
+  const giveUp = () => {
+    const message = `${host.name} was not resolved in ${RESOLVE_TIMEOUT_SECONDS} s`
+    timeout.reject(new EgressUnresolved(message, { isTemporary: true }))
+  }
+  const timer = setTimeout(giveUp, RESOLVE_TIMEOUT_SECONDS * 1000)
   try {
     const addresses = await Promise.race([resolve(host.name), timeout.promise])
-    if (addresses.length === 0) throw new EgressUnresolved(`${host.name} has no address`)
+    if (addresses.length === 0) throw withoutAddress(host)
     return addresses.slice(0, ADDRESSES_MAX)
   } catch (cause) {
     if (cause instanceof EgressUnresolved) throw cause
-    throw new EgressUnresolved(`${host.name} does not resolve`, { cause })
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    const isTemporary = !NO_SUCH_NAME.has(code)
+    throw new EgressUnresolved(`${host.name} does not resolve`, { isTemporary, cause })
   } finally {
     clearTimeout(timer)
   }
 }
 
+function withoutAddress({ name }: HostName): EgressUnresolved {
+  return new EgressUnresolved(`${name} has no address`, { isTemporary: false })
+}
+
 function destination(host: HostName, port: number, addresses: readonly string[]): Destination {
   const [first, ...others] = addresses
-  if (first === undefined) throw new EgressUnresolved(`${host.name} has no address`)
+  if (first === undefined) throw withoutAddress(host)
   const checked = addresses.map(parseAddress).filter((bytes): bytes is AddressBytes => bytes !== null)
   return {
     host: host.name,

@@ -90,6 +90,8 @@ function send(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const request = requestOver(url, {
     method,
+    // Without an agent Node takes the port of HTTP for the usual one, and would name it in Host.
+    defaultPort: HTTPS_PORT,
     createConnection,
     maxHeaderSize: HEADER_BYTES_MAX,
     signal,

@@ -1,3 +1,4 @@
+import { wholeSecondsSince } from '../../kit/egress/discreet-guard.ts'
 import type { EgressKind } from '../../kit/egress/guard.ts'
 import { parseHost } from '../../kit/egress/host.ts'
 import type { FoundServers, MailServer, ServerSearch } from '../provider.ts'
@@ -54,7 +55,11 @@ export function serverSearch(options: SearchOptions): ServerSearch {
     async find(email) {
       const domain = parseHost(email.slice(email.lastIndexOf('@') + 1))
       if (!domain || domain.address) return null
-      return find({ ...defaults, ...rest, fetcher, email, domain: domain.name })
+      const startedAt = performance.now()
+      const found = await find({ ...defaults, ...rest, fetcher, email, domain: domain.name })
+      // A domain that leads inside is not to be told from one that does not exist.
+      if (!found) await wholeSecondsSince(startedAt)
+      return found
     },
   }
 }
