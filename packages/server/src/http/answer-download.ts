@@ -12,7 +12,7 @@ interface DownloadArrival {
   request: Request
   requestId: string
   headers: AnswerHeaders
-  outgoing: ServerResponse | undefined
+  outgoing: ServerResponse
 }
 
 /**
@@ -44,8 +44,7 @@ export async function answerDownload(
     iterator,
     breakOff(error) {
       log.warn({ requestId, error }, 'A download was broken off')
-      outgoing?.destroy()
-      return outgoing !== undefined
+      outgoing.destroy()
     },
   })
   return new Response(body, { headers: answerHeaders })
@@ -69,18 +68,14 @@ function attachmentNamed(fileName: string | null): string {
 interface Sending {
   first: IteratorResult<Uint8Array>
   iterator: AsyncIterator<Uint8Array>
-  /** Ends the connection; false where there is none. */
-  breakOff(error: unknown): boolean
+  /** Ends the connection, which cancels the stream. */
+  breakOff(error: unknown): void
 }
 
 function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8Array> {
   let next: IteratorResult<Uint8Array> | null = first
   let stall: NodeJS.Timeout | undefined
   let isCancelled = false
-  const fail = (controller: ReadableStreamDefaultController, error: unknown) => {
-    // The server would write an error of the stream to the console; a connection that is gone cancels it.
-    if (!breakOff(error)) controller.error(error)
-  }
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -97,11 +92,12 @@ function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8A
           controller.enqueue(value)
           stall = setTimeout(() => {
             void iterator.return?.()
-            fail(controller, new Error('The caller takes nothing'))
+            breakOff(new Error('The caller takes nothing'))
           }, STALL_MS_MAX)
           stall.unref()
         } catch (error) {
-          if (!isCancelled) fail(controller, error)
+          // Not an error of the stream, which the server would write to the console.
+          if (!isCancelled) breakOff(error)
         }
       },
       async cancel() {

@@ -21,8 +21,7 @@ import { readParams } from './read-params.ts'
 import { REFERENCE_PATHS, answerFile, makeReference, staticFile } from './reference/files.ts'
 import { requestIdOf } from './request-id.ts'
 
-/** The Node bindings are absent where a test calls `app.request`. */
-type Env = { Bindings: Partial<HttpBindings> }
+type Env = { Bindings: HttpBindings }
 export type App = Hono<Env>
 
 export interface AppOptions extends Omit<Door, 'services'> {
@@ -154,12 +153,13 @@ function operationPaths(options: AppOptions): Map<string, Methods> {
         request: context.req.raw,
         requestId,
         client: clientOf(
-          context.env?.incoming?.socket.remoteAddress,
+          context.env.incoming.socket.remoteAddress,
           context.req.raw.headers.get('x-forwarded-for') ?? undefined,
         ),
         params: readParams(context.req.param()),
         headers,
-        outgoing: context.env?.outgoing,
+        incoming: context.env.incoming,
+        outgoing: context.env.outgoing,
       })
 
   const paths = new Map<string, Methods>()

@@ -42,11 +42,8 @@ export function createInFlight(): InFlight {
   }
 }
 
-/**
- * Calls back when the last byte of an answer that was made is sent, or its connection is gone. Where there is no
- * connection at all (a test that calls the app itself), at once.
- */
-export function afterSending(outgoing: ServerResponse | undefined, done: () => void): void {
-  if (!outgoing || outgoing.closed) done()
+/** Calls back when the last byte of an answer that was made is sent, or its connection is gone. */
+export function afterSending(outgoing: ServerResponse, done: () => void): void {
+  if (outgoing.closed) done()
   else outgoing.once('close', done)
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AnyProcedure, ORPCError, Procedure, ValidationError, call } from '@orpc/server'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Download } from '@waxwing/contract/shapes.ts'
@@ -47,8 +47,9 @@ export interface Arrival {
   params: Record<string, string>
   /** Headers of the answer, whatever it is. Checks on the way add to them. */
   headers: AnswerHeaders
-  /** Where the answer is written; absent where a test calls the app itself. */
-  outgoing: ServerResponse | undefined
+  /** Where the body comes from, and where the answer is written. */
+  incoming: IncomingMessage
+  outgoing: ServerResponse
 }
 
 export type ServeOperation = (arrival: Arrival) => Promise<Response>
@@ -75,12 +76,12 @@ export function serveOperation(declared: AnyProcedure, door: Door): ServeOperati
   }
 
   async function serveIdentified(arrival: Arrival, identity: Identity): Promise<Response> {
-    const { request, params, headers, outgoing } = arrival
+    const { request, params, headers, incoming, outgoing } = arrival
     const forbidden = whyForbidden(meta, identity.credential, params['accountId'])
     if (forbidden) throw new Refusal(forbidden, undefined, explain(forbidden, meta, identity))
     if (identity.rates) await countRequest(door.windows, identity, headers)
 
-    const read = meta.method === 'GET' ? NO_BODY : await readBody(request, () => outgoing?.writeContinue())
+    const read = meta.method === 'GET' ? NO_BODY : await readBody(request.headers, incoming, outgoing)
     if (read.outcome === 'unsupported') return answerProtocolError(headers, 'unsupported_media_type')
     if (read.outcome === 'too_large') refuse('payload_too_large')
     if (read.outcome === 'invalid') return refuseInput(read.issues)

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Issue } from '@waxwing/contract/reasons.ts'
 import { pathPart } from './input-issues.ts'
 import { scanJson } from './scan-json.ts'
@@ -27,18 +29,21 @@ export function declaresTooMuch(headers: Headers): boolean {
   return Number(headers.get('content-length') ?? 0) > BODY_BYTES_MAX
 }
 
-/** Reads a JSON body within the bound. `ask` is called where the sender waits to be asked for it (RFC 9110 10.1.1). */
-export async function readBody(request: Request, ask: () => void): Promise<Body> {
-  const { headers } = request
+/** Reads a JSON body within the bound. A sender that waits to be asked for it (RFC 9110 section 10.1.1) is asked. */
+export async function readBody(
+  headers: Headers,
+  incoming: Readable,
+  outgoing: Pick<ServerResponse, 'writeContinue'>,
+): Promise<Body> {
   const isBodiless = headers.get('content-length') === '0' || !hasBody(headers)
   if (isBodiless) return { outcome: 'read', body: null }
   const encoding = headers.get('content-encoding')
   if (!JSON_TYPE.test(headers.get('content-type') ?? '') || (encoding && encoding !== 'identity')) {
     return { outcome: 'unsupported' }
   }
-  if (headers.has('expect')) ask()
+  if (headers.has('expect')) outgoing.writeContinue()
   try {
-    const body = await readBytes(request)
+    const body = await readBytes(incoming)
     if (body === null) return { outcome: 'too_large' }
     // A proxy that does not know yet whether there is a body sends it in chunks, even if there are none.
     return { outcome: 'read', body: body.bytes.length === 0 ? null : body }
@@ -54,21 +59,21 @@ function hasBody(headers: Headers): boolean {
 }
 
 /** Null where the body exceeds the bound; nothing beyond it is kept. */
-async function readBytes(request: Request): Promise<BodyBytes | null> {
-  const chunks: Uint8Array[] = []
+async function readBytes(incoming: Readable): Promise<BodyBytes | null> {
+  const chunks: Buffer[] = []
   const scan = scanJson()
   let size = 0
-  if (request.body === null) return { bytes: Buffer.alloc(0), issue: null }
-  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return { bytes: Buffer.concat(chunks), issue: scan.issue() }
-    size += value.length
+  // Not as a web stream: that would take each chunk of HTTP by itself, and a chunk can be a single byte. The connection
+  // stays, because the refusal of a body that is too large goes over it.
+  const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
+  for await (const piece of pieces) {
+    size += piece.length
     if (size > BODY_BYTES_MAX) return null
-    chunks.push(value)
-    // Chunk by chunk, so that other requests are served in between however large the body is.
-    scan.add(value)
+    chunks.push(piece)
+    // Piece by piece, so that other requests are served in between however large the body is.
+    scan.add(piece)
   }
+  return { bytes: Buffer.concat(chunks), issue: scan.issue() }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
