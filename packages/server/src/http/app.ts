@@ -18,7 +18,8 @@ import { corsFor } from './cors.ts'
 import { type Door, type ServeOperation, serveOperation } from './operation-route.ts'
 import { type Overload, overloadRetrySeconds } from './overload.ts'
 import { readParams } from './read-params.ts'
-import { REFERENCE_PATHS, answerFile, makeReference, staticFile } from './reference/files.ts'
+import { REFERENCE_PATHS, makeReference } from './reference/files.ts'
+import { answerFile, staticFile } from './reference/static-file.ts'
 import { requestIdOf } from './request-id.ts'
 
 type Env = { Bindings: HttpBindings }

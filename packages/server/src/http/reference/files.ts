@@ -1,26 +1,30 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json' }
-import type { AnswerHeaders } from '../answer.ts'
 import type { OpenapiDocument } from './document.ts'
+import { GUIDES, readGuides, renderGuide } from './guides.ts'
 import { renderReference } from './page.ts'
-
-/** Something that is the same for everybody until the program is another one. */
-export interface StaticFile {
-  headers: AnswerHeaders
-  content: string
-}
+import { type StaticFile, staticFile } from './static-file.ts'
 
 const BROWSER_FILES = {
+  'confirm.js': 'text/javascript; charset=utf-8',
+  'credential.js': 'text/javascript; charset=utf-8',
+  'elements.js': 'text/javascript; charset=utf-8',
+  'guide.js': 'text/javascript; charset=utf-8',
+  'json.js': 'text/javascript; charset=utf-8',
+  'location.js': 'text/javascript; charset=utf-8',
   'reference.js': 'text/javascript; charset=utf-8',
   'request.js': 'text/javascript; charset=utf-8',
-  'answer.js': 'text/javascript; charset=utf-8',
+  'response.js': 'text/javascript; charset=utf-8',
+  'search.js': 'text/javascript; charset=utf-8',
+  'snippets.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
   'reference.css': 'text/css; charset=utf-8',
+  'dialogs.css': 'text/css; charset=utf-8',
   'icon.svg': 'image/svg+xml',
 }
 
-/** The page may load its own files and speak to its own origin, and nothing else; no text ever becomes markup. */
-const PAGE_POLICY = [
+/** A page may load its own files and speak to its own origin, and nothing else; no text ever becomes markup. */
+export const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -33,38 +37,34 @@ const PAGE_POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** The paths of the page and of what it loads. */
-export const REFERENCE_PATHS = ['/docs', ...Object.keys(BROWSER_FILES).map(name => `/docs/${name}`)]
+const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': PAGE_POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+}
 
-/** Makes the page and reads its files, by path. */
+const guidePath = (name: string) => `/docs/guides/${name}`
+
+/** The paths of the reference, of the guides and of what they load. */
+export const REFERENCE_PATHS = [
+  '/docs',
+  ...GUIDES.map(guidePath),
+  ...Object.keys(BROWSER_FILES).map(name => `/docs/${name}`),
+]
+
+/** Makes the pages and reads their files, by path. */
 export async function makeReference(): Promise<Map<string, StaticFile>> {
   // The document is generated from the contract; these are the parts of it that are looked at.
   const document = openapiDocument as unknown as OpenapiDocument
-  const page = await renderReference(document)
-  const files = Object.entries(BROWSER_FILES).map(([name, type]): [string, StaticFile] => [
-    `/docs/${name}`,
-    staticFile(readFileSync(new URL(`browser/${name}`, import.meta.url), 'utf8'), { 'content-type': type }),
-  ])
-  const pageHeaders = {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': PAGE_POLICY,
-    'cross-origin-opener-policy': 'same-origin',
+  const guides = readGuides()
+  const files = new Map<string, StaticFile>()
+  files.set('/docs', staticFile(await renderReference(document, guides), PAGE_HEADERS))
+  for (const guide of guides) {
+    files.set(guidePath(guide.name), staticFile(await renderGuide(guide, guides), PAGE_HEADERS))
   }
-  return new Map([['/docs', staticFile(page, pageHeaders)], ...files])
-}
-
-export function staticFile(content: string, headers: AnswerHeaders): StaticFile {
-  const digest = createHash('sha256').update(content).digest('base64url').slice(0, 22)
-  return { content, headers: { 'cache-control': 'no-cache', etag: `"${digest}"`, ...headers } }
-}
-
-/** Answers 304 where the caller has it already (RFC 9110 section 13.1.2: compared weakly, any of a list, or `*`). */
-export function answerFile(request: Request, headers: AnswerHeaders, file: StaticFile): Response {
-  const all = { ...headers, ...file.headers }
-  const asked = request.headers.get('if-none-match') ?? ''
-  const known = new Set(asked.split(',').map(tag => tag.trim().replace(/^W\//, '')))
-  const isKnown = known.has(file.headers['etag'] ?? '') || known.has('*')
-  return isKnown
-    ? new Response(null, { status: 304, headers: all })
-    : new Response(file.content, { headers: all })
+  for (const [name, type] of Object.entries(BROWSER_FILES)) {
+    const content = readFileSync(new URL(`browser/${name}`, import.meta.url), 'utf8')
+    files.set(`/docs/${name}`, staticFile(content, { 'content-type': type }))
+  }
+  return files
 }

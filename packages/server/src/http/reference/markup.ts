@@ -18,3 +18,9 @@ export function code(value: unknown): Markup {
 export function joined(parts: Markup[], separator: string): Markup {
   return html`${parts.map((part, index) => (index === 0 ? part : html`${separator}${part}`))}`
 }
+
+/** JSON to read; the script colours it. */
+export function jsonBlock(label: string, value: unknown): Markup {
+  const text = JSON.stringify(value, null, 2)
+  return html`<pre tabindex="0" role="region" aria-label="${label}" data-language="json">${text}</pre>`
+}

@@ -1,7 +1,9 @@
 import { COMMON_REASONS, IDEMPOTENCY_REASONS } from '@waxwing/contract/reasons.ts'
 import { html } from 'hono/html'
 import type { OpenapiDocument, Tag } from './document.ts'
-import { type Markup, prose } from './markup.ts'
+import { type Guide, guideLinks } from './guides.ts'
+import { renderPage } from './layout.ts'
+import { type Markup, jsonBlock, prose } from './markup.ts'
 import { type Route, operationSection, reasonTable, routeLink } from './operation.ts'
 import { schemaSection } from './schema.ts'
 
@@ -14,43 +16,32 @@ const ERROR_EXAMPLE = {
 }
 
 /** The reference page of a document. It can be read without a script; the script searches and sends requests. */
-export async function renderReference(document: OpenapiDocument): Promise<string> {
+export function renderReference(document: OpenapiDocument, guides: Guide[]): Promise<string> {
   const sections = document.tags.map(tag => ({ tag, routes: routesOf(document, tag) }))
-  const page = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${document.info.title} reference</title>
-        <link rel="icon" type="image/svg+xml" href="/docs/icon.svg" />
-        <link rel="stylesheet" href="/docs/reference.css" />
-        <script type="module" src="/docs/reference.js"></script>
-      </head>
-      <body>
-        <a class="skip" href="#operations">Skip to the operations</a>
-        ${header(document)}
-        <div class="page">
-          <nav aria-label="Operations">
-            <details class="contents">
-              <summary>Contents</summary>
-              ${sections.map(({ tag, routes }) => navigation(tag, routes))}
-              <h2><a href="#errors">Errors</a></h2>
-              <h2><a href="#schemas">Schemas</a></h2>
-            </details>
-          </nav>
-          <main>
-            ${about(document)}
-            <p id="found" role="status" hidden></p>
-            <div id="operations" tabindex="-1">
-              ${sections.map(({ tag, routes }) => section(document, tag, routes))}
-            </div>
-            ${errors()} ${schemas(document)}
-          </main>
-        </div>
-      </body>
-    </html>`
-  return (await page).toString()
+  return renderPage({
+    title: `${document.info.title} reference`,
+    styles: ['reference.css', 'dialogs.css'],
+    script: 'reference.js',
+    tools: tools(),
+    navigation: {
+      label: 'Contents',
+      groups: [
+        guideLinks(guides),
+        ...sections.map(({ tag, routes }) => navigation(tag, routes)),
+        html`<div data-group="errors">
+          <h2><a href="#errors">Errors</a></h2>
+        </div>`,
+        html`<div data-group="schemas">
+          <h2><a href="#schemas">Schemas</a></h2>
+        </div>`,
+      ],
+    },
+    main: html`${about(document)}
+      <p id="found" role="status" hidden></p>
+      ${guideSection(guides)} ${sections.map(({ tag, routes }) => section(document, tag, routes))} ${errors()}
+      ${schemas(document)}`,
+    overlays: html`${credentialPanel()} ${confirmDialog()}`,
+  })
 }
 
 function routesOf(document: OpenapiDocument, { name }: Tag): Route[] {
@@ -65,21 +56,50 @@ function titleOf(tag: Tag): string {
   return tag['x-displayName'] ?? tag.name
 }
 
-function header({ info }: OpenapiDocument): Markup {
-  return html`<header>
-    <a class="title" href="#about">${info.title} <span>reference</span></a>
-    <div class="tools" hidden>
-      <label for="search">Search</label>
-      <input id="search" type="search" placeholder="Search" autocomplete="off" spellcheck="false" />
-      <label for="key">API key</label>
-      <input id="key" type="password" placeholder="API key, wk_…" autocomplete="off" spellcheck="false" />
+function tools(): Markup {
+  return html`<div class="tools needs-script">
+    <label for="search">Search</label>
+    <input id="search" type="search" placeholder="Search ( / )" autocomplete="off" spellcheck="false" />
+    <button type="button" popovertarget="credential">
+      API key <span id="key-state" class="soft">not set</span>
+    </button>
+  </div>`
+}
+
+function credentialPanel(): Markup {
+  return html`<div id="credential" popover>
+    <label for="key">API key</label>
+    <input id="key" type="password" placeholder="wk_…" autocomplete="off" spellcheck="false" />
+    <p class="choice">
+      <input id="keep" type="checkbox" />
+      <label for="keep">Keep it in this tab, also when the page is loaded again</label>
+    </p>
+    <p class="soft">
+      It is sent with requests from this page and appears in no address and no example. Otherwise it is
+      forgotten when you leave the page.
+    </p>
+    <p>
+      <button type="button" popovertarget="credential" popovertargetaction="hide">Done</button>
       <button id="forget" type="button">Forget</button>
-    </div>
-  </header>`
+    </p>
+  </div>`
+}
+
+function confirmDialog(): Markup {
+  return html`<dialog id="confirm" aria-labelledby="confirm-title">
+    <h2 id="confirm-title"></h2>
+    <pre id="confirm-request"></pre>
+    <dl id="confirm-target"></dl>
+    <p id="confirm-effect"></p>
+    <p class="buttons">
+      <button id="confirm-cancel" type="button" autofocus>Cancel</button>
+      <button id="confirm-send" type="button" class="danger"></button>
+    </p>
+  </dialog>`
 }
 
 function navigation(tag: Tag, routes: Route[]): Markup {
-  return html`<div>
+  return html`<div data-group="section-${tag.name}">
     <h2><a href="#section-${tag.name}">${titleOf(tag)}</a></h2>
     <ul>
       ${routes.map(route => html`<li>${routeLink(route)}</li>`)}
@@ -93,16 +113,31 @@ function about({ info }: OpenapiDocument): Markup {
     <h1>${info.title} reference</h1>
     ${paragraphs.map(paragraph => html`<p>${prose(paragraph)}</p>`)}
     <p>
-      The same for programs: <a href="/v1/openapi.json">the OpenAPI document</a> (version ${info.version} of
-      the interface).
+      For programs: <a href="/v1/openapi.json">the OpenAPI document</a> (version ${info.version} of the
+      interface).
     </p>
     <p class="note no-script">
-      Everything can be read without JavaScript. Search, and sending requests from here, take it.
+      Everything can be read without JavaScript. Searching, and sending requests from here, need it.
     </p>
-    <p class="note try-note" hidden>
-      With an API key above, requests can be sent from here, and <strong>they are real</strong>: they read and
-      change what the key may reach. The key stays in this tab, until you press Forget or close the tab.
+    <p class="note needs-script">
+      With an API key, requests can be sent from here, and <strong>they are real</strong>: they read and
+      change what the key can reach. A request that deletes something asks before it is sent.
     </p>
+  </section>`
+}
+
+function guideSection(guides: Guide[]): Markup {
+  return html`<section class="group" id="guides">
+    <h2>Guides</h2>
+    <ul class="guides">
+      ${guides.map(
+        ({ name, title, headings }) =>
+          html`<li class="unit" id="guide-${name}">
+            <a href="/docs/guides/${name}">${title}</a>
+            <span class="soft">${headings.map(({ text }) => text).join(' · ')}</span>
+          </li>`,
+      )}
+    </ul>
   </section>`
 }
 
@@ -115,22 +150,27 @@ function section(document: OpenapiDocument, tag: Tag, routes: Route[]): Markup {
 }
 
 function errors(): Markup {
-  return html`<section id="errors">
+  return html`<section class="group" id="errors">
     <h2>Errors</h2>
     <p>
       Every error is a JSON object of this shape. Decide by <code>code</code>; <code>message</code> is for
-      people. New codes may appear, so treat an unknown one by its status.
+      people. New codes may appear, so treat an unknown one by its status. What to do in each case is in the
+      guide <a href="/docs/guides/errors">Errors</a>.
     </p>
-    <pre tabindex="0">${JSON.stringify(ERROR_EXAMPLE, null, 2)}</pre>
-    <h3>Every operation can answer</h3>
-    ${reasonTable(COMMON_REASONS)}
-    <h3>Every POST can answer</h3>
-    ${reasonTable(IDEMPOTENCY_REASONS)}
+    ${jsonBlock('An error', ERROR_EXAMPLE)}
+    <div class="subgroup">
+      <h3>Errors of every operation</h3>
+      ${reasonTable(COMMON_REASONS, 'unit')}
+    </div>
+    <div class="subgroup">
+      <h3>Errors of every POST</h3>
+      ${reasonTable(IDEMPOTENCY_REASONS, 'unit')}
+    </div>
   </section>`
 }
 
 function schemas({ components }: OpenapiDocument): Markup {
-  return html`<section id="schemas">
+  return html`<section class="group" id="schemas">
     <h2>Schemas</h2>
     ${Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))}
   </section>`

@@ -1,60 +1,32 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json' }
-import { type Browser, type Page, chromium } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type TestApp, openTestApp } from '../../../test/open-app.ts'
-import { sampleAccount } from '../../../test/sample-rows.ts'
-import { requireChromium } from '../../../test/servers/install.ts'
+import {
+  type ReferencePages,
+  formOf,
+  isInWindow,
+  openReferencePages,
+  overflowOf,
+} from '../../../test/reference-page.ts'
+import { waitUntil } from '../../../test/wait-until.ts'
+import type { OpenapiDocument } from './document.ts'
+import { readGuides } from './guides.ts'
+import { renderReference } from './page.ts'
+import { staticFile } from './static-file.ts'
 
-const run = promisify(execFile)
-const HOSTILE = '<img src=x onerror="globalThis.isHacked = true"><script>globalThis.isHacked = true</script>'
-
-let browser: Browser
-let app: TestApp
-beforeAll(async () => {
-  // Root has no sandbox to give, and /dev/shm is small in containers.
-  const args = ['--no-sandbox', '--disable-dev-shm-usage']
-  browser = await chromium.launch({ executablePath: requireChromium(), args })
-  app = await openTestApp()
-  await sampleAccount(app.db, app.tenantId, { email: 'ada@example.com', display_name: HOSTILE })
-})
-afterAll(async () => {
-  await browser?.close()
-  await app?.[Symbol.asyncDispose]()
-})
-
-interface Opened extends AsyncDisposable {
-  page: Page
-  /** Everything that was asked for, whether it was let through or not. */
-  requested: string[]
-  /** What the policy stopped, and what a script threw. */
-  violations: string[]
-}
-
-async function openPage(path: string, options: { javaScriptEnabled?: boolean } = {}): Promise<Opened> {
-  const context = await browser.newContext(options)
-  const page = await context.newPage()
-  const requested: string[] = []
-  const violations: string[] = []
-  page.on('request', request => void requested.push(request.url()))
-  page.on('pageerror', error => void violations.push(error.message))
-  page.on('console', message => {
-    if (/Content Security Policy|TrustedHTML/.test(message.text())) violations.push(message.text())
-  })
-  await page.goto(`${app.address}${path}`)
-  return { page, requested, violations, [Symbol.asyncDispose]: () => context.close() }
-}
+let pages: ReferencePages
+beforeAll(async () => void (pages = await openReferencePages()))
+afterAll(() => pages?.[Symbol.asyncDispose]())
 
 const operationIds = Object.values(openapiDocument.paths).flatMap(methods =>
   Object.values(methods).map(({ operationId }) => operationId),
 )
 
-const formOf = (page: Page, operationId: string) => page.locator(`[data-operation="${operationId}"] form`)
+const currentLink = (page: Page) => page.locator('nav [aria-current]')
 
 describe('GET /docs', () => {
   test('shows every operation, loads nothing from elsewhere and keeps to its policy', async () => {
-    await using opened = await openPage('/docs')
+    await using opened = await pages.open('/docs')
     const { page, requested, violations } = opened
     const shown = await page
       .locator('.operation')
@@ -63,140 +35,194 @@ describe('GET /docs', () => {
     expect(shown.toSorted()).toEqual(operationIds.toSorted())
     await page.locator('.operation').first().locator('summary').first().click()
     expect(requested.length).toBeGreaterThan(3)
-    expect(requested.filter(url => !url.startsWith(`${app.address}/docs`))).toEqual([])
+    expect(requested.filter(request => !request.startsWith(`GET ${pages.app.address}/docs`))).toEqual([])
     expect(violations).toEqual([])
     expect(await page.context().cookies()).toEqual([])
   })
 
-  test('sends a request with a key that no address shows, and shows the answer as text', async () => {
-    await using opened = await openPage('/docs#accounts.list')
-    const { page, requested, violations } = opened
-    await page.getByLabel('API key').fill(app.key)
-    const form = formOf(page, 'accounts.list')
-    await form.getByLabel('limit').fill('10')
-    await form.getByRole('button', { name: 'Send' }).click()
-    await form.getByText('200 OK').waitFor()
+  test('shows examples of responses without being asked, under the usual headings', async () => {
+    await using opened = await pages.open('/docs#accounts.list')
+    const operation = opened.page.locator('[data-operation="accounts.list"]')
+    const example = operation.getByRole('region', { name: 'Example of response 200' })
+    await example.waitFor()
 
-    const answer = form.locator('.answer')
-    expect(await answer.textContent()).toContain('X-Request-Id')
-    const body = JSON.parse((await answer.locator('pre').textContent()) ?? '')
-    expect(body).toMatchObject({ items: [{ email: 'ada@example.com', displayName: HOSTILE }] })
-    expect(requested).toContain(`${app.address}/v1/accounts?limit=10`)
-    expect(requested.join()).not.toContain(app.key)
-    expect(await page.evaluate(() => ({ isHacked: 'isHacked' in globalThis }))).toEqual({ isHacked: false })
-    expect(await page.locator('img').count()).toBe(0)
+    expect(JSON.parse((await example.textContent()) ?? '')).toMatchObject({ nextCursor: null })
+    expect(await operation.locator('h4').allTextContents()).toEqual(['Request', 'Response 200', 'Errors'])
+    expect(await opened.page.locator('main').textContent()).not.toMatch(/Refusals|Answer \d/)
+  })
+
+  test.each([390, 1400])('colours JSON and keeps an id on one line, %i pixels wide', async width => {
+    await using opened = await pages.open('/docs#accounts.list', { viewport: { width, height: 800 } })
+    const { page, violations } = opened
+    const example = page.getByRole('region', { name: 'Example of response 200' })
+    const id = example.locator('.json-string', { hasText: /^"[0-9a-f-]{36}"$/ }).first()
+    await id.waitFor()
+
+    expect(await id.evaluate(element => element.getClientRects().length)).toBe(1)
+    const kinds = ['key', 'string', 'number', 'word']
+    const colourOf = (kind: string) =>
+      `getComputedStyle(document.querySelector('details[open] .json-${kind}')).color`
+    const colours = await page.evaluate(`[${kinds.map(colourOf).join()}]`)
+    expect(new Set(colours as string[]).size).toBe(kinds.length)
+    expect(await overflowOf(page)).toBe(0)
     expect(violations).toEqual([])
-
-    const [saved] = await Promise.all([page.waitForEvent('download'), answer.getByText('Save').click()])
-    expect(saved.suggestedFilename()).toBe('answer.json')
   })
 
-  test('shows a refusal with its reason', async () => {
-    await using opened = await openPage('/docs#accounts.get')
-    const form = formOf(opened.page, 'accounts.get')
-    await form.getByLabel('accountId').fill('0')
-    await form.getByRole('button', { name: 'Send' }).click()
-    await form.getByText('401 Unauthorized').waitFor()
-    expect(await form.locator('.answer pre').textContent()).toContain('"unauthenticated"')
+  test('keeps Send in reach from the beginning of a long form to its end', async () => {
+    await using opened = await pages.open('/docs#messages.list', { viewport: { width: 1400, height: 600 } })
+    const form = formOf(opened.page, 'messages.list')
+    const button = form.getByRole('button', { name: 'Send' })
+    await button.waitFor()
+    expect(await form.evaluate(element => element.clientHeight)).toBeGreaterThan(900)
+
+    for (const field of ['accountId', 'hasAttachments', 'cursor']) {
+      await form.getByLabel(field, { exact: true }).evaluate(element => element.scrollIntoView())
+      expect({ field, isInReach: await isInWindow(opened.page, button) }).toEqual({ field, isInReach: true })
+    }
+    await form.locator('.snippet').evaluate(element => element.scrollIntoView({ block: 'end' }))
+    expect(await isInWindow(opened.page, button)).toBe(true)
   })
 
-  test('forgets the key when it is told to, and with the tab', async () => {
-    await using opened = await openPage('/docs')
+  test.each([390, 1400])('shows in the navigation what is being read, %i pixels wide', async width => {
+    await using opened = await pages.open('/docs#threads.get', { viewport: { width, height: 700 } })
     const { page } = opened
-    await page.getByLabel('API key').fill('wk_mine')
-    await page.reload()
-    expect(await page.getByLabel('API key').inputValue()).toBe('wk_mine')
-    const other = await page.context().newPage()
-    await other.goto(`${app.address}/docs`)
-    expect(await other.getByLabel('API key').inputValue()).toBe('')
-    await page.getByRole('button', { name: 'Forget' }).click()
-    await page.reload()
-    expect(await page.getByLabel('API key').inputValue()).toBe('')
+    const here = page.locator('.here')
+    await waitUntil(
+      'the place',
+      async () => (await here.textContent()) === ' · Read a thread with its messages, oldest first',
+    )
+    expect(await currentLink(page).getAttribute('href')).toBe('#threads.get')
+    if (width === 1400) expect(await isInWindow(page, currentLink(page))).toBe(true)
+
+    await page.locator('#errors').evaluate(element => element.scrollIntoView())
+    await waitUntil(
+      'the current entry',
+      async () => (await currentLink(page).getAttribute('href')) === '#errors',
+    )
+    await page.evaluate('scrollTo(0, 0)')
+    await waitUntil('no current entry', async () => (await currentLink(page).count()) === 0)
   })
 
-  test('writes a line for a shell that says the same, whatever the body holds', async () => {
-    await using opened = await openPage('/docs#accounts.createToken')
-    const form = formOf(opened.page, 'accounts.createToken')
-    const body = `{"it's": "$HOME \`id\` \\\\ !"}`
-    await form.getByLabel('accountId').fill('a/b c')
-    await form.getByLabel('Body', { exact: true }).fill(body)
-    await form.getByRole('button', { name: 'New key' }).click()
-    const idempotencyKey = await form.getByLabel('Idempotency-Key').inputValue()
-    const line = await form.locator('.curl').textContent()
-
-    const script = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }; ${line}`
-    const { stdout } = await run('sh', ['-c', script], { env: { WAXWING_KEY: 'wk_1' } })
-    expect(stdout.split('\0')).toEqual([
-      '-i',
-      `${app.address}/v1/accounts/a%2Fb%20c/tokens`,
-      '-H',
-      'Authorization: Bearer wk_1',
-      '-H',
-      `Idempotency-Key: ${idempotencyKey}`,
-      '-H',
-      'Content-Type: application/json',
-      '--data-raw',
-      body,
-      '',
-    ])
-    expect(idempotencyKey).toMatch(/^[!-~]{16,255}$/)
-
-    await opened.page.goto(`${app.address}/docs#messages.raw`)
-    expect(await formOf(opened.page, 'messages.raw').locator('.curl').textContent()).toMatch(/^curl -OJ '/)
-  })
-
-  test('opens what a link names, and finds operations by their words', async () => {
-    await using opened = await openPage('/docs#messages.list')
+  test('finds operations by their words, and leaves no heading without one', async () => {
+    await using opened = await pages.open('/docs#messages.list')
     const { page } = opened
     await formOf(page, 'messages.list').getByLabel('hasAttachments').waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('servers address')
 
-    await page.getByText('Operations found').waitFor()
+    await page.getByText('Found: ').waitFor()
     const left = page.locator('.operation:visible')
-    expect(await left.evaluateAll(all => all.map(one => one.dataset['operation']))).toContain(
-      'autoconfig.find',
-    )
-    expect(await left.count()).toBeLessThan(operationIds.length / 2)
+    const names = await left.evaluateAll(all => all.map(one => one.dataset['operation']))
+    expect(names).toContain('autoconfig.find')
+    expect(names.length).toBeLessThan(operationIds.length / 2)
+
+    const sections = await page
+      .locator('main h2:visible, main h3:visible')
+      .evaluateAll(all =>
+        all.map(
+          heading => heading.closest('.group, .subgroup')?.querySelector('.unit:not([hidden])') != null,
+        ),
+      )
+    expect(sections.length).toBeGreaterThan(0)
+    expect(sections).not.toContain(false)
+    const shownIn = (selector: string) =>
+      page.locator(`${selector}:visible`).evaluateAll(all => all.map(one => one.textContent.trim()))
+    expect(await shownIn('nav h2')).toEqual(await shownIn('main h2'))
+
+    await page.keyboard.press('Enter')
+    await page.locator('.operation[open]:visible').first().waitFor()
   })
 
   test('can be read without a script', async () => {
-    await using opened = await openPage('/docs#messages.list', { javaScriptEnabled: false })
+    await using opened = await pages.open('/docs#messages.list', { javaScriptEnabled: false })
     const { page } = opened
     await page.getByText('Part of the sender’s address').first().waitFor()
     expect(await page.getByText('Send', { exact: true }).first().isVisible()).toBe(false)
     expect(await page.getByText('Everything can be read without JavaScript').isVisible()).toBe(true)
   })
 
-  test('is sent again only when it is another', async () => {
-    for (const path of ['/docs', '/docs/reference.js', '/v1/openapi.json']) {
-      const first = await fetch(`${app.address}${path}`)
-      const etag = first.headers.get('etag') ?? ''
-      expect(first.status).toBe(200)
-      expect(first.headers.get('cache-control')).toBe('no-cache')
-      expect(first.headers.get('x-content-type-options')).toBe('nosniff')
-      expect(first.headers.get('content-security-policy')).toMatch(
-        /default-src 'none'.*frame-ancestors 'none'/,
-      )
-      expect(first.headers.get('set-cookie')).toBeNull()
-      expect((await first.text()).length).toBeGreaterThan(1000)
+  test('stays small and quick to search with 150 operations', async () => {
+    const document = documentOf(150)
+    const html = await renderReference(document, readGuides())
+    expect(staticFile(html, {}).gzipped.length).toBeLessThan(200_000)
 
-      const again = await fetch(`${app.address}${path}`, {
-        headers: { 'if-none-match': `"other", W/${etag}` },
-      })
-      expect({ path, status: again.status, text: await again.text() }).toEqual({
-        path,
-        status: 304,
-        text: '',
-      })
-    }
+    await using opened = await pages.open('/docs/guides/errors')
+    const { page, violations } = opened
+    await page.route('**/docs', async route => route.fulfill({ response: await route.fetch(), body: html }))
+    await page.goto(`${pages.app.address}/docs#copy6.accounts.list`)
+    await formOf(page, 'copy6.accounts.list').getByRole('button', { name: 'Send' }).waitFor()
+    expect(await page.locator('.operation').count()).toBeGreaterThanOrEqual(150)
+    await waitUntil(
+      'the current entry',
+      async () => (await currentLink(page).getAttribute('href')) === '#copy6.accounts.list',
+    )
+    expect(await isInWindow(page, currentLink(page))).toBe(true)
+    await page.getByRole('searchbox').fill('copy4')
+    await waitUntil(
+      'what is found',
+      async () => (await page.locator('.operation:visible').count()) === operationIds.length,
+    )
+    expect(violations).toEqual([])
   })
 
   test('is where a browser is sent that names no path', async () => {
-    const answer = await fetch(app.address, { redirect: 'manual' })
+    const answer = await fetch(pages.app.address, { redirect: 'manual' })
     expect({ status: answer.status, to: answer.headers.get('location') }).toEqual({
       status: 302,
       to: '/docs',
     })
   })
 })
+
+describe('the files of the reference', () => {
+  const paths = ['/docs', '/docs/guides/errors', '/docs/reference.js', '/v1/openapi.json']
+
+  test.each(paths)('sends %s compressed, and again only when it is another', async path => {
+    const ask = (headers: Record<string, string>) => fetch(`${pages.app.address}${path}`, { headers })
+    const plain = await ask({ 'accept-encoding': 'identity' })
+    const gzipped = await ask({ 'accept-encoding': 'br;q=0.5, GZIP' })
+    expect([plain.headers.get('content-encoding'), gzipped.headers.get('content-encoding')]).toEqual([
+      null,
+      'gzip',
+    ])
+    expect(await gzipped.text()).toBe(await plain.text())
+    expect((await ask({ 'accept-encoding': 'gzip;q=0' })).headers.get('content-encoding')).toBeNull()
+    expect(gzipped.headers.get('etag')).not.toBe(plain.headers.get('etag'))
+
+    for (const first of [plain, gzipped]) {
+      expect(first.status).toBe(200)
+      expect(first.headers.get('vary')).toMatch(/Accept-Encoding/)
+      expect(first.headers.get('cache-control')).toBe('no-cache')
+      expect(first.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(first.headers.get('content-security-policy')).toMatch(
+        /default-src 'none'.*frame-ancestors 'none'/,
+      )
+      expect(first.headers.get('set-cookie')).toBeNull()
+      const again = await ask({ 'if-none-match': `"other", W/${first.headers.get('etag')}` })
+      expect([again.status, await again.text()]).toEqual([304, ''])
+    }
+  })
+})
+
+/** The document with its operations repeated under other names, until there are that many. */
+function documentOf(count: number): OpenapiDocument {
+  const document = structuredClone(openapiDocument) as unknown as OpenapiDocument
+  const { tags, paths } = structuredClone(document)
+  for (let copy = 1; operationIds.length * copy < count; copy++) {
+    const name = `copy${copy}`
+    document.tags.push(...tags.map(tag => ({ ...tag, name: `${name}-${tag.name}` })))
+    for (const [path, methods] of Object.entries(paths)) {
+      document.paths[path.replace('/v1', `/v1/${name}`)] = Object.fromEntries(
+        Object.entries(methods).map(([method, operation]) => [
+          method,
+          {
+            ...operation,
+            operationId: `${name}.${operation.operationId}`,
+            tags: operation.tags.map(tag => `${name}-${tag}`),
+          },
+        ]),
+      )
+    }
+  }
+  return document
+}

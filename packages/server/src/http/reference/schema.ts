@@ -53,7 +53,7 @@ function range(min: number | undefined, max: number | undefined, unit: string): 
 }
 
 /** The fields of an object as a nested list; nothing for what has none. `input`: required is said, else optional. */
-export function fieldsOf(schema: Schema, place: 'input' | 'answer'): Markup {
+export function fieldsOf(schema: Schema, place: 'input' | 'response'): Markup {
   const object = objectIn(schema)
   if (!object?.properties) return ''
   const required = new Set(object.required)
@@ -62,9 +62,9 @@ export function fieldsOf(schema: Schema, place: 'input' | 'answer'): Markup {
   </ul>`
 }
 
-function fieldOf(name: string, field: Schema, isRequired: boolean, place: 'input' | 'answer'): Markup {
+function fieldOf(name: string, field: Schema, isRequired: boolean, place: 'input' | 'response'): Markup {
   const mark =
-    place === 'input' && isRequired ? 'required' : place === 'answer' && !isRequired ? 'optional' : ''
+    place === 'input' && isRequired ? 'required' : place === 'response' && !isRequired ? 'optional' : ''
   const limits = limitsOf(field)
   return html`<li>
     <code class="name">${name}</code>
@@ -82,8 +82,8 @@ function objectIn(schema: Schema): Schema | undefined {
   return schema.anyOf?.map(objectIn).find(found => found !== undefined)
 }
 
-/** What a body or an answer is, with its fields; a named schema, and the items of a page, are spelled out. */
-export function describe(document: OpenapiDocument, schema: Schema, place: 'input' | 'answer'): Markup {
+/** What a body or a response is, with its fields; a named schema, and the items of a page, are spelled out. */
+export function describe(document: OpenapiDocument, schema: Schema, place: 'input' | 'response'): Markup {
   const resolved = resolve(document, schema)
   const items = resolved.properties?.['items']?.items
   const name = schema.$ref === undefined ? '' : html`<p class="type">${typeOf(schema)}</p>`
@@ -97,13 +97,13 @@ export function describe(document: OpenapiDocument, schema: Schema, place: 'inpu
 /** A section of the page for one named schema. */
 export function schemaSection(name: string, schema: Schema): Markup {
   const base = (schema.allOf ?? []).map(typeOf)
-  return html`<details class="schema">
+  return html`<details class="schema unit">
     <summary><code>${name}</code></summary>
     <div id="schema-${name}">
       ${schema.description === undefined ? '' : html`<p>${prose(schema.description)}</p>`}
       ${base.length > 0 ? html`<p class="type">As ${joined(base, ' and ')}, where:</p>` : ''}
       ${schema.properties ? '' : html`<p class="type">${typeOf(schema)} ${limitsOf(schema)}</p>`}
-      ${fieldsOf(schema, 'answer')}
+      ${fieldsOf(schema, 'response')}
     </div>
   </details>`
 }

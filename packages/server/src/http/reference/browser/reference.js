@@ -1,71 +1,51 @@
-import { clearAnswer, showAnswer, showFailure } from './answer.js'
-import { curlOf, fieldsOf, readRequest } from './request.js'
+import { confirmRequest, isDestructive, listenForConfirmation } from './confirm.js'
+import { currentCredential, listenForCredential } from './credential.js'
+import { require } from './elements.js'
+import { colourAll } from './json.js'
+import { followLocation } from './location.js'
+import { fieldsOf, readRequest, sendRequest } from './request.js'
+import { clearResponse, showResponse, showStatus } from './response.js'
+import { clearSearch, listenForSearch } from './search.js'
+import { SNIPPETS } from './snippets.js'
 
-/** The key lives in this tab only: never in an address, a cookie or what other tabs see. */
-const STORED_KEY = 'waxwing-reference-key'
+const STORED_LANGUAGE = 'waxwing-reference-language'
 const COPIED_MS = 1500
 
-const search = require('#search', HTMLInputElement)
-const key = require('#key', HTMLInputElement)
 /** Requests under way, by form. @type {WeakMap<HTMLFormElement, AbortController>} */
 const underWay = new WeakMap()
-
-/**
- * @template {Element} T
- * @param {string} selector
- * @param {new () => T} type
- * @param {ParentNode} [parent]
- * @returns {T}
- */
-function require(selector, type, parent = document) {
-  const found = parent.querySelector(selector)
-  if (!(found instanceof type)) throw new Error(`The page lacks ${selector}`)
-  return found
-}
-
-/** Shows what is of no use without this script. */
-function reveal() {
-  for (const hidden of document.querySelectorAll('.tools, .try-note, .try, .fresh, [data-in]'))
-    hidden.removeAttribute('hidden')
-  require('.no-script', HTMLElement).hidden = true
-  require('.contents', HTMLDetailsElement).open = matchMedia('(min-width: 70rem)').matches
-}
+let language = localStorage.getItem(STORED_LANGUAGE) ?? 'curl'
+if (!(language in SNIPPETS)) language = 'curl'
 
 /** @param {HTMLFormElement} form */
-function showCurl(form) {
-  require('.curl', HTMLPreElement, form).textContent = curlOf(readRequest(form), location.origin)
+function showSnippet(form) {
+  require('.snippet', HTMLElement, form).textContent =
+    SNIPPETS[language]?.(readRequest(form), location.origin) ?? ''
+  for (const button of form.querySelectorAll('.language')) {
+    button.setAttribute('aria-pressed', String(button.getAttribute('data-snippet') === language))
+  }
 }
 
 /** @param {HTMLFormElement} form */
 async function send(form) {
-  const place = require('.answer', HTMLDivElement, form)
-  const button = require('[type=submit]', HTMLButtonElement, form)
   const running = underWay.get(form)
   if (running) return running.abort()
-  const { method, path, headers, body, missing } = readRequest(form)
-  if (missing.length > 0) return showFailure(place, `Fill in ${missing.join(', ')} first.`)
+  const request = readRequest(form)
+  if (request.missing.length > 0)
+    return showStatus(form, `Fill in ${request.missing.join(', ')} first.`, 'bad')
   const abort = new AbortController()
   underWay.set(form, abort)
-  button.textContent = 'Cancel'
-  clearAnswer(place)
-  const startedAt = performance.now()
+  const button = require('[type=submit]', HTMLButtonElement, form)
   try {
-    const credential = key.value.trim()
-    const response = await fetch(path, {
-      method,
-      headers: credential === '' ? headers : { ...headers, Authorization: `Bearer ${credential}` },
-      body,
-      cache: 'no-store',
-      credentials: 'omit',
-      redirect: 'error',
-      signal: abort.signal,
-    })
-    await showAnswer(place, response, performance.now() - startedAt)
+    if (isDestructive(request) && !(await confirmRequest(form, request))) return showStatus(form, 'Not sent.')
+    button.textContent = 'Cancel'
+    clearResponse(form)
+    showStatus(form, 'Sending …')
+    const startedAt = performance.now()
+    const response = await sendRequest(request, currentCredential(), abort.signal)
+    await showResponse(form, response, performance.now() - startedAt)
   } catch (error) {
-    const why = abort.signal.aborted
-      ? 'Cancelled.'
-      : `No answer: ${error instanceof Error ? error.message : error}.`
-    showFailure(place, why)
+    const why = error instanceof Error ? error.message : error
+    showStatus(form, abort.signal.aborted ? 'Cancelled.' : `No response: ${why}.`, 'bad')
   } finally {
     underWay.delete(form)
     button.textContent = 'Send'
@@ -83,16 +63,15 @@ function shareValue(target) {
 
 /** @param {HTMLButtonElement} button @param {HTMLElement} source */
 async function copy(button, source) {
-  const label = button.textContent
   try {
-    await navigator.clipboard.writeText(source.textContent ?? '')
+    await navigator.clipboard.writeText(source.textContent)
     button.textContent = 'Copied'
   } catch {
     // Browsers give no clipboard to pages over plain HTTP; what is selected can be copied by hand.
     getSelection()?.selectAllChildren(source)
     button.textContent = 'Selected'
   }
-  setTimeout(() => void (button.textContent = label), COPIED_MS)
+  setTimeout(() => void (button.textContent = 'Copy'), COPIED_MS)
 }
 
 /** Not `crypto.randomUUID`, which pages over plain HTTP do not have. */
@@ -100,38 +79,15 @@ function freshKey() {
   return crypto.getRandomValues(new Uint32Array(4)).join('-')
 }
 
-/** Leaves the operations in which every word occurs. */
-function filter() {
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
-  let found = 0
-  for (const operation of document.querySelectorAll('.operation')) {
-    const text = operation.textContent.toLowerCase()
-    const isHidden = !words.every(word => text.includes(word))
-    const id = operation.getAttribute('data-operation') ?? ''
-    operation.toggleAttribute('hidden', isHidden)
-    const entry = document.querySelector(`[data-link="${CSS.escape(id)}"]`)?.closest('li')
-    entry?.toggleAttribute('hidden', isHidden)
-    if (!isHidden) found += 1
-  }
-  for (const group of document.querySelectorAll('.group')) {
-    group.toggleAttribute('hidden', group.querySelector('.operation:not([hidden])') === null)
-  }
-  const status = require('#found', HTMLParagraphElement)
-  const isSearching = words.length > 0
-  status.hidden = !isSearching
-  status.textContent = found === 0 ? 'No operation has all of these words.' : `Operations found: ${found}`
-  require('#about', HTMLElement).hidden = isSearching
-}
-
 /** Opens what the address names. A link to it is a link for others as well. */
 function openTarget() {
-  const target =
-    location.hash === '' ? null : document.querySelector(`#${CSS.escape(location.hash.slice(1))}`)
-  const details = target?.closest('details')
-  if (!target || !details) return
-  details.hidden = false
-  details.open = true
-  details.scrollIntoView()
+  const target = location.hash === '' ? null : document.getElementById(location.hash.slice(1))
+  if (!target) return
+  if (target.closest('[hidden]') !== null) clearSearch()
+  const details = target.closest('details')
+  if (details) details.open = true
+  const place = details ?? target
+  place.scrollIntoView()
 }
 
 /** @param {Event} event */
@@ -140,13 +96,23 @@ function forForm(event) {
   return form?.matches('.request') ? form : null
 }
 
+/** @param {HTMLFormElement} form @param {HTMLButtonElement} button */
+function press(form, button) {
+  if (button.matches('.copy')) void copy(button, require('.snippet', HTMLElement, form))
+  if (button.matches('.language')) {
+    language = button.dataset['snippet'] ?? 'curl'
+    localStorage.setItem(STORED_LANGUAGE, language)
+    for (const open of document.querySelectorAll('.operation[open] form')) {
+      if (open instanceof HTMLFormElement) showSnippet(open)
+    }
+  }
+  if (button.matches('.fresh')) {
+    require('[data-name=Idempotency-Key]', HTMLInputElement, form).value = freshKey()
+    showSnippet(form)
+  }
+}
+
 function listen() {
-  search.addEventListener('input', filter)
-  key.addEventListener('input', () => sessionStorage.setItem(STORED_KEY, key.value))
-  require('#forget', HTMLButtonElement).addEventListener('click', () => {
-    sessionStorage.removeItem(STORED_KEY)
-    key.value = ''
-  })
   addEventListener('hashchange', openTarget)
   document.addEventListener('submit', event => {
     event.preventDefault()
@@ -157,41 +123,32 @@ function listen() {
     const form = forForm(event)
     if (!form) return
     shareValue(event.target)
-    showCurl(form)
+    showSnippet(form)
   })
   document.addEventListener('click', event => {
     const form = forForm(event)
-    if (!form || !(event.target instanceof HTMLButtonElement)) return
-    if (event.target.matches('.copy')) void copy(event.target, require('.curl', HTMLPreElement, form))
-    if (event.target.matches('.fresh')) {
-      require('[data-name=Idempotency-Key]', HTMLInputElement, form).value = freshKey()
-      showCurl(form)
-    }
+    if (form && event.target instanceof HTMLButtonElement) press(form, event.target)
+  })
+  document.addEventListener('keydown', event => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) forForm(event)?.requestSubmit()
   })
   document.addEventListener('toggle', onToggle, { capture: true })
-  document.addEventListener('keydown', onKey)
 }
 
 /** @param {Event} event */
 function onToggle({ target }) {
   if (!(target instanceof HTMLDetailsElement) || !target.open || !target.matches('.operation')) return
-  for (const form of target.querySelectorAll('form')) showCurl(form)
+  colourAll(target)
+  for (const form of target.querySelectorAll('form')) showSnippet(form)
   history.replaceState(null, '', `#${target.dataset['operation']}`)
 }
 
-/** @param {KeyboardEvent} event */
-function onKey(event) {
-  const isTyping = event.target instanceof Element && event.target.matches('input, textarea, select')
-  if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey) {
-    event.preventDefault()
-    search.focus()
-  } else if (event.key === 'Escape' && event.target === search) {
-    search.value = ''
-    filter()
-  }
-}
-
-key.value = sessionStorage.getItem(STORED_KEY) ?? ''
-reveal()
+// Shows what is of no use without this script.
+document.documentElement.classList.add('scripted')
+colourAll(require('#errors', HTMLElement))
+listenForCredential()
+listenForSearch()
+listenForConfirmation()
 listen()
 openTarget()
+followLocation()

@@ -7,6 +7,7 @@
  * @property {Record<string, string>} headers Without the credential.
  * @property {string | null} body
  * @property {boolean} isDownload
+ * @property {boolean} isPublic Whether it takes no credential.
  * @property {string[]} missing Names of path parameters that are still empty.
  */
 
@@ -44,6 +45,7 @@ export function readRequest(form) {
     headers,
     body,
     isDownload: form.dataset['kind'] === 'download',
+    isPublic: form.dataset['scope'] === 'none',
     missing,
   }
 }
@@ -57,24 +59,21 @@ export function fieldsOf(parent) {
 }
 
 /**
- * The request as a line for a shell. The key is not in it: it is taken from the environment.
+ * Sends a request to this service, and nowhere else.
  *
- * @param {ApiRequest} request
- * @param {string} origin
+ * @param {Pick<ApiRequest, 'method' | 'path' | 'headers' | 'body'>} request
+ * @param {string} credential
+ * @param {AbortSignal} signal
  */
-export function curlOf({ method, path, headers, body, isDownload }, origin) {
-  const program = isDownload ? 'curl -OJ' : 'curl -i'
-  const lines = [
-    method === 'GET' || (method === 'POST' && body !== null) ? program : `${program} -X ${method}`,
-    quote(origin + path),
-    '-H "Authorization: Bearer $WAXWING_KEY"',
-    ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
-    ...(body === null ? [] : [`--data-raw ${quote(body)}`]),
-  ]
-  return `${lines[0]} ${lines.slice(1).join(' \\\n  ')}`
-}
-
-/** One word for a POSIX shell, whatever it holds. @param {string} text */
-function quote(text) {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+export function sendRequest(request, credential, signal) {
+  const { headers } = request
+  return fetch(request.path, {
+    method: request.method,
+    headers: credential === '' ? headers : { ...headers, Authorization: `Bearer ${credential}` },
+    body: request.body,
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+    signal,
+  })
 }

@@ -1,0 +1,38 @@
+import { require } from './elements.js'
+
+/** A kept key lives in this tab only: never in an address, a cookie or what other tabs see. */
+const STORED_KEY = 'waxwing-reference-key'
+
+const key = require('#key', HTMLInputElement)
+const keep = require('#keep', HTMLInputElement)
+
+/** The credential that requests carry; empty where none was typed. */
+export function currentCredential() {
+  return key.value.trim()
+}
+
+export function listenForCredential() {
+  key.value = sessionStorage.getItem(STORED_KEY) ?? ''
+  keep.checked = key.value !== ''
+  key.addEventListener('input', update)
+  keep.addEventListener('change', update)
+  key.addEventListener('keydown', event => {
+    if (event.key === 'Enter') require('#credential', HTMLElement).hidePopover()
+  })
+  require('#forget', HTMLButtonElement).addEventListener('click', () => {
+    key.value = ''
+    keep.checked = false
+    update()
+  })
+  require('#credential', HTMLElement).addEventListener('toggle', event => {
+    if (event.newState === 'open') key.focus()
+  })
+  update()
+}
+
+function update() {
+  const isSet = key.value.trim() !== ''
+  if (keep.checked && isSet) sessionStorage.setItem(STORED_KEY, key.value.trim())
+  else sessionStorage.removeItem(STORED_KEY)
+  require('#key-state', HTMLElement).textContent = isSet ? 'set' : 'not set'
+}

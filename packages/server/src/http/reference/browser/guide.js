@@ -1,0 +1,5 @@
+import { colourAll } from './json.js'
+import { followLocation } from './location.js'
+
+colourAll(document)
+followLocation()

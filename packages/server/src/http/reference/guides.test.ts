@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ReferencePages, openReferencePages, overflowOf } from '../../../test/reference-page.ts'
+import { GUIDES, makeGuide } from './guides.ts'
+
+let pages: ReferencePages
+beforeAll(async () => void (pages = await openReferencePages()))
+afterAll(() => pages?.[Symbol.asyncDispose]())
+
+describe('the guides', () => {
+  test('are linked from the reference, and their links lead somewhere', async () => {
+    await using opened = await pages.open('/docs')
+    const { page, violations } = opened
+    const ownLinks = async () => {
+      const links = await page
+        .locator('main a[href], nav a[href]')
+        .evaluateAll(all => all.map(link => link.getAttribute('href') ?? ''))
+      return links
+        .map(link => new URL(link, page.url()).href)
+        .filter(link => link.startsWith(pages.app.address))
+    }
+    const guides = GUIDES.map(name => `${pages.app.address}/docs/guides/${name}`)
+    expect(await ownLinks()).toEqual(expect.arrayContaining(guides))
+
+    for (const guide of guides) {
+      await page.goto(guide)
+      expect(await page.locator('h1').count()).toBe(1)
+      expect(await page.locator('nav [aria-current=page]').getAttribute('href')).toBe(new URL(guide).pathname)
+      for (const href of await ownLinks()) {
+        const { pathname, hash } = new URL(href)
+        const answer = await fetch(href)
+        const isThere = answer.ok && (hash === '' || (await answer.text()).includes(`id="${hash.slice(1)}"`))
+        expect({ guide, link: pathname + hash, isThere }).toMatchObject({ isThere: true })
+      }
+    }
+    expect(violations).toEqual([])
+  })
+
+  test.each(['ARCHITECTURE', 'nothing', '..%2f..%2fpackage', 'errors.md', '%2e%2e/README'])(
+    'are a fixed list, to which %s does not belong',
+    async name => {
+      expect((await fetch(`${pages.app.address}/docs/guides/${name}`)).status).toBe(404)
+    },
+  )
+
+  test.each([390, 800])('fit a window %i pixels wide, tables and code included', async width => {
+    await using opened = await pages.open('/docs/guides/limits', { viewport: { width, height: 800 } })
+    expect(await overflowOf(opened.page)).toBe(0)
+  })
+
+  test.each([
+    ['a <b>bold</b> word', '<p>a &lt;b&gt;bold&lt;/b&gt; word</p>\n'],
+    ['<script>1</script>\n', '&lt;script&gt;1&lt;/script&gt;\n'],
+    [
+      '```json\n{"a": "<b>"}\n```',
+      '<pre tabindex="0" data-language="json">{&quot;a&quot;: &quot;&lt;b&gt;&quot;}</pre>\n',
+    ],
+    ['[pages](pagination.md#cursors)', '<p><a href="/docs/guides/pagination#cursors">pages</a></p>\n'],
+    [
+      '[the document](../packages/contract/openapi.json)',
+      '<p><a href="/v1/openapi.json">the document</a></p>\n',
+    ],
+    ['[a decision](decisions/0010-stored-messages.md)', '<p>a decision</p>\n'],
+    ['[a script](javascript:alert)', '<p>a script</p>\n'],
+    ['![an image](https://elsewhere.example/x.png)', '<p>an image</p>\n'],
+    [
+      '## Where: `it` & "that"',
+      '<h2 id="where-it--that">Where: <code>it</code> &amp; &quot;that&quot;</h2>\n',
+    ],
+  ])('render %j', (markdown, html) => {
+    expect(makeGuide('test', markdown).content).toBe(html)
+  })
+})

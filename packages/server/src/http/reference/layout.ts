@@ -1,0 +1,51 @@
+import { html } from 'hono/html'
+import type { Markup } from './markup.ts'
+
+interface Layout {
+  title: string
+  /** The style sheets of `browser/` that the page adds to `page.css`, and the module that it runs. */
+  styles?: string[]
+  script: string
+  /** What lies right in the header. */
+  tools: Markup
+  /** What the navigation is called, and its groups. */
+  navigation: { label: string; groups: Markup[] }
+  main: Markup
+  /** What opens above the page. */
+  overlays?: Markup
+}
+
+/** A page with the header, the navigation beside its content, and nothing from elsewhere. */
+export async function renderPage(layout: Layout): Promise<string> {
+  const { title, styles = [], script, tools, navigation, main, overlays = '' } = layout
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title}</title>
+        <link rel="icon" type="image/svg+xml" href="/docs/icon.svg" />
+        ${['page.css', ...styles].map(name => html`<link rel="stylesheet" href="/docs/${name}" />`)}
+        <script type="module" src="/docs/${script}"></script>
+      </head>
+      <body>
+        <a class="skip" href="#content">Skip to the content</a>
+        <header>
+          <a class="title" href="/docs">Waxwing <span>reference</span></a>
+          ${tools}
+        </header>
+        <div class="page">
+          <nav aria-label="${navigation.label}">
+            <details class="contents">
+              <summary>Contents<span class="here"></span></summary>
+              <div class="entries">${navigation.groups}</div>
+            </details>
+          </nav>
+          <main id="content" tabindex="-1">${main}</main>
+        </div>
+        ${overlays}
+      </body>
+    </html>`
+  return (await page).toString()
+}

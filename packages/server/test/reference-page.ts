@@ -1,0 +1,72 @@
+import { type Browser, type BrowserContextOptions, type Locator, type Page, chromium } from 'playwright-core'
+import { type TestApp, openTestApp } from './open-app.ts'
+import { requireChromium } from './servers/install.ts'
+
+/** The service with its reference page, and a browser to open it in. */
+export interface ReferencePages extends AsyncDisposable {
+  app: TestApp
+  open(path: string, options?: BrowserContextOptions): Promise<Opened>
+}
+
+export interface Opened extends AsyncDisposable {
+  page: Page
+  /** Everything that was asked for, whether it was let through or not. */
+  requested: string[]
+  /** What the policy stopped, and what a script threw. */
+  violations: string[]
+}
+
+export async function openReferencePages(): Promise<ReferencePages> {
+  await using opened = new AsyncDisposableStack()
+  // Root has no sandbox to give, and /dev/shm is small in containers.
+  const args = ['--no-sandbox', '--disable-dev-shm-usage']
+  const browser = await chromium.launch({ executablePath: requireChromium(), args })
+  opened.defer(() => browser.close())
+  const app = opened.use(await openTestApp())
+  const owned = opened.move()
+  return {
+    app,
+    open: (path, options) => openPage(browser, `${app.address}${path}`, options),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+async function openPage(browser: Browser, url: string, options?: BrowserContextOptions): Promise<Opened> {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  const requested: string[] = []
+  const violations: string[] = []
+  page.on('request', request => void requested.push(`${request.method()} ${request.url()}`))
+  page.on('pageerror', error => void violations.push(error.message))
+  page.on('console', message => {
+    if (/Content Security Policy|TrustedHTML/.test(message.text())) violations.push(message.text())
+  })
+  await page.goto(url)
+  return { page, requested, violations, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/** The form that sends an operation, in its opened details. */
+export function formOf(page: Page, operationId: string) {
+  return page.locator(`[data-operation="${operationId}"] form`)
+}
+
+export async function presentKey(page: Page, key: string) {
+  await page.getByRole('button', { name: 'API key' }).click()
+  await page.getByLabel('API key', { exact: true }).fill(key)
+  await page.keyboard.press('Enter')
+}
+
+/** How far the page is wider than its window, in pixels. */
+export function overflowOf(page: Page): Promise<unknown> {
+  return page.evaluate('document.documentElement.scrollWidth - innerWidth')
+}
+
+/** Whether the element is in the window as a whole, and not only somewhere on the page. */
+export async function isInWindow(page: Page, locator: Locator): Promise<boolean> {
+  const box = await locator.boundingBox()
+  return box !== null && box.y >= 0 && box.y + box.height <= (page.viewportSize()?.height ?? 0)
+}
+
+export async function hasFocus(page: Page, locator: Locator): Promise<boolean> {
+  return (await locator.and(page.locator(':focus')).count()) === 1
+}
