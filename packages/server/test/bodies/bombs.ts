@@ -78,6 +78,11 @@ function headers(): Record<string, () => Buffer> {
     'comments in comments': () => message(`To: ${'('.repeat(MEGABYTE)}`, 'x'),
     'angle brackets': () => message(`To: ${'<'.repeat(MEGABYTE)}`, 'x'),
     'encoded words without an end': () => message(`Subject: ${'=?utf-8?B?'.repeat(300_000)}`, 'x'),
+    'encoded words of stateful charsets': () =>
+      message(
+        `Subject: ${'=?iso-2022-jp?Q?=1B$BF|?= =?iso-2022-jp?Q?=1B(B?= =?hz?Q?~{?= '.repeat(20_000)}`,
+        'x',
+      ),
     'a file name of encoded words': () =>
       message(`Content-Disposition: attachment; filename="${'=?utf-8?Q?=41?= '.repeat(200_000)}"`, 'x'),
     'a content id of 4 MB': () => message(`Content-ID: <${'x'.repeat(4 * MEGABYTE)}>`, 'x'),
@@ -95,6 +100,14 @@ function encodings(): Record<string, () => Buffer> {
     'UTF-7': () => encoded('7bit', '+AGE-'.repeat(MEGABYTE), 'text/plain; charset=utf-7'),
     'ISO-2022-JP that shifts all the time': () =>
       encoded('7bit', '\x1b$B\x1b(B'.repeat(800_000), 'text/plain; charset=iso-2022-jp'),
+    'ISO-2022-JP-1 that shifts all the time': () =>
+      encoded('7bit', '\x1b$(D0!\x1b(J\\'.repeat(500_000), 'text/plain; charset=iso-2022-jp-1'),
+    'ISO-2022-JP of escapes alone': () =>
+      encoded('7bit', '\x1b'.repeat(5 * MEGABYTE), 'text/plain; charset=iso-2022-jp'),
+    'ISO-2022-KR that shifts all the time': () =>
+      encoded('7bit', '\x0eGQ\x0f'.repeat(1.25 * MEGABYTE), 'text/html; charset=iso-2022-kr'),
+    'HZ that shifts all the time': () =>
+      encoded('7bit', '~{VP~}~~'.repeat(600_000), 'text/plain; charset=hz-gb-2312'),
     'cp932, which takes a library': () =>
       encoded('8bit', '\x8a\xbf'.repeat(2.5 * MEGABYTE), 'text/html; charset=cp932'),
     'UTF-16 of halves of pairs': () =>

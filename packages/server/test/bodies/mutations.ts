@@ -18,6 +18,12 @@ const PIECES = [
   "\r\nContent-Disposition: attachment; filename*0*=utf-8''%e2; filename*1*=%82\r\n",
   '=?utf-8?B?',
   '=?iso-2022-jp?Q?=1B$B?=',
+  '=?iso-2022-kr?Q?=0EGQ?= =?iso-2022-kr?Q?19=0F?=',
+  '\r\nContent-Type: text/plain; charset=iso-2022-jp-1\r\n',
+  '\r\nContent-Type: text/plain; charset=iso-2022-kr\r\n',
+  '\r\nContent-Type: text/plain; charset=hz-gb-2312\r\n',
+  '\x1b$(D0!\x1b(J\\~\x1b(I1\x1b$B',
+  '\x0e~{VP',
 ].map(piece => Buffer.from(piece, 'latin1'))
 
 function splice(raw: Buffer, at: number, removed: number, added: Buffer): Buffer {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
+import { findStateful } from './stateful-charsets.ts'
 
 const UTF8_LABELS = new Set([
   '',
@@ -11,6 +12,7 @@ const UTF8_LABELS = new Set([
   'unknown-8bit',
   'default',
 ])
+const UTF7_LABELS = new Set(['utf-7', 'unicode-1-1-utf-7'])
 const LABEL_LENGTH_MAX = 40
 const LABELS_MAX = 1000
 /** Names that the library of rare charsets gives to what is none. */
@@ -31,9 +33,21 @@ export function decodeBytes(bytes: Buffer, charset: string | null, isCut = false
   const label = labelOf(charset)
   if (label === 'utf-8' || label === 'utf8') return withoutMark(bytes.toString('utf8'))
   if (UTF8_LABELS.has(label)) return decodeUnlabelled(bytes, isCut)
-  if (label === 'utf-7' || label === 'unicode-1-1-utf-7') return decodeUtf7(bytes)
+  if (UTF7_LABELS.has(label)) return decodeUtf7(bytes)
   const decode = findDecoder(isBigEndian(label, bytes) ? 'utf-16be' : label)
   return decode ? decode(bytes) : decodeUnlabelled(bytes, isCut)
+}
+
+/**
+ * Whether the text of an encoded word may go on in the next word of its charset. Each word of a stateful charset returns
+ * to ASCII (RFC 2047 section 2), if its sender keeps to the rules; of other charsets, many senders cut characters.
+ * @param wasShifted whether the words before it ended within a shift
+ */
+export function mayGoOn(bytes: Buffer, charset: string, wasShifted: boolean): boolean {
+  const label = labelOf(charset)
+  if (UTF7_LABELS.has(label)) return false
+  const stateful = findStateful(label)
+  return stateful === null || (stateful.endsShifted(bytes) ?? wasShifted)
 }
 
 type Decode = (bytes: Buffer) => string
@@ -52,6 +66,8 @@ function findDecoder(label: string): Decode | null {
 }
 
 function makeDecoder(label: string): Decode | null {
+  const stateful = findStateful(label)
+  if (stateful) return bytes => stateful.decode(bytes)
   try {
     const decoder = new TextDecoder(label)
     return bytes => decoder.decode(bytes)

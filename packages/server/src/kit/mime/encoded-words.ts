@@ -1,4 +1,4 @@
-import { decodeBytes } from './charset.ts'
+import { decodeBytes, mayGoOn } from './charset.ts'
 import { decodeQuotedPrintable } from './transfer-encoding.ts'
 
 // RFC 2047 section 2 allows 75 characters a word; senders exceed it, so only the charset's name is held to a bound.
@@ -10,16 +10,24 @@ interface EncodedWord {
   end: number
 }
 
+/** Words that are decoded together. */
+interface Run {
+  charset: string
+  bytes: Buffer[]
+  mayGoOn: boolean
+}
+
 /**
  * Decodes the encoded words of a header value (RFC 2047), which may stand anywhere, also inside quoted strings. Words
- * that follow each other in one charset are joined before they are decoded, since senders cut characters in two.
+ * that follow each other in one charset are joined before they are decoded, since senders cut characters in two; those
+ * of a stateful charset only where one ends within a shift.
  */
 export function decodeWords(value: string): string {
   let next = value.indexOf('=?')
   if (next < 0) return value
   let text = ''
   let from = 0
-  let run: { charset: string; bytes: Buffer[] } | null = null
+  let run: Run | null = null
   const endRun = () => {
     if (run) text += decodeBytes(Buffer.concat(run.bytes), run.charset)
     run = null
@@ -32,13 +40,14 @@ export function decodeWords(value: string): string {
       continue
     }
     const gap = value.slice(from, next)
-    if (!run || gap.trim() !== '' || run.charset !== word.charset) {
+    if (!run || gap.trim() !== '' || run.charset !== word.charset || !run.mayGoOn) {
       const isJoined: boolean = run !== null && gap.trim() === ''
       endRun()
       if (!isJoined) text += gap
-      run = { charset: word.charset, bytes: [] }
+      run = { charset: word.charset, bytes: [], mayGoOn: false }
     }
     run.bytes.push(word.bytes)
+    run.mayGoOn = mayGoOn(word.bytes, word.charset, run.mayGoOn)
     from = word.end
     next = value.indexOf('=?', from)
   }

@@ -224,9 +224,27 @@ const SPECIAL: OddTable = {
     raw: typed('text/plain; charset=iso-2022-jp', Buffer.from('\x1b$B$3$s', 'latin1'), '7bit'),
     text: 'こん',
   },
-  'iso-2022-kr, which nobody decodes any more': {
-    raw: typed('text/plain; charset=iso-2022-kr', 'Plain words\n'),
-    text: 'Plain words',
+  'iso-2022-jp that shifts to nothing': {
+    raw: typed('text/plain; charset=iso-2022-jp', '\x1b(B\x1b$B$3\x1b(B\x1b$B$s\x1b$B\x1b(B.\n', '7bit'),
+    text: 'こん.',
+  },
+  'iso-2022-jp with JIS X 0212, as iso-2022-jp-1 allows': {
+    raw: typed(
+      'text/plain; charset=iso-2022-jp-1',
+      '\x1b$BF|K\\\x1b$(D0!\x1b(J \\ \x1b(B ok \x1b$(D"7\n',
+      '7bit',
+    ),
+    text: '日本丂 ￥  ok ～',
+    unlike: { python: ['text'], why: 'Python has another tilde and another yen sign' },
+  },
+  'iso-2022-kr': {
+    raw: typed('text/plain; charset=iso-2022-kr', '\x1b$)CPlain, \x0eGQ19\x0f, \x0eGQ19\nplain\n', '7bit'),
+    text: 'Plain, 한국, 한국\nplain',
+  },
+  'hz-gb-2312': {
+    raw: typed('text/plain; charset=hz-gb-2312', 'a ~~ ~{VPND~} b~\n ~{VPND\nc ~x\n', '7bit'),
+    text: 'a ~ 中文 b 中文\nc ~x',
+    unlike: { python: ['text'], why: 'Python gives no text of what is not well formed' },
   },
   'a meta element that says otherwise': {
     raw: mail(`${HTML}utf-8`, '<meta charset="iso-8859-1"><p>ü</p>\n'),

@@ -21,6 +21,34 @@ const SUBJECTS: OddTable = {
     raw: mail('Subject: =?utf-8?B?4oI=?= =?utf-8?B?rA==?='),
     subject: '€',
   },
+  'encoded words of ISO-2022-JP, each ended in ASCII': {
+    raw: mail('Subject: =?iso-2022-jp?B?GyRCRnwbKEI=?=\n =?ISO-2022-JP?B?GyRCS1wbKEI=?='),
+    subject: '日本',
+  },
+  'encoded words of ISO-2022-JP, cut within a run of Japanese': {
+    raw: mail('Subject: =?iso-2022-jp?B?GyRCRnw=?= =?iso-2022-jp?B?S1xGfBsoQg==?='),
+    subject: '日本日',
+  },
+  'encoded words of ISO-2022-KR': {
+    raw: mail('Subject: =?iso-2022-kr?B?GyQpQw5HUQ8=?= =?iso-2022-kr?B?DjE5Dw==?='),
+    subject: '한국',
+  },
+  'encoded words of HZ': {
+    raw: mail('Subject: =?hz-gb-2312?Q?~{VP~}?= =?hz-gb-2312?Q?~{ND~}_ok?='),
+    subject: '中文 ok',
+  },
+  'encoded words of UTF-7, each ended': {
+    raw: mail('Subject: =?utf-7?Q?Gr+APw?= =?utf-7?Q?+AN8-e?='),
+    subject: 'Grüße',
+  },
+  'encoded words that cut a character of GB18030': {
+    raw: mail('Subject: =?gb18030?Q?=D6?= =?gb18030?Q?=D0=81?= =?gb18030?Q?0=898?='),
+    subject: '中ß',
+  },
+  'encoded words that cut a character of Shift_JIS': {
+    raw: mail('Subject: =?shift_jis?Q?=93=FA=96?= =?shift_jis?Q?{?='),
+    subject: '日本',
+  },
   'encoded words between plain ones': {
     raw: mail('Subject: Re: =?utf-8?Q?Gr=C3=BC=C3=9Fe?= from Ada'),
     subject: 'Re: Grüße from Ada',
@@ -116,6 +144,10 @@ const ADDRESSES: OddTable = {
   'a name of encoded words': {
     raw: mail('From: =?utf-8?Q?J=C3=BCrgen?= <j@a.test>'),
     from: 'Jürgen <j@a.test>',
+  },
+  'a name of neighbouring words of ISO-2022-JP': {
+    raw: mail('From: =?iso-2022-jp?B?GyRCRnwbKEI=?= =?iso-2022-jp?B?GyRCS1wbKEI=?= <n@a.test>'),
+    from: '日本 <n@a.test>',
   },
   'a name of encoded words in quotes': {
     raw: mail('From: "=?utf-8?Q?J=C3=BCrgen?=" <j@a.test>'),

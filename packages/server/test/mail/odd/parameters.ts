@@ -41,6 +41,11 @@ const PLAIN_NAMES: OddTable = {
     ...pdf('Grüße.pdf'),
     unlike: { python: ['attachments'], why: 'RFC 2047 section 5 forbids it, and most senders do it' },
   },
+  'a file name of neighbouring words of ISO-2022-JP': {
+    raw: named('; filename="=?iso-2022-jp?B?GyRCRnwbKEI=?= =?iso-2022-jp?B?GyRCS1wbKEIucGRm?="'),
+    ...pdf('日本.pdf'),
+    unlike: { python: ['attachments'], why: 'RFC 2047 section 5 forbids it, and most senders do it' },
+  },
   'a file name in the type alone': { raw: named('', 'application/pdf; name="t.pdf"'), ...pdf('t.pdf') },
   'two file names': { raw: named('; filename=d.pdf', 'application/pdf; name="t.pdf"'), ...pdf('d.pdf') },
   'an empty file name': {

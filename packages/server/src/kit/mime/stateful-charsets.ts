@@ -1,0 +1,190 @@
+/* Charsets whose bytes change their meaning by escape sequences. Each is turned into one that TextDecoder knows. */
+
+const LF = 10
+const CR = 13
+const SHIFT_OUT = 14
+const SHIFT_IN = 15
+const ESC = 27
+const TILDE = 126
+const HIGH = 0x80
+/** Of EUC-JP: what announces a character of JIS X 0201 katakana, and of JIS X 0212. */
+const SINGLE_SHIFT_2 = 0x8e
+const SINGLE_SHIFT_3 = 0x8f
+
+export interface StatefulCharset {
+  decode(bytes: Buffer): string
+  /** Whether the bytes end before they return to ASCII; null where they contain no shift. */
+  endsShifted(bytes: Buffer): boolean | null
+}
+
+const JAPANESE: StatefulCharset = { decode: decodeJapanese, endsShifted: endsInJapanese }
+const KOREAN: StatefulCharset = { decode: decodeKorean, endsShifted: endsInKorean }
+const HZ: StatefulCharset = { decode: decodeHz, endsShifted: endsInHz }
+
+const BY_LABEL = new Map<string, StatefulCharset>([
+  ['iso-2022-jp', JAPANESE],
+  ['csiso2022jp', JAPANESE],
+  ['iso-2022-jp-1', JAPANESE],
+  ['iso-2022-jp-ms', JAPANESE],
+  ['cp50220', JAPANESE],
+  ['cp50221', JAPANESE],
+  ['iso-2022-kr', KOREAN],
+  ['csiso2022kr', KOREAN],
+  ['hz-gb-2312', HZ],
+  ['hz', HZ],
+])
+
+export function findStateful(label: string): StatefulCharset | null {
+  return BY_LABEL.get(label) ?? null
+}
+
+const iso2022Jp = new TextDecoder('iso-2022-jp')
+const eucJp = new TextDecoder('euc-jp')
+const eucKr = new TextDecoder('euc-kr')
+const gbk = new TextDecoder('gbk')
+
+/** ISO-2022-JP (RFC 1468) and ISO-2022-JP-1 (RFC 2237). TextDecoder knows the former, save JIS X 0212. */
+function decodeJapanese(bytes: Buffer): string {
+  return bytes.includes('\x1b$(D', 0, 'latin1')
+    ? eucJp.decode(toEucJp(bytes))
+    : iso2022Jp.decode(withoutIdleEscapes(bytes))
+}
+
+/** TextDecoder gives U+FFFD for two escapes in a row, which come up wherever senders join what they encoded. */
+function withoutIdleEscapes(bytes: Buffer): Buffer {
+  let out: Buffer | null = null
+  let length = 0
+  let from = 0
+  for (let at = bytes.indexOf(ESC); at >= 0; at = bytes.indexOf(ESC, at + 1)) {
+    if (bytes[at + 3] !== ESC || !findJapaneseSet(bytes, at) || !findJapaneseSet(bytes, at + 3)) continue
+    out ??= Buffer.allocUnsafe(bytes.length)
+    length += bytes.copy(out, length, from, at)
+    from = at + 3
+  }
+  if (!out) return bytes
+  length += bytes.copy(out, length, from)
+  return out.subarray(0, length)
+}
+
+type JapaneseSet = 'ascii' | 'roman' | 'katakana' | 'x0208' | 'x0212'
+
+const JAPANESE_SETS = new Map<string, JapaneseSet>([
+  ['(B', 'ascii'],
+  ['(J', 'roman'],
+  ['(I', 'katakana'],
+  ['$@', 'x0208'],
+  ['$B', 'x0208'],
+])
+
+/** The set that an escape of three bytes shifts to. */
+function findJapaneseSet(bytes: Buffer, at: number): JapaneseSet | undefined {
+  return JAPANESE_SETS.get(bytes.toString('latin1', at + 1, at + 3))
+}
+
+function toEucJp(bytes: Buffer): Buffer {
+  // A character takes at most one byte more than in ISO-2022-JP.
+  const out = Buffer.allocUnsafe(bytes.length * 2)
+  let length = 0
+  let set: JapaneseSet = 'ascii'
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte === ESC) {
+      const isX0212 = bytes.toString('latin1', at + 1, at + 4) === '$(D'
+      const found = isX0212 ? 'x0212' : findJapaneseSet(bytes, at)
+      if (found) {
+        set = found
+        at += isX0212 ? 3 : 2
+        continue
+      }
+    }
+    // RFC 1468: a line ends in ASCII.
+    if (byte === LF || byte === CR) set = 'ascii'
+    if (byte <= 0x20 || byte > 0x7e || set === 'ascii') out[length++] = byte
+    else if (set === 'roman') length = writeRoman(out, length, byte)
+    else if (set === 'katakana') {
+      out[length++] = SINGLE_SHIFT_2
+      out[length++] = byte | HIGH
+    } else {
+      if (set === 'x0212') out[length++] = SINGLE_SHIFT_3
+      out[length++] = byte | HIGH
+      const trail = bytes[at + 1] ?? 0
+      if (trail > 0x20 && trail < 0x7f) out[length++] = bytes[++at]! | HIGH
+    }
+  }
+  return out.subarray(0, length)
+}
+
+/** JIS X 0201 Roman is ASCII with a yen sign and an overline, which EUC-JP has in full width. */
+function writeRoman(out: Buffer, length: number, byte: number): number {
+  if (byte === 0x5c) return out.writeUInt16BE(0xa1ef, length)
+  if (byte === TILDE) return out.writeUInt16BE(0xa1b1, length)
+  return out.writeUInt8(byte, length)
+}
+
+function endsInJapanese(bytes: Buffer): boolean | null {
+  const escape = bytes.lastIndexOf(ESC)
+  if (escape < 0) return null
+  const set = findJapaneseSet(bytes, escape)
+  return set !== 'ascii' && set !== 'roman'
+}
+
+/** RFC 1557: Korean between SO and SI, which is EUC-KR without its high bits. */
+function decodeKorean(bytes: Buffer): string {
+  const out = Buffer.allocUnsafe(bytes.length)
+  let length = 0
+  let isShifted = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte === ESC && bytes.toString('latin1', at + 1, at + 4) === '$)C') at += 3
+    else if (byte === SHIFT_OUT || byte === SHIFT_IN) isShifted = byte === SHIFT_OUT
+    else {
+      if (byte === LF || byte === CR) isShifted = false
+      out[length++] = isShifted && byte > 0x20 && byte < 0x7f ? byte | HIGH : byte
+    }
+  }
+  return eucKr.decode(out.subarray(0, length))
+}
+
+function endsInKorean(bytes: Buffer): boolean | null {
+  const [out, back] = [bytes.lastIndexOf(SHIFT_OUT), bytes.lastIndexOf(SHIFT_IN)]
+  return out === back ? null : out > back
+}
+
+/** RFC 1843: Chinese between ~{ and ~}, which is GB 2312 without its high bits; ~~ is a tilde. */
+function decodeHz(bytes: Buffer): string {
+  const out = Buffer.allocUnsafe(bytes.length)
+  let length = 0
+  let isShifted = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    const next = bytes[at + 1] ?? 0
+    if (byte === LF || byte === CR) isShifted = false
+    const sign = byte === TILDE ? String.fromCharCode(next) : ''
+    if (sign === '{' || sign === '}') {
+      isShifted = sign === '{'
+      at++
+    } else if (!isShifted && sign === '~') {
+      out[length++] = TILDE
+      at++
+    } else if (!isShifted && sign !== '' && isLineEnd(bytes, at + 1)) {
+      at += next === CR ? 2 : 1
+    } else if (isShifted && byte > 0x20 && byte < 0x7f && next > 0x20 && next < 0x7f) {
+      out[length++] = byte | HIGH
+      out[length++] = next | HIGH
+      at++
+    } else out[length++] = byte
+  }
+  return gbk.decode(out.subarray(0, length))
+}
+
+function isLineEnd(bytes: Buffer, at: number): boolean {
+  return bytes[at] === LF || (bytes[at] === CR && bytes[at + 1] === LF)
+}
+
+function endsInHz(bytes: Buffer): boolean | null {
+  const [out, back] = [
+    bytes.lastIndexOf('~{', undefined, 'latin1'),
+    bytes.lastIndexOf('~}', undefined, 'latin1'),
+  ]
+  return out === back ? null : out > back
+}
