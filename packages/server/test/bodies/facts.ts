@@ -22,12 +22,13 @@ type Facts = Required<OddFacts>
 
 /** What we make of a message, in the words of the table. */
 export function ourFacts(raw: Buffer): Facts {
-  const { text, html, attachments } = parse(raw)
+  const { text, html, attachments, hasAttachments } = parse(raw)
   const { subject, from, to, cc, sentAt } = summarize(raw)
   return {
     text: plain(text),
     html: plain(html),
     attachments: attachments.map(formatAttachment),
+    hasAttachments,
     subject,
     from: from && formatAddress(from.name, from.address),
     to: to.map(({ name, address }) => formatAddress(name, address)),

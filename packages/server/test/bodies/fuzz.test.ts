@@ -50,6 +50,8 @@ function findFault(raw: Buffer, pieceBytes: number): string | null {
   if (texts.some(text => !text.isWellFormed() || text.includes('\0'))) return 'a text is not well formed'
   if (texts.some(text => text.length > GROWTH_MAX * raw.length)) return 'a text grew'
   if (summary.snippet.length > 200) return 'the snippet is too long'
+  if (message.isWhole && summary.hasAttachments !== message.hasAttachments)
+    return 'the list and the message disagree over its attachments'
   let last = 0
   for (const part of message.attachments) {
     if (part.start < last || part.end < part.start || part.end > raw.length) return 'a part lies elsewhere'

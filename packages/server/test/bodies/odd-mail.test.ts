@@ -51,6 +51,20 @@ describe('odd mail', () => {
     }
   })
 
+  test('has attachments where one is listed that is not inline, and in the list as in the whole', () => {
+    for (const [name, { raw }] of MESSAGES) {
+      const { attachments, hasAttachments } = parse(raw)
+      const isListed = attachments.some(
+        ({ isInline, contentType }) =>
+          !isInline && !/^message\/(?:delivery|disposition|feedback)/.test(contentType),
+      )
+      if (isListed) expect(hasAttachments, name).toBe(true)
+      if (attachments.length === 0) expect(hasAttachments, name).toBe(false)
+      if (raw.length <= 256 * 1024)
+        expect(summarize(raw).hasAttachments, `${name}, in the list`).toBe(hasAttachments)
+    }
+  })
+
   test('is the same however it is cut into pieces', () => {
     for (const [name, { raw }] of MESSAGES) {
       if (raw.length > 20_000) continue

@@ -60,7 +60,7 @@ export function writeBody(random: Random, language: Language, size: number): Bod
     const inner = relate(random, plain, text, left, boundary)
     return done('nested parts', multipart('mixed', [inner, writeFile(random, 300)], `mix${boundary}`), true)
   }
-  if (shape < 98) return done('invitation', invite(plain, boundary))
+  if (shape < 98) return done('invitation', invite(plain, boundary), true)
   return done('forwarded message', forward(random, language, plain, left, boundary), true)
 }
 

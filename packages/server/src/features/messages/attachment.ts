@@ -1,6 +1,6 @@
 import type { Download } from '@waxwing/contract/shapes.ts'
 import { readHeader } from '../../kit/mime/header.ts'
-import { openLeaf, type ParsedAttachment, readTraits, toAttachment } from '../../kit/mime/message-part.ts'
+import { openLeaf, type ParsedAttachment, readPartFields, toAttachment } from '../../kit/mime/message-part.ts'
 import { transferDecoder } from '../../kit/mime/transfer-decoder.ts'
 import { CONTENT_BYTES_MAX } from '../../providers/provider.ts'
 import type { AccountView } from '../accounts/account.ts'
@@ -49,10 +49,13 @@ async function openRemotePart(
   // RFC 9051 section 6.4.5: a message that is no multipart is its own part 1, whose header is the message's.
   const header = own.length === 0 && id === '1' ? await piece(null, true) : own
   const text = header.toString('latin1')
-  const traits = readTraits(readHeader(text, 0, text.length))
+  const traits = readPartFields(readHeader(text, 0, text.length))
   if (traits.type.value.startsWith('multipart/') && traits.type.parameters.has('boundary'))
     refuse('provider_not_found')
-  const attachment = toAttachment(openLeaf(id, traits, { parent: null, start: 0 }), 0, null)
+  const attachment = toAttachment(
+    openLeaf(id, traits, { parent: null, isFirst: false, isInAlternative: false, isAfterText: false }, 0),
+    0,
+  )
 
   async function* content() {
     let bytes = first

@@ -3,6 +3,8 @@ import { decodeWords } from './encoded-words.ts'
 
 const PARAMETERS_MAX = 64
 const VALUE_LENGTH_MAX = 4096
+/** RFC 2046 section 5.1.1 allows 70 characters. */
+const BOUNDARY_LENGTH_MAX = 1000
 
 export interface ContentField {
   /** Lower-cased, without parameters: `text/plain`, `attachment`. */
@@ -100,6 +102,13 @@ function decodeExtended(value: string): string {
     .join("'")
     .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return decodeBytes(Buffer.from(bytes, 'latin1'), charset ?? null)
+}
+
+/** The boundary of a multipart whose parts can be found; null of anything else. */
+export function boundaryOf({ value, parameters }: ContentField): string | null {
+  if (!value.startsWith('multipart/')) return null
+  const boundary = parameters.get('boundary')?.trimEnd()
+  return boundary && boundary.length <= BOUNDARY_LENGTH_MAX ? boundary : null
 }
 
 /** The name that a part gives itself, if any. */

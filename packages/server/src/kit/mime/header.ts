@@ -4,6 +4,7 @@ import { decodeUnlabelled } from './charset.ts'
 export const HEADER_BYTES_MAX = 256 * 1024
 const FIELD_LENGTH_MAX = 64 * 1024
 const NAME_LENGTH_MAX = 32
+const DASH = 45
 
 const NAMES = [
   'from',
@@ -39,12 +40,20 @@ export interface Header {
   fields: Map<FieldName, string>
   /** Where the body begins. */
   end: number
-  /** Whether the empty line that ends a header was seen. */
+  /** Whether the end of the header was seen. */
   isComplete: boolean
 }
 
-/** Reads the header of a message or part that begins at `start` of a latin1 text. Linear, and never throws. */
-export function readHeader(text: string, start: number, limit: number): Header {
+/**
+ * Reads the header of a message or part that begins at `start` of a latin1 text. Linear, and never throws.
+ * @param isDelimiter whether the line at a position, which begins with a dash, cuts the header off
+ */
+export function readHeader(
+  text: string,
+  start: number,
+  limit: number,
+  isDelimiter?: (position: number) => boolean,
+): Header {
   const fields = new Map<FieldName, string>()
   const stop = Math.min(limit, start + HEADER_BYTES_MAX)
   let name: FieldName | null = null
@@ -57,6 +66,7 @@ export function readHeader(text: string, start: number, limit: number): Header {
     if (first !== 32 && first !== 9) {
       if (name) addField(fields, name, text.slice(valueStart, position))
       name = null
+      if (first === DASH && isDelimiter?.(position)) return { fields, end: position, isComplete: true }
       const isEmpty = lineEnd === position || (first === 13 && lineEnd === position + 1)
       if (isEmpty && lineEnd < stop) return { fields, end: lineEnd + 1, isComplete: true }
       const colon = INITIALS.has(first | 0x20) ? findColon(text, position, lineEnd) : -1

@@ -1,10 +1,13 @@
+import { boundaryOf } from './content-type.ts'
+import { contentEnd, DELIMITER_LENGTH_MAX, findDashes } from './delimiter.ts'
 import { HEADER_BYTES_MAX, readHeader } from './header.ts'
 import {
+  isCounted,
   type Leaf,
   openLeaf,
   type ParsedAttachment,
-  type PartTraits,
-  readTraits,
+  type PartFields,
+  readPartFields,
   toAttachment,
   toText,
 } from './message-part.ts'
@@ -15,8 +18,6 @@ const PARTS_MAX = 1000
 const FIELDS_MAX = 50_000
 /** Of each half of the body, decoded: a part that goes further is an attachment. */
 const BODY_BYTES_MAX = 5 * 1024 * 1024
-/** A line that is longer is no delimiter: RFC 2046 section 5.1.1 allows boundaries of 70 characters. */
-const DELIMITER_LENGTH_MAX = 1000
 const LF = 10
 const CR = 13
 const DASH = 45
@@ -27,6 +28,7 @@ export interface ParsedMessage {
   text: string | null
   html: string | null
   attachments: ParsedAttachment[]
+  hasAttachments: boolean
   /** False where it is over a bound; then what was found up to there is here. */
   isWhole: boolean
 }
@@ -54,10 +56,12 @@ interface Reading {
   header: PartHeader | null
   /** The part that content belongs to; null between parts. */
   leaf: Leaf | null
-  leafParent: string | null
+  /** Whether a text of the body was begun. */
+  hasText: boolean
   bodies: { text: string[]; html: string[] }
   bodyBytes: { text: number; html: number }
   attachments: ParsedAttachment[]
+  hasAttachments: boolean
   parts: number
   fields: number
   isLineStart: boolean
@@ -91,8 +95,14 @@ export function openMessageParser(): MessageParser {
       if (!reading.isOver) advance(Buffer.alloc(0), true)
       if (reading.header && (!reading.header.isEmpty || reading.parts === 0)) endHeader(reading, reading.base)
       closeLeaf(reading, reading.base)
-      const { bodies, attachments, isOver } = reading
-      return { text: join(bodies.text), html: join(bodies.html), attachments, isWhole: !isOver }
+      const { bodies, attachments, hasAttachments, isOver } = reading
+      return {
+        text: join(bodies.text),
+        html: join(bodies.html),
+        attachments,
+        hasAttachments,
+        isWhole: !isOver,
+      }
     },
   }
 }
@@ -103,10 +113,11 @@ function begin(): Reading {
     levelOf: new Map(),
     header: newHeader('1'),
     leaf: null,
-    leafParent: null,
+    hasText: false,
     bodies: { text: [], html: [] },
     bodyBytes: { text: 0, html: 0 },
     attachments: [],
+    hasAttachments: false,
     parts: 0,
     fields: 0,
     isLineStart: true,
@@ -162,19 +173,23 @@ function endHeader(reading: Reading, start: number): void {
     return
   }
   const text = Buffer.concat(header.lines).toString('latin1')
-  const traits = readTraits(readHeader(text, 0, text.length))
-  const parent = levels.at(-1)?.type ?? null
-  if (openLevel(reading, header.id, traits)) return
-  reading.leafParent = parent
-  reading.leaf = openLeaf(header.id, traits, { parent, start })
+  const fields = readPartFields(readHeader(text, 0, text.length))
+  const parent = levels.at(-1)
+  if (openLevel(reading, header.id, fields)) return
+  const place = {
+    parent: parent?.type ?? null,
+    isFirst: parent?.children === 1,
+    isInAlternative: levels.some(({ type }) => type === 'multipart/alternative'),
+    isAfterText: reading.hasText,
+  }
+  reading.leaf = openLeaf(header.id, fields, place, start)
+  reading.hasText ||= reading.leaf.body !== null
 }
 
 /** @returns whether the part is a multipart whose parts are read */
-function openLevel(reading: Reading, id: string, { type }: PartTraits): boolean {
-  const boundary = type.value.startsWith('multipart/')
-    ? type.parameters.get('boundary')?.trimEnd()
-    : undefined
-  if (!boundary || boundary.length > DELIMITER_LENGTH_MAX) return false
+function openLevel(reading: Reading, id: string, { type }: PartFields): boolean {
+  const boundary = boundaryOf(type)
+  if (boundary === null) return false
   if (reading.levels.length >= DEPTH_MAX) {
     reading.isOver = true
     return true
@@ -222,19 +237,6 @@ function stop(reading: Reading, buffer: Buffer, from: number, to: number): numbe
   return to
 }
 
-/** Where a line begins with two dashes, or -1. */
-function findDashes(buffer: Buffer, from: number, isLineStart: boolean): number {
-  if (isLineStart && buffer[from] === DASH && buffer[from + 1] === DASH) return from
-  const at = buffer.indexOf('\n--', from, 'latin1')
-  return at < 0 ? -1 : at + 1
-}
-
-/** RFC 2046 section 5.1.1: the line end before a delimiter belongs to it. */
-function contentEnd(buffer: Buffer, from: number, line: number): number {
-  if (line <= from) return line
-  return line - 2 >= from && buffer[line - 2] === CR ? line - 2 : line - 1
-}
-
 interface Delimiter {
   level: number
   isClosing: boolean
@@ -242,7 +244,7 @@ interface Delimiter {
 
 /** The open multipart that the line is a delimiter of. */
 function findLevel({ levelOf }: Reading, buffer: Buffer, at: number, end: number): Delimiter | null {
-  if (buffer[at + 1] !== DASH || end - at > DELIMITER_LENGTH_MAX + 6) return null
+  if (buffer[at + 1] !== DASH || end - at > DELIMITER_LENGTH_MAX) return null
   const text = buffer.toString('latin1', at + 2, end).trimEnd()
   const level = levelOf.get(text)
   if (level !== undefined) return { level, isClosing: false }
@@ -288,5 +290,8 @@ function closeLeaf(reading: Reading, end: number): void {
   reading.leaf = null
   keep(reading, leaf, leaf.decoder.end())
   if (leaf.body) bodies[leaf.body].push(toText(leaf))
-  else reading.attachments.push(toAttachment(leaf, end, reading.leafParent))
+  else {
+    reading.attachments.push(toAttachment(leaf, end))
+    reading.hasAttachments ||= isCounted(leaf)
+  }
 }

@@ -1,7 +1,7 @@
-import { isAttachment } from './attachment.ts'
 import { decodeBytes } from './charset.ts'
 import { type ContentField, fileNameOf, readContentField } from './content-type.ts'
 import { type Header, fieldText } from './header.ts'
+import { bodyHalfOf, countsAsAttachment, isInline, type PartPlace, type PartTraits } from './part-role.ts'
 import { cleanLine } from './text.ts'
 import { readTransferEncoding } from './transfer-encoding.ts'
 import { type TransferDecoder, transferDecoder } from './transfer-decoder.ts'
@@ -30,7 +30,7 @@ export interface ParsedAttachment {
 }
 
 /** What a part's header says of it. */
-export interface PartTraits {
+export interface PartFields {
   type: ContentField
   disposition: ContentField
   encoding: string
@@ -40,8 +40,9 @@ export interface PartTraits {
 /** A part that is being read. */
 export interface Leaf {
   id: string
+  fields: PartFields
   traits: PartTraits
-  isRelated: boolean
+  place: PartPlace
   /** Of which half of the body it is; null: an attachment. */
   body: 'text' | 'html' | null
   decoder: TransferDecoder
@@ -50,64 +51,58 @@ export interface Leaf {
   start: number
 }
 
-export function readTraits(header: Header): PartTraits {
-  const contentId = cleanLine(fieldText(header, 'content-id') ?? '', CONTENT_ID_LENGTH_MAX)
+export function readPartFields(header: Header): PartFields {
   return {
     type: readContentField(fieldText(header, 'content-type')),
     disposition: readContentField(fieldText(header, 'content-disposition')),
     encoding: readTransferEncoding(header),
-    contentId: contentId.replace(/^</, '').replace(/>$/, '').trim() || null,
+    contentId: readContentId(header),
   }
 }
 
-export function openLeaf(
-  id: string,
-  traits: PartTraits,
-  place: { parent: string | null; start: number },
-): Leaf {
+export function readContentId(header: Header): string | null {
+  const contentId = cleanLine(fieldText(header, 'content-id') ?? '', CONTENT_ID_LENGTH_MAX)
+  return contentId.replace(/^</, '').replace(/>$/, '').trim() || null
+}
+
+export function openLeaf(id: string, fields: PartFields, place: PartPlace, start: number): Leaf {
+  const traits: PartTraits = {
+    type: fields.type.value,
+    disposition: fields.disposition.value,
+    hasFileName: fileNameOf(fields.type, fields.disposition) !== null,
+    hasContentId: fields.contentId !== null,
+  }
   return {
     id,
+    fields,
     traits,
-    isRelated: place.parent === 'multipart/related',
-    body: bodyHalf(traits, place.parent),
-    decoder: transferDecoder(traits.encoding),
+    place,
+    body: bodyHalfOf(traits, place),
+    decoder: transferDecoder(fields.encoding),
     chunks: [],
     size: 0,
-    start: place.start,
+    start,
   }
 }
 
-function bodyHalf({ type, disposition, contentId }: PartTraits, parent: string | null): Leaf['body'] {
-  const hasFileName = fileNameOf(type, disposition) !== null
-  const isFile = isAttachment({
-    type: type.value,
-    disposition: disposition.value,
-    hasFileName,
-    hasContentId: contentId !== null,
-  })
-  if (isFile || hasFileName) return null
-  if (type.value === 'text/html') return 'html'
-  // RFC 2046 section 5.1.5: what says nothing within a digest is a message.
-  if (type.value === '' && parent === 'multipart/digest') return null
-  // A multipart without a boundary has no parts to find; its text is all there is.
-  const isPlain = ['', 'text', 'text/plain'].includes(type.value) || type.value.startsWith('multipart/')
-  return isPlain ? 'text' : null
-}
-
-export function toAttachment(leaf: Leaf, end: number, parent: string | null): ParsedAttachment {
-  const { type, disposition, encoding, contentId } = leaf.traits
+export function toAttachment(leaf: Leaf, end: number): ParsedAttachment {
+  const { type, disposition, encoding, contentId } = leaf.fields
   return {
     id: leaf.id,
     filename: cleanLine(fileNameOf(type, disposition) ?? '', FILE_NAME_LENGTH_MAX) || null,
-    contentType: typeName(type.value, parent),
+    contentType: typeName(type.value, leaf.place.parent),
     size: leaf.size,
-    isInline:
-      disposition.value === 'inline' || (disposition.value === '' && contentId !== null && leaf.isRelated),
+    isInline: isInline(leaf.traits, leaf.place),
     contentId,
     encoding,
     start: leaf.start,
     end: Math.max(leaf.start, end),
   }
+}
+
+/** Whether an attachment makes the message one with attachments. */
+export function isCounted(leaf: Leaf): boolean {
+  return countsAsAttachment(leaf.traits, leaf.place)
 }
 
 function typeName(value: string, parent: string | null): string {
@@ -118,7 +113,7 @@ function typeName(value: string, parent: string | null): string {
 
 /** The text of a part of the body, with line feeds alone between its lines. */
 export function toText(leaf: Leaf): string {
-  const text = decodeBytes(Buffer.concat(leaf.chunks), leaf.traits.type.parameters.get('charset') ?? null)
+  const text = decodeBytes(Buffer.concat(leaf.chunks), leaf.fields.type.parameters.get('charset') ?? null)
   return withLineFeeds(text).toWellFormed()
 }
 

@@ -1,7 +1,11 @@
-import { isAttachment } from './attachment.ts'
-import { fileNameOf, readContentField } from './content-type.ts'
+import { boundaryOf, type ContentField, fileNameOf, readContentField } from './content-type.ts'
+import { DELIMITER_LENGTH_MAX } from './delimiter.ts'
 import { type Header, fieldText, readHeader } from './header.ts'
+import { readContentId } from './message-part.ts'
+import { bodyHalfOf, countsAsAttachment, type PartPlace, type PartTraits } from './part-role.ts'
 import { readTransferEncoding } from './transfer-encoding.ts'
+
+/* As `message-parser.ts` reads the structure of a message, of the beginning of one that is at hand as a string. */
 
 const DEPTH_MAX = 64
 const PARTS_MAX = 1000
@@ -20,82 +24,154 @@ export interface Parts {
   /** The first text parts that are no attachments, in the order of the message. */
   texts: TextPart[]
   hasAttachments: boolean
+  /** Whether what is at hand ends within an attachment, so that a little more would show no more text. */
+  endsInAttachment: boolean
+}
+
+interface Level {
+  boundary: string
+  type: string
+  children: number
 }
 
 interface Walk extends Parts {
   text: string
-  count: number
+  isCut: boolean
+  levels: Level[]
+  /** The index of the innermost level of each open boundary. */
+  levelOf: Map<string, number>
+  hasText: boolean
+  /** The text of the body that the walk is in. */
+  open: TextPart | null
 }
 
-/** Reads the MIME structure of a message, or of as much of it as is at hand, given as latin1. Bounded, never throws. */
-export function readParts(text: string, header: Header): Parts {
-  const walk: Walk = { text, texts: [], hasAttachments: false, count: 0 }
-  readPart(walk, header, text.length, 0)
+/**
+ * Reads the MIME structure of a message, or of as much of it as is at hand, given as latin1. Linear, and never throws.
+ * @param isCut whether the message may go on
+ */
+export function readParts(text: string, header: Header, isCut: boolean): Parts {
+  const walk: Walk = {
+    text,
+    isCut,
+    texts: [],
+    hasAttachments: false,
+    endsInAttachment: false,
+    levels: [],
+    levelOf: new Map(),
+    hasText: false,
+    open: null,
+  }
+  let at = readPart(walk, header)
+  for (let count = 1; at >= 0 && walk.levels.length > 0;) {
+    const delimiter = findDelimiter(walk, at)
+    if (!delimiter) break
+    pass(walk, delimiter)
+    at = delimiter.end
+    if (delimiter.isClosing || at >= text.length) continue
+    if (++count > PARTS_MAX) break
+    at = readPart(
+      walk,
+      readHeader(text, at, text.length, start => readDelimiter(walk, start) !== null),
+    )
+  }
   return walk
 }
 
-function readPart(walk: Walk, header: Header, end: number, depth: number): void {
-  if (depth > DEPTH_MAX || walk.count >= PARTS_MAX) return
-  walk.count++
+/** @returns where the content of the part begins; -1 where nothing more can be read */
+function readPart(walk: Walk, header: Header): number {
+  const isAtEnd = header.end >= walk.text.length
+  // What is still to come of the header may say another thing.
+  if (walk.isCut && isAtEnd && !header.isComplete) return -1
   const type = readContentField(fieldText(header, 'content-type'))
-  const boundary = type.value.startsWith('multipart/') ? type.parameters.get('boundary') : undefined
-  if (boundary) {
-    readMultipart(walk, boundary, header.end, end, depth)
-    return
+  const parent = walk.levels.at(-1)
+  if (parent) parent.children++
+  const boundary = boundaryOf(type)
+  if (boundary === null) readLeaf(walk, header, type)
+  else if (walk.levels.length >= DEPTH_MAX) return -1
+  else {
+    walk.levels.push({ boundary, type: type.value, children: 0 })
+    mapLevels(walk)
   }
+  return header.end
+}
+
+function mapLevels(walk: Walk): void {
+  walk.levelOf = new Map(walk.levels.map(({ boundary }, index) => [boundary, index]))
+}
+
+function readLeaf(walk: Walk, header: Header, type: ContentField): void {
   const disposition = readContentField(fieldText(header, 'content-disposition'))
-  const traits = {
+  const traits: PartTraits = {
     type: type.value,
     disposition: disposition.value,
     hasFileName: fileNameOf(type, disposition) !== null,
-    hasContentId: header.fields.has('content-id'),
+    hasContentId: header.fields.has('content-id') && readContentId(header) !== null,
   }
-  if (isAttachment(traits)) {
-    walk.hasAttachments = true
+  const parent = walk.levels.at(-1)
+  const place: PartPlace = {
+    parent: parent?.type ?? null,
+    isFirst: parent?.children === 1,
+    isInAlternative: walk.levels.some(level => level.type === 'multipart/alternative'),
+    isAfterText: walk.hasText,
+  }
+  const half = bodyHalfOf(traits, place)
+  if (half === null) {
+    walk.hasAttachments ||= countsAsAttachment(traits, place)
+    walk.endsInAttachment = true
     return
   }
-  // A multipart without a boundary is its text.
-  const isText =
-    ['', 'text', 'text/plain', 'text/html'].includes(type.value) || type.value.startsWith('multipart/')
-  if (!isText || walk.texts.length >= TEXT_PARTS_MAX) return
-  walk.texts.push({
-    isHtml: type.value === 'text/html',
+  walk.hasText = true
+  if (walk.texts.length >= TEXT_PARTS_MAX) return
+  walk.open = {
+    isHtml: half === 'html',
     charset: type.parameters.get('charset') ?? null,
     encoding: readTransferEncoding(header),
-    start: Math.min(header.end, end),
-    end,
-  })
+    start: header.end,
+    end: walk.text.length,
+  }
+  walk.texts.push(walk.open)
 }
 
-function readMultipart(walk: Walk, boundary: string, start: number, end: number, depth: number): void {
-  const delimiter = `--${boundary}`
-  let partStart = -1
-  let at = findDelimiter(walk.text, delimiter, start, end)
-  while (at >= 0 && walk.count < PARTS_MAX) {
-    if (partStart >= 0) readPart(walk, readHeader(walk.text, partStart, at), at, depth + 1)
-    const after = at + delimiter.length
-    const isLast = walk.text.startsWith('--', after)
-    const lineEnd = walk.text.indexOf('\n', after)
-    if (isLast || lineEnd < 0 || lineEnd >= end) return
-    partStart = lineEnd + 1
-    at = findDelimiter(walk.text, delimiter, partStart, end)
-  }
-  // The rest of a message that was cut off, or whose sender forgot the last delimiter.
-  if (partStart >= 0) readPart(walk, readHeader(walk.text, partStart, end), end, depth + 1)
+interface Delimiter {
+  level: number
+  isClosing: boolean
+  start: number
+  /** Of its line. */
+  end: number
 }
 
-/** Where a line begins with the delimiter, or -1. */
-function findDelimiter(text: string, delimiter: string, start: number, end: number): number {
-  let at = text.indexOf(delimiter, start)
-  while (at >= 0 && at < end) {
-    const isLineStart = at === start || text.charCodeAt(at - 1) === 10
-    // A longer boundary of an inner multipart may begin with this one.
-    if (
-      isLineStart &&
-      /^(?:--|[ \t\r\n]|$)/.test(text.slice(at + delimiter.length, at + delimiter.length + 2))
-    )
-      return at
-    at = text.indexOf(delimiter, at + delimiter.length)
+/** The next line that is a delimiter of an open multipart; `from` is where a line begins. */
+function findDelimiter(walk: Walk, from: number): Delimiter | null {
+  const { text } = walk
+  let start = text.startsWith('--', from) ? from : text.indexOf('\n--', from) + 1
+  while (start > 0) {
+    const delimiter = readDelimiter(walk, start)
+    if (delimiter) return delimiter
+    start = text.indexOf('\n--', start) + 1
   }
-  return -1
+  return null
+}
+
+/** The delimiter that the line at `start` is, if any. */
+function readDelimiter({ text, levelOf }: Walk, start: number): Delimiter | null {
+  if (!text.startsWith('--', start)) return null
+  const newline = text.indexOf('\n', start)
+  const end = newline < 0 ? text.length : newline + 1
+  if (end - start > DELIMITER_LENGTH_MAX) return null
+  const name = text.slice(start + 2, end).trimEnd()
+  const level = levelOf.get(name)
+  if (level !== undefined) return { level, isClosing: false, start, end }
+  const closed = name.endsWith('--') ? levelOf.get(name.slice(0, -2).trimEnd()) : undefined
+  return closed === undefined ? null : { level: closed, isClosing: true, start, end }
+}
+
+/** Ends what a delimiter ends. */
+function pass(walk: Walk, { level, isClosing, start }: Delimiter): void {
+  if (walk.open) walk.open.end = start
+  walk.open = null
+  walk.endsInAttachment = false
+  const depth = isClosing ? level : level + 1
+  if (walk.levels.length === depth) return
+  walk.levels.length = depth
+  mapLevels(walk)
 }

@@ -117,7 +117,11 @@ describe('summarize', () => {
   })
 
   test.each([
-    ['an image that the text shows', 'Content-Type: image/png; name=a.png\r\nContent-ID: <a>', false],
+    [
+      'an image that a text beside it may show',
+      'Content-Type: image/png; name=a.png\r\nContent-ID: <a>',
+      true,
+    ],
     ['an inline image', 'Content-Type: image/png\r\nContent-Disposition: inline; filename=a.png', false],
     ['an attached image', 'Content-Type: image/png\r\nContent-Disposition: attachment; filename=a.png', true],
     ['a named image of no disposition', 'Content-Type: image/png; name=a.png', true],
@@ -128,6 +132,14 @@ describe('summarize', () => {
     ],
     ['an attachment without a name', 'Content-Type: text/plain\r\nContent-Disposition: attachment', true],
     ['a mere second text', 'Content-Type: text/plain', false],
+    ['a second text with a name', 'Content-Type: text/plain; name=a.txt', true],
+    ['a message', 'Content-Type: message/rfc822', true],
+    ['an image without a name', 'Content-Type: image/png', true],
+    ['bytes without a name', 'Content-Type: application/octet-stream', true],
+    ['TNEF without a name', 'Content-Type: application/ms-tnef', true],
+    ['a delivery report', 'Content-Type: message/delivery-status', false],
+    ['a read receipt', 'Content-Type: message/disposition-notification', false],
+    ['a complaint', 'Content-Type: message/feedback-report', false],
     ['a name in pieces', 'Content-Type: application/x; name*0=a; name*1=.bin', true],
   ])('counts attachments: %s', (_, fields, hasAttachments) => {
     const message = [

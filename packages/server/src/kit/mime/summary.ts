@@ -28,16 +28,22 @@ export interface MessageSummary {
   hasAttachments: boolean
   /** Whether more bytes could show attachments. */
   isMultipart: boolean
+  /** Whether the snippet is empty and a little more of the message may change that. */
+  mayShowText: boolean
   /** Whether the end of the header lies within the bytes at hand. */
   isHeaderComplete: boolean
 }
 
-/** Summarises a message by its first bytes (at most 256 KB are looked at). Linear, and never throws. */
-export function summarize(source: Buffer): MessageSummary {
+/**
+ * Summarises a message by its first bytes (at most 256 KB are looked at). Linear, and never throws.
+ * @param isCut whether these may not be all of it
+ */
+export function summarize(source: Buffer, isCut = false): MessageSummary {
   const bytes = source.length > HEADER_BYTES_MAX ? source.subarray(0, HEADER_BYTES_MAX) : source
   const text = bytes.toString('latin1')
   const header = readHeader(text, 0, text.length)
-  const parts = readParts(text, header)
+  const parts = readParts(text, header, isCut || bytes.length < source.length)
+  const snippet = readSnippet(bytes, text, parts.texts)
   const from = readAddresses(fieldText(header, 'from'))
   const internetMessageId = readMessageId(fieldText(header, 'message-id'))
   return {
@@ -55,9 +61,10 @@ export function summarize(source: Buffer): MessageSummary {
     replyTo: readAddresses(fieldText(header, 'reply-to')),
     sentAt: readDate(fieldText(header, 'date')),
     importance: readImportance(header),
-    snippet: readSnippet(bytes, text, parts.texts),
+    snippet,
     hasAttachments: parts.hasAttachments,
     isMultipart: /^\s*multipart\//i.test(header.fields.get('content-type') ?? ''),
+    mayShowText: isCut && snippet === '' && !parts.endsInAttachment,
     isHeaderComplete: header.isComplete,
   }
 }

@@ -9,7 +9,7 @@ import { type FetchedMessage, readFetched, showsAttachment, toRemoteMessage } fr
 
 /** The header of nearly every message and the beginning of its text lie within it. */
 const SOURCE_BYTES = 16 * 1024
-/** Of the few whose header is longer: the header, and with it the beginning of the text. */
+/** Of the few whose header is longer, or whose text begins behind it: both, for nearly all of them. */
 const LONG_SOURCE_BYTES = 256 * 1024
 export const MESSAGES_PER_FETCH = 500
 /** So many refusals in a row without a single message are the server's trouble. */
@@ -59,6 +59,8 @@ export async function fetchMessages(place: FetchPlace, uids: readonly number[]):
 interface Read {
   fetched: FetchedMessage
   summary: MessageSummary
+  /** Whether the message may go on behind what was fetched. */
+  isCut: boolean
 }
 
 /** A group on its way in. */
@@ -79,7 +81,7 @@ async function fetchGroup(
   const reading: Reading = { place, outstanding, read: new Map(), unreadable: new Map() }
   await readSources(reading, uids)
   const read = [...reading.read.values()]
-  await completeHeaders(place, read)
+  await completeBeginnings(place, read)
   await completeStructures(place, read)
   for (const uid of uids) {
     const entry = reading.read.get(uid)
@@ -124,40 +126,41 @@ function askSources(
     const { source, uid, size } = fetched
     if (!source || !wanted.has(uid)) return
     fetched.source = null
-    const summary = summarize(source)
-    read.set(uid, { fetched, summary })
-    // What is whole needs nothing more; only the others can still take the connection with them.
-    if (isWhole(size, summary)) outstanding.delete(uid)
+    const isCut = isCutAt(SOURCE_BYTES, source, size)
+    const entry = { fetched, summary: summarize(source, isCut), isCut }
+    read.set(uid, entry)
+    // What needs nothing more is done; only the others can still take the connection with them.
+    if (!needsMore(entry) && !needsStructure(entry)) outstanding.delete(uid)
   })
 }
 
-function isWhole(size: number, summary: MessageSummary): boolean {
-  return size <= SOURCE_BYTES || (summary.isHeaderComplete && !needsStructure(size, summary))
+/** RFC822.SIZE is an estimate with some servers. */
+function isCutAt(bytes: number, source: Buffer, size: number): boolean {
+  return size > bytes || source.length >= bytes
 }
 
-function needsStructure(size: number, { isMultipart, hasAttachments }: MessageSummary): boolean {
-  return size > SOURCE_BYTES && isMultipart && !hasAttachments
+/** Whether more of the message would show its header, or the beginning of its text. */
+function needsMore({ summary, isCut }: Read): boolean {
+  return isCut && (!summary.isHeaderComplete || summary.mayShowText)
 }
 
-async function completeHeaders({ connection }: FetchPlace, read: readonly Read[]): Promise<void> {
-  const cut = new Map(
-    read.flatMap(entry =>
-      entry.summary.isHeaderComplete || entry.fetched.size <= SOURCE_BYTES
-        ? []
-        : [[entry.fetched.uid, entry] as const],
-    ),
-  )
+function needsStructure({ summary, isCut }: Read): boolean {
+  return isCut && summary.isMultipart && !summary.hasAttachments
+}
+
+async function completeBeginnings({ connection }: FetchPlace, read: readonly Read[]): Promise<void> {
+  const cut = new Map(read.flatMap(entry => (needsMore(entry) ? [[entry.fetched.uid, entry] as const] : [])))
   await fetchItems(connection, [...cut.keys()], [atom('UID'), part(LONG_SOURCE_BYTES)], ({ uid, source }) => {
     const entry = cut.get(uid)
-    if (entry && source) entry.summary = summarize(source)
+    if (!entry || !source) return
+    entry.isCut = isCutAt(LONG_SOURCE_BYTES, source, entry.fetched.size)
+    entry.summary = summarize(source, entry.isCut)
   })
 }
 
 async function completeStructures({ connection }: FetchPlace, read: readonly Read[]): Promise<void> {
   const unsure = new Map(
-    read.flatMap(entry =>
-      needsStructure(entry.fetched.size, entry.summary) ? [[entry.fetched.uid, entry] as const] : [],
-    ),
+    read.flatMap(entry => (needsStructure(entry) ? [[entry.fetched.uid, entry] as const] : [])),
   )
   await fetchItems(
     connection,

@@ -1,6 +1,6 @@
-import { isAttachment } from '../../kit/mime/attachment.ts'
 import { readDate } from '../../kit/mime/date.ts'
 import { identityOf } from '../../kit/mime/identity.ts'
+import { bodyHalfOf, countsAsAttachment, type PartPlace, type PartTraits } from '../../kit/mime/part-role.ts'
 import type { MessageSummary } from '../../kit/mime/summary.ts'
 import { cleanLine } from '../../kit/mime/text.ts'
 import type { RemoteFlags, RemoteMessage } from '../provider.ts'
@@ -118,27 +118,47 @@ const PARTS_MAX = 1000
 /** Whether a BODYSTRUCTURE (RFC 9051 section 7.5.2) shows an attachment. Bounded in depth and parts. */
 export function showsAttachment(structure: ImapAttribute | undefined): boolean {
   let parts = 0
-  const look = (part: ImapAttribute | undefined, depth: number): boolean => {
+  let isAfterText = false
+  const look = (
+    part: ImapAttribute | undefined,
+    place: Omit<PartPlace, 'isAfterText'>,
+    depth: number,
+  ): boolean => {
     if (!Array.isArray(part) || depth > DEPTH_MAX || ++parts > PARTS_MAX) return false
     // Of a multipart the parts come first, and its subtype ends them.
     if (Array.isArray(part[0])) {
       const end = part.findIndex(child => !Array.isArray(child))
-      return part.slice(0, end < 0 ? part.length : end).some(child => look(child, depth + 1))
+      const parent = `multipart/${end < 0 ? '' : (textOf(part[end]) ?? '')}`.toLowerCase()
+      const isInAlternative = place.isInAlternative || parent === 'multipart/alternative'
+      return part
+        .slice(0, end < 0 ? part.length : end)
+        .some((child, index) => look(child, { parent, isFirst: index === 0, isInAlternative }, depth + 1))
     }
-    const type = `${textOf(part[0]) ?? ''}/${textOf(part[1]) ?? ''}`.toLowerCase()
-    const disposition = part[dispositionIndex(type)]
-    const parameters = new Map([
-      ...pairsOf(part[2]),
-      ...(Array.isArray(disposition) ? pairsOf(disposition[1]) : []),
-    ])
-    return isAttachment({
-      type,
-      disposition: (Array.isArray(disposition) ? (textOf(disposition[0]) ?? '') : '').toLowerCase(),
-      hasFileName: [...parameters.keys()].some(name => /^(?:FILE)?NAME(?:\*|$)/.test(name)),
-      hasContentId: Boolean(textOf(part[3])),
-    })
+    const traits = traitsOf(part)
+    const isText = bodyHalfOf(traits, { ...place, isAfterText }) !== null
+    isAfterText ||= isText
+    return !isText && countsAsAttachment(traits, { ...place, isAfterText })
   }
-  return look(structure, 0)
+  return look(structure, { parent: null, isFirst: false, isInAlternative: false }, 0)
+}
+
+/** What a BODYSTRUCTURE tells of a part that is no multipart. */
+function traitsOf(part: ImapAttribute[]): PartTraits {
+  const type = `${textOf(part[0]) ?? ''}/${textOf(part[1]) ?? ''}`.toLowerCase()
+  const disposition = part[dispositionIndex(type)]
+  const parameters = new Map([
+    ...pairsOf(part[2]),
+    ...(Array.isArray(disposition) ? pairsOf(disposition[1]) : []),
+  ])
+  return {
+    // Some servers repeat a type that is none.
+    type: type === '/' || type === 'text/' ? '' : type,
+    disposition: (Array.isArray(disposition) ? (textOf(disposition[0]) ?? '') : '').toLowerCase(),
+    hasFileName: [...parameters].some(
+      ([name, value]) => /^(?:FILE)?NAME(?:\*|$)/.test(name) && textOf(value),
+    ),
+    hasContentId: Boolean(textOf(part[3])),
+  }
 }
 
 /** Text parts have a count of lines before the extension data, messages also an envelope and a structure. */

@@ -121,11 +121,34 @@ const REPORTS: OddTable = {
     raw: report('delivery-status', 'message/delivery-status', STATUS, 'message/rfc822'),
     text: 'It could not be done.',
     attachments: ['2 message/delivery-status 94', '3 message/rfc822 45'],
+    hasAttachments: true,
     unlike: { python: ['attachments'], why: 'Python takes every message/* for a container' },
   },
   'a bounce with the header alone': {
     raw: report('delivery-status', 'message/delivery-status', STATUS, 'text/rfc822-headers'),
     attachments: ['2 message/delivery-status 94', '3 text/rfc822-headers 45'],
+    unlike: { python: ['attachments'], why: 'Python takes every message/* for a container' },
+  },
+  'a bounce without what came back': {
+    raw: multi('report', ['\nIt could not be done.', `Content-Type: message/delivery-status\n\n${STATUS}`]),
+    text: 'It could not be done.',
+    attachments: ['2 message/delivery-status 94'],
+    hasAttachments: false,
+    unlike: { python: ['attachments'], why: 'Python takes every message/* for a container' },
+  },
+  'a receipt alone': {
+    raw: multi('report', [
+      '\nIt was read.',
+      'Content-Type: message/disposition-notification\n\nDisposition: manual-action/MDN-sent-manually; displayed',
+    ]),
+    attachments: ['2 message/disposition-notification 55'],
+    hasAttachments: false,
+    unlike: { python: ['attachments'], why: 'Python takes every message/* for a container' },
+  },
+  'a complaint alone': {
+    raw: multi('report', ['\nA complaint.', 'Content-Type: message/feedback-report\n\nFeedback-Type: abuse']),
+    attachments: ['2 message/feedback-report 20'],
+    hasAttachments: false,
     unlike: { python: ['attachments'], why: 'Python takes every message/* for a container' },
   },
   'a bounce in words': {
@@ -178,6 +201,11 @@ const CLIENTS: OddTable = {
     text: 'Hello.',
     attachments: ['2 application/ms-tnef 6 winmail.dat'],
   },
+  'TNEF without a name': {
+    raw: multi('mixed', ['\nHello.', 'Content-Type: application/ms-tnef\n\neJ8+']),
+    attachments: ['2 application/ms-tnef 4'],
+    hasAttachments: true,
+  },
   'a letter of Outlook with its logo': {
     raw: multi(
       'related',
@@ -190,6 +218,7 @@ const CLIENTS: OddTable = {
     text: 'Dear all,',
     html: '<img src="cid:image001.png@01D0">',
     attachments: ['2 image/png 8 inline <image001.png@01D0> image001.png'],
+    hasAttachments: false,
   },
   'a letter of Apple with a file between its texts': {
     raw: multi('alternative', [
@@ -199,6 +228,7 @@ const CLIENTS: OddTable = {
     text: 'Before. After.',
     html: '<p>Before.</p>\n<p>After.</p>',
     attachments: ['2.2 application/pdf 4 inline a.pdf'],
+    hasAttachments: true,
   },
   'a letter of Gmail with an image and a file': {
     raw: multi('mixed', [

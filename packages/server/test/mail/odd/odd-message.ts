@@ -8,6 +8,7 @@ export interface OddFacts {
   html?: string | null
   /** One a line: part number, type, bytes, then where they are `inline`, `<content id>` and the file name. */
   attachments?: string[]
+  hasAttachments?: boolean
   subject?: string | null
   /** The author's `Name <address>` or `address`. */
   from?: string | null

@@ -1,4 +1,4 @@
-import { mail, multi, type OddTable } from './odd-message.ts'
+import { cut, type Fact, mail, multi, type OddMessage, type OddTable } from './odd-message.ts'
 
 /** A file of four octets whose disposition has these parameters. */
 function named(parameters: string, type = 'application/pdf') {
@@ -112,6 +112,10 @@ const EXTENDED_NAMES: OddTable = {
 
 const typed = (type: string, more = '') => mail(`Content-Type: ${type}${more}`)
 const SHOWN = { text: 'Hello.', attachments: [] as string[] }
+const namedText = (...python: Fact[]): OddMessage['unlike'] => ({
+  python,
+  why: 'RFC 8621 section 4.1.4: a name alone makes no attachment of the first text, nor of an alternative',
+})
 const AS_FILE = (type: string) => ({ text: null, attachments: [`1 ${type} 8`] })
 
 const TYPES: OddTable = {
@@ -164,8 +168,72 @@ const TYPES: OddTable = {
   },
   'text with a name': {
     raw: mail('Content-Type: text/plain; name=a.txt'),
+    ...SHOWN,
+    unlike: namedText('text', 'attachments'),
+  },
+  'HTML with a name': {
+    raw: mail('Content-Type: text/html; name=a.html\nContent-Disposition: inline; filename=a.html'),
     text: null,
-    attachments: ['1 text/plain 8 a.txt'],
+    html: 'Hello.',
+    attachments: [],
+    hasAttachments: false,
+    unlike: namedText('html', 'attachments'),
+  },
+  'two texts with names': {
+    raw: multi('mixed', [
+      'Content-Type: text/plain; name=a.txt\n\nOne.',
+      'Content-Type: text/plain; name=b.txt\n\nTwo.',
+    ]),
+    text: 'One.',
+    attachments: ['2 text/plain 4 b.txt'],
+    hasAttachments: true,
+    unlike: namedText('text', 'attachments'),
+  },
+  'a text with a name behind one without': {
+    raw: multi('mixed', ['\nOne.', 'Content-Type: text/html; name=b.html\n\nTwo.']),
+    text: 'One.',
+    html: null,
+    attachments: ['2 text/html 4 b.html'],
+  },
+  'a text with a name behind a file': {
+    raw: multi('mixed', [
+      'Content-Type: application/pdf; name=a.pdf\n\n%PDF',
+      'Content-Type: text/plain; name=b.txt\n\nTwo.',
+    ]),
+    text: 'Two.',
+    attachments: ['1 application/pdf 4 a.pdf'],
+    unlike: namedText('text', 'attachments'),
+  },
+  'alternatives with names': {
+    raw: multi('alternative', [
+      'Content-Type: text/plain; name=a.txt\n\nOne.',
+      'Content-Type: text/html; name=a.html\n\n<p>One.',
+    ]),
+    text: 'One.',
+    html: '<p>One.',
+    attachments: [],
+    hasAttachments: false,
+    unlike: namedText('text', 'html', 'attachments'),
+  },
+  'an alternative with a name within its related parts': {
+    raw: multi('alternative', [
+      '\nOne.',
+      `Content-Type: multipart/related; boundary=rel\n\n${cut(['Content-Type: text/html; name=a.html\n\n<p>One.', 'Content-Type: text/html; name=b.html\n\nTwo.'], 'rel').trimEnd()}`,
+    ]),
+    text: 'One.',
+    html: '<p>One.',
+    attachments: ['2.2 text/html 4 b.html'],
+    unlike: namedText('html', 'attachments'),
+  },
+  'an alternative that is an attachment': {
+    raw: multi('alternative', [
+      '\nOne.',
+      'Content-Type: text/html\nContent-Disposition: attachment\n\n<p>One.',
+    ]),
+    text: 'One.',
+    html: null,
+    attachments: ['2 text/html 7'],
+    hasAttachments: true,
   },
   'text that is inline': { raw: mail('Content-Type: text/plain\nContent-Disposition: inline'), ...SHOWN },
   'a disposition of nonsense': {

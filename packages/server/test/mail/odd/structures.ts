@@ -36,6 +36,7 @@ const MULTIPARTS: OddTable = {
     raw: multi('related', [MARKUP, IMAGE], '; type="text/html"'),
     html: '<p>In colours.</p>',
     attachments: ['2 image/png 8 inline <logo@a.test>'],
+    hasAttachments: false,
   },
   'related with the image first, and a start': {
     raw: multi('related', [IMAGE, `Content-ID: <root@a>\n${MARKUP}`], '; start="<root@a>"'),
@@ -55,6 +56,7 @@ const MULTIPARTS: OddTable = {
     raw: multi('mixed', [TEXT, IMAGE.replace(/Content-ID.*\n/, ''), 'Content-Type: text/plain\n\nAfter it.']),
     text: 'In words.\nAfter it.',
     attachments: ['2 image/png 8'],
+    hasAttachments: true,
   },
   'parts without any header': { raw: multi('mixed', ['\nOne.', '\nTwo.']), text: 'One.\nTwo.' },
   'a multipart of one empty part': { raw: multi('mixed', ['\n']), text: '' },
@@ -103,6 +105,7 @@ const MESSAGES: OddTable = {
   'a message within a message': {
     raw: multi('mixed', [TEXT, `Content-Type: message/rfc822\n\n${INNER}`]),
     attachments: ['2 message/rfc822 54'],
+    hasAttachments: true,
   },
   'a message with files within a message': {
     raw: mailOf(
@@ -160,6 +163,7 @@ const MESSAGES: OddTable = {
     raw: multi('digest', [`\n${INNER}`, `Content-Type: message/rfc822\n\n${INNER}`]),
     text: null,
     attachments: ['1 message/rfc822 54', '2 message/rfc822 54'],
+    hasAttachments: true,
   },
   'a digest with text in it': {
     raw: multi('digest', [TEXT, `\n${INNER}`]),

@@ -1,0 +1,20 @@
+/* Lines that set the parts of a multipart apart (RFC 2046 section 5.1.1). */
+
+const CR = 13
+const DASH = 45
+
+/** A line that is longer is no delimiter: boundaries have 70 characters, by the book. */
+export const DELIMITER_LENGTH_MAX = 1006
+
+/** Where a line begins with two dashes, or -1. */
+export function findDashes(buffer: Buffer, from: number, isLineStart: boolean): number {
+  if (isLineStart && buffer[from] === DASH && buffer[from + 1] === DASH) return from
+  const at = buffer.indexOf('\n--', from, 'latin1')
+  return at < 0 ? -1 : at + 1
+}
+
+/** Where content ends before a delimiter: the line end between belongs to the delimiter. */
+export function contentEnd(buffer: Buffer, from: number, line: number): number {
+  if (line <= from) return line
+  return line - 2 >= from && buffer[line - 2] === CR ? line - 2 : line - 1
+}
