@@ -119,11 +119,11 @@ describe('the reader', () => {
 
   test('counts for a message only the time that its thread is at it', async () => {
     const script = new URL(
-      'data:text/javascript,import{parentPort as p}from"node:worker_threads";p.on("message",({id})=>{Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0,250);p.postMessage({id,result:new Uint8Array(1)})})',
+      'data:text/javascript,import{parentPort as p}from"node:worker_threads";p.on("message",({id})=>{Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0,250);p.postMessage({id,result:{words:new Uint8Array(1)}})})',
     )
     await using slow = openMessageReader({ script, workMsMax: 2000, readsAtOnce: 12 })
     const words = await Promise.all(Array.from({ length: 12 }, () => slow.readWords(small())))
-    expect(words).toEqual(Array.from({ length: 12 }, () => new Uint8Array(1)))
+    expect(words).toEqual(Array.from({ length: 12 }, () => ({ words: new Uint8Array(1) })))
   })
 
   test('reads many at once, and passes on what their content throws', async () => {

@@ -21,7 +21,7 @@ export async function announceCreated(
 /** Announces one `message.updated` for each message with changed fields. */
 export async function announceUpdated(
   unit: UnitOfWork,
-  account: MailAccount,
+  account: Pick<MailAccount, 'id'>,
   changes: Changes,
 ): Promise<void> {
   const ids = [...changes].flatMap(([id, fields]) => (fields.length > 0 ? [id] : []))
@@ -45,7 +45,7 @@ export async function announceDeleted(
   }
 }
 
-async function describeMessages(unit: UnitOfWork, account: MailAccount, ids: readonly string[]) {
+async function describeMessages(unit: UnitOfWork, account: Pick<MailAccount, 'id'>, ids: readonly string[]) {
   if (ids.length === 0) return []
   const { rows } = await sql<SummaryRow>`
     select ${summaryColumns} from message

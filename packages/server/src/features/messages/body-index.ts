@@ -6,6 +6,7 @@ import { inTransaction } from '../../events/unit-of-work.ts'
 import { type MessageReader, ReaderLost } from '../../kit/mime/message-reader.ts'
 import { findAccountView } from '../accounts/store.ts'
 import { recordBodies } from '../search/record.ts'
+import { type ReadContent, recordContents } from './record-contents.ts'
 import { openStored, type StoredContext } from './stored-source.ts'
 
 const BATCH_BODIES = 20
@@ -78,7 +79,14 @@ async function indexAll(context: BodyIndexContext, signal: AbortSignal): Promise
     for (const [tenantId, ofTenant] of Map.groupBy(rows, row => row.tenant_id)) {
       const read = await Promise.all(ofTenant.map(row => readWords(context, row)))
       const bodies = read.flatMap(body => body ?? [])
-      if (bodies.length > 0) await inTransaction(context.db, tenantId, unit => recordBodies(unit, bodies))
+      if (bodies.length === 0) continue
+      await inTransaction(context.db, tenantId, async unit => {
+        await recordBodies(unit, bodies)
+        await recordContents(
+          unit,
+          bodies.flatMap(({ content }) => content ?? []),
+        )
+      })
     }
   }
 }
@@ -97,12 +105,17 @@ async function listUnindexed(db: Db, after: string): Promise<StoredRow[]> {
 async function readWords(
   context: BodyIndexContext,
   { id, message_id, tenant_id, account_id }: StoredRow,
-): Promise<{ blobId: string; words: Uint8Array | null } | null> {
+): Promise<{ blobId: string; words: Uint8Array | null; content: ReadContent | null } | null> {
   try {
     const account = await findAccountView(context.db, tenant_id, account_id)
     const content = account && (await openStored(context, account, message_id))
     if (!content || content === 'none' || content === 'unreadable') return null
-    return { blobId: id, words: await context.reader.readWords(content) }
+    const read = await context.reader.readWords(content)
+    return {
+      blobId: id,
+      words: read?.words ?? null,
+      content: read && { messageId: message_id, facts: read.facts },
+    }
   } catch (error) {
     // A thread that ended over another message says nothing of this one.
     if (!(error instanceof ReaderLost))

@@ -1,8 +1,9 @@
-import type { ParsedMessage } from '../../kit/mime/message-parser.ts'
-import { ReaderLost } from '../../kit/mime/message-reader.ts'
+import { type ReadMessage, ReaderLost } from '../../kit/mime/message-reader.ts'
+import { inTransaction } from '../../events/unit-of-work.ts'
 import type { AccountView } from '../accounts/account.ts'
 import type { RequestContext } from '../context.ts'
 import { refuse } from '../refuse.ts'
+import { recordContents } from './record-contents.ts'
 import { openSource } from './source.ts'
 import type { FullRow } from './store.ts'
 
@@ -15,7 +16,7 @@ export async function readMessage(
   context: RequestContext,
   account: AccountView,
   message: FullRow,
-): Promise<ParsedMessage | null> {
+): Promise<ReadMessage | null> {
   if (message.size > PARSED_BYTES_MAX) return null
   const read = async () =>
     context.services.reader.read(upTo(await openSource(context, account, message), PARSED_BYTES_MAX))
@@ -32,6 +33,30 @@ export async function readMessage(
     if (!(error instanceof ReaderLost)) throw error
     return refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS })
   }
+}
+
+/** The message as the whole of it shows it: what the index has otherwise is corrected there, too. */
+export async function correctMessage(
+  { db, services }: RequestContext,
+  account: AccountView,
+  message: FullRow,
+  { facts }: ReadMessage,
+): Promise<FullRow> {
+  const corrected = {
+    ...message,
+    snippet: message.snippet || facts.snippet,
+    has_attachments: facts.hasAttachments ?? message.has_attachments,
+  }
+  if (corrected.snippet === message.snippet && corrected.has_attachments === message.has_attachments)
+    return message
+  try {
+    const read = [{ messageId: message.id, facts }]
+    await inTransaction(db, account.tenant_id, unit => recordContents(unit, read))
+  } catch (error) {
+    // It was read all the same; the next to read it corrects it.
+    services.log.warn({ error, accountId: account.id }, 'The summary of a message could not be corrected')
+  }
+  return corrected
 }
 
 class TooLarge extends Error {}

@@ -9,7 +9,7 @@ import { requirePosition, sealPosition } from '../list-cursor.ts'
 import { requireMailbox } from '../mailboxes/store.ts'
 import { refuse } from '../refuse.ts'
 import { openAttachment } from './attachment.ts'
-import { readMessage } from './body.ts'
+import { correctMessage, readMessage } from './body.ts'
 import { presentMessage } from './present.ts'
 import { openSource } from './source.ts'
 import { type FullRow, findMessage, listSummaries } from './store.ts'
@@ -43,7 +43,8 @@ export const messageOperations = {
   get: on.get.handler(async ({ input: { params }, context }) => {
     const account = await requireAccountView(context, params.accountId)
     const message = await requireMessage(context, account.id, params.messageId)
-    return presentMessage(message, await readMessage(context, account, message))
+    const read = await readMessage(context, account, message)
+    return presentMessage(read ? await correctMessage(context, account, message, read) : message, read)
   }),
 
   raw: on.raw.handler(async ({ input: { params }, context }) => {

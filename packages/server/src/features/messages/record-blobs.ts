@@ -1,10 +1,13 @@
 import { sql } from 'kysely'
 import { DatabaseError } from 'pg'
 import type { Db } from '../../database/pool.ts'
+import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
 import type { BlobStore } from '../../kit/blobs/blob-store.ts'
+import type { ReadBody } from '../../kit/mime/message-reader.ts'
 import { newId } from '../../kit/ids.ts'
 import type { AccountRow } from '../accounts/account.ts'
 import { storageRoom } from '../plans/store.ts'
+import { recordContents } from './record-contents.ts'
 import { recordBodies, recordSnippets } from '../search/record.ts'
 
 const BATCH_ROWS = 200
@@ -47,12 +50,12 @@ export async function beginBlobs(db: Db, account: AccountRow, count: number): Pr
   return rows
 }
 
-/** A written file, and the words of it (`bodyVector`): null where it is too hard to read, undefined where nobody read it. */
+/** A written file, and what was read of it: null where it is too hard to read, undefined where nobody read it. */
 export interface WrittenBlob {
   row: BlobRow
   messageId: string
   bytes: number
-  words: Uint8Array | null | undefined
+  read: ReadBody | null | undefined
 }
 
 /**
@@ -63,17 +66,18 @@ export async function bindBlobs(db: Db, files: readonly WrittenBlob[]): Promise<
   const [first] = files
   if (!first) return new Set()
   try {
-    return await db.transaction().execute(async tx => {
+    return await inTransaction(db, first.row.tenant_id, async unit => {
+      const tx = unit.sql
       await holdBlobs(
         tx,
         files.map(({ row }) => row.id),
       )
       const bound = await bindTogether(tx, files)
       const ids = new Set(bound.map(({ id }) => id))
-      const bodies = files.flatMap(({ row, words }) =>
-        words === undefined || !ids.has(row.id) ? [] : [{ blobId: row.id, words }],
+      await recordRead(
+        unit,
+        files.filter(({ row }) => ids.has(row.id)),
       )
-      if (bodies.length > 0) await recordBodies({ sql: tx }, bodies)
       const bytes = bound.reduce((sum, row) => sum + Number(row.bytes), 0)
       if (!(await takeRoom(tx, first.row.tenant_id, bytes))) throw new NotBound()
       return ids
@@ -86,6 +90,15 @@ export async function bindBlobs(db: Db, files: readonly WrittenBlob[]): Promise<
   for (const { row, messageId, bytes } of files)
     if (await bindBlob(db, row, messageId, bytes)) ids.add(row.id)
   return ids
+}
+
+async function recordRead(unit: UnitOfWork, files: readonly WrittenBlob[]): Promise<void> {
+  const bodies = files.flatMap(({ row, read }) =>
+    read === undefined ? [] : [{ blobId: row.id, words: read?.words ?? null }],
+  )
+  if (bodies.length > 0) await recordBodies(unit, bodies)
+  const contents = files.flatMap(({ messageId, read }) => (read ? [{ messageId, facts: read.facts }] : []))
+  if (contents.length > 0) await recordContents(unit, contents)
 }
 
 /** Always in this order, so that no two wait for each other. */

@@ -79,7 +79,7 @@ export async function storeTogether(
   )
   const files = written.flatMap(file => file ?? [])
   const bound = await bindBlobs(db, files)
-  if (files.some(({ row, words }) => words === undefined || !bound.has(row.id))) services.bodies.wake()
+  if (files.some(({ row, read }) => read === undefined || !bound.has(row.id))) services.bodies.wake()
   const unbound = rows.filter(({ id }) => !bound.has(id))
   if (unbound.length === 0) return true
   await Promise.all(unbound.map(row => services.blobs.remove(blobKey(row))))
@@ -96,7 +96,7 @@ async function writeBlob(
   const reading = reader.readWords(once(content)).catch(() => undefined)
   try {
     const bytes = await services.blobs.put(blobKey(row), sealingOf(message.id), content)
-    return { row, messageId: message.id, bytes, words: await reading }
+    return { row, messageId: message.id, bytes, read: await reading }
   } catch (error) {
     services.log.warn({ error, accountId: row.account_id }, 'A message could not be stored')
     return null

@@ -93,6 +93,25 @@ export async function recordSnippets(
   `.execute(unit.sql)
 }
 
+/** Puts the words of snippets that were empty into documents, save those that hold the words of a stored body. */
+export async function recordFilledSnippets(
+  unit: Pick<UnitOfWork, 'sql'>,
+  messages: ReadonlyArray<{ id: string; snippet: string }>,
+): Promise<void> {
+  if (messages.length === 0) return
+  await sql`
+    update message_search set document = ts_filter(document, '{a,b,c}') || filled.words
+    from unnest(
+      ${messages.map(({ id }) => id)}::uuid[],
+      ${vectors(messages.map(({ snippet }) => bodyVector(snippet)))}::tsvector[]
+    ) as filled (message_id, words)
+    where message_search.message_id = filled.message_id
+      and not exists (
+        select from message_blob where message_blob.message_id = filled.message_id and message_blob.is_indexed
+      )
+  `.execute(unit.sql)
+}
+
 const vectors = (documents: ReadonlyArray<Uint8Array | null>) => binaryArray('tsvector', documents)
 
 function describe({ subject, from, to, cc, bcc, snippet }: Omit<Searchable, 'id' | 'received_at'>): Buffer {

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { ContentFacts } from './content-facts.ts'
 import type { ParsedMessage } from './message-parser.ts'
 
 /** Of one message, while the thread is at its pieces. */
@@ -18,7 +19,17 @@ export interface ReaderRequest {
 export interface ReaderAnswer {
   id: number
   /** Null until it is ended. */
-  result: ParsedMessage | Uint8Array | null
+  result: ReadMessage | ReadBody | null
+}
+
+export interface ReadMessage extends ParsedMessage {
+  facts: ContentFacts
+}
+
+export interface ReadBody {
+  /** As `bodyVector` writes them. */
+  words: Uint8Array
+  facts: ContentFacts
 }
 
 /** Reads messages in a thread of its own, so that none keeps the event loop or brings the process down. */
@@ -27,9 +38,9 @@ export interface MessageReader extends AsyncDisposable {
    * Null where it took too long or too much memory. Throws what the content throws.
    * @throws ReaderLost when the thread ended over another message; the message may be read again
    */
-  read(content: AsyncIterable<Uint8Array>): Promise<ParsedMessage | null>
-  /** The words of its body, as `bodyVector` writes them; otherwise as `read`. */
-  readWords(content: AsyncIterable<Uint8Array>): Promise<Uint8Array | null>
+  read(content: AsyncIterable<Uint8Array>): Promise<ReadMessage | null>
+  /** Of the body only its words; otherwise as `read`. */
+  readWords(content: AsyncIterable<Uint8Array>): Promise<ReadBody | null>
 }
 
 /** The thread ended over another message. */
@@ -149,11 +160,11 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
   return {
     async read(content) {
       const result = await readInTurn(content, 'message')
-      return result instanceof Uint8Array ? null : result
+      return result === null || 'words' in result ? null : result
     },
     async readWords(content) {
       const result = await readInTurn(content, 'words')
-      return result instanceof Uint8Array ? result : null
+      return result !== null && 'words' in result ? result : null
     },
     async [Symbol.asyncDispose]() {
       isClosed = true

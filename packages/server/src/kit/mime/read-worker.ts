@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { bodyVector } from '../search-text/document.ts'
 import { searchedText } from './body-text.ts'
+import { readContentFacts } from './content-facts.ts'
 import { type MessageParser, openMessageParser } from './message-parser.ts'
 import type { ReaderAnswer, ReaderRequest } from './message-reader.ts'
 
@@ -20,7 +21,12 @@ function answer(request: ReaderRequest): ReaderAnswer {
   if (request.type === 'more') return { id, result: null }
   parsers.delete(id)
   const message = parser.end()
-  return { id, result: request.type === 'words' ? bodyVector(searchedText(message)) : message }
+  const facts = readContentFacts(message)
+  return {
+    id,
+    result:
+      request.type === 'words' ? { words: bodyVector(searchedText(message)), facts } : { ...message, facts },
+  }
 }
 
 parentPort?.on('message', (request: ReaderRequest) => parentPort?.postMessage(answer(request), []))

@@ -1,0 +1,25 @@
+import { htmlText } from './html-text.ts'
+import type { ParsedMessage } from './message-parser.ts'
+import { SNIPPET_LENGTH } from './snippet.ts'
+import { collapseText, cutText } from './text.ts'
+
+/** What is searched for the beginning of a text: blanks, or a style sheet before it, may be longer. */
+const BEGINNING_LENGTH_MAX = 1024 * 1024
+
+/** What the whole of a message tells of its summary. */
+export interface ContentFacts {
+  /** Null where not all was read, and no attachment was found. */
+  hasAttachments: boolean | null
+  /** Empty where it shows no text. */
+  snippet: string
+}
+
+export function readContentFacts({ text, html, hasAttachments, isWhole }: ParsedMessage): ContentFacts {
+  const shown =
+    collapseText(text?.slice(0, BEGINNING_LENGTH_MAX) ?? '') ||
+    htmlText(html?.slice(0, BEGINNING_LENGTH_MAX) ?? '', SNIPPET_LENGTH + 1)
+  return {
+    hasAttachments: isWhole || hasAttachments ? hasAttachments : null,
+    snippet: cutText(shown, SNIPPET_LENGTH).trimEnd(),
+  }
+}

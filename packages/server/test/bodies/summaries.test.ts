@@ -1,0 +1,171 @@
+import type { Message, MessageSummary } from '@waxwing/contract/messages.ts'
+import { expect, test } from 'vitest'
+import { mail, multi } from '../mail/odd/odd-message.ts'
+import type { TestApp } from '../open-app.ts'
+import { startCyrus } from '../servers/cyrus.ts'
+import { startDovecot } from '../servers/dovecot.ts'
+import { openWorld } from '../servers/world.ts'
+import {
+  connectMailbox,
+  openSyncApp,
+  readFeed,
+  readMessages,
+  waitForFirstSync,
+} from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+import { openBlobFolder } from './blob-folder.ts'
+
+const KILOBYTE = 1024
+const LONG = 'A line of words that says nothing at all.\n'.repeat(1000)
+
+/** A message whose first part has no name and lies behind a text of 42 KB. */
+const behind = (part: string) => multi('mixed', [`\n${LONG}`, part])
+
+const ATTACHED: Array<[what: string, hasAttachments: boolean, raw: Buffer]> = [
+  ['a message', true, behind('Content-Type: message/rfc822\n\nSubject: inner\n\nHello.')],
+  ['an image', true, behind('Content-Type: image/png\n\nPNG')],
+  ['bytes', true, behind('Content-Type: application/octet-stream\n\nx')],
+  ['TNEF', true, behind('Content-Type: application/ms-tnef\n\nx')],
+  ['a text with a name', true, behind('Content-Type: text/plain; name=b.txt\n\nx')],
+  ['an image of no disposition beside it', true, behind('Content-Type: image/png\nContent-ID: <a>\n\nPNG')],
+  [
+    'an inline image',
+    false,
+    behind('Content-Type: image/png; name=a.png\nContent-Disposition: inline\n\nPNG'),
+  ],
+  ['a second text', false, behind('Content-Type: text/plain\n\nx')],
+  ['a delivery report', false, behind('Content-Type: message/delivery-status\n\nReporting-MTA: dns; a.test')],
+  [
+    'a read receipt',
+    false,
+    behind('Content-Type: message/disposition-notification\n\nDisposition: displayed'),
+  ],
+  ['one file', true, mail('Content-Type: application/pdf', 'x'.repeat(40 * KILOBYTE))],
+]
+
+test.each([
+  ['Dovecot', startDovecot],
+  ['Cyrus', startCyrus],
+])('knows at first sync whether a long message has attachments, on %s', async (_, start) => {
+  await using server = await start()
+  const user = await server.addUser()
+  await using world = await openWorld(server, user)
+  await world.deliver(
+    ATTACHED.map(([what, , raw]) => ({
+      raw: Buffer.from(raw.toString('latin1').replace('Subject: odd', `Subject: ${what}`), 'latin1'),
+    })),
+  )
+  await using app = await openSyncApp()
+  const accountId = await connectMailbox(app, server, user)
+  await waitForFirstSync(app, accountId)
+
+  const listed = await readMessages(app, accountId)
+  const found = new Map(listed.map(({ subject, hasAttachments }) => [subject, hasAttachments]))
+  for (const [what, hasAttachments] of ATTACHED) expect(found.get(what), what).toBe(hasAttachments)
+  const url = `/v1/accounts/${accountId}/messages`
+  const filtered = await app.get<{ items: MessageSummary[] }>(`${url}?hasAttachments=true`)
+  expect(filtered.body.items.map(({ subject }) => subject).toSorted()).toEqual(
+    ATTACHED.flatMap(([what, has]) => (has ? [what] : [])).toSorted(),
+  )
+  const { cursor } = await readFeed(app)
+  for (const { id, subject, hasAttachments } of listed) {
+    const { body } = await app.get<Message>(`${url}/${id}`)
+    expect(body.hasAttachments, subject ?? '').toBe(hasAttachments)
+  }
+  expect((await readFeed(app, cursor)).events).toEqual([])
+})
+
+test.each([
+  [
+    'a style sheet of 30 KB',
+    mail('Content-Type: text/html', `<style>${'p {}\n'.repeat(6000)}</style><p>The text.`),
+  ],
+  ['a header of 30 KB', mail(`X-Long: ${'x'.repeat(30_000)}`, 'The text.')],
+  ['a header that ends with the 16th KB', mail(`X-Long: ${'x'.repeat(16_100)}`, 'The text.')],
+  [
+    'a header of a part that is longer',
+    multi('alternative', [
+      `X-Long: ${'x'.repeat(20_000)}\n\nThe text.`,
+      'Content-Type: text/html\n\n<p>The text.',
+    ]),
+  ],
+])('shows the beginning of a text that stands behind %s', async (_, raw) => {
+  await using server = await startDovecot()
+  const user = await server.addUser()
+  await using world = await openWorld(server, user)
+  await world.deliver({ raw })
+  await using app = await openSyncApp()
+  const accountId = await connectMailbox(app, server, user)
+  await waitForFirstSync(app, accountId)
+  expect(await readMessages(app, accountId)).toMatchObject([{ snippet: 'The text.' }])
+})
+
+const FAR = multi('mixed', [
+  `Content-Type: application/pdf\nContent-Disposition: inline; filename=a.pdf\n\n${'x'.repeat(300 * KILOBYTE)}`,
+  '\nWords behind a file.',
+])
+/** As an attachment, once it is known to be longer than a body may be. */
+const HUGE = mail('Content-Type: text/html', `<p>Words of a novel. ${'x'.repeat(6 * KILOBYTE * KILOBYTE)}`)
+
+async function search(app: TestApp, accountId: string, word: string) {
+  const url = `/v1/accounts/${accountId}/search/messages?source=index&q=${word}`
+  const { body } = await app.get<{ items: MessageSummary[] }>(url)
+  return body.items.length
+}
+
+test.each(['none', 'cache', 'full'])(
+  'corrects a summary when the whole is read, and announces it, with bodyStorage %s',
+  { timeout: 120_000 },
+  async bodyStorage => {
+    await using server = await startDovecot()
+    const user = await server.addUser()
+    await using world = await openWorld(server, user)
+    await world.deliver([{ raw: FAR }, { raw: HUGE }])
+    await using blobs = await openBlobFolder()
+    await using app = await openSyncApp({ roles: ['api', 'sync', 'jobs'], config: { blobDir: blobs.folder } })
+    const accountId = await connectMailbox(app, server, user, { bodyStorage: 'none', syncWindowDays: null })
+    await waitForFirstSync(app, accountId)
+    const before = await readMessages(app, accountId)
+    expect(before.map(({ snippet, hasAttachments }) => [snippet, hasAttachments])).toEqual(
+      expect.arrayContaining([
+        ['', true],
+        [expect.stringContaining('Words of a novel.'), false],
+      ]),
+    )
+    const { cursor } = await readFeed(app)
+
+    await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage } })
+    if (bodyStorage !== 'full') {
+      for (const { id } of before) {
+        const { body } = await app.get<Message>(`/v1/accounts/${accountId}/messages/${id}`)
+        expect([body.snippet.slice(0, 20), body.hasAttachments]).toEqual([
+          expect.stringContaining('Words'),
+          true,
+        ])
+      }
+    }
+    const updated = await waitUntil('both corrections', async () => {
+      const { events } = await readFeed(app, cursor)
+      const found = events.filter(({ type }) => type === 'message.updated')
+      return found.length >= 2 && found
+    })
+    expect(
+      updated.map(({ data }) => [
+        data.changes,
+        data.message?.hasAttachments,
+        data.message?.snippet.slice(0, 20),
+      ]),
+    ).toEqual(
+      expect.arrayContaining([
+        [['snippet'], true, 'Words behind a file.'],
+        [['hasAttachments'], true, 'Words of a novel. xx'],
+      ]),
+    )
+    expect(updated).toHaveLength(2)
+    expect((await readMessages(app, accountId)).map(({ hasAttachments }) => hasAttachments)).toEqual([
+      true,
+      true,
+    ])
+    await waitUntil('the words', async () => (await search(app, accountId, 'behind')) === 1)
+  },
+)
