@@ -20,7 +20,7 @@ export async function checkImap(options: CheckOptions, server: MailServer, passw
     authorities,
   }
   try {
-    const client = await connectImap(endpoint, { user: server.user, password }, signal)
+    const { client } = await connectImap(endpoint, { user: server.user, password }, signal)
     // The login is what was asked for. The server counts the connection until it is told that it is over.
     await Promise.race([client.logout().catch(() => {}), sleep(LOGOUT_MS, undefined, { ref: false })])
     client.close()

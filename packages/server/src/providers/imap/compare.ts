@@ -44,6 +44,16 @@ export function parseRanges(set: string): UidRange[] {
   return ranges
 }
 
+/** How many numbers a set names. */
+export function countSet(set: string | null): number {
+  let count = 0
+  for (const range of (set ?? '').split(',')) {
+    const [from = 0, to = from] = range.split(':').map(Number)
+    if (Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0) count += Math.abs(to - from) + 1
+  }
+  return count
+}
+
 /** The index of the first of ascending UIDs that is not below `uid`. */
 export function lowerBound(uids: Uint32Array, uid: number): number {
   let low = 0

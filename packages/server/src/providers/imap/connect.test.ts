@@ -12,7 +12,7 @@ const never = new AbortController().signal
 async function connectTo(endpoint: Partial<ImapEndpoint>, signal = never) {
   const user = await server().addUser()
   const { host, port, ca } = server()
-  const client = await connectImap(
+  const { client } = await connectImap(
     {
       addresses: [host],
       servername: 'localhost',

@@ -2,6 +2,8 @@ import { isIP } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { ImapFlow } from 'imapflow'
 import { ProviderFailure } from '../provider.ts'
+import { type AnswerGuard, guardAnswers } from './answer-guard.ts'
+import { NUMBERS_LINE_BYTES_MAX } from './answer-line.ts'
 import { toFailure } from './failure.ts'
 
 /** Where an IMAP server is, after the egress guard resolved its name. */
@@ -26,9 +28,17 @@ const CONNECT_MS = 15_000
 const GREETING_MS = 30_000
 /** The watch over silence is ours (`connection.ts`); imapflow's own would break an IDLE that is not its. */
 const SOCKET_SILENCE_MS = 24 * 60 * 60_000
-/** Nothing that is asked for is larger: 256 KB of header, 10,000 UIDs, a structure of 1,000 parts. */
+/** From the first attempt to connect to the end of the login. */
+const LOGIN_MS = 60_000
+/** Nothing that is asked for is larger than 256 KB of content. */
 const LITERAL_BYTES_MAX = 512 * 1024
-const RESPONSE_BYTES_MAX = 4 * 1024 * 1024
+/** What the parser of one connection holds at most. */
+const RESPONSE_BYTES_MAX = NUMBERS_LINE_BYTES_MAX + 2 * LITERAL_BYTES_MAX
+
+export interface ConnectedClient {
+  client: ImapFlow
+  guard: AnswerGuard
+}
 
 /**
  * Connects and logs in. TLS is verified and at least 1.2; with `starttls` nothing secret is sent before it, and a
@@ -38,7 +48,7 @@ export async function connectImap(
   endpoint: ImapEndpoint,
   login: ImapLogin,
   signal: AbortSignal,
-): Promise<ImapFlow> {
+): Promise<ConnectedClient> {
   let unreachable: unknown = new ProviderFailure('unavailable', 'The server has no address.')
   for (const address of endpoint.addresses) {
     try {
@@ -64,7 +74,7 @@ async function connectTo(
   endpoint: ImapEndpoint,
   login: ImapLogin,
   signal: AbortSignal,
-): Promise<ImapFlow> {
+): Promise<ConnectedClient> {
   const client = new ImapFlow({
     host: address,
     port: endpoint.port,
@@ -87,21 +97,31 @@ async function connectTo(
     connectionTimeout: CONNECT_MS,
     greetingTimeout: GREETING_MS,
     socketTimeout: SOCKET_SILENCE_MS,
-    maxLineLength: RESPONSE_BYTES_MAX,
+    maxLineLength: NUMBERS_LINE_BYTES_MAX,
     maxLiteralSize: LITERAL_BYTES_MAX,
     maxResponseSize: RESPONSE_BYTES_MAX,
   })
   // Whatever is emitted here also ends the command in flight, or the next one; unheard it would end the process.
   client.on('error', () => client.close())
+  const guard = guardAnswers(client)
   const isOtherProtocol = closeUnlessGreeted(client)
   const abort = () => client.close()
   signal.addEventListener('abort', abort)
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    client.close()
+  }, LOGIN_MS)
   try {
     signal.throwIfAborted()
     await client.connect()
-    return client
+    return { client, guard }
   } catch (error) {
     client.close()
+    if (isLate)
+      throw new ProviderFailure('unavailable', 'The server did not complete the login in time.', {
+        cause: error,
+      })
     if (!isOtherProtocol()) throw toFailure(error)
     throw new ProviderFailure(
       'unsupported',
@@ -109,6 +129,7 @@ async function connectTo(
       { cause: error },
     )
   } finally {
+    clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
 }

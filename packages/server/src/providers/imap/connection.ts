@@ -1,7 +1,9 @@
 import type { ImapFlow } from 'imapflow'
 import type { ImapResponse } from 'imapflow/lib/handler/types.js'
 import { type Notice, ProviderFailure } from '../provider.ts'
+import type { AnswerGuard } from './answer-guard.ts'
 import type { AnswerHandler, Command, CommandArguments } from './command.ts'
+import { expectedAnswers } from './expected-answers.ts'
 import { toFailure } from './failure.ts'
 import { examine, hearUnasked, type Selected } from './open-mailbox.ts'
 import { type ImapAttributeList, numberOf } from './values.ts'
@@ -30,6 +32,8 @@ export interface ImapConnection extends AsyncDisposable {
   /** Keeps the silence of a command from ending the connection while its answers wait for our caller. */
   pauseWatch(): () => void
   readonly isClosed: boolean
+  /** How many answers were too long to be read, until now. */
+  readonly leftOut: number
   close(): void
 }
 
@@ -44,13 +48,22 @@ interface RawClient {
     },
   ): Promise<{ response: ImapResponse; next(): void }>
   write(line: string): void
+  untaggedHandlers: Record<string, () => void>
+  sectionHandlers: Record<string, () => void>
 }
 
 const NO_NOTICE: Notice = { arrived: false, changed: false, gone: false }
 
 /** Speaks over a connection of imapflow that is logged in. `answerMs`: how soon a sign of life must come. */
-export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS): ImapConnection {
+export function openConnection(
+  client: ImapFlow,
+  guard: AnswerGuard,
+  answerMs = KEEP_ALIVE_ANSWER_MS,
+): ImapConnection {
   const raw = client as unknown as RawClient
+  // What it can do was told with the login; imapflow would keep what it says of that later, without bound.
+  raw.untaggedHandlers['CAPABILITY'] = () => {}
+  raw.sectionHandlers['CAPABILITY'] = () => {}
   let selected: Selected | null = null
   let notice = NO_NOTICE
   let onNotice: (() => void) | null = null
@@ -93,8 +106,10 @@ export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS
   }
   const failed = (error: unknown) => toFailure(client.isClosed && failure ? failure : error)
 
-  const run = async ({ name, arguments: values = [], answers = {}, silenceMsMax = SILENCE_MS }: Command) => {
+  const run = async (command: Command) => {
+    const { name, arguments: values = [], answers = {}, silenceMsMax = SILENCE_MS } = command
     const endWatch = watchSilence(silenceMsMax)
+    guard.expect(expectedAnswers(command, selected?.exists ?? 0))
     try {
       const { response, next } = await raw.exec(name, values.length > 0 ? values : false, {
         untagged: listen(answers),
@@ -104,6 +119,7 @@ export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS
     } catch (error) {
       throw failed(error)
     } finally {
+      guard.expect(null)
       endWatch()
     }
   }
@@ -119,6 +135,9 @@ export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS
     },
     get isClosed() {
       return client.isClosed
+    },
+    get leftOut() {
+      return guard.leftOut
     },
     close: () => client.close(),
     pauseWatch() {
@@ -168,6 +187,7 @@ export function openConnection(client: ImapFlow, answerMs = KEEP_ALIVE_ANSWER_MS
       endWatch = watchSilence(answerMs)
       const untagged = listen({})
       const onPlusTag = () => {
+        if (isReady) return
         isReady = true
         endWatch?.()
         if (isEnded) sayDone()

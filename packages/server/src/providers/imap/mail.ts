@@ -88,8 +88,8 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
 }
 
 async function connect({ endpoint, login, signal, answerSeconds = ANSWER_SECONDS }: ImapMailOptions) {
-  const client = await connectImap(endpoint, login, signal)
-  const connection = openConnection(client, answerSeconds * 1000)
+  const { client, guard } = await connectImap(endpoint, login, signal)
+  const connection = openConnection(client, guard, answerSeconds * 1000)
   const close = () => connection.close()
   signal.addEventListener('abort', close, { once: true })
   client.once('close', () => signal.removeEventListener('abort', close))
@@ -105,13 +105,17 @@ async function connect({ endpoint, login, signal, answerSeconds = ANSWER_SECONDS
 /** RFC 7162 section 3.2.3. Then messages that go are named by their UIDs. @returns whether the server agreed */
 async function enableQresync(connection: ImapConnection): Promise<boolean> {
   if (!connection.has('QRESYNC') || !connection.has('ENABLE')) return false
-  const enabled: string[] = []
+  let isEnabled = false
   await connection.run({
     name: 'ENABLE',
     arguments: [{ type: 'ATOM', value: 'QRESYNC' }],
-    answers: { ENABLED: (_, values) => void enabled.push(...textsOf(values)) },
+    answers: {
+      ENABLED(_, values) {
+        isEnabled ||= textsOf(values).some(name => name.toUpperCase() === 'QRESYNC')
+      },
+    },
   })
-  return enabled.some(name => name.toUpperCase() === 'QRESYNC')
+  return isEnabled
 }
 
 async function listMailboxes(following: Following, namespaces: Namespaces): Promise<RemoteMailbox[]> {

@@ -1,5 +1,6 @@
 import { type Notice, ProviderFailure } from '../provider.ts'
 import type { AnswerHandler, Command } from './command.ts'
+import { countSet } from './compare.ts'
 import { modseqOf, numberOf, responseCode, textOf } from './values.ts'
 
 /** What the server told of an opened mailbox. */
@@ -80,14 +81,4 @@ export async function examine(
   if (opened.uidValidity === 0)
     throw new ProviderFailure('unsupported', 'The server keeps no lasting message numbers.')
   return opened
-}
-
-/** How many numbers a set names. */
-function countSet(set: string | null): number {
-  let count = 0
-  for (const range of (set ?? '').split(',')) {
-    const [from = 0, to = from] = range.split(':').map(Number)
-    if (Number.isSafeInteger(from) && Number.isSafeInteger(to) && from > 0) count += Math.abs(to - from) + 1
-  }
-  return count
 }

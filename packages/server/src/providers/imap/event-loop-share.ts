@@ -1,0 +1,40 @@
+/** Of one turn of the event loop, for the answers of all mail servers together. */
+const SLICE_MS = 2
+
+/**
+ * Shares the time that a process spends on what mail servers say. In each turn of the event loop one connection works for
+ * at most a slice; the others wait in the order in which they came, and everything else gets its turn in between.
+ */
+export class EventLoopShare {
+  readonly #waiting: Array<{ holder: object; resolve: () => void }> = []
+  #holder: object | null = null
+  #begunAt = 0
+
+  /** @returns null where `holder` may work at once, else what to wait for */
+  enter(holder: object): Promise<void> | null {
+    if (this.#holder === null) {
+      this.#begin(holder)
+      return null
+    }
+    const isFree = this.#holder === holder || this.#waiting.length === 0
+    if (isFree && performance.now() - this.#begunAt < SLICE_MS) {
+      this.#holder = holder
+      return null
+    }
+    return new Promise(resolve => this.#waiting.push({ holder, resolve }))
+  }
+
+  #begin(holder: object): void {
+    this.#holder = holder
+    this.#begunAt = performance.now()
+    setImmediate(this.#next)
+  }
+
+  readonly #next = () => {
+    this.#holder = null
+    const first = this.#waiting.shift()
+    if (!first) return
+    this.#begin(first.holder)
+    first.resolve()
+  }
+}

@@ -1,0 +1,70 @@
+import type { ImapCompileNode } from 'imapflow/lib/handler/types.js'
+import type { Allowance } from './answer-budget.ts'
+import type { Command } from './command.ts'
+import { countSet } from './compare.ts'
+import { MAILBOXES_MAX } from './mailboxes.ts'
+
+/** What a command may be answered with. */
+export interface ExpectedAnswers extends Allowance {
+  /** Of the text of one answer, without its literals. */
+  lineBytes: number
+}
+
+const KB = 1024
+/** Of answers that nothing was asked for. */
+export const LINE_BYTES = 8 * KB
+const LITTLE: ExpectedAnswers = { answers: 100, bytes: 64 * KB, lineBytes: LINE_BYTES }
+/** Accounts with more mailboxes than are indexed exist; each has two answers. */
+const LISTED: ExpectedAnswers = {
+  answers: 8 * MAILBOXES_MAX,
+  bytes: 16 * KB * KB,
+  lineBytes: LINE_BYTES,
+}
+/** A mailbox may have a long list of keywords, which comes twice. */
+const OPENED: ExpectedAnswers = { answers: 100, bytes: 128 * KB, lineBytes: 32 * KB }
+/** Numbers of at most 10,000 messages, or ranges of what vanished, in pieces (`cutAnswer`). */
+const NUMBERS: ExpectedAnswers = { answers: 1000, bytes: 2 * KB * KB, lineBytes: LINE_BYTES }
+
+/** Flags and a few numbers of a message, and the same again for what changes meanwhile. */
+const MESSAGE_BYTES = 1 * KB
+const MESSAGE_ANSWERS = 2
+const MESSAGE_LINE_BYTES = 16 * KB
+const STRUCTURE_BYTES = 32 * KB
+const STRUCTURE_LINE_BYTES = 256 * KB
+/** Of a section that is asked for without a range: fields of a header. */
+const SECTION_BYTES = 64 * KB
+
+/** What a command may be answered with, in a mailbox of `exists` messages. */
+export function expectedAnswers({ name, arguments: values = [] }: Command, exists: number): ExpectedAnswers {
+  if (name === 'LIST' || name === 'XLIST') return LISTED
+  if (name === 'EXAMINE') return OPENED
+  if (name === 'UID SEARCH') return NUMBERS
+  return name === 'UID FETCH' ? fetched(values, exists) : LITTLE
+}
+
+function fetched([set, items, modifiers]: ImapCompileNode[], exists: number): ExpectedAnswers {
+  const messages = Math.min(countSet(valueOf(set)), exists)
+  const asked = Array.isArray(items) ? items : []
+  const bytesEach = asked.reduce((sum: number, item) => sum + bytesOf(item), MESSAGE_BYTES)
+  const hasStructure = asked.some(item => valueOf(item) === 'BODYSTRUCTURE')
+  const hasVanished = Array.isArray(modifiers) && modifiers.some(item => valueOf(item) === 'VANISHED')
+  const base = hasVanished ? NUMBERS : LITTLE
+  return {
+    answers: base.answers + messages * MESSAGE_ANSWERS,
+    bytes: base.bytes + messages * bytesEach,
+    lineBytes: hasStructure ? STRUCTURE_LINE_BYTES : MESSAGE_LINE_BYTES,
+  }
+}
+
+function bytesOf(item: ImapCompileNode): number {
+  if (!item || typeof item !== 'object' || Array.isArray(item)) return 0
+  if ('partial' in item && item.partial) return Number(item.partial[1] ?? 0)
+  if ('section' in item && item.section) return SECTION_BYTES
+  return valueOf(item) === 'BODYSTRUCTURE' ? STRUCTURE_BYTES : 0
+}
+
+function valueOf(node: ImapCompileNode | undefined): string | null {
+  const value =
+    node && typeof node === 'object' && !Array.isArray(node) && 'value' in node ? node.value : null
+  return typeof value === 'string' ? value : null
+}

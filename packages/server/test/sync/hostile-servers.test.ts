@@ -1,0 +1,80 @@
+import type { Account } from '@waxwing/contract/accounts.ts'
+import { expect, test } from 'vitest'
+import { type Asked, startHostileImap } from '../servers/hostile-imap.ts'
+import { waitUntil } from '../wait-until.ts'
+import { connectMailbox, openSyncApp } from './followed-account.ts'
+
+const SETTINGS = { syncWindowDays: null }
+const MEMORY_BYTES_MAX = 400 * 1024 * 1024
+const USER = { user: 'someone', password: 'secret', email: 'someone@hostile.example' }
+
+/** Lets the account be connected, so that it is the sync which meets the misbehaviour. */
+const after = (command: string, does: (asked: Asked) => void) => (asked: Asked) => {
+  if (!asked.command.startsWith(command)) return false
+  does(asked)
+  return true
+}
+const LIST_ALL = 'LIST "" "*"'
+
+/** Each says without end what nobody asked for; in IDLE the account is live before. */
+const FLOODS: ReadonlyArray<readonly [what: string, misbehave: (asked: Asked) => boolean]> = [
+  ['EXISTS', after('IDLE', ({ flood }) => flood('* 1 EXISTS\r\n* 2 EXISTS\r\n'))],
+  ['STATUS', after(LIST_ALL, ({ flood }) => flood('* STATUS x (MESSAGES 1 UNSEEN 1)\r\n'))],
+  ['FLAGS', after('EXAMINE', ({ flood }) => flood(`* FLAGS (${'keyword '.repeat(500)}x)\r\n`))],
+  ['FETCH', after('NAMESPACE', ({ flood }) => flood(`* 1 FETCH (FLAGS (${'k '.repeat(1000)}k))\r\n`))],
+  ['CAPABILITY', after('IDLE', ({ flood }) => flood(`* CAPABILITY ${'AUTH=X '.repeat(500)}x\r\n`))],
+  ['lines that are no IMAP', after('IDLE', ({ flood }) => flood('((((((((((\r\n'))],
+  ['empty lines', after('IDLE', ({ flood }) => flood('\r\n'))],
+  ['continuations', after('IDLE', ({ flood }) => flood('+ go on\r\n'))],
+  ['a line without end', after('IDLE', ({ flood }) => flood('x'.repeat(1024)))],
+  [
+    'a literal of a gigabyte',
+    after(LIST_ALL, ({ say, flood }) => (say('* LIST () "/" {1073741824}'), flood('x'))),
+  ],
+  ['a set without end', after(LIST_ALL, ({ say, flood }) => (say('* X 1'), flood(',1')))],
+]
+
+test('servers that send without end lose their connections and keep nobody waiting', async () => {
+  await using app = await openSyncApp()
+  const other = await app.createTenant('other')
+  await using servers = new AsyncDisposableStack()
+  const accounts = new Map<string, string>()
+  const before = process.memoryUsage().rss
+  for (const [what, misbehave] of FLOODS) {
+    const server = servers.use(await startHostileImap(misbehave))
+    const user = { ...USER, user: `${accounts.size}`, email: `${accounts.size}@hostile.example` }
+    accounts.set(what, await connectMailbox(app, server, user, SETTINGS))
+  }
+
+  const waiting = new Set(accounts.keys())
+  const reasons = new Map<string, string>()
+  await waitUntil(
+    'the end of every connection',
+    async () => {
+      expect((await other.get('/v1/settings')).status).toBe(200)
+      for (const what of waiting) {
+        const { body } = await app.get<Account>(`/v1/accounts/${accounts.get(what)}`)
+        if (body.runtime?.state !== 'backoff') continue
+        reasons.set(what, body.runtime.detail ?? '')
+        waiting.delete(what)
+      }
+      return waiting.size === 0
+    },
+    150,
+  )
+
+  for (const [what, reason] of reasons)
+    expect(reason, what).toMatch(/^The server (?:sends more than was asked for|stopped answering)|TooLarge/)
+  expect(process.memoryUsage().rss - before).toBeLessThan(MEMORY_BYTES_MAX)
+})
+
+test('an account whose server floods is deleted at once', async () => {
+  await using app = await openSyncApp()
+  await using server = await startHostileImap(after('IDLE', ({ flood }) => flood('* 1 EXISTS\r\n')))
+  const accountId = await connectMailbox(app, server, USER, SETTINGS)
+  await waitUntil('IDLE', async () => server.commands.includes('IDLE'))
+
+  expect((await app.delete(`/v1/accounts/${accountId}`)).status).toBe(200)
+
+  await waitUntil('the end of the connection', async () => server.openConnections === 0, 10)
+})
