@@ -108,6 +108,7 @@ export function memoryMail(server: MemoryServer): MailProvider {
 
   return {
     isPushed: false,
+    mailboxesLeftOut: 0,
     listMailboxes: () => ask(() => [...server.mailboxes.values()].map(presentMailbox)),
 
     hasChanged({ state }, cursor) {

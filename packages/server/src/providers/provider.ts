@@ -22,6 +22,7 @@ export interface RemoteMailbox {
   parentKey: string | null
   role: MailboxRole
   kind: MailboxKind
+  /** As the provider says, however much that is. */
   totalCount: number | null
   unreadCount: number | null
   /** The source that its messages come from; null where it cannot be opened (a mere parent of others). */
@@ -183,6 +184,9 @@ export interface SearchPage {
 export interface MailProvider extends AsyncDisposable {
   /** Every mailbox, parents before children. */
   listMailboxes(): Promise<RemoteMailbox[]>
+
+  /** How many mailboxes the last list lacks: there are too many, or their names are too long. */
+  readonly mailboxesLeftOut: number
 
   /** Whether a source may have changed since the cursor. May be wrong only in one direction: true when it did not. */
   hasChanged(mailbox: RemoteMailbox, cursor: Cursor | null): boolean

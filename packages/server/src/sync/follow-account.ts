@@ -113,6 +113,11 @@ async function reportLive(
   const push = provider.isPushed ? 'the inbox is watched' : 'the inbox is polled'
   const facts = [push, `every mailbox is looked at within ${pollSeconds} s`]
   if (unreadable > 0) facts.push(`${unreadable} messages could not be read and are tried again`)
+  const leftOut = provider.mailboxesLeftOut
+  if (leftOut > 0)
+    facts.push(
+      `${leftOut} ${leftOut === 1 ? 'mailbox' : 'mailboxes'} could not be taken in: names too long, or too many`,
+    )
   if (session.doubts.count > 0)
     facts.push(
       `${session.doubts.count} mailboxes seem to have been emptied, and are asked until that is sure`,

@@ -1,6 +1,9 @@
 import type { MailboxChange } from '@waxwing/contract/mailboxes.ts'
 import type { Cursor, RemoteMailbox } from '../../providers/provider.ts'
 
+/** The largest count that a column holds. No mailbox has as many messages, though a server may say so. */
+const COUNT_MAX = 2 ** 31 - 1
+
 /** A mailbox as the index has it. */
 export interface IndexedMailbox {
   id: string
@@ -94,9 +97,13 @@ export function toColumns(remote: RemoteMailbox) {
     role: remote.role,
     kind: remote.kind,
     source: remote.source,
-    total_count: remote.totalCount,
-    unread_count: remote.unreadCount,
+    total_count: toCount(remote.totalCount),
+    unread_count: toCount(remote.unreadCount),
   }
+}
+
+function toCount(count: number | null): number | null {
+  return count === null || count > COUNT_MAX ? null : count
 }
 
 /** @param ids of mailboxes by key */

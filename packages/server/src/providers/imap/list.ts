@@ -1,7 +1,13 @@
 import { ProviderFailure } from '../provider.ts'
 import type { CommandArguments } from './command.ts'
 import type { ImapConnection } from './connection.ts'
-import { type ListedMailbox, MAILBOXES_MAX, type MailboxStatus, type Namespaces } from './mailboxes.ts'
+import {
+  type ListedMailbox,
+  MAILBOXES_MAX,
+  type MailboxStatus,
+  NAME_BYTES_MAX,
+  type Namespaces,
+} from './mailboxes.ts'
 import { decodeMailboxName } from './names.ts'
 import { type ImapAttribute, modseqOf, numberOf, pairsOf, textOf, textsOf } from './values.ts'
 
@@ -9,10 +15,16 @@ const atom = (value: string) => ({ type: 'ATOM', value })
 
 /** Each costs a round trip; of so many mailboxes a rename is recognised otherwise, if at all. */
 const IDS_MAX = 1000
+/** RFC 6154 and RFC 9051 know about twenty attributes of a mailbox, the longest with 15 letters. */
+const ATTRIBUTES_MAX = 32
+const ATTRIBUTE_LENGTH_MAX = 32
+const PREFIXES_MAX = 100
 
 export interface Listing {
   mailboxes: ListedMailbox[]
   statuses: Map<string, MailboxStatus>
+  /** How many mailboxes lie beyond the limits. */
+  leftOut: number
 }
 
 /** RFC 8474 ids of mailboxes by their name and UIDVALIDITY, as far as they were asked for. */
@@ -23,13 +35,16 @@ export type MailboxIds = Map<string, string | null>
  * for once, and apart: in the answer to LIST, Cyrus 3.6 gives octets of its memory for them.
  */
 export async function askMailboxes(connection: ImapConnection, ids: MailboxIds): Promise<Listing> {
-  const listing: Listing = { mailboxes: [], statuses: new Map() }
+  const listing: Listing = { mailboxes: [], statuses: new Map(), leftOut: 0 }
+  const unread = connection.leftOut
   const canAskStatus = connection.has('LIST-STATUS') && connection.has('LIST-EXTENDED')
   if (!canAskStatus || !(await list(connection, listing, returnOptions(connection)))) {
     listing.mailboxes.length = 0
+    listing.leftOut = 0
     if (!(await list(connection, listing, [])))
       throw new ProviderFailure('rejected', 'The server lists no mailboxes.')
   }
+  listing.leftOut += connection.leftOut - unread
   for (const { wireName, attributes } of listing.mailboxes) {
     const isSelectable = ![...attributes].some(attribute => /^\\(?:noselect|nonexistent)$/i.test(attribute))
     if (isSelectable && !listing.statuses.has(keyOf(wireName))) await askStatus(connection, listing, wireName)
@@ -75,18 +90,43 @@ async function list(
       arguments: ['', '*', ...options],
       answers: {
         [name](_: number, values: ImapAttribute[]) {
-          if (listing.mailboxes.length >= MAILBOXES_MAX) return
-          const separator = textOf(values[1])
-          listing.mailboxes.push({
-            wireName: textOf(values[2]) ?? '',
-            separator: separator && separator.length === 1 ? separator : null,
-            attributes: new Set(textsOf(values[0])),
-          })
+          const mailbox = readListed(values)
+          const isRoom =
+            listing.mailboxes.length < MAILBOXES_MAX || mailbox?.wireName.toUpperCase() === 'INBOX'
+          if (mailbox && isRoom) listing.mailboxes.push(mailbox)
+          else listing.leftOut++
         },
         STATUS: (_, values) => readStatus(listing, values),
       },
     }),
   )
+}
+
+/** Null where the name is longer than any that is taken in. */
+function readListed([attributes, separatorText, name]: ImapAttribute[]): ListedMailbox | null {
+  const wireName = nameOf(name)
+  if (wireName === null) return null
+  const separator = textOf(separatorText)
+  return {
+    wireName,
+    separator: separator && separator.length === 1 ? separator : null,
+    attributes: new Set(
+      textsOf(attributes)
+        .filter(({ length }) => length <= ATTRIBUTE_LENGTH_MAX)
+        .slice(0, ATTRIBUTES_MAX)
+        .map(text => compact(text)),
+    ),
+  }
+}
+
+function nameOf(value: ImapAttribute | undefined): string | null {
+  const name = textOf(value) ?? ''
+  return name.length <= NAME_BYTES_MAX ? compact(name) : null
+}
+
+/** imapflow puts its texts together letter by letter; V8 keeps each step, 32 bytes a letter, until it copies the whole. */
+function compact(text: string): string {
+  return Buffer.from(text).toString()
 }
 
 async function askStatus(connection: ImapConnection, listing: Listing, wireName: string): Promise<void> {
@@ -130,8 +170,10 @@ async function askId(
 }
 
 function readStatus(listing: Listing, values: ImapAttribute[]): void {
+  const name = nameOf(values[0])
+  if (name === null || listing.statuses.size >= MAILBOXES_MAX) return
   const items = new Map(pairsOf(values[1]))
-  listing.statuses.set(keyOf(textOf(values[0]) ?? ''), {
+  listing.statuses.set(keyOf(name), {
     messages: numberOf(items.get('MESSAGES')),
     unseen: numberOf(items.get('UNSEEN')),
     uidNext: numberOf(items.get('UIDNEXT')),
@@ -165,10 +207,11 @@ export async function askNamespaces(connection: ImapConnection): Promise<Namespa
 
 function prefixesOf(namespace: ImapAttribute | undefined): string[] {
   if (!Array.isArray(namespace)) return []
-  return namespace.flatMap(entry => {
+  return namespace.slice(0, PREFIXES_MAX).flatMap(entry => {
     if (!Array.isArray(entry)) return []
-    const prefix = textOf(entry[0]) ?? ''
-    const separator = textOf(entry[1]) ?? ''
+    const prefix = nameOf(entry[0])
+    if (prefix === null) return []
+    const separator = nameOf(entry[1]) ?? ''
     return [
       prefix === '' || separator === '' || prefix.endsWith(separator) ? prefix : `${prefix}${separator}`,
     ]

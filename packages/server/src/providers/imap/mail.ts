@@ -8,7 +8,7 @@ import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
 import { findMessages } from './find.ts'
 import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from './follow.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
-import { arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
+import { type Arrangement, arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
 import { searchPresent } from './search.ts'
 import type { Suspicions } from './suspicions.ts'
 import { textsOf } from './values.ts'
@@ -57,11 +57,17 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
     isIdleBroken: false,
   }
   let namespaces: Namespaces | null = null
+  let mailboxesLeftOut = 0
 
   return {
     async listMailboxes() {
       namespaces ??= await askNamespaces(connection)
-      return listMailboxes(following, namespaces)
+      const { mailboxes, leftOut } = await listMailboxes(following, namespaces)
+      mailboxesLeftOut = leftOut
+      return mailboxes.map(({ mailbox }) => mailbox)
+    },
+    get mailboxesLeftOut() {
+      return mailboxesLeftOut
     },
     hasChanged: (mailbox, cursor) => hasChanged(following, mailbox, cursor),
     compare: (source, follow) => compareSource(following, source, follow),
@@ -118,7 +124,7 @@ async function enableQresync(connection: ImapConnection): Promise<boolean> {
   return isEnabled
 }
 
-async function listMailboxes(following: Following, namespaces: Namespaces): Promise<RemoteMailbox[]> {
+async function listMailboxes(following: Following, namespaces: Namespaces): Promise<Arrangement> {
   // Of the open mailbox Dovecot's STATUS tells only what the session knew before.
   rememberChange(following)
   await following.connection.leave()
@@ -126,11 +132,11 @@ async function listMailboxes(following: Following, namespaces: Namespaces): Prom
   const arranged = arrangeMailboxes(listing.mailboxes, namespaces, wireName => findStatus(listing, wireName))
   following.wireNames.clear()
   following.listedUnseen.clear()
-  for (const { mailbox, wireName } of arranged) {
+  for (const { mailbox, wireName } of arranged.mailboxes) {
     following.wireNames.set(mailbox.key, wireName)
     if (mailbox.unreadCount !== null) following.listedUnseen.set(mailbox.key, mailbox.unreadCount)
   }
-  return arranged.map(({ mailbox }) => mailbox)
+  return { ...arranged, leftOut: arranged.leftOut + listing.leftOut }
 }
 
 function hasChanged(following: Following, { key, state }: RemoteMailbox, stored: Cursor | null): boolean {

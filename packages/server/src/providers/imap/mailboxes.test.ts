@@ -12,7 +12,7 @@ const row = (wireName: string, separator: string | null = '/', ...attributes: st
 })
 
 const arrange = (rows: ListedMailbox[], namespaces = OWN) =>
-  arrangeMailboxes(rows, namespaces, () => null).map(({ mailbox }) => mailbox)
+  arrangeMailboxes(rows, namespaces, () => null).mailboxes.map(({ mailbox }) => mailbox)
 
 describe('arrangeMailboxes', () => {
   test('puts parents before children, and adds parents that were not listed', () => {

@@ -3,8 +3,13 @@ import type { RemoteMailbox } from '../provider.ts'
 import { decodeMailboxName } from './names.ts'
 import { assignRoles } from './roles.ts'
 
+/** Of one account, with the parents that are added; what lies beyond is left out. */
 export const MAILBOXES_MAX = 10_000
-const NAME_LENGTH_MAX = 1000
+/** Of a whole name on the wire, and in UTF-8: an index of PostgreSQL takes no more than 2,704. */
+export const NAME_BYTES_MAX = 1000
+const LEVELS_MAX = 100
+/** Of all names of an account together. */
+const NAMES_LENGTH_MAX = 1_000_000
 /** A slash inside a name, where the server separates by something else: it would look like another level. */
 const SLASH_IN_NAME = '\u2215'
 
@@ -36,6 +41,13 @@ export interface ArrangedMailbox {
   wireName: string
 }
 
+export interface Arrangement {
+  /** Parents before children. */
+  mailboxes: ArrangedMailbox[]
+  /** How many were listed that lie beyond the limits. */
+  leftOut: number
+}
+
 interface Draft {
   key: string
   wireName: string
@@ -45,20 +57,13 @@ interface Draft {
   isSelectable: boolean
 }
 
-/** The mailboxes of an account from what the server listed: parents before children, missing parents added. */
+/** The mailboxes of an account from what the server listed, missing parents added. */
 export function arrangeMailboxes(
   listed: readonly ListedMailbox[],
   namespaces: Namespaces,
   statusOf: (wireName: string) => MailboxStatus | null,
-): ArrangedMailbox[] {
-  const drafts = new Map<string, Draft>()
-  for (const row of listed) {
-    if (drafts.size >= MAILBOXES_MAX) break
-    const draft = toDraft(row, namespaces)
-    if (!draft || drafts.has(draft.key)) continue
-    drafts.set(draft.key, draft)
-  }
-  for (const draft of drafts.values()) addParents(drafts, draft, namespaces)
+): Arrangement {
+  const { drafts, leftOut } = draftWithinLimits(listed, namespaces)
   const ordered = [...drafts.values()].toSorted((a, b) => a.segments.length - b.segments.length)
   const roles = assignRoles(
     ordered.map(({ key, segments, attributes, isSelectable }) => ({
@@ -70,7 +75,7 @@ export function arrangeMailboxes(
       isSelectable,
     })),
   )
-  return ordered.map((draft, index) => {
+  const mailboxes = ordered.map((draft, index): ArrangedMailbox => {
     const status = draft.isSelectable ? statusOf(draft.wireName) : null
     return {
       wireName: draft.wireName,
@@ -89,6 +94,47 @@ export function arrangeMailboxes(
       },
     }
   })
+  return { mailboxes, leftOut }
+}
+
+/** The listed mailboxes and their parents by key, as many as the limits allow, the inbox first. */
+function draftWithinLimits(
+  listed: readonly ListedMailbox[],
+  namespaces: Namespaces,
+): { drafts: Map<string, Draft>; leftOut: number } {
+  const drafts = new Map<string, Draft>()
+  let namesLength = 0
+  let leftOut = 0
+  const add = (added: readonly Draft[]) => {
+    const length = added.reduce((sum, { key }) => sum + key.length, namesLength)
+    if (drafts.size + added.length > MAILBOXES_MAX || length > NAMES_LENGTH_MAX) return false
+    namesLength = length
+    for (const draft of added) drafts.set(draft.key, draft)
+    return true
+  }
+  for (const row of listed.toSorted((a, b) => Number(isInbox(b.wireName)) - Number(isInbox(a.wireName)))) {
+    const draft = toDraft(row, namespaces)
+    if (!draft || drafts.has(draft.key)) continue
+    if (isBeyondLimits(draft) || !add([draft])) leftOut++
+  }
+  for (const draft of [...drafts.values()].toSorted((a, b) => a.segments.length - b.segments.length)) {
+    if (add(missingParents(drafts, draft, namespaces))) continue
+    drafts.delete(draft.key)
+    leftOut++
+  }
+  return { drafts, leftOut }
+}
+
+function isBeyondLimits({ key, wireName, segments }: Draft): boolean {
+  return (
+    wireName.length > NAME_BYTES_MAX ||
+    Buffer.byteLength(key) > NAME_BYTES_MAX ||
+    segments.length > LEVELS_MAX
+  )
+}
+
+function isInbox(wireName: string): boolean {
+  return wireName.toUpperCase() === 'INBOX'
 }
 
 /** Null for names that no command could carry, and for mailboxes of others. */
@@ -97,19 +143,19 @@ function toDraft(
   { personalPrefix, foreignPrefixes }: Namespaces,
 ): Draft | null {
   // oxlint-disable-next-line no-control-regex
-  if (wireName === '' || wireName.length > NAME_LENGTH_MAX || /[\u0000\r\n]/.test(wireName)) return null
-  const isInbox = wireName.toUpperCase() === 'INBOX'
-  if (!isInbox && foreignPrefixes.some(prefix => `${wireName}${separator ?? ''}`.startsWith(prefix)))
+  if (wireName === '' || /[\u0000\r\n]/.test(wireName)) return null
+  const isTheInbox = isInbox(wireName)
+  if (!isTheInbox && foreignPrefixes.some(prefix => `${wireName}${separator ?? ''}`.startsWith(prefix)))
     return null
-  const key = isInbox ? 'INBOX' : decodeMailboxName(wireName)
+  const key = isTheInbox ? 'INBOX' : decodeMailboxName(wireName)
   // Some servers list the root of a namespace as a mailbox of its own.
-  if (!isInbox && key === personalPrefix) return null
+  if (!isTheInbox && key === personalPrefix) return null
   // oxlint-disable-next-line no-control-regex
   if (/\u0000/.test(key) || !key.isWellFormed()) return null
   const traits = new Set([...attributes].map(attribute => attribute.toLowerCase()))
   return {
     key,
-    wireName: isInbox ? 'INBOX' : wireName,
+    wireName: isTheInbox ? 'INBOX' : wireName,
     segments: segmentsOf(key, separator, personalPrefix),
     separator,
     attributes,
@@ -132,12 +178,12 @@ function parentKey({ key, separator, segments }: Draft, { personalPrefix }: Name
   return parent.toUpperCase() === 'INBOX' ? 'INBOX' : parent
 }
 
-function addParents(drafts: Map<string, Draft>, draft: Draft, namespaces: Namespaces): void {
-  let child = draft
-  for (;;) {
+function missingParents(drafts: ReadonlyMap<string, Draft>, draft: Draft, namespaces: Namespaces): Draft[] {
+  const parents: Draft[] = []
+  for (let child = draft; ;) {
     const key = parentKey(child, namespaces)
-    if (key === null || drafts.has(key)) return
-    const parent: Draft = {
+    if (key === null || drafts.has(key)) return parents
+    child = {
       key,
       wireName: child.wireName.slice(0, child.wireName.lastIndexOf(child.separator ?? '')),
       segments: child.segments.slice(0, -1),
@@ -145,8 +191,7 @@ function addParents(drafts: Map<string, Draft>, draft: Draft, namespaces: Namesp
       attributes: new Set(),
       isSelectable: false,
     }
-    drafts.set(key, parent)
-    child = parent
+    parents.push(child)
   }
 }
 
@@ -154,5 +199,5 @@ function addParents(drafts: Map<string, Draft>, draft: Draft, namespaces: Namesp
 function display(segment: string): string {
   // oxlint-disable-next-line no-control-regex
   const shown = segment.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')
-  return cleanLine(shown, NAME_LENGTH_MAX) || '\ufffd'
+  return cleanLine(shown, NAME_BYTES_MAX) || '\ufffd'
 }
