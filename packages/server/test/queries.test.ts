@@ -11,7 +11,7 @@ import type { Database, Db } from '../src/database/pool.ts'
 import type { Tables } from '../src/database/tables.ts'
 import { findFeedHead, readFeed } from '../src/features/changes/store.ts'
 import { type MessageFilters, listSummaries } from '../src/features/messages/store.ts'
-import { findLookEnd, listUnstored } from '../src/features/messages/unstored.ts'
+import { listUnstored } from '../src/features/messages/unstored.ts'
 import { bandStatement } from '../src/features/search/store.ts'
 import { findThread, listThreads } from '../src/features/threads/store.ts'
 import { parseQuery } from '../src/kit/search-text/query.ts'
@@ -62,7 +62,6 @@ const HOT: Record<string, (db: Db) => Promise<unknown>> = {
   'messages to store': db => listUnstored(db, ID, { since: null, below: null }),
   'new messages to store, farther down': db =>
     listUnstored(db, ID, { since: ID, below: { receivedAt: new Date(0), id: ID } }),
-  'where messages to store go on': db => findLookEnd(db, ID, { since: null, below: null }),
   'a search for words': search('alpha beta', {}),
   'a search for a phrase, every filter': search('"alpha beta"', { ...every, mailboxId: ID }),
   'a search for what lacks a word': search('-alpha', every),

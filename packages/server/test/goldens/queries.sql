@@ -280,10 +280,11 @@ from member
 ) as whole;
 
 -- messages to store
-select looked.id, looked.received_at, found.*
+with found as (
+select looked.id, looked.received_at, placed.*
 from (
 select id, received_at from message
-where account_id = $1
+where account_id = $1 and true
 order by received_at desc, id desc limit $2) as looked
 cross join lateral (
 select is_draft, size::float8 as size, false as is_renumbered,
@@ -295,15 +296,26 @@ left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cu
 where message.id = looked.id and not is_draft and missing_since is null and size <= $3
 and held.uid is not null and mailbox.source is not null
 limit 1
-) as found
+) as placed
 where not exists (select from message_blob where message_id = looked.id offset 0)
-order by looked.received_at desc, looked.id desc limit $4;
+order by looked.received_at desc, looked.id desc limit $4
+)
+select found.*, last.id as end_id, last.received_at as end_received_at
+from (select count(*) < $5 as is_short from found) as listed
+left join lateral (
+select id, received_at from message
+where account_id = $6 and listed.is_short
+order by received_at desc, id desc offset $7 limit 1
+) as last on true
+left join found on true
+order by found.received_at desc, found.id desc;
 
 -- new messages to store, farther down
-select looked.id, looked.received_at, found.*
+with found as (
+select looked.id, looked.received_at, placed.*
 from (
 select id, received_at from message
-where account_id = $1
+where account_id = $1 and true
 and id >= $2
 and (received_at, id) < ($3, $4::uuid)
 order by received_at desc, id desc limit $5) as looked
@@ -317,14 +329,21 @@ left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cu
 where message.id = looked.id and not is_draft and missing_since is null and size <= $6
 and held.uid is not null and mailbox.source is not null
 limit 1
-) as found
+) as placed
 where not exists (select from message_blob where message_id = looked.id offset 0)
-order by looked.received_at desc, looked.id desc limit $7;
-
--- where messages to store go on
+order by looked.received_at desc, looked.id desc limit $7
+)
+select found.*, last.id as end_id, last.received_at as end_received_at
+from (select count(*) < $8 as is_short from found) as listed
+left join lateral (
 select id, received_at from message
-where account_id = $1
-order by received_at desc, id desc offset $2 limit 1;
+where account_id = $9 and listed.is_short
+and id >= $10
+and (received_at, id) < ($11, $12::uuid)
+order by received_at desc, id desc offset $13 limit 1
+) as last on true
+left join found on true
+order by found.received_at desc, found.id desc;
 
 -- a search for words
 with found as materialized (

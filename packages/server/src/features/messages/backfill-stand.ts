@@ -1,5 +1,6 @@
 import { firstIdAt } from '../../kit/ids.ts'
-import type { FullAccount, Look } from './unstored.ts'
+import type { FullAccount } from './unstored.ts'
+import type { Walk } from './walk.ts'
 
 /** So often all messages of an account are looked at again, in case some could not be stored. */
 const WHOLE_LOOK_MINUTES = 60
@@ -16,10 +17,10 @@ const RETRY_SECONDS_MAX = 3600
 export interface Stand {
   account: FullAccount
   /** New mail, stored before what is older; null: none is known of. */
-  news: Look | null
+  news: Walk | null
   newsAt: number
   /** Null once it came to the end, or to a batch that could not be stored. */
-  whole: Look | null
+  whole: Walk | null
   wholeAt: number
   /** When the whole is begun anew since a batch could not be stored; null: none failed. */
   retryAt: number | null

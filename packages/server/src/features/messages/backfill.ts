@@ -6,15 +6,13 @@ import { findStorageRoom } from '../plans/store.ts'
 import { beginLook, settleBatch, type Stand } from './backfill-stand.ts'
 import { type BatchContext, fetchBatch, storeAlone, storeTogether } from './store-batch.ts'
 import {
-  BATCH_MESSAGES_MAX,
   cutBatch,
   findFullAccount,
-  findLookEnd,
   listFullAccounts,
   listUnstored,
-  type Look,
   type UnstoredMessage,
 } from './unstored.ts'
+import type { Walk } from './walk.ts'
 
 /** Every account is looked at so often; in between those that there is news of. */
 const LOOK_SECONDS = 60
@@ -151,9 +149,7 @@ async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSig
   if (room < stand.neededBytes) return false
   stand.neededBytes = 0
 
-  const listed = await listUnstored(context.db, account.id, look)
-  const hasMore = listed.length === BATCH_MESSAGES_MAX
-  const end = hasMore ? null : await findLookEnd(context.db, account.id, look)
+  const { found: listed, end } = await listUnstored(context.db, account.id, look)
   const batch = cutBatch(listed, room)
   const [first] = listed
   if (first && batch.length === 0) {
@@ -164,7 +160,7 @@ async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSig
     return false
   }
   if (!(await storeBatch(context, account, { stand, look, batch, signal }))) return false
-  if (hasMore || batch.length < listed.length) return true
+  if (batch.length < listed.length) return true
   if (end) look.below = end
   else if (stand.news === look) stand.news = null
   else if (stand.whole === look) stand.whole = null
@@ -173,7 +169,7 @@ async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSig
 
 interface Turn {
   stand: Stand
-  look: Look
+  look: Walk
   batch: readonly UnstoredMessage[]
   signal: AbortSignal
 }
