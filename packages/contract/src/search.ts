@@ -51,8 +51,8 @@ export const search = {
         .enum(['index', 'provider', 'auto'])
         .default('auto')
         .describe(
-          '`auto`: the index; the provider when `after` lies before the sync window, or when the index found nothing ' +
-            'and does not hold everything.',
+          '`auto`: the index; the provider when `after` lies before the sync window, when the index found nothing and ' +
+            'does not hold everything, or while the index of the account is rewritten after an upgrade.',
         ),
       ...messageFilters,
       limit: pageLimit(100, 25),

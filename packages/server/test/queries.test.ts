@@ -11,7 +11,9 @@ import type { Database, Db } from '../src/database/pool.ts'
 import type { Tables } from '../src/database/tables.ts'
 import { findFeedHead, readFeed } from '../src/features/changes/store.ts'
 import { type MessageFilters, listSummaries } from '../src/features/messages/store.ts'
+import { listStale } from '../src/features/messages/rewrite-documents.ts'
 import { listUnstored } from '../src/features/messages/unstored.ts'
+import { listStaleAccounts } from '../src/features/search/record-version.ts'
 import { bandStatement } from '../src/features/search/store.ts'
 import { findThread, listThreads } from '../src/features/threads/store.ts'
 import { parseQuery } from '../src/kit/search-text/query.ts'
@@ -62,6 +64,9 @@ const HOT: Record<string, (db: Db) => Promise<unknown>> = {
   'messages to store': db => listUnstored(db, ID, { since: null, below: null }),
   'new messages to store, farther down': db =>
     listUnstored(db, ID, { since: ID, below: { receivedAt: new Date(0), id: ID } }),
+  'accounts whose documents to rewrite': db =>
+    listStaleAccounts(db, { id: ID, tenant_id: ID, search_version: 0 }, 100),
+  'documents to rewrite': db => listStale(db, ID, { receivedAt: new Date(0), id: ID }),
   'a search for words': search('alpha beta', {}),
   'a search for a phrase, every filter': search('"alpha beta"', { ...every, mailboxId: ID }),
   'a search for what lacks a word': search('-alpha', every),

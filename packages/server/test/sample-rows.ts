@@ -5,6 +5,7 @@ import type { AccountTable, MailboxTable } from '../src/database/tables.ts'
 import { NEW_TENANT_SETTINGS } from '../src/features/tenants/rules.ts'
 import { recordDocuments } from '../src/features/search/record.ts'
 import { newId } from '../src/kit/ids.ts'
+import { SEARCH_VERSION } from '../src/kit/search-text/version.ts'
 
 /** Rows that are put straight into the tables, for tests of what is read. Nothing is announced. */
 
@@ -45,6 +46,7 @@ export async function sampleAccount(
     imap: JSON.stringify(IMAP_SERVERS),
     settings_override: JSON.stringify({ syncWindowDays: null }),
     initialized_at: new Date(),
+    search_version: SEARCH_VERSION,
   }
   await db
     .insertInto('account')

@@ -7,6 +7,7 @@ import { checkClock, checkDatabase, hasEmbedded, openForDoctor } from './doctor/
 import { checkEgress, type Target } from './doctor/check-egress.ts'
 import { checkFolders } from './doctor/check-folders.ts'
 import { checkSealingKey } from './doctor/check-sealing-key.ts'
+import { checkSearch } from './doctor/check-search.ts'
 import { checkService, type OwnId } from './doctor/check-service.ts'
 import { checkBaseUrl, checkSettings } from './doctor/check-settings.ts'
 import { CHECKS, type Finding, ok, wordsOf, wrong } from './doctor/finding.ts'
@@ -72,6 +73,7 @@ async function examineDatabase(config: Config, connect: Target[]): Promise<Findi
   const { database } = opened
   return [
     ...(await checkDatabase(database, config)),
+    ...(await checkSearch(database)),
     ...(await examineAround(config, connect, { database, isNew })),
   ]
 }

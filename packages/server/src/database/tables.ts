@@ -44,6 +44,7 @@ export interface AccountTable {
   runtime_detail: string | null
   runtime_instance: string | null
   runtime_updated_at: Timestamp | null
+  search_version: Generated<number>
 }
 
 export interface AccountSecretTable {
@@ -182,6 +183,7 @@ export interface MessageSearchTable {
   account_id: string
   received_at: Timestamp
   document: string
+  version: Generated<number>
 }
 
 export interface PlanTable {

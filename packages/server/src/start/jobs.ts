@@ -1,4 +1,4 @@
-import type { Gauge } from 'prom-client'
+import { Counter, type Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
 import { listenForWakes } from '../database/wake.ts'
 import { deleteOldEvents } from '../events/retention.ts'
@@ -7,8 +7,10 @@ import { accountKeys } from '../features/accounts/secrets.ts'
 import { purgeDueAccounts } from '../features/accounts/purge.ts'
 import { listTenantRetention } from '../features/settings/store.ts'
 import { Backfill } from '../features/messages/backfill.ts'
+import { DocumentRewriter } from '../features/messages/document-rewriter.ts'
 import { sweepBlobs } from '../features/messages/record-blobs.ts'
 import { measureStorage } from '../features/plans/store.ts'
+import { countStaleAccounts } from '../features/search/record-version.ts'
 import { sweepThreadLinks } from '../features/threads/sweep.ts'
 import { deleteExpiredAnswers } from '../http/idempotency.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
@@ -21,7 +23,7 @@ export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
   const { installation, mail, blobs, bodies, reader, metrics, clock, log } = shared
   const { db, pool, address } = installation.database
   const services = { mail, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
-  for (const gauge of storageGauges(db)) metrics.registerMetric(gauge)
+  for (const gauge of [...storageGauges(db), staleGauge(db)]) metrics.registerMetric(gauge)
   const indexing: RecurringTask = {
     name: 'index_bodies',
     schedule: '* * * * *',
@@ -30,6 +32,13 @@ export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
   await using opened = new AsyncDisposableStack()
   opened.use(await startJobs({ db, pool, tasks: [...recurringTasks(db, blobs), indexing], log }))
   const backfill = opened.use(new Backfill({ db, services, reader, clock }))
+  const rewritten = new Counter({
+    name: 'waxwing_search_documents_rewritten_total',
+    help: 'Search documents that this process has rewritten by the rules of its release',
+    registers: [metrics],
+  })
+  const onRewritten = (count: number) => rewritten.inc(count)
+  opened.use(new DocumentRewriter({ db, services, reader, onRewritten }))
   const news = { onWake: (ids: string[]) => backfill.wake(ids), onListening: () => backfill.wake(null) }
   opened.use(listenForWakes(address, ['waxwing_wake', 'waxwing_mail'], news, log))
   return opened.move()
@@ -59,6 +68,14 @@ function storageGauges(db: Db): Gauge[] {
       async () => (await measureStorage(db)).fullTenants,
     ),
   ]
+}
+
+function staleGauge(db: Db): Gauge {
+  return askingGauge(
+    'waxwing_search_accounts_stale',
+    'Accounts of the whole installation whose search documents are not rewritten by the rules of this release yet',
+    () => countStaleAccounts(db),
+  )
 }
 
 async function sweepEvents(db: Db, signal: AbortSignal): Promise<void> {

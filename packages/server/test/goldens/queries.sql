@@ -345,6 +345,44 @@ order by received_at desc, id desc offset $13 limit 1
 left join found on true
 order by found.received_at desc, found.id desc;
 
+-- accounts whose documents to rewrite
+select id, tenant_id, search_version from account
+where deleted_at is null and search_version < $1
+and (search_version, id) > ($2, $3::uuid)
+order by search_version, id limit $4;
+
+-- documents to rewrite
+with found as (
+select looked.id, looked.received_at, whole.*
+from (
+select id, received_at from message
+where account_id = $1 and true
+and (received_at, id) < ($2, $3::uuid)
+order by received_at desc, id desc limit $4) as looked
+cross join lateral (
+select message.subject, message."from", message."to", message.cc, message.bcc, message.snippet,
+blob.id as "blobId", written.message_id is null as is_missing
+from message
+left join message_blob as blob on blob.message_id = message.id
+left join message_search as written on written.message_id = message.id
+where message.id = looked.id
+) as whole
+where not exists (
+select from message_search where message_id = looked.id and version >= $5 offset 0
+)
+order by looked.received_at desc, looked.id desc limit $6
+)
+select found.*, last.id as end_id, last.received_at as end_received_at
+from (select count(*) < $7 as is_short from found) as listed
+left join lateral (
+select id, received_at from message
+where account_id = $8 and listed.is_short
+and (received_at, id) < ($9, $10::uuid)
+order by received_at desc, id desc offset $11 limit 1
+) as last on true
+left join found on true
+order by found.received_at desc, found.id desc;
+
 -- a search for words
 with found as materialized (
 select search.message_id, search.received_at from message_search as search

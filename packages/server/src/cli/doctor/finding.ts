@@ -5,6 +5,7 @@ export const CHECKS = [
   'service',
   'data folder',
   'database',
+  'search',
   'clock',
   'sealing key',
   'base URL',

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { type NewestFirst, isAfter, rowsToRead } from '../../database/page.ts'
 import type { Db } from '../../database/pool.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import { SEARCH_VERSION } from '../../kit/search-text/version.ts'
 import type { AccountRow, AccountView, ImapServers } from './account.ts'
 import { presentAccount } from './present.ts'
 import { changedFields, mustRestart } from './rules.ts'
@@ -111,6 +112,8 @@ export async function insertImapAccount(unit: UnitOfWork, account: NewAccount): 
       auth_method: 'password',
       settings_override: JSON.stringify(account.settings_override),
       imap: JSON.stringify(account.imap),
+      // It has no messages yet, and the sync writes their documents.
+      search_version: SEARCH_VERSION,
       // Cursors of the list hold milliseconds.
       created_at: sql`date_trunc('milliseconds', clock_timestamp())`,
       // Its default is the start of the transaction, which lies before.

@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import { runAlone } from '../../database/alone.ts'
 import type { Db } from '../../database/pool.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
-import { type MessageReader, ReaderLost } from '../../kit/mime/message-reader.ts'
+import { type MessageReader, type ReadBody, ReaderLost } from '../../kit/mime/message-reader.ts'
+import type { AccountRow } from '../accounts/account.ts'
 import { findAccountView } from '../accounts/store.ts'
 import { recordBodies } from '../search/record.ts'
 import { type ReadContent, recordContents } from './record-contents.ts'
@@ -77,7 +78,7 @@ async function indexAll(context: BodyIndexContext, signal: AbortSignal): Promise
     if (!last) return
     after = last.id
     for (const [tenantId, ofTenant] of Map.groupBy(rows, row => row.tenant_id)) {
-      const read = await Promise.all(ofTenant.map(row => readWords(context, row)))
+      const read = await Promise.all(ofTenant.map(row => readBody(context, row)))
       const bodies = read.flatMap(body => body ?? [])
       if (bodies.length === 0) continue
       await inTransaction(context.db, tenantId, async unit => {
@@ -96,30 +97,45 @@ async function listUnindexed(db: Db, after: string): Promise<StoredRow[]> {
     select blob.id, blob.message_id, blob.tenant_id, blob.account_id
     from message_blob as blob join account on account.id = blob.account_id
     where blob.message_id is not null and not blob.is_indexed and blob.id > ${after} and account.deleted_at is null
+      and exists (select from message_search where message_search.message_id = blob.message_id offset 0)
     order by blob.id limit ${BATCH_BODIES}
   `.execute(db)
   return rows
 }
 
-/** Null where it is to be tried again; `words` null where it is too hard to read. */
-async function readWords(
+/** Null where it is to be tried again. */
+async function readBody(
   context: BodyIndexContext,
   { id, message_id, tenant_id, account_id }: StoredRow,
 ): Promise<{ blobId: string; words: Uint8Array | null; content: ReadContent | null } | null> {
+  const account = await findAccountView(context.db, tenant_id, account_id)
+  const read = account ? await readStored(context, account, message_id) : undefined
+  if (read === undefined) return null
+  return {
+    blobId: id,
+    words: read?.words ?? null,
+    content: read && { messageId: message_id, facts: read.facts },
+  }
+}
+
+/**
+ * What a stored body is found by, and what else it says; null where it is too hard to read. Undefined where nothing is
+ * stored, or it cannot be read now.
+ */
+export async function readStored(
+  context: StoredContext & { reader: MessageReader },
+  account: AccountRow,
+  messageId: string,
+): Promise<ReadBody | null | undefined> {
   try {
-    const account = await findAccountView(context.db, tenant_id, account_id)
-    const content = account && (await openStored(context, account, message_id))
-    if (!content || content === 'none' || content === 'unreadable') return null
-    const read = await context.reader.readWords(content)
-    return {
-      blobId: id,
-      words: read?.words ?? null,
-      content: read && { messageId: message_id, facts: read.facts },
-    }
+    const content = await openStored(context, account, messageId)
+    return content === 'none' || content === 'unreadable'
+      ? undefined
+      : await context.reader.readWords(content)
   } catch (error) {
     // A thread that ended over another message says nothing of this one.
     if (!(error instanceof ReaderLost))
-      context.services.log.warn({ error, accountId: account_id }, 'A stored message could not be indexed')
-    return null
+      context.services.log.warn({ error, accountId: account.id }, 'A stored message could not be indexed')
+    return undefined
   }
 }

@@ -3,7 +3,7 @@ import type { AccountView } from '../accounts/account.ts'
 import type { RequestContext } from '../context.ts'
 import { searchIndex } from './index-search.ts'
 import { isUnanswered, refuseSearch, searchProvider } from './provider-search.ts'
-import { holdsEverything, reachesBehindWindow } from './rules.ts'
+import { holdsEverything, isCurrent, reachesBehindWindow } from './rules.ts'
 import type { SearchInput } from './search-cursor.ts'
 import { type Found, SearchPage } from './search-page.ts'
 
@@ -36,7 +36,7 @@ export async function answerFromEither(
 ): Promise<SearchPage> {
   const settings = effectiveSettings(account.tenant_settings, account)
   let indexed: Found | null = null
-  if (!reachesBehindWindow(settings, input.filters.after, Date.now())) {
+  if (isCurrent(account) && !reachesBehindWindow(settings, input.filters.after, Date.now())) {
     indexed = await searchIndex(context, input, { place: null, limit })
     const isNothing = indexed.items.length === 0 && indexed.nextCursor === null
     if (!isNothing || holdsEverything(settings)) return new SearchPage(indexed, 'index')

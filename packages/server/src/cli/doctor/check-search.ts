@@ -1,0 +1,21 @@
+import { findMissing } from '../../database/migrate.ts'
+import type { Database } from '../../database/pool.ts'
+import { countStaleAccounts } from '../../features/search/record-version.ts'
+import { type Finding, ok, warning } from './finding.ts'
+
+/** Whether searches can rely on the index, as far as the rules of this release go. */
+export async function checkSearch({ pool, db }: Database): Promise<Finding[]> {
+  // Another schema has nothing to count, and is reported by the check of the database.
+  const missing = await findMissing(pool).catch(() => null)
+  if (missing?.length !== 0) return []
+  const count = await countStaleAccounts(db)
+  if (count === 0) return [ok('search', 'The index holds every account by the rules of this release.')]
+  const accounts = count === 1 ? '1 account' : `${count} accounts`
+  return [
+    warning(
+      'search',
+      `The index of ${accounts} is not rewritten by the rules of this release yet; their providers are searched.`,
+      'A service with the role jobs rewrites it: wait until waxwing_search_accounts_stale is 0.',
+    ),
+  ]
+}
