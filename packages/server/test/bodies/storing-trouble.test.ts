@@ -6,12 +6,7 @@ import { CONTENT_BYTES_MAX } from '../../src/providers/provider.ts'
 import type { TestApp } from '../open-app.ts'
 import type { ChaosProxy } from '../servers/chaos-proxy.ts'
 import { readMessages } from '../sync/followed-account.ts'
-import {
-  openProxiedAccount,
-  shortMessage,
-  shortMessages,
-  waitForAnotherPass,
-} from '../sync/proxied-account.ts'
+import { askForSync, openProxiedAccount, shortMessage, shortMessages } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { openBlobFolder } from './blob-folder.ts'
 
@@ -26,6 +21,16 @@ async function countRows(app: TestApp) {
   return rows[0]!
 }
 
+function countFailures({ logLines }: TestApp) {
+  return logLines.filter(line => line.includes('Bodies could not be stored')).length
+}
+
+/** How many looks for bodies came to their end: at new mail, or at all of it. */
+function countLooks({ logLines }: TestApp, kind: 'new' | 'all') {
+  return logLines.filter(line => line.includes('Looked for bodies to store') && line.includes(`"${kind}"`))
+    .length
+}
+
 /** How often so many octets of a source were asked for, from that octet on. */
 function countPieces({ stats }: ChaosProxy, length: number, from: number | '\\d+' = 0, uid = '\\S+') {
   const asked = new RegExp(`^UID FETCH ${uid} \\(UID BODY\\.PEEK\\[\\]<${from}\\.${length}>\\)`)
@@ -35,6 +40,7 @@ function countPieces({ stats }: ChaosProxy, length: number, from: number | '\\d+
 test('what cannot be stored is fetched again after longer and longer, and stored once it can be', async () => {
   await using blobs = await openBlobFolder()
   let now = FUTURE
+  let delivered = 100
   await using account = await openProxiedAccount({
     config: { blobDir: blobs.folder },
     arrange: world => world.deliver(shortMessages(1, 40)),
@@ -42,29 +48,39 @@ test('what cannot be stored is fetched again after longer and longer, and stored
     ...ROLES,
   })
   const { app, proxy, world, accountId } = account
-  const failures = () => app.logLines.filter(line => line.includes('Bodies could not be stored')).length
+  const fetched = () => countPieces(proxy, CONTENT_BYTES_MAX + 1)
+  const deliver = () => world.deliver(shortMessage(`${delivered++}`))
   const lookAfter = (seconds: number) => {
     now += seconds * 1000
-    return world.deliver(shortMessage(`at ${now}`))
+    return deliver()
+  }
+  const lookInVainAfter = async (seconds: number) => {
+    now += seconds * 1000
+    const looks = countLooks(app, 'new')
+    // Each message has the account looked at. The first look to end may have begun before.
+    for (const nth of [1, 2]) {
+      await deliver()
+      await waitUntil('a look', () => Promise.resolve(countLooks(app, 'new') >= looks + nth))
+    }
   }
   await rm(blobs.folder, { recursive: true })
   await writeFile(blobs.folder, 'no folder')
   await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
-  await waitUntil('a failure', () => Promise.resolve(failures() === 1))
-  await lookAfter(29)
-  await waitForAnotherPass(proxy)
-  expect(failures()).toBe(1)
+  await waitUntil('a failure', () => Promise.resolve(countFailures(app) > 0))
+  await lookInVainAfter(29)
+  expect(fetched()).toBe(1)
+  const failures = countFailures(app)
   await lookAfter(1)
-  await waitUntil('another', () => Promise.resolve(failures() === 2))
+  await waitUntil('another', () => Promise.resolve(countFailures(app) > failures))
+  expect(fetched()).toBe(2)
 
   await rm(blobs.folder)
-  await lookAfter(59)
-  await waitForAnotherPass(proxy)
+  await lookInVainAfter(59)
   expect((await countRows(app)).stored).toBe(0)
   await lookAfter(1)
-  // The look may have come before the last one.
-  await waitUntil('all', async () => (await countRows(app)).stored >= 43)
-  expect(countPieces(proxy, CONTENT_BYTES_MAX + 1)).toBe(3)
+  // The look may have come before the last message.
+  await waitUntil('all', async () => (await countRows(app)).stored >= 45)
+  expect(fetched()).toBe(3)
 })
 
 test('of a server that sends more than it said, no more is taken than may be, and nothing is cut off', async () => {
@@ -73,6 +89,7 @@ test('of a server that sends more than it said, no more is taken than may be, an
     return { raw: Buffer.concat([Buffer.from(head), Buffer.alloc(bytes, `${'x'.repeat(70)}\r\n`)]) }
   }
   const endless = letter('endless', STORED_BYTES_MAX + 8 * CONTENT_BYTES_MAX)
+  let now = FUTURE
   const internalDate = new Date(Date.UTC(2026, 0, 1))
   const letters = (mailbox: string) =>
     [1, 2, 3, 4].map(nth => ({ ...letter(`${mailbox} ${nth}`, 200_000), internalDate }))
@@ -84,7 +101,7 @@ test('of a server that sends more than it said, no more is taken than may be, an
       await world.deliver([endless, ...letters('INBOX')])
       await world.deliver(letters('Other'), 'Other')
     },
-    clock: { now: () => FUTURE },
+    clock: { now: () => now },
     faults: { rewrite: line => line.replace(/RFC822\.SIZE \d+/, 'RFC822.SIZE 1000') },
     ...ROLES,
   })
@@ -95,13 +112,54 @@ test('of a server that sends more than it said, no more is taken than may be, an
 
   // Five of them are all that is fetched at once; the others come one by one, after the newest.
   expect(countPieces(proxy, CONTENT_BYTES_MAX)).toBe(4)
-  expect(countPieces(proxy, CONTENT_BYTES_MAX, '\\d+', String(uid))).toBe(
-    STORED_BYTES_MAX / CONTENT_BYTES_MAX + 1,
-  )
+  const piecesOfEndless = () => countPieces(proxy, CONTENT_BYTES_MAX, '\\d+', String(uid))
+  const enough = STORED_BYTES_MAX / CONTENT_BYTES_MAX + 1
+  expect(piecesOfEndless()).toBe(enough)
+  // An hour later all messages are looked at again, but for what is known to be too large.
+  const looks = countLooks(app, 'all')
+  now += 3_601_000
+  await askForSync(app, accountId)
+  await waitUntil('a look at all', () => Promise.resolve(countLooks(app, 'all') > looks))
+  expect(piecesOfEndless()).toBe(enough)
+
   const { id } = (await readMessages(app, accountId)).find(({ subject }) => subject === 'endless')!
   const url = `${app.address}/v1/accounts/${accountId}/messages/${id}/raw`
   const answer = await fetch(url, { headers: { authorization: `Bearer ${app.key}` } })
   expect(Buffer.from(await answer.arrayBuffer()).equals(endless.raw)).toBe(true)
   expect(await blobs.files()).toHaveLength(8)
   expect(await countRows(app)).toEqual({ stored: 8, others: 0 })
+})
+
+test('large messages that the disk does not take are fetched again after longer and longer', async () => {
+  await using blobs = await openBlobFolder()
+  let now = FUTURE
+  const large = (nth: number) => {
+    const head = `From: Ada <ada@a.test>\r\nSubject: large ${nth}\r\nMessage-ID: <large-${nth}@a.test>\r\n\r\n`
+    return {
+      raw: Buffer.concat([Buffer.from(head), Buffer.alloc(3 * CONTENT_BYTES_MAX, `${'x'.repeat(70)}\r\n`)]),
+    }
+  }
+  await using account = await openProxiedAccount({
+    config: { blobDir: blobs.folder },
+    arrange: world => world.deliver([large(1), large(2), large(3)]),
+    clock: { now: () => now },
+    ...ROLES,
+  })
+  const { app, proxy, accountId } = account
+  const begun = () => countPieces(proxy, CONTENT_BYTES_MAX)
+  await rm(blobs.folder, { recursive: true })
+  await writeFile(blobs.folder, 'no folder')
+  await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
+  await waitUntil('a failure', () => Promise.resolve(countFailures(app) === 1))
+  now += 30_000
+  await askForSync(app, accountId)
+  await waitUntil('another', () => Promise.resolve(countFailures(app) === 2))
+
+  await rm(blobs.folder)
+  now += 60_000
+  await askForSync(app, accountId)
+  await waitUntil('all', async () => (await countRows(app)).stored === 3)
+  // One of them each time that failed, then all of them.
+  expect(begun()).toBe(5)
+  expect(countFailures(app)).toBe(2)
 })

@@ -162,8 +162,12 @@ async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSig
   if (!(await storeBatch(context, account, { stand, look, batch, signal }))) return false
   if (batch.length < listed.length) return true
   if (end) look.below = end
-  else if (stand.news === look) stand.news = null
-  else if (stand.whole === look) stand.whole = null
+  else {
+    const kind = look.since === null ? 'all' : 'new'
+    context.services.log.debug({ accountId: account.id, kind }, 'Looked for bodies to store')
+    if (stand.news === look) stand.news = null
+    else if (stand.whole === look) stand.whole = null
+  }
   return stand.news !== null || stand.whole !== null
 }
 
@@ -174,7 +178,7 @@ interface Turn {
   signal: AbortSignal
 }
 
-/** Fetches a batch while those before are stored. False where the provider is in trouble. */
+/** Fetches a batch while those before are stored. False where the provider, or what stores it, is in trouble. */
 async function storeBatch(
   context: BackfillContext,
   account: AccountView,
@@ -197,7 +201,14 @@ async function storeBatch(
     if (signal.aborted) return false
     // Whatever happens to it, what is older comes next; another look at the whole tries it again.
     look.below = { receivedAt: message.received_at, id: message.id }
-    failures = (await storeAlone(context, account, message, signal)) ? 0 : failures + 1
+    const outcome = await storeAlone(context, account, message, signal)
+    if (outcome === 'failed') {
+      context.services.log.warn({ accountId: account.id }, 'Bodies could not be stored')
+      settleBatch(stand, false, context.clock.now())
+      return false
+    }
+    if (outcome === 'stored') settleBatch(stand, true, context.clock.now())
+    failures = outcome === 'unreachable' ? failures + 1 : 0
     if (failures === FAILURES_MAX) return false
   }
   const last = batch.at(-1)

@@ -170,6 +170,12 @@ async function takeRoom(tx: Db, tenantId: string, bytes: number): Promise<boolea
   return numAffectedRows > 0n
 }
 
+/** Corrects the size of a message whose server sends more than it announced, so that it is not stored in vain again. */
+export async function recordSize(db: Db, messageId: string, bytes: number): Promise<true> {
+  await sql`update message set size = ${bytes} where id = ${messageId} and size < ${bytes}`.execute(db)
+  return true
+}
+
 /** Takes the stored source from its message, which is found by its snippet again; the sweep takes the file. */
 export async function releaseBlob(db: Db, id: string): Promise<void> {
   await db.transaction().execute(async tx => {

@@ -6,7 +6,13 @@ import { effectiveSettings } from '../accounts/rules.ts'
 import { refuseFailure } from '../provider-failure.ts'
 import { refuse } from '../refuse.ts'
 import { type FullRow, findPlace } from './store.ts'
-import { keepCopy, openStored, type SourceContext, STORED_BYTES_MAX } from './stored-source.ts'
+import {
+  type CopyOutcome,
+  keepCopy,
+  openStored,
+  type SourceContext,
+  STORED_BYTES_MAX,
+} from './stored-source.ts'
 
 /** No provider takes a message of this size; whoever sends more than that never ends. */
 const SOURCE_BYTES_MAX = 1024 ** 3
@@ -20,17 +26,21 @@ export function isStorable(account: AccountView, message: SourceRow): boolean {
   return effectiveSettings(account.tenant_settings, account).bodyStorage !== 'none'
 }
 
-/** The message as RFC 5322, stored or of the provider; then it is stored on the way where it may be. */
+/**
+ * The message as RFC 5322, stored or of the provider; then it is stored on the way where it may be.
+ * @param onSettled as of `keepCopy`; not called where nothing is to be stored
+ */
 export async function openSource(
   context: SourceContext,
   account: AccountView,
   message: SourceRow,
+  onSettled?: (outcome: CopyOutcome) => void,
 ): Promise<AsyncGenerator<Buffer>> {
   if (!isStorable(account, message)) return readFromProvider(context, account, message)
   const stored = await openStored(context, account, message.id)
   if (stored !== 'none' && stored !== 'unreadable') return stored
   const content = readFromProvider(context, account, message)
-  return stored === 'none' ? keepCopy(context, account, message, content) : content
+  return stored === 'none' ? keepCopy(context, account, message, content, onSettled) : content
 }
 
 /** Returns whether it came to the end of the message: RFC822.SIZE is an estimate with some servers. */

@@ -12,7 +12,7 @@ import {
   type WrittenBlob,
 } from './record-blobs.ts'
 import { openSource } from './source.ts'
-import { type SourceContext, STORED_BYTES_MAX } from './stored-source.ts'
+import type { CopyOutcome, SourceContext } from './stored-source.ts'
 import { BATCH_BYTES_MAX, type UnstoredMessage } from './unstored.ts'
 
 export interface BatchContext extends SourceContext {
@@ -107,24 +107,23 @@ async function* once(content: Buffer): AsyncGenerator<Buffer> {
   yield content
 }
 
-/** Stores one message as it is read, a piece at a time. False where the account cannot be reached. */
+/** Stores one message as it is read, a piece at a time. `unreachable`: its provider cannot be asked. */
 export async function storeAlone(
   context: BatchContext,
   account: AccountView,
   message: UnstoredMessage,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<CopyOutcome | 'unreachable'> {
+  let outcome: CopyOutcome | null = null
   try {
-    let left = STORED_BYTES_MAX
-    for await (const bytes of await openSource(context, account, message)) {
-      left -= bytes.length
-      if (signal.aborted || left < 0) break
-    }
-    return true
+    const content = await openSource(context, account, message, settled => (outcome = settled))
+    // What is not stored any more is not read any farther.
+    for await (const _ of content) if (signal.aborted || outcome !== null) break
+    return outcome ?? 'left out'
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    if (error.reason === 'provider_not_found') return true
+    if (error.reason === 'provider_not_found') return 'left out'
     context.services.log.info({ accountId: account.id, reason: error.reason }, 'Bodies cannot be stored now')
-    return false
+    return 'unreachable'
   }
 }

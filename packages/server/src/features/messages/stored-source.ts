@@ -3,7 +3,7 @@ import type { BlobWriter } from '../../kit/blobs/blob-store.ts'
 import type { Sealing } from '../../kit/blobs/sealed-frames.ts'
 import type { AccountRow } from '../accounts/account.ts'
 import type { Services } from '../context.ts'
-import { beginBlob, bindBlob, blobKey, deleteBlobs, releaseBlob } from './record-blobs.ts'
+import { beginBlob, bindBlob, blobKey, deleteBlobs, recordSize, releaseBlob } from './record-blobs.ts'
 
 /** A larger message is read from its provider each time. */
 export const STORED_BYTES_MAX = 50 * 1024 * 1024
@@ -78,19 +78,38 @@ async function* resume(
   }
 }
 
+/** What became of a copy. `left out`: the plan has no room, or the message is too large, was cut off, or is gone. */
+export type CopyOutcome = 'stored' | 'failed' | 'left out'
+
 /**
  * Hands content on and stores it on the way, where the plan has room for it. What is broken off is not stored, nor what
  * does not return that it came to its end, and a full disk keeps nobody from reading.
+ * @param onSettled told once what became of the copy, as soon as that is known
  */
 export async function* keepCopy(
   context: SourceContext,
   account: AccountRow,
   message: { id: string; size: number },
   content: AsyncGenerator<Buffer, boolean>,
+  onSettled: (outcome: CopyOutcome) => void = () => {},
 ): AsyncGenerator<Buffer> {
-  const { log } = context.services
-  const begun = await attempt(log, () => beginCopy(context, account, message))
-  let copy = begun
+  const { db, services } = context
+  let isSettled = false
+  const settle = (outcome: CopyOutcome) => {
+    if (!isSettled) onSettled(outcome)
+    isSettled = true
+  }
+  const attempt = async <T>(work: () => Promise<T>): Promise<T | null> => {
+    try {
+      return await work()
+    } catch (error) {
+      services.log.warn({ error }, 'A message could not be stored')
+      settle('failed')
+      return null
+    }
+  }
+  let copy = await attempt(() => beginCopy(context, account, message))
+  if (!copy) settle('left out')
   let left = STORED_BYTES_MAX
   let isWhole = false
   async function* toItsEnd() {
@@ -98,8 +117,11 @@ export async function* keepCopy(
   }
   try {
     for await (const bytes of toItsEnd()) {
+      const isTooLarge = left >= 0 && bytes.length > left
       left -= bytes.length
-      if (copy && (left < 0 || !(await attempt(log, () => copy!.write(bytes))))) {
+      if (isTooLarge && (await attempt(() => recordSize(db, message.id, STORED_BYTES_MAX - left))))
+        settle('left out')
+      if (copy && (left < 0 || !(await attempt(() => copy!.write(bytes))))) {
         await copy.abort()
         copy = null
       }
@@ -109,25 +131,18 @@ export async function* keepCopy(
     if (!isWhole) return
     const whole = copy
     copy = null
-    if (whole) await attempt(log, () => whole.commit())
+    if (whole && (await attempt(() => whole.commit()))) settle('stored')
   } finally {
     await copy?.abort()
+    settle('left out')
   }
 }
 
 interface Copy {
   write(bytes: Buffer): Promise<true>
-  commit(): Promise<true>
+  /** False where the message is gone, another copy was first, or the plan has no room for what it took. */
+  commit(): Promise<boolean>
   abort(): Promise<void>
-}
-
-async function attempt<T>(log: Services['log'], work: () => Promise<T>): Promise<T | null> {
-  try {
-    return await work()
-  } catch (error) {
-    log.warn({ error }, 'A message could not be stored')
-    return null
-  }
 }
 
 async function beginCopy(
@@ -151,9 +166,10 @@ async function beginCopy(
     },
     async commit() {
       const bytes = await writer.commit()
-      if (await bindBlob(db, row, message.id, bytes)) services.bodies.wake()
+      const isBound = await bindBlob(db, row, message.id, bytes)
+      if (isBound) services.bodies.wake()
       else await discard()
-      return true
+      return isBound
     },
     async abort() {
       await writer.abort()
