@@ -78,7 +78,7 @@ export async function startOn(
   await using opened = new AsyncDisposableStack()
   if (config.metricsPort > 0) {
     const installationId = await findInstallationId(database.pool)
-    const app = createMetricsApp({ metrics, isReady: readiness.isReady, installationId })
+    const app = createMetricsApp({ metrics, findProblems: readiness.findProblems, installationId })
     opened.use(await listenForMetrics(app, config.metricsPort))
   }
   const outside = { resolve, autoconfig }

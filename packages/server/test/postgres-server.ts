@@ -1,4 +1,5 @@
-import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { connectWhenReady, createCluster, spawnServer, SUPERUSER } from '../src/database/cluster.ts'
@@ -11,10 +12,14 @@ export interface PostgresServer extends AsyncDisposable {
   socketFolder: string
   password: string
   address(database: string): DatabaseAddress
-  /** Stops the server, which ends every connection, and starts it again. */
-  restart(): Promise<void>
   /** As after a recovery to a point in time, or the promotion of a standby: the server begins another timeline. */
   restartOnNewTimeline(): Promise<void>
+  /** Ends the server and its connections at once, with its data on the disk. `start` brings it back. */
+  stop(): Promise<void>
+  start(): Promise<void>
+  /** Suspends every process of the server: connections stay open, and nothing answers until `thaw`. */
+  freeze(): Promise<void>
+  thaw(): Promise<void>
 }
 
 const START_SECONDS = 60
@@ -44,42 +49,58 @@ export async function startPostgresServer(version?: '16'): Promise<PostgresServe
   const locale = version === '16' ? ['--locale=C.UTF-8'] : undefined
   const password = await createCluster(binaries, folders.data, user, locale)
   const address = (database: string) => ({ socketFolder: folder, user: SUPERUSER, password, database })
-  let child = await start()
 
   async function start(settings: Record<string, string> = {}) {
     const started = await spawnServer(binaries, folders, user, { ...UNSAFE_AND_FAST, ...settings })
-    const client = await connectWhenReady(
-      address('postgres'),
-      'waxwing test',
-      START_SECONDS,
-      () => started.exitCode !== null,
-    )
+    const hasEnded = () => started.exitCode !== null
+    const client = await connectWhenReady(address('postgres'), 'waxwing test', START_SECONDS, hasEnded)
     if (!client) throw new Error(`PostgreSQL did not start, see ${folders.log}`)
     await client.end()
     return started
   }
-  /** Immediate shutdown by default: mostly there is nothing to keep. */
-  async function stop(signal: 'SIGQUIT' | 'SIGINT' = 'SIGQUIT') {
-    const ended = new Promise(resolve => child.once('exit', resolve))
-    child.ref()
-    if (child.exitCode === null && child.kill(signal)) await ended
-  }
+  let child = await start()
   return {
     socketFolder: folder,
     password,
     address,
-    async restart() {
-      await stop('SIGINT')
-      child = await start()
-    },
     async restartOnNewTimeline() {
-      await stop('SIGINT')
+      await end(child, 'SIGINT')
       await writeFile(path.join(folders.data, 'recovery.signal'), '', { mode: 0o644 })
       child = await start({ restore_command: 'false' })
     },
+    stop: () => end(child, 'SIGINT'),
+    async start() {
+      child = await start()
+    },
+    freeze: () => signalAll(child, 'SIGSTOP'),
+    thaw: () => signalAll(child, 'SIGCONT'),
     async [Symbol.asyncDispose]() {
-      await stop()
+      await signalAll(child, 'SIGCONT')
+      // There is nothing to keep.
+      await end(child, 'SIGQUIT')
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals) {
+  if (child.exitCode !== null) return
+  const ended = new Promise(resolve => child.once('exit', resolve))
+  child.ref()
+  if (child.kill(signal)) await ended
+}
+
+/** The postmaster first, so that it starts no process that is missed. */
+async function signalAll(child: ChildProcess, signal: NodeJS.Signals) {
+  const { pid } = child
+  if (pid === undefined || child.exitCode !== null) return
+  process.kill(pid, signal)
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  for (const each of children.split(' ').filter(Boolean)) {
+    try {
+      process.kill(Number(each), signal)
+    } catch {
+      // It ended meanwhile.
+    }
   }
 }

@@ -45,6 +45,9 @@ export interface AccountTable {
   runtime_instance: string | null
   runtime_updated_at: Timestamp | null
   search_version: Generated<number>
+  behind_since: Timestamp | null
+  failing_since: Timestamp | null
+  look: Generated<Int8>
 }
 
 export interface AccountSecretTable {
@@ -158,7 +161,7 @@ export interface MessageTable {
   reference: string | null
   importance: 'high' | 'normal' | 'low' | null
   size: Int8
-  missing_since: Timestamp | null
+  missing_look: number | null
 }
 
 export interface MessageBlobTable {

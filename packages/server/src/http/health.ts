@@ -5,10 +5,10 @@ import type { App } from './app.ts'
 /** The operator's own door, apart from the public one: `/metrics` and the health checks. */
 export function createMetricsApp(options: {
   metrics: Registry
-  isReady: () => Promise<boolean>
+  findProblems: () => Promise<string[]>
   installationId: string
 }): App {
-  const { metrics, isReady, installationId } = options
+  const { metrics, findProblems, installationId } = options
   const app: App = new Hono()
   app.get('/metrics', async context =>
     context.body(await metrics.metrics(), 200, { 'content-type': metrics.contentType }),
@@ -16,8 +16,11 @@ export function createMetricsApp(options: {
   // For the doctor, to tell this service from that of another installation.
   app.get('/installation', context => context.json({ id: installationId }))
   app.get('/health/live', context => context.json({ status: 'ok' }))
-  app.get('/health/ready', async context =>
-    (await isReady()) ? context.json({ status: 'ok' }) : context.json({ status: 'unavailable' }, 503),
-  )
+  app.get('/health/ready', async context => {
+    const problems = await findProblems()
+    return problems.length === 0
+      ? context.json({ status: 'ok' })
+      : context.json({ status: 'unavailable', problems }, 503)
+  })
   return app
 }

@@ -55,7 +55,7 @@ export async function startApi(shared: Shared): Promise<Api> {
     operations,
     corsOrigins: config.corsOrigins,
     trustProxy: config.trustProxy,
-    isReady: readiness.isReady,
+    isReady: async () => (await readiness.findProblems()).length === 0,
     observe: observeRequests(metrics),
   })
   const listener = await listen(app, { host: config.host, port: config.port })

@@ -2,25 +2,42 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Database } from '../database/pool.ts'
 
+/** Says in words what keeps a part of this process from its work; null where nothing does. */
+export type ReadinessCheck = () => string | null
+
 export interface Readiness {
-  /** Whether requests can be served: the database answers, has room to write, and the service is not stopping. Never rejects. */
-  isReady: () => Promise<boolean>
-  /** Says no from now on, and waits for whoever asks now and then to notice. */
+  /**
+   * What keeps this process from its work, in words; nothing where it is ready. It concerns the process alone: a mail
+   * server that fails is no reason. Never rejects.
+   */
+  findProblems: () => Promise<string[]>
+  /** Asks this part of the process, too. */
+  include(check: ReadinessCheck): void
+  /** Is not ready from now on, and waits for whoever asks now and then to notice. */
   turnOff(noticeSeconds: number): Promise<void>
 }
 
 const ANSWER_SECONDS_MAX = 2
+const SILENT = 'the database does not answer'
 
 export function createReadiness({ db, hasRoom }: Pick<Database, 'db' | 'hasRoom'>): Readiness {
+  const checks: ReadinessCheck[] = []
   let isStopping = false
-  const answers = () =>
+  const askDatabase = () =>
     sql`select 1`.execute(db).then(
-      () => hasRoom(),
-      () => false,
+      async () => ((await hasRoom()) ? null : 'the disk of the database is full'),
+      () => SILENT,
     )
   return {
-    isReady: async () =>
-      !isStopping && Promise.race([answers(), sleep(ANSWER_SECONDS_MAX * 1000, false, { ref: false })]),
+    async findProblems() {
+      if (isStopping) return ['it is stopping']
+      const problem = await Promise.race([
+        askDatabase(),
+        sleep(ANSWER_SECONDS_MAX * 1000, SILENT, { ref: false }),
+      ])
+      return [problem, ...checks.map(check => check())].filter(each => each !== null)
+    },
+    include: check => void checks.push(check),
     async turnOff(noticeSeconds) {
       isStopping = true
       await sleep(noticeSeconds * 1000)

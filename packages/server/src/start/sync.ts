@@ -1,9 +1,9 @@
 import { Gauge } from 'prom-client'
-import { openDatabase } from '../database/pool.ts'
 import { listenForWakes } from '../database/wake.ts'
 import { accountKeys } from '../features/accounts/secrets.ts'
 import { askingGauge } from '../kit/metrics.ts'
 import { SyncEngine } from '../sync/engine.ts'
+import type { LeasePace } from '../sync/instance.ts'
 import { openMail } from '../sync/open-mail.ts'
 import { countAllQuarantined } from '../sync/quarantine.ts'
 import type { Shared } from './roles.ts'
@@ -15,16 +15,17 @@ export interface SyncPace {
   keepAliveSeconds?: number
   answerSeconds?: number
   refusalSeconds?: number
+  lease?: LeasePace
   /** Milliseconds since 1970, by which flags are compared anew on servers that do not tell of their changes. */
   now?: () => number
 }
 
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
 export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
-  const { config, installation, guard, budget, authorities, newMail, log, metrics, pace } = shared
+  const { config, installation, guard, budget, authorities, newMail, log, pace } = shared
+  const { metrics, readiness } = shared
   const { db, address } = installation.database
   await using opened = new AsyncDisposableStack()
-  const lease = opened.use(openDatabase({ address, applicationName: 'waxwing lease', connectionsMax: 1 }))
   const mail = {
     db,
     accountKeys: accountKeys(installation.keyRing),
@@ -36,7 +37,7 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
   const engine = opened.use(
     await SyncEngine.start({
       db,
-      leaseDb: lease.db,
+      address,
       openMail: owned => openMail(mail, owned),
       budget,
       isAlone: installation.isEmbedded,
@@ -45,6 +46,7 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
       ...pace,
     }),
   )
+  readiness.include(() => engine.problem)
   const wake = () => engine.wake()
   opened.use(listenForWakes(address, ['waxwing_wake'], { onWake: wake, onListening: wake }, log))
   const owned = new Gauge({

@@ -105,7 +105,9 @@ async function missMoved(session: Session, candidates: readonly MoveCandidate[])
     )
     session.progressed()
     const gone = uids.filter(uid => !present.has(uid))
-    if (gone.length > 0) await underFence(session, unit => markMissing(unit, mailboxId, gone))
+    if (gone.length > 0) {
+      await underFence(session, (unit, account) => markMissing(unit, account, mailboxId, gone))
+    }
   }
 }
 
@@ -189,5 +191,5 @@ async function closeRereading(session: Session, { source, mailbox }: FollowedSou
       'a mailbox seems to have been emptied; the server is asked once more',
     )
   }
-  await underFence(session, unit => missUnrecognised(unit, mailbox.id))
+  await underFence(session, (unit, account) => missUnrecognised(unit, account, mailbox.id))
 }

@@ -76,8 +76,8 @@ async function recordGone(
   gone: readonly number[],
 ): Promise<void> {
   for (let at = 0; at < gone.length; at += MISSING_PER_TRANSACTION) {
-    await underFence(session, unit =>
-      markMissing(unit, mailbox.id, gone.slice(at, at + MISSING_PER_TRANSACTION)),
+    await underFence(session, (unit, account) =>
+      markMissing(unit, account, mailbox.id, gone.slice(at, at + MISSING_PER_TRANSACTION)),
     )
     session.progressed()
   }

@@ -1,17 +1,29 @@
-import type { Kysely } from 'kysely'
-import type { Tables } from '../database/tables.ts'
+import type { DatabaseAddress, Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 import type { HostBudget } from './host-budget.ts'
-import { Instance } from './instance.ts'
+import { Instance, type LeasePace } from './instance.ts'
 import { Keeper, type KeeperOptions, type MailDoor } from './keeper.ts'
-import { Nudge, pause } from './nudge.ts'
+import { Nudge, pause, unlessAborted } from './nudge.ts'
 import { DEFAULT_REFUSAL_SECONDS } from './login-refusals.ts'
-import { claimAccounts, findAttention, type OwnedAccount, takeWanted } from './ownership.ts'
+import {
+  claimAccounts,
+  FenceLost,
+  findAttention,
+  listOwned,
+  type OwnedAccount,
+  releaseAccounts,
+  releaseOfDead,
+  takeWanted,
+} from './ownership.ts'
 import { TableStatistics } from './table-statistics.ts'
 import { Turns } from './turns.ts'
 
 const CLAIM_INTERVAL_MS = 3_000
 const CLAIM_AT_ONCE = 50
+/** Of the accounts that are ours by the tables; the others' turn comes with the next claims. */
+const CHECK_AT_ONCE = 500
+/** A look that takes longer, or fails for so long, is told to whoever asks whether this process is ready. */
+const LOOK_SECONDS_MAX = 15
 /** Wakes are told at once; this poll is what is guaranteed. */
 const ATTENTION_INTERVAL_MS = 1_000
 const HEAVY_PASSES_AT_ONCE = 4
@@ -19,9 +31,9 @@ const DEFAULT_POLL_SECONDS = 45
 const DEFAULT_STALL_SECONDS = 120
 
 export interface SyncOptions {
-  db: Kysely<Tables>
-  /** A connection apart, so that a busy pool never stops the heartbeat. */
-  leaseDb: Kysely<Tables>
+  db: Db
+  /** Of the same database, for the lease's own connection. */
+  address: DatabaseAddress
   openMail(owned: OwnedAccount): () => Promise<MailDoor>
   budget: HostBudget
   /** Whether no other process can be using this database. */
@@ -32,23 +44,32 @@ export interface SyncOptions {
   pollSeconds?: number
   stallSeconds?: number
   refusalSeconds?: number
+  lease?: LeasePace
 }
 
-/** The sync role: owns accounts as long as this process lives, and keeps each in sync. */
+/**
+ * The sync role: owns accounts as long as this process lives, and keeps each in sync. When its lease lapses, it lets go
+ * of all of them at once, registers again as another instance, and claims what has no owner.
+ */
 export class SyncEngine implements AsyncDisposable {
   readonly #options: SyncOptions
-  readonly #instance: Instance
-  readonly #keeperOptions: KeeperOptions
+  readonly #keeperOptions: Omit<KeeperOptions, 'lease'>
   readonly #keepers = new Map<string, Keeper>()
+  /** Told to stop, and not at their end yet. */
+  readonly #ending = new Set<Keeper>()
   readonly #stop = new AbortController()
   readonly #nudge = new Nudge()
   readonly #statistics: TableStatistics
   readonly #running: Promise<void>
+  readonly #firstLook = Promise.withResolvers<void>()
+  #instance: Instance | null = null
   #claimedAt = Number.NEGATIVE_INFINITY
+  #lookedAt = Number.NEGATIVE_INFINITY
+  /** Up to this account, ours by the tables are known to be kept. */
+  #checkedUpTo: string | null = null
 
-  private constructor(options: SyncOptions, instance: Instance) {
+  private constructor(options: SyncOptions) {
     this.#options = options
-    this.#instance = instance
     this.#statistics = new TableStatistics(options.db, options.log)
     this.#keeperOptions = {
       db: options.db,
@@ -65,8 +86,11 @@ export class SyncEngine implements AsyncDisposable {
     this.#running = this.#run()
   }
 
+  /** Resolves after the first look for accounts, whether it went through or not. */
   static async start(options: SyncOptions): Promise<SyncEngine> {
-    return new SyncEngine(options, await Instance.register(options.leaseDb, options.log, options.isAlone))
+    const engine = new SyncEngine(options)
+    await engine.#firstLook.promise
+    return engine
   }
 
   /** Accounts were changed or connected: look at once. */
@@ -79,58 +103,127 @@ export class SyncEngine implements AsyncDisposable {
     return this.#keepers.size
   }
 
+  /** Why this process cannot follow accounts now; null where it can. */
+  get problem(): string | null {
+    if (!this.#instance || this.#instance.lapsed.aborted) return 'it has no lease to follow accounts with'
+    const seconds = (performance.now() - this.#lookedAt) / 1_000
+    return seconds > LOOK_SECONDS_MAX ? 'it has stopped looking for accounts to follow' : null
+  }
+
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       this.#nudge.clear()
       try {
-        await this.#look()
+        const instance = await this.#requireInstance()
+        // A look that hangs on the database must not keep this process from registering again.
+        await unlessAborted(instance.lapsed, this.#look(instance))
+        this.#lookedAt = performance.now()
       } catch (error) {
         this.#options.log.warn({ error }, 'Could not look for accounts')
       }
+      this.#firstLook.resolve()
       await pause(ATTENTION_INTERVAL_MS, this.#stop.signal, this.#nudge.signal)
     }
   }
 
-  async #look(): Promise<void> {
-    if (!this.#instance.isAlive) return this.#stopAll('the lease could not be renewed')
-    for (const { accountId, epoch, mustStop, mustRestart } of await findAttention(
-      this.#options.db,
-      this.#instance.id,
-    )) {
-      const keeper = this.#keepers.get(accountId)
-      if (!keeper || keeper.owned.epoch !== epoch) continue
-      if (mustStop) void keeper[Symbol.asyncDispose]()
-      else if (mustRestart) {
-        // Taken here, or the next look would restart what has just begun. What begins anew reads everything anyway.
-        await takeWanted(this.#options.db, keeper.owned)
-        keeper.restart()
-      } else keeper.nudge.fire()
-    }
+  async #requireInstance(): Promise<Instance> {
+    const before = this.#instance
+    if (before && !before.lapsed.aborted) return before
+    const { address, log, isAlone, lease } = this.#options
+    const predecessorId = before?.id ?? null
+    const instance = await Instance.register({ address, log, isAlone, predecessorId, pace: lease })
+    instance.lapsed.addEventListener('abort', () => this.#dropAll())
+    this.#instance = instance
+    this.#checkedUpTo = null
+    this.#claimedAt = Number.NEGATIVE_INFINITY
+    return instance
+  }
+
+  async #look(instance: Instance): Promise<void> {
+    await this.#attend(instance)
     if (performance.now() - this.#claimedAt < CLAIM_INTERVAL_MS) return
     this.#claimedAt = performance.now()
-    const claimed = await claimAccounts(this.#options.db, this.#instance.id, CLAIM_AT_ONCE)
-    for (const owned of claimed) {
-      void this.#keepers.get(owned.id)?.[Symbol.asyncDispose]()
-      const keeper = new Keeper(owned, this.#keeperOptions)
-      this.#keepers.set(owned.id, keeper)
-      void keeper.finished.then(() => {
-        if (this.#keepers.get(owned.id) === keeper) this.#keepers.delete(owned.id)
-      })
-    }
+    const { db } = this.#options
+    await releaseOfDead(db)
+    await this.#releaseUnkept(instance)
+    const claimed = await claimAccounts(db, instance.id, CLAIM_AT_ONCE)
+    // A claim that was answered too late is of an instance that is dead by now; so are its accounts' owners.
+    if (instance.lapsed.aborted) return
+    for (const owned of claimed) this.#keep(owned, instance)
     if (claimed.length === CLAIM_AT_ONCE) this.wake()
   }
 
-  async #stopAll(reason: string): Promise<void> {
+  async #attend(instance: Instance): Promise<void> {
+    const { db } = this.#options
+    for (const { accountId, epoch, mustStop, mustRestart } of await findAttention(db, instance.id)) {
+      const keeper = this.#keepers.get(accountId)
+      if (keeper?.owned.epoch !== epoch) continue
+      if (mustStop) void keeper[Symbol.asyncDispose]()
+      else if (!mustRestart) keeper.nudge.fire()
+      else if (await this.#takeRestart(keeper)) keeper.restart()
+    }
+  }
+
+  /** Taken here, or the next look would restart what has just begun. What begins again reads everything anyway. */
+  async #takeRestart({ owned }: Keeper): Promise<boolean> {
+    try {
+      await takeWanted(this.#options.db, owned)
+      return true
+    } catch (error) {
+      if (error instanceof FenceLost) return false
+      throw error
+    }
+  }
+
+  /**
+   * Releases accounts that are ours by the tables while nobody here keeps them, so that they are claimed again: their
+   * release failed, or the answer to their claim was lost.
+   */
+  async #releaseUnkept(instance: Instance): Promise<void> {
+    const { db, log } = this.#options
+    const page = await listOwned(db, instance.id, this.#checkedUpTo, CHECK_AT_ONCE)
+    this.#checkedUpTo = page.length < CHECK_AT_ONCE ? null : (page.at(-1)?.id ?? null)
+    const unkept = page.filter(({ id, epoch }) => this.#keepers.get(id)?.owned.epoch !== epoch)
+    if (unkept.length === 0) return
+    log.warn({ count: unkept.length }, 'Accounts of this process were not followed; they are claimed again')
+    await releaseAccounts(db, unkept)
+  }
+
+  #keep(owned: OwnedAccount, instance: Instance): void {
+    const before = this.#keepers.get(owned.id)
+    if (before) this.#end(before)
+    const keeper = new Keeper(owned, { ...this.#keeperOptions, lease: instance.lapsed })
+    this.#keepers.set(owned.id, keeper)
+    const forget = () => {
+      this.#ending.delete(keeper)
+      if (this.#keepers.get(owned.id) === keeper) this.#keepers.delete(owned.id)
+    }
+    keeper.finished.then(forget, (error: unknown) => {
+      this.#options.log.error({ error, accountId: owned.id }, 'Following an account ended with an error')
+      forget()
+    })
+  }
+
+  #end(keeper: Keeper): void {
+    this.#ending.add(keeper)
+    void keeper[Symbol.asyncDispose]()
+  }
+
+  /** They stop by themselves when the lease lapses; what they hang on is not waited for. */
+  #dropAll(): void {
     if (this.#keepers.size > 0)
-      this.#options.log.warn({ reason, count: this.#keepers.size }, 'Letting all accounts go')
-    await Promise.all([...this.#keepers.values()].map(keeper => keeper[Symbol.asyncDispose]()))
+      this.#options.log.warn({ count: this.#keepers.size }, 'The lease lapsed. Letting all accounts go')
+    for (const keeper of this.#keepers.values()) this.#ending.add(keeper)
+    this.#keepers.clear()
+    this.#nudge.fire()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await this.#running
-    await Promise.all([...this.#keepers.values()].map(keeper => keeper[Symbol.asyncDispose]()))
+    const keepers = [...this.#keepers.values(), ...this.#ending]
+    await Promise.all(keepers.map(keeper => keeper[Symbol.asyncDispose]()))
     await this.#statistics[Symbol.asyncDispose]()
-    await this.#instance[Symbol.asyncDispose]()
+    await this.#instance?.[Symbol.asyncDispose]()
   }
 }

@@ -6,6 +6,7 @@ import { bringArrivals } from './bring-arrivals.ts'
 import { compareSource } from './compare-source.ts'
 import { type Doubts, SECOND_LOOK_SECONDS } from './doubts.ts'
 import type { ConnectionPermit } from './host-budget.ts'
+import type { LookTimes } from './look-times.ts'
 import { type Nudge, pause } from './nudge.ts'
 import { type OwnedAccount, takeWanted } from './ownership.ts'
 import { type PassOutcome, runPass } from './pass.ts'
@@ -32,6 +33,7 @@ export interface FollowAccountOptions {
   report: RuntimeReport
   statistics: TableStatistics
   doubts: Doubts
+  looks: LookTimes
   pollSeconds: number
   log: Logger
   onCaughtUp(): void
@@ -63,7 +65,7 @@ export async function followAccount(options: FollowAccountOptions): Promise<'cau
 }
 
 function openSession(options: FollowAccountOptions, isInitialized: boolean): Session {
-  const { db, owned, provider, syncWindowDays, stall, doubts, onMail, log } = options
+  const { db, owned, provider, syncWindowDays, stall, doubts, looks, onMail, log } = options
   return {
     db,
     owned,
@@ -74,6 +76,7 @@ function openSession(options: FollowAccountOptions, isInitialized: boolean): Ses
     progressed: () => stall.progressed(),
     hasMail: onMail,
     doubts,
+    looks,
     log,
   }
 }

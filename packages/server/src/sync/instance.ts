@@ -1,62 +1,145 @@
-import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../database/tables.ts'
+import type { DatabaseAddress } from '../database/pool.ts'
+import { TimedConnection } from '../database/timed-connection.ts'
 import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
+import { pause } from './nudge.ts'
 
-const LEASE_SECONDS = 10
-const HEARTBEAT_MS = 2_000
-/** Ends our own work well before others may take it over, should the database be out of reach or this process sleep. */
-const SELF_FENCE_MS = 7_000
+/** How a process holds what it owns. Tests are more impatient than production. */
+export interface LeasePace {
+  /** For others, the owner is dead this long after its last heartbeat. */
+  leaseSeconds: number
+  heartbeatSeconds: number
+  /** A heartbeat that is not answered in this time has failed. */
+  answerSeconds: number
+  /** Ends our own work well before others may take it over, when the database is out of reach or this process slept. */
+  fenceSeconds: number
+}
+
+const LEASE_PACE: LeasePace = { leaseSeconds: 10, heartbeatSeconds: 2, answerSeconds: 3, fenceSeconds: 7 }
+const RETRY_SECONDS = 0.5
+
+export interface InstanceOptions {
+  address: DatabaseAddress
+  log: Logger
+  /** Whether no other process can be using this database, so that every other instance is dead. */
+  isAlone: boolean
+  /** An earlier instance of this process: its lease has ended. */
+  predecessorId: string | null
+  pace?: LeasePace | undefined
+}
 
 /**
  * This process among others that share the database. It owns accounts while its heartbeat is fresh: by the database's
- * clock for the others, by the monotonic clock for itself.
+ * clock for the others, by the monotonic clock for itself. A lease that lapsed is never renewed; the process registers
+ * again as another instance, so that whatever it owned before is visibly without an owner.
  */
 export class Instance implements AsyncDisposable {
   readonly id = newId()
-  readonly #db: Kysely<Tables>
   readonly #log: Logger
-  readonly #timer: NodeJS.Timeout
-  #beatAt = performance.now()
+  readonly #pace: LeasePace
+  /** Of its own, so that a busy pool never stops the heartbeat. */
+  readonly #connection: TimedConnection
+  readonly #stop = new AbortController()
+  readonly #lapse = new AbortController()
+  #fence: NodeJS.Timeout | undefined
   #beating: Promise<void> = Promise.resolve()
 
-  private constructor(db: Kysely<Tables>, log: Logger) {
-    this.#db = db
+  private constructor({ address, log, pace = LEASE_PACE }: InstanceOptions) {
     this.#log = log
-    this.#timer = setInterval(() => {
-      this.#beating = this.#beat().catch((error: unknown) => this.#log.warn({ error }, 'Heartbeat failed'))
-    }, HEARTBEAT_MS)
+    this.#pace = pace
+    this.#connection = new TimedConnection(address, 'waxwing lease', pace.answerSeconds)
   }
 
-  /** @param isAlone no other process can be using this database, so whoever is registered is dead */
-  static async register(db: Kysely<Tables>, log: Logger, isAlone: boolean): Promise<Instance> {
-    if (isAlone) await db.deleteFrom('instance').execute()
-    else
-      await sql`delete from instance where heartbeat_until < clock_timestamp() - interval '1 day'`.execute(db)
-    const instance = new Instance(db, log)
-    await instance.#beat()
+  /** Rejects where the database does not answer in time. */
+  static async register(options: InstanceOptions): Promise<Instance> {
+    const instance = new Instance(options)
+    try {
+      await instance.#register(options)
+    } catch (error) {
+      instance.#end(instance.#lapse)
+      throw error
+    }
     return instance
   }
 
-  /** False once the heartbeat is so old that another instance may soon own our accounts. */
-  get isAlive(): boolean {
-    return performance.now() - this.#beatAt < SELF_FENCE_MS
+  /** Aborts once the lease may no longer be relied on: others may own our accounts soon. */
+  get lapsed(): AbortSignal {
+    return this.#lapse.signal
+  }
+
+  async #register({ isAlone, predecessorId }: InstanceOptions): Promise<void> {
+    const startedAt = performance.now()
+    await this.#connection.query(
+      `update instance set heartbeat_until = '-infinity'
+      where heartbeat_until > '-infinity' and ($1 or id = $2)`,
+      [isAlone, predecessorId],
+    )
+    await this.#connection.query(
+      `delete from instance where heartbeat_until < clock_timestamp() - interval '1 hour'
+        and not exists (select from account where owner_instance = instance.id)`,
+      [],
+    )
+    await this.#connection.query(
+      `insert into instance (id, heartbeat_until) values ($1, clock_timestamp() + make_interval(secs => $2))`,
+      [this.id, this.#pace.leaseSeconds],
+    )
+    this.#armFence(startedAt)
+    this.#beating = this.#keepBeating()
+  }
+
+  async #keepBeating(): Promise<void> {
+    const { heartbeatSeconds } = this.#pace
+    const ended = AbortSignal.any([this.#stop.signal, this.#lapse.signal])
+    let wait = heartbeatSeconds
+    for (;;) {
+      await pause(wait * 1_000, ended)
+      if (ended.aborted) return
+      try {
+        await this.#beat()
+        wait = heartbeatSeconds
+      } catch (error) {
+        if (ended.aborted) return
+        this.#log.warn({ error }, 'Heartbeat failed')
+        wait = Math.min(RETRY_SECONDS, heartbeatSeconds)
+      }
+    }
   }
 
   async #beat(): Promise<void> {
     const startedAt = performance.now()
-    const until = sql<Date>`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`
-    await this.#db
-      .insertInto('instance')
-      .values({ id: this.id, heartbeat_until: until })
-      .onConflict(conflict => conflict.column('id').doUpdateSet({ heartbeat_until: until }))
-      .execute()
-    this.#beatAt = startedAt
+    const renewed = await this.#connection.query(
+      `update instance set heartbeat_until = clock_timestamp() + make_interval(secs => $2)
+      where id = $1 and heartbeat_until > clock_timestamp() returning id`,
+      [this.id, this.#pace.leaseSeconds],
+    )
+    if (renewed.length > 0) this.#armFence(startedAt)
+    else this.#end(this.#lapse)
+  }
+
+  /** A timer of its own: it waits for no statement. */
+  #armFence(beatAt: number): void {
+    clearTimeout(this.#fence)
+    if (this.#stop.signal.aborted || this.#lapse.signal.aborted) return
+    const left = beatAt + this.#pace.fenceSeconds * 1_000 - performance.now()
+    this.#fence = setTimeout(() => this.#end(this.#lapse), left)
+  }
+
+  #end(how: AbortController): void {
+    clearTimeout(this.#fence)
+    how.abort()
+    if (how === this.#lapse) this.#connection[Symbol.dispose]()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer)
+    this.#end(this.#stop)
     await this.#beating
-    await this.#db.deleteFrom('instance').where('id', '=', this.id).execute()
+    if (this.#lapse.signal.aborted) return
+    try {
+      // Accounts that could not be released are without an owner from here on.
+      await this.#connection.query('delete from instance where id = $1', [this.id])
+    } catch (error) {
+      this.#log.warn({ error }, 'Could not end the lease; it runs out instead')
+    }
+    this.#connection[Symbol.dispose]()
   }
 }

@@ -140,6 +140,7 @@ function begin(
     turns,
     onMail: () => undefined,
     statistics,
+    lease: new AbortController().signal,
     log: silentLog,
     pollSeconds: 0.2,
     stallSeconds: 60,
@@ -218,7 +219,7 @@ async function readIndex(db: Db, accountId: string): Promise<string | null> {
   const { rows } = await sql<{ subject: string; path: string; is_read: boolean; is_complete: boolean }>`
     select subject, path, is_read, initialized_at is not null as is_complete
     from message join mailbox on mailbox.id = any(mailbox_ids) join account on account.id = message.account_id
-    where message.account_id = ${accountId} and missing_since is null
+    where message.account_id = ${accountId} and missing_look is null
   `.execute(db)
   if (!rows[0]?.is_complete) return null
   return rows

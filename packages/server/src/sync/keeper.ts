@@ -8,8 +8,9 @@ import { Doubts } from './doubts.ts'
 import { followAccount } from './follow-account.ts'
 import type { ConnectionPermit, HostBudget } from './host-budget.ts'
 import { LoginRefusals } from './login-refusals.ts'
+import { LookTimes } from './look-times.ts'
 import { Nudge, pause } from './nudge.ts'
-import { FenceLost, type OwnedAccount, releaseAccount, takeWanted } from './ownership.ts'
+import { FenceLost, type OwnedAccount, releaseAccounts, takeWanted } from './ownership.ts'
 import { RuntimeReport } from './report.ts'
 import { StallWatch } from './stall-watch.ts'
 import type { TableStatistics } from './table-statistics.ts'
@@ -32,6 +33,8 @@ export interface KeeperOptions {
   budget: HostBudget
   turns: Turns
   statistics: TableStatistics
+  /** Aborts when the owner's lease lapses: the account is dropped at once, and not released. */
+  lease: AbortSignal
   log: Logger
   /** Told of an account that has new mail, or whose first sync is complete. */
   onMail(accountId: string): void
@@ -43,7 +46,7 @@ export interface KeeperOptions {
   refusalSeconds: number
 }
 
-/** Keeps one owned account in sync until it is stopped. Never throws. */
+/** Keeps one owned account in sync until it is stopped, or the account is no longer ours. Never throws. */
 export class Keeper implements AsyncDisposable {
   readonly owned: OwnedAccount
   /** Something was asked for: look at once. */
@@ -55,6 +58,7 @@ export class Keeper implements AsyncDisposable {
   readonly #refusals: LoginRefusals
   readonly #place = new Place()
   readonly #doubts = new Doubts()
+  readonly #looks = new LookTimes()
   readonly #log: Logger
   #restart = new AbortController()
   #failures = 0
@@ -82,6 +86,19 @@ export class Keeper implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
+    const { db, lease } = this.#options
+    const stop = () => this.#stop.abort()
+    if (lease.aborted) stop()
+    lease.addEventListener('abort', stop)
+    await this.#keep()
+    lease.removeEventListener('abort', stop)
+    if (lease.aborted) return
+    await releaseAccounts(db, [this.owned]).catch((error: unknown) =>
+      this.#log.warn({ error }, 'Could not release the account; it is tried again'),
+    )
+  }
+
+  async #keep(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       if (this.#restart.signal.aborted) this.#restart = new AbortController()
       const until = AbortSignal.any([this.#stop.signal, this.#restart.signal])
@@ -93,9 +110,6 @@ export class Keeper implements AsyncDisposable {
         if (!this.#restart.signal.aborted) await this.#recover(error)
       }
     }
-    await releaseAccount(this.#options.db, this.owned).catch((error: unknown) =>
-      this.#log.warn({ error }, 'Could not release the account; its lease runs out instead'),
-    )
   }
 
   /** Follows the account over one connection. @returns whether older mail was still to come when that was given up */
@@ -134,6 +148,7 @@ export class Keeper implements AsyncDisposable {
       report: this.#report,
       statistics,
       doubts: this.#doubts,
+      looks: this.#looks,
       pollSeconds,
       log: this.#log,
       onCaughtUp: () => {

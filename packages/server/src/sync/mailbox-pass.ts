@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { recordMailboxes, recordVanishedMailboxes } from '../features/mailboxes/record.ts'
 import {
   type IndexedMailbox,
@@ -10,14 +9,13 @@ import { type DirectionsPosition, recordDirections } from '../features/messages/
 import { recordLost } from '../features/messages/record-missing.ts'
 import { MAILBOX_ROLES, type MailboxRole } from '../providers/mailbox-role.ts'
 import type { Cursor, RemoteMailbox } from '../providers/provider.ts'
+import { beginLook } from './ownership.ts'
 import { type FollowedSource, type Session, underFence } from './session.ts'
 import { countMessages, listIndexedMailboxes } from './source-store.ts'
 
 const SUSPICIOUS_LOSS = 100
 const LOST_PER_TRANSACTION = 500
 const DIRECTIONS_PER_TRANSACTION = 500
-/** A missing message is held at most so long, should the pass take longer. */
-const HOLD_MS = 60_000
 
 export interface RemoteSource extends FollowedSource {
   remote: RemoteMailbox
@@ -114,18 +112,18 @@ function urgency({ mailbox }: RemoteSource): number {
 
 /**
  * Deletes what is missing and turned up nowhere, and the mailboxes that vanished with it.
- * @param missingBy database time: what was missing then has no place; null when that is not sure, and only what has been
- *   missing for a minute is given up
+ * @param look what was missing before it has no place; null when that is not sure, and only what has been missing for a
+ *   minute is given up
  */
 export async function settleMissing(
   session: Session,
   vanished: readonly IndexedMailbox[],
-  missingBy: Date | null,
+  look: number | null,
 ): Promise<void> {
-  const until = missingBy ?? new Date((await databaseTime(session)).getTime() - HOLD_MS)
+  const missingBefore = look ?? session.looks.findHeld()
   for (let lost = LOST_PER_TRANSACTION; lost === LOST_PER_TRANSACTION;) {
     lost = await underFence(session, async (unit, account) =>
-      account.hasMissing ? recordLost(unit, account, until, LOST_PER_TRANSACTION) : 0,
+      account.hasMissing ? recordLost(unit, account, missingBefore, LOST_PER_TRANSACTION) : 0,
     )
     session.progressed()
   }
@@ -134,7 +132,9 @@ export async function settleMissing(
   }
 }
 
-export async function databaseTime(session: Session): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(session.db)
-  return rows[0]!.now
+/** @returns the number of the look that begins */
+export async function startLook({ db, owned, looks }: Session): Promise<number> {
+  const look = await beginLook(db, owned)
+  looks.began(look)
+  return look
 }

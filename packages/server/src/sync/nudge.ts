@@ -31,3 +31,16 @@ export function pause(milliseconds: number, ...signals: AbortSignal[]): Promise<
     any.addEventListener('abort', end, { once: true })
   })
 }
+
+/** Waits for the work, but no longer than until the signal aborts: then it rejects, and the work's outcome is ignored. */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const end = () => reject(signal.reason)
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
+}

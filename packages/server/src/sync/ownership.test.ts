@@ -9,7 +9,8 @@ import {
   FenceLost,
   fenceAccount,
   findAttention,
-  releaseAccount,
+  releaseAccounts,
+  releaseOfDead,
   takeWanted,
 } from './ownership.ts'
 
@@ -51,18 +52,23 @@ describe('claimAccounts', () => {
     expect(claimed).toHaveLength(40)
   })
 
-  test('an account of a dead instance is taken over, one of a living instance is not', async () => {
+  test.each([
+    ['ran out', '-1 second'],
+    ['was written before the clock of the database was set back', '2 hours'],
+  ])('an account is taken over from an instance whose lease %s, and from no other', async (_, until) => {
     await using database = await openTestDatabase()
     const { db } = database
     await insertAccounts(db, 2)
     const dying = await insertInstance(db, 60)
     const other = await insertInstance(db, 60)
     const held = await claimAccounts(db, dying, 10)
+    await releaseOfDead(db)
     expect(await claimAccounts(db, other, 10)).toEqual([])
 
-    await sql`update instance set heartbeat_until = clock_timestamp() - interval '1 second' where id = ${dying}`.execute(
+    await sql`update instance set heartbeat_until = clock_timestamp() + ${until}::interval where id = ${dying}`.execute(
       db,
     )
+    await releaseOfDead(db)
     const taken = await claimAccounts(db, other, 10)
     expect(taken.map(({ id }) => id).toSorted()).toEqual(held.map(({ id }) => id).toSorted())
     expect(taken.every(({ epoch }) => epoch === '2')).toBe(true)
@@ -117,7 +123,7 @@ describe('takeWanted', () => {
   })
 })
 
-describe('releaseAccount', () => {
+describe('releaseAccounts', () => {
   test('lets another instance claim at once, and tells why an account stopped', async () => {
     await using database = await openTestDatabase()
     const { db } = database
@@ -125,7 +131,7 @@ describe('releaseAccount', () => {
     const [owned] = await claimAccounts(db, await insertInstance(db, 60), 1)
     if (!owned) throw new Error('nothing to claim')
     await db.updateTable('account').set({ status: 'paused', status_reason: 'paused_by_user' }).execute()
-    await releaseAccount(db, owned)
+    await releaseAccounts(db, [owned])
     expect(
       await db.selectFrom('account').select(['runtime_state', 'runtime_detail', 'owner_instance']).execute(),
     ).toEqual([{ runtime_state: 'stopped', runtime_detail: 'paused_by_user', owner_instance: null }])

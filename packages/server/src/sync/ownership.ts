@@ -12,7 +12,7 @@ export interface OwnedAccount {
   epoch: string
 }
 
-/** The account is no longer ours to write: another instance owns it, or it was paused or deleted. */
+/** The account is no longer ours: it has another owner or none, or it was paused or deleted. */
 export class FenceLost extends Error {
   constructor(accountId: string) {
     super(`account ${accountId} is no longer owned by this instance`)
@@ -26,9 +26,9 @@ export class FenceLost extends Error {
  * @throws FenceLost
  */
 export async function fenceAccount(unit: UnitOfWork, owned: OwnedAccount): Promise<MailAccount> {
-  const { rows } = await sql<{ initialized_at: Date | null; has_missing: boolean }>`
-    select initialized_at,
-      exists (select from message where account_id = ${owned.id} and missing_since is not null) as has_missing
+  const { rows } = await sql<{ initialized_at: Date | null; has_missing: boolean; look: number }>`
+    select initialized_at, look::float8 as look,
+      exists (select from message where account_id = ${owned.id} and missing_look is not null) as has_missing
     from account
     where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
       and status = 'active' and deleted_at is null
@@ -42,14 +42,46 @@ export async function fenceAccount(unit: UnitOfWork, owned: OwnedAccount): Promi
     addresses: new Set([owned.email.toLowerCase()]),
     isInitialized: row.initialized_at !== null,
     hasMissing: row.has_missing,
+    look: row.look,
   }
 }
 
-const isLive = sql<boolean>`exists (
-  select from instance where instance.id = account.owner_instance and heartbeat_until > clock_timestamp()
-)`
+/**
+ * Numbers the look that begins: messages found missing from now on are told apart from those missing before.
+ * @throws FenceLost
+ */
+export async function beginLook(db: Kysely<Tables>, owned: OwnedAccount): Promise<number> {
+  const { rows } = await sql<{ look: number }>`
+    update account set look = look + 1
+    where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
+      and status = 'active' and deleted_at is null
+    returning look::float8 as look
+  `.execute(db)
+  if (!rows[0]) throw new FenceLost(owned.id)
+  return rows[0].look
+}
 
-/** Takes up to `limit` active accounts that no living instance owns. */
+/** More of them at once would hold locks for long. */
+const RELEASED_AT_ONCE = 500
+
+/**
+ * Whether the lease of an instance holds. No heartbeat sets a time that far ahead: it was written before the database's
+ * clock was set back.
+ */
+const isLive = sql<boolean>`(heartbeat_until > clock_timestamp() and heartbeat_until < clock_timestamp() + interval '1 minute')`
+
+/** Takes accounts from instances whose lease lapsed. What one of them is still writing is left to the next call. */
+export async function releaseOfDead(db: Kysely<Tables>): Promise<void> {
+  await sql`
+    update account set owner_instance = null, behind_since = coalesce(behind_since, clock_timestamp())
+    where id in (
+      select account.id from instance join account on account.owner_instance = instance.id
+      where not ${isLive} limit ${RELEASED_AT_ONCE} for update of account skip locked
+    )
+  `.execute(db)
+}
+
+/** Takes up to `limit` active accounts that have no owner. */
 export async function claimAccounts(
   db: Kysely<Tables>,
   instanceId: string,
@@ -58,11 +90,10 @@ export async function claimAccounts(
   const { rows } = await sql<{ id: string; tenant_id: string; email: string; owner_epoch: string }>`
     update account set owner_instance = ${instanceId}, owner_epoch = owner_epoch + 1, sync_wanted = '{}',
       runtime_state = 'pending', runtime_detail = null, runtime_instance = ${instanceId},
-      runtime_updated_at = clock_timestamp()
+      runtime_updated_at = clock_timestamp(), behind_since = coalesce(behind_since, clock_timestamp())
     where id in (
       select account.id from account join tenant on tenant.id = account.tenant_id
-      where status = 'active' and deleted_at is null and tenant.suspended_at is null
-        and (owner_instance is null or not ${isLive})
+      where owner_instance is null and status = 'active' and deleted_at is null and tenant.suspended_at is null
       order by account.id limit ${limit} for update of account skip locked
     )
     returning id, tenant_id, email, owner_epoch
@@ -76,11 +107,26 @@ export async function claimAccounts(
   }))
 }
 
+/** A page of the accounts that the instance owns by the tables, by id. */
+export async function listOwned(
+  db: Kysely<Tables>,
+  instanceId: string,
+  afterId: string | null,
+  limit: number,
+): Promise<Array<Pick<OwnedAccount, 'id' | 'instanceId' | 'epoch'>>> {
+  const { rows } = await sql<{ id: string; owner_epoch: string }>`
+    select id, owner_epoch from account
+    where owner_instance = ${instanceId} and (${afterId}::uuid is null or id > ${afterId})
+    order by id limit ${limit}
+  `.execute(db)
+  return rows.map(row => ({ id: row.id, instanceId, epoch: row.owner_epoch }))
+}
+
 /** What an owned account's owner should look at. */
 export interface Attention {
   accountId: string
   epoch: string
-  /** No longer to be synced: paused, deleted, taken over, or its tenant is suspended. */
+  /** No longer to be synced: paused, deleted, or its tenant is suspended. */
   mustStop: boolean
   /** Settings or servers changed. */
   mustRestart: boolean
@@ -88,11 +134,14 @@ export interface Attention {
 
 export async function findAttention(db: Kysely<Tables>, instanceId: string): Promise<Attention[]> {
   const { rows } = await sql<{ id: string; owner_epoch: string; must_stop: boolean; sync_wanted: string[] }>`
-    select account.id, owner_epoch, sync_wanted,
-      status <> 'active' or deleted_at is not null or tenant.suspended_at is not null as must_stop
-    from account join tenant on tenant.id = account.tenant_id
+    select id, owner_epoch, sync_wanted, status <> 'active' or deleted_at is not null as must_stop
+    from account
     where owner_instance = ${instanceId}
-      and (sync_wanted <> '{}' or status <> 'active' or deleted_at is not null or tenant.suspended_at is not null)
+      and (sync_wanted <> '{}' or status <> 'active' or deleted_at is not null)
+    union all
+    select account.id, owner_epoch, '{}', true
+    from tenant join account on account.tenant_id = tenant.id
+    where suspended_at is not null and owner_instance = ${instanceId}
   `.execute(db)
   return rows.map(row => ({
     accountId: row.id,
@@ -110,7 +159,10 @@ export interface Wanted {
   isInitialized: boolean
 }
 
-/** Takes what was asked for, so that a request during a pass becomes one more pass. */
+/**
+ * Takes what was asked for, so that a request during a pass becomes one more pass.
+ * @throws FenceLost, so that a pass that writes nothing proves its ownership, too
+ */
 export async function takeWanted(db: Kysely<Tables>, owned: OwnedAccount): Promise<Wanted> {
   const { rows } = await sql<{ wanted: string[]; is_initialized: boolean }>`
     with taken as (
@@ -120,17 +172,29 @@ export async function takeWanted(db: Kysely<Tables>, owned: OwnedAccount): Promi
     ),
     emptied as (update account set sync_wanted = '{}' from taken where account.id = taken.id)
     select coalesce((select sync_wanted from taken), '{}') as wanted, initialized_at is not null as is_initialized
-    from account where id = ${owned.id}
+    from account
+    where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
+      and status = 'active' and deleted_at is null
   `.execute(db)
   const [row] = rows
-  return { wanted: row?.wanted ?? [], isInitialized: row?.is_initialized ?? false }
+  if (!row) throw new FenceLost(owned.id)
+  return { wanted: row.wanted, isInitialized: row.is_initialized }
 }
 
-/** Lets the account go, so that the next claim need not wait for the lease to run out. */
-export async function releaseAccount(db: Kysely<Tables>, owned: OwnedAccount): Promise<void> {
+/** Lets accounts go, so that the next claim need not wait for the lease to run out. */
+export async function releaseAccounts(
+  db: Kysely<Tables>,
+  owned: ReadonlyArray<Pick<OwnedAccount, 'id' | 'instanceId' | 'epoch'>>,
+): Promise<void> {
   await sql`
     update account set owner_instance = null, runtime_state = 'stopped', runtime_updated_at = clock_timestamp(),
-      runtime_detail = case when status = 'active' then null else status_reason end
-    where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
+      runtime_detail = case when status = 'active' then null else status_reason end,
+      behind_since = case when status = 'active' then coalesce(behind_since, clock_timestamp()) end,
+      failing_since = case when status = 'active' then failing_since end
+    from unnest(
+      ${owned.map(({ id }) => id)}::uuid[], ${owned.map(({ instanceId }) => instanceId)}::uuid[],
+      ${owned.map(({ epoch }) => epoch)}::bigint[]
+    ) as held (id, instance_id, epoch)
+    where account.id = held.id and owner_instance = instance_id and owner_epoch = epoch
   `.execute(db)
 }

@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { MemoryServer, memoryMail, type MemoryMessage } from '../../test/memory-mail.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { type Random, seeded } from '../../test/seeded.ts'
-import type { Db } from '../database/pool.ts'
+import { type Db, openDatabase } from '../database/pool.ts'
 import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
 import { ProviderFailure } from '../providers/provider.ts'
 import { Doubts } from './doubts.ts'
+import { LookTimes } from './look-times.ts'
 import { claimAccounts, type OwnedAccount } from './ownership.ts'
 import { type PassOptions, runPass } from './pass.ts'
 import type { Session } from './session.ts'
@@ -56,6 +57,7 @@ async function openSession(
     progressed: () => undefined,
     hasMail: () => undefined,
     doubts,
+    looks: new LookTimes(),
     log: silentLog,
   }
 }
@@ -240,4 +242,56 @@ describe('runPass', () => {
     expect(held.length).toBeGreaterThan(10)
     expect(held.filter(count => count !== 0)).toEqual([])
   })
+
+  test('deletes what is missing although the clock of the database was set back meanwhile', async () => {
+    await using clock = await openTurnedClock()
+    const { db } = clock
+    const server = new MemoryServer()
+    server.create('INBOX', 'inbox')
+    for (let count = 1; count <= 10; count++)
+      server.deliver('INBOX', `content ${count}`, new Date(1.7e12 + count * 1_000))
+    const owned = await ownAccount(db)
+    await passUntilCaughtUp(db, owned, server)
+
+    for (const message of server.get('INBOX').messages.slice(0, 6)) server.expunge('INBOX', message)
+    const session = await openSession(db, owned, server)
+    const { listMailboxes } = session.provider
+    let lists = 0
+    session.provider.listMailboxes = () => {
+      // Once the messages are marked as missing, and before they are deleted.
+      if (++lists === 2) throw new ProviderFailure('unavailable', 'the connection broke')
+      return listMailboxes()
+    }
+    await expect(runPass(session, NO_OTHERS)).rejects.toThrow('the connection broke')
+    expect(await readIndex(db)).toHaveLength(10)
+    await clock.turn('-2 hours')
+    await pass(db, owned, server)
+
+    expect((await readIndex(db)).map(asOnServer)).toEqual(readServer(server))
+    expect((await readFeed(db)).filter(({ type }) => type === 'message.deleted')).toHaveLength(6)
+  })
 })
+
+/** A database whose clock is turned as the test likes. */
+async function openTurnedClock() {
+  await using opened = new AsyncDisposableStack()
+  const database = opened.use(await openTestDatabase())
+  const setup = opened.use(openDatabase({ address: database.address, applicationName: 'waxwing test' }))
+  await sql`create table clock (turned interval not null)`.execute(setup.db)
+  await sql`insert into clock values ('0')`.execute(setup.db)
+  await sql`
+    create function clock_timestamp() returns timestamptz language sql volatile
+    as 'select pg_catalog.clock_timestamp() + turned from public.clock'
+  `.execute(setup.db)
+  // What is named there is found before what PostgreSQL brings, which is first otherwise.
+  await sql`do $$ begin
+    execute format('alter database %I set search_path = public, pg_catalog', current_database());
+  end $$`.execute(setup.db)
+  const { db } = database
+  const owned = opened.move()
+  return {
+    db,
+    turn: (interval: string) => sql`update clock set turned = ${interval}::interval`.execute(db),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}

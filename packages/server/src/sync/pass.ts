@@ -2,11 +2,11 @@ import { bringArrivals } from './bring-arrivals.ts'
 import { compareSource } from './compare-source.ts'
 import { completeFirstSync } from './first-sync.ts'
 import {
-  databaseTime,
   type MailboxPass,
   passMailboxes,
   type RemoteSource,
   settleMissing,
+  startLook,
 } from './mailbox-pass.ts'
 import type { Cursor } from '../providers/provider.ts'
 import type { FollowedSource, Session } from './session.ts'
@@ -80,13 +80,13 @@ async function settle(session: Session, before: MailboxPass): Promise<MailboxPas
   let listed = before
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
     if (!(await findUnfinished(session.db, session.owned.id)).hasMissing) break
-    const missingBy = await databaseTime(session)
+    const look = await startLook(session)
     listed = await passMailboxes(session)
     if ((await incompleteSources(session, listed.sources)).length > 0) break
     const unfinished = await findUnfinished(session.db, session.owned.id)
     const changed = changedSources(session, listed.sources, listed.cursors, unfinished)
     if (changed.length === 0) {
-      await settleMissing(session, listed.vanished, missingBy)
+      await settleMissing(session, listed.vanished, look)
       return listed
     }
     await readChanges(session, changed)

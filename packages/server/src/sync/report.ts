@@ -31,7 +31,13 @@ export class RuntimeReport {
     const { id, instanceId, epoch } = this.#owned
     await sql`
       update account set runtime_state = ${state}, runtime_detail = ${detail?.slice(0, DETAIL_CHARACTERS_MAX) ?? null},
-        runtime_instance = ${instanceId}, runtime_updated_at = clock_timestamp()
+        runtime_instance = ${instanceId}, runtime_updated_at = clock_timestamp(),
+        behind_since = case when ${state} = 'live' then null else coalesce(behind_since, clock_timestamp()) end,
+        failing_since = case ${state}
+          when 'live' then null
+          when 'backoff' then coalesce(failing_since, clock_timestamp())
+          else failing_since
+        end
       where id = ${id} and owner_instance = ${instanceId} and owner_epoch = ${epoch}
     `.execute(this.#db)
   }

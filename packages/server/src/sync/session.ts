@@ -5,6 +5,7 @@ import type { MailAccount, PlacedMailbox } from '../features/messages/rules.ts'
 import type { Logger } from '../kit/log.ts'
 import type { FollowOptions, MailProvider } from '../providers/provider.ts'
 import type { Doubts } from './doubts.ts'
+import type { LookTimes } from './look-times.ts'
 import { fenceAccount, type OwnedAccount } from './ownership.ts'
 import { loadQuarantine } from './quarantine.ts'
 import { findCursor, loadKnown } from './source-store.ts'
@@ -24,6 +25,7 @@ export interface Session {
   /** Called after new mail is recorded, and when the first sync is complete. */
   hasMail(): void
   doubts: Doubts
+  looks: LookTimes
   log: Logger
 }
 

@@ -119,7 +119,7 @@ export async function findMoveCandidates(
     from message
     join message_mailbox as held on held.message_id = message.id
     join mailbox on mailbox.id = held.mailbox_id
-    where message.account_id = ${accountId} and identity = any(${arrivals.map(({ identity }) => identity)}::uuid[]) and missing_since is null
+    where message.account_id = ${accountId} and identity = any(${arrivals.map(({ identity }) => identity)}::uuid[]) and missing_look is null
       and held.uid is not null
       and not (held.mailbox_id = ${mailboxId} and held.uid = any(${arrivals.map(({ uid }) => uid)}::bigint[])) and mailbox.source is not null
   `.execute(db)
@@ -134,7 +134,7 @@ export async function countUnrecognised(
 ): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from message
-    where account_id = ${accountId} and missing_since = 'infinity' and ${mailboxId} = any(mailbox_ids)
+    where account_id = ${accountId} and missing_look = 'infinity' and ${mailboxId} = any(mailbox_ids)
   `.execute(db)
   return rows[0]?.count ?? 0
 }
@@ -156,9 +156,9 @@ export async function findUnfinished(db: Kysely<Tables>, accountId: string): Pro
         select mailbox_id from quarantined_message where account_id = ${accountId} and ${isDue}
         union
         select mailbox_id from message join message_mailbox as held on held.message_id = message.id
-        where account_id = ${accountId} and missing_since = 'infinity' and uid is null
+        where account_id = ${accountId} and missing_look = 'infinity' and uid is null
       ) as mailbox_ids,
-      exists (select from message where account_id = ${accountId} and missing_since is not null) as has_missing,
+      exists (select from message where account_id = ${accountId} and missing_look is not null) as has_missing,
       (select count(*)::int from quarantined_message where account_id = ${accountId}) as unreadable
   `.execute(db)
   const { mailbox_ids, has_missing, unreadable } = rows[0]!

@@ -293,7 +293,7 @@ from message
 join message_mailbox as held on held.message_id = message.id
 join mailbox on mailbox.id = held.mailbox_id
 left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-where message.id = looked.id and not is_draft and missing_since is null and size <= $3
+where message.id = looked.id and not is_draft and missing_look is null and size <= $3
 and held.uid is not null and mailbox.source is not null
 limit 1
 ) as placed
@@ -326,7 +326,7 @@ from message
 join message_mailbox as held on held.message_id = message.id
 join mailbox on mailbox.id = held.mailbox_id
 left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-where message.id = looked.id and not is_draft and missing_since is null and size <= $6
+where message.id = looked.id and not is_draft and missing_look is null and size <= $6
 and held.uid is not null and mailbox.source is not null
 limit 1
 ) as placed

@@ -21,6 +21,6 @@ export interface AccountRow extends Omit<
 /** An account with what else it takes to show it. */
 export interface AccountView extends AccountRow {
   tenant_settings: TenantSettings
-  /** Whether the instance that made the last report still sends heartbeats. */
-  is_owner_heard: boolean
+  /** Whether the instance that made the last report still owns the account and sends heartbeats. */
+  is_followed: boolean
 }

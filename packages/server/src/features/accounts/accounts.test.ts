@@ -9,6 +9,7 @@ import { newId } from '../../kit/ids.ts'
 
 type Page = { items: Account[]; nextCursor: string | null }
 
+const UNFOLLOWED = { state: 'pending', detail: 'no process follows the account at the moment' }
 const NO_SETTINGS = { settings_override: '{}' }
 
 async function eventsOf(app: Pick<TestApp, 'get'>): Promise<ChangeEvent[]> {
@@ -111,12 +112,19 @@ describe('GET /v1/accounts/{accountId}', () => {
   })
 
   test.each([
-    ['a live owner', '10 seconds', 'live', { state: 'live', detail: null }],
-    ['an owner not heard of for 29 seconds', '-19 seconds', 'live', { state: 'live' }],
-    ['an owner not heard of for 31 seconds', '-21 seconds', 'live', { state: 'pending', detail: null }],
-    ['an owner that is gone', null, 'syncing', { state: 'pending' }],
-    ['an owner that let go', null, 'stopped', { state: 'stopped' }],
-  ])('tells the truth about %s', async (_, heartbeat, state, expected) => {
+    ['a live owner', '10 seconds', {}, { state: 'live', detail: 'the inbox is watched' }],
+    ['an owner not heard of for 29 seconds', '-19 seconds', {}, { state: 'live' }],
+    ['an owner not heard of for 31 seconds', '-21 seconds', {}, UNFOLLOWED],
+    ['an owner from before the clock was set back', '2 hours', {}, UNFOLLOWED],
+    ['an owner that lost it', '10 seconds', { owner_instance: null }, UNFOLLOWED],
+    ['an owner that is gone', null, {}, UNFOLLOWED],
+    [
+      'a paused account that its owner let go',
+      '10 seconds',
+      { owner_instance: null, status: 'paused' as const, status_reason: 'paused_by_user' },
+      { state: 'stopped', detail: 'paused_by_user' },
+    ],
+  ])('tells the truth about %s', async (_, heartbeat, values, expected) => {
     await using app = await openTestApp()
     const instance = newId()
     if (heartbeat) {
@@ -125,9 +133,12 @@ describe('GET /v1/accounts/{accountId}', () => {
     }
     const reported = new Date(1.7e12)
     const { id } = await sampleAccount(app.db, app.tenantId, {
-      runtime_state: state,
+      owner_instance: heartbeat ? instance : null,
+      runtime_state: 'live',
+      runtime_detail: 'the inbox is watched',
       runtime_instance: instance,
       runtime_updated_at: reported,
+      ...values,
     })
 
     const { body } = await app.get<Account>(`/v1/accounts/${id}`)

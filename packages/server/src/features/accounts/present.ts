@@ -27,14 +27,18 @@ export function presentAccount(view: AccountView): Account {
   }
 }
 
-/** A report is worth as much as its owner: one that is silent may be dead, and whoever takes over has yet to begin. */
+/** A report is worth as much as its owner: without one, nobody knows whether it still holds. */
 function presentRuntime(view: AccountView): Account['runtime'] {
   if (!view.runtime_state || !view.runtime_instance || !view.runtime_updated_at) return null
-  const isCurrent = view.is_owner_heard || view.runtime_state === 'stopped'
   return {
-    state: isCurrent ? view.runtime_state : 'pending',
-    detail: isCurrent ? view.runtime_detail : null,
+    ...currentState(view, view.runtime_state),
     ownerInstanceId: view.runtime_instance,
     updatedAt: view.runtime_updated_at.toISOString(),
   }
+}
+
+function currentState(view: AccountView, state: NonNullable<Account['runtime']>['state']) {
+  if (view.is_followed) return { state, detail: view.runtime_detail }
+  if (view.status !== 'active') return { state: 'stopped' as const, detail: view.status_reason }
+  return { state: 'pending' as const, detail: 'no process follows the account at the moment' }
 }

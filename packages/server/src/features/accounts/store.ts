@@ -12,8 +12,10 @@ import { changedFields, mustRestart } from './rules.ts'
 /** The lease that a heartbeat gives is 10 seconds (sync/instance.ts), so this is 30 seconds after the last one. */
 const SILENCE_AFTER_LEASE_SECONDS = 20
 
-const isOwnerHeard = sql<boolean>`coalesce(
-  instance.heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS}), false)`
+/** A time that far ahead was written before the database's clock was set back. */
+const isFollowed = sql<boolean>`coalesce(account.owner_instance = account.runtime_instance
+  and instance.heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS})
+  and instance.heartbeat_until < clock_timestamp() + interval '1 minute', false)`
 
 /** The tenant's account, whether the credential may see it or not: that is asked by `requireAccount`. */
 export async function findAccount(db: Db, tenantId: string, id: string): Promise<AccountRow | null> {
@@ -33,9 +35,9 @@ export function accountViews(db: Db, tenantId: string) {
   return db
     .selectFrom('account')
     .innerJoin('tenant', 'tenant.id', 'account.tenant_id')
-    .leftJoin('instance', 'instance.id', 'account.runtime_instance')
+    .leftJoin('instance', 'instance.id', 'account.owner_instance')
     .selectAll('account')
-    .select(['tenant.settings as tenant_settings', isOwnerHeard.as('is_owner_heard')])
+    .select(['tenant.settings as tenant_settings', isFollowed.as('is_followed')])
     .where('account.tenant_id', '=', tenantId)
     .where('account.deleted_at', 'is', null)
     .$castTo<AccountView>()

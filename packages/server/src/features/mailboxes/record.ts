@@ -43,7 +43,7 @@ export async function recordMailboxes(
     unit,
     plan.created.map(remote => ({ id: ids.get(remote.key)!, parentId: parentOf(remote) })),
   )
-  await missAll(unit, plan.vanished)
+  await missAll(unit, account, plan.vanished)
   if (account.isInitialized) {
     await announceMailboxes(unit, account, new Set(plan.created.map(remote => ids.get(remote.key)!)), changes)
   }
@@ -177,15 +177,19 @@ async function stopFollowing(
   `.execute(unit.sql)
 }
 
-async function missAll(unit: UnitOfWork, vanished: readonly IndexedMailbox[]): Promise<void> {
+async function missAll(
+  unit: UnitOfWork,
+  account: MailAccount,
+  vanished: readonly IndexedMailbox[],
+): Promise<void> {
   if (vanished.length === 0) return
   await sql`
     with gone as (
       update message_mailbox set uid = null
       where mailbox_id = any(${vanished.map(({ id }) => id)}::uuid[]) returning message_id
     )
-    update message set missing_since = clock_timestamp() from gone
-    where message.id = gone.message_id and (missing_since is null or missing_since = 'infinity')
+    update message set missing_look = ${account.look} from gone
+    where message.id = gone.message_id and (missing_look is null or missing_look = 'infinity')
   `.execute(unit.sql)
 }
 

@@ -71,9 +71,9 @@ async function lockUnplaced(
 ): Promise<UnplacedMessage[]> {
   const { rows } = await sql<UnplacedMessage>`
     select id, identity, mailbox_ids, received_at, is_read, is_flagged, is_draft, categories, direction,
-      missing_since = 'infinity' as is_renumbered
+      missing_look = 'infinity' as is_renumbered
     from message
-    where account_id = ${account.id} and missing_since is not null
+    where account_id = ${account.id} and missing_look is not null
       and identity = any(${arrivals.map(({ message }) => message.identity)}::uuid[])
     order by id
     for update
@@ -97,7 +97,7 @@ async function placeFound(
   const json = JSON.stringify(rows)
   await sql`
     update message set mailbox_ids = placed.mailbox_ids, is_read = placed.is_read, is_flagged = placed.is_flagged,
-      is_draft = placed.is_draft, categories = placed.categories, direction = placed.direction, missing_since = null
+      is_draft = placed.is_draft, categories = placed.categories, direction = placed.direction, missing_look = null
     from json_to_recordset(${json}::json) as placed (id uuid, mailbox_ids uuid[], is_read boolean,
       is_flagged boolean, is_draft boolean, categories text[], direction text)
     where message.id = placed.id

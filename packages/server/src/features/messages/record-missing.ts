@@ -9,6 +9,7 @@ import type { MailAccount } from './rules.ts'
  */
 export async function markMissing(
   unit: UnitOfWork,
+  account: MailAccount,
   mailboxId: string,
   uids: readonly number[],
 ): Promise<void> {
@@ -17,7 +18,7 @@ export async function markMissing(
       update message_mailbox set uid = null
       where mailbox_id = ${mailboxId} and uid = any(${uids}::bigint[]) returning message_id
     )
-    update message set missing_since = clock_timestamp() from gone where message.id = gone.message_id
+    update message set missing_look = ${account.look} from gone where message.id = gone.message_id
   `.execute(unit.sql)
 }
 
@@ -27,34 +28,38 @@ export async function markRenumbered(unit: UnitOfWork, mailboxId: string): Promi
     with void as (
       update message_mailbox set uid = null where mailbox_id = ${mailboxId} and uid is not null returning message_id
     )
-    update message set missing_since = 'infinity' from void where message.id = void.message_id
+    update message set missing_look = 'infinity' from void where message.id = void.message_id
   `.execute(unit.sql)
   await unit.sql.deleteFrom('quarantined_message').where('mailbox_id', '=', mailboxId).execute()
 }
 
 /** The mailbox was read anew to its end: what was not recognised in it is missing. */
-export async function missUnrecognised(unit: UnitOfWork, mailboxId: string): Promise<void> {
+export async function missUnrecognised(
+  unit: UnitOfWork,
+  account: MailAccount,
+  mailboxId: string,
+): Promise<void> {
   await sql`
-    update message set missing_since = clock_timestamp()
+    update message set missing_look = ${account.look}
     from message_mailbox as held
     where held.mailbox_id = ${mailboxId} and held.uid is null
-      and message.id = held.message_id and message.missing_since = 'infinity'
+      and message.id = held.message_id and message.missing_look = 'infinity'
   `.execute(unit.sql)
 }
 
 /**
- * Deletes up to `limit` messages that were missing by `missingBy` (database clock) and announces them as last indexed.
+ * Deletes up to `limit` messages that were missing before this look began, and announces them as last indexed.
  * @returns how many
  */
 export async function recordLost(
   unit: UnitOfWork,
   account: MailAccount,
-  missingBy: Date,
+  look: number,
   limit: number,
 ): Promise<number> {
   const { rows } = await sql<{ id: string }>`
     select id from message
-    where account_id = ${account.id} and missing_since <= ${missingBy} order by id limit ${limit} for update
+    where account_id = ${account.id} and missing_look < ${look} order by id limit ${limit} for update
   `.execute(unit.sql)
   const ids = rows.map(row => row.id)
   if (ids.length === 0) return 0

@@ -12,6 +12,8 @@ export interface MailAccount {
   isInitialized: boolean
   /** Whether some message is missing from where it was, so that an arrival may be one that moved. */
   hasMissing: boolean
+  /** The number of the latest look (`beginLook`): what is found missing now was still there before it, or unknown. */
+  look: number
 }
 
 export interface PlacedMailbox {

@@ -22,7 +22,7 @@ export interface FullRow extends SummaryRow {
 export async function findMessage(db: Db, accountId: string, id: string): Promise<FullRow | null> {
   const { rows } = await sql<FullRow>`
     select ${summaryColumns}, bcc, reply_to, size::float8 as size,
-      coalesce(missing_since = 'infinity', false) as is_renumbered
+      coalesce(missing_look = 'infinity', false) as is_renumbered
     from message where id = ${id} and account_id = ${accountId}
   `.execute(db)
   return rows[0] ?? null

@@ -63,7 +63,7 @@ export function listUnstored(
       join message_mailbox as held on held.message_id = message.id
       join mailbox on mailbox.id = held.mailbox_id
       left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-      where message.id = looked.id and not is_draft and missing_since is null and size <= ${STORED_BYTES_MAX}
+      where message.id = looked.id and not is_draft and missing_look is null and size <= ${STORED_BYTES_MAX}
         and held.uid is not null and mailbox.source is not null
       limit 1
     ) as placed

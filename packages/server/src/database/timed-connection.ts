@@ -1,0 +1,65 @@
+import { Socket } from 'node:net'
+import { Client, type QueryResultRow } from 'pg'
+import { clientSettings, type DatabaseAddress } from './pool.ts'
+import { DatabaseUnavailable } from './unavailable.ts'
+
+/**
+ * One connection, for statements whose answer is worth nothing later. A statement that is not answered in time, by this
+ * process's own clock, rejects, and its connection is closed at once; the next statement opens another.
+ */
+export class TimedConnection implements Disposable {
+  readonly #address: DatabaseAddress
+  readonly #applicationName: string
+  readonly #answerSeconds: number
+  #open: { client: Client; connected: Promise<unknown>; socket: Socket; isConnected: boolean } | null = null
+
+  constructor(address: DatabaseAddress, applicationName: string, answerSeconds: number) {
+    this.#address = address
+    this.#applicationName = applicationName
+    this.#answerSeconds = answerSeconds
+  }
+
+  /** One statement at a time; connecting counts as part of it. @throws whatever `pg` throws, or DatabaseUnavailable */
+  async query<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      reject(new DatabaseUnavailable(new Error(`no answer within ${this.#answerSeconds} s`), true))
+    }, this.#answerSeconds * 1_000)
+    try {
+      return await Promise.race([this.#ask<Row>(text, values), late])
+    } catch (error) {
+      this[Symbol.dispose]()
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #ask<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    const open = (this.#open ??= this.#connect())
+    await open.connected
+    open.isConnected = true
+    return (await open.client.query<Row>(text, values)).rows
+  }
+
+  #connect() {
+    const socket = new Socket()
+    const client = new Client({
+      ...clientSettings(this.#address, this.#applicationName),
+      statement_timeout: this.#answerSeconds * 1_000,
+      stream: () => socket,
+    })
+    client.on('error', () => {}) // the statement that is under way, or the next one, rejects
+    return { client, connected: client.connect(), socket, isConnected: false }
+  }
+
+  /** Closes the connection; a statement that is under way rejects. */
+  [Symbol.dispose](): void {
+    const open = this.#open
+    this.#open = null
+    if (!open) return
+    // `end` closes at once where a statement is under way, but waits for a connection that is being made.
+    if (open.isConnected) open.client.end().catch(() => {})
+    else open.socket.destroy()
+  }
+}
