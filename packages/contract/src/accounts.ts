@@ -59,9 +59,11 @@ export const accountRuntime = z
   .object({
     state: z
       .enum(['pending', 'connecting', 'syncing', 'live', 'backoff', 'stopped'])
-      .describe('`pending` also when its owner has not been heard of for 30 seconds.'),
+      .describe(
+        '`pending` also while no process follows the account: its owner let it go, or has not been heard of for 30 seconds. `stopped` where the account is not `active`.',
+      ),
     detail: z.string().nullable().describe('In words, for people.'),
-    ownerInstanceId: uuid.describe('The process that follows the account.'),
+    ownerInstanceId: uuid.describe('The process that made this report.'),
     updatedAt: timestamp,
   })
   .meta({ id: 'AccountRuntime' })

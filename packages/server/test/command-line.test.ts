@@ -62,6 +62,8 @@ describe('commands without a service', () => {
     'migrate',
     'tenant create',
     'key create',
+    'account list',
+    'account pause',
     'key-ring rotate',
     'doctor',
     'database restored',

@@ -258,6 +258,7 @@ describe('waxwing serve', () => {
     expect((await get('/health/ready')).status).toBe(200)
     const { status, body } = await get<string>('/metrics')
     expect(status).toBe(200)
+    expect(body).toContain('waxwing_accounts_troubled{trouble="unfollowed"} 0')
     expect(body).toContain(
       'waxwing_http_request_seconds_count{method="GET",route="/v1/accounts",status="200"} 1',
     )

@@ -4,12 +4,14 @@ import { chmod, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer as createWebServer } from 'node:http'
 import { type AddressInfo, type Server, createServer } from 'node:net'
 import path from 'node:path'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { makeExternalDatabase } from '../../test/external-database.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from '../../test/service-process.ts'
 import { findInstallationId } from '../database/installation-id.ts'
 import { createTenant } from '../features/tenants/store.ts'
+import { newId } from '../kit/ids.ts'
 import type { Finding } from './doctor/finding.ts'
 
 type Environment = Record<string, string>
@@ -130,6 +132,33 @@ describe('waxwing doctor', () => {
     const { of } = await examine({ WAXWING_DATA_DIR: folder.path, ...change })
     expect(of(check)).toMatchObject([
       { state: 'warning', message: expect.stringContaining(words), remedy: expect.any(String) },
+    ])
+  })
+
+  test('tells accounts that nobody follows, that fail, and that are not caught up', async () => {
+    await using external = await makeExternalDatabase({ migrated: true })
+    const { db } = external.database
+    const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
+    const told = async () =>
+      (await examine(env)).of('accounts').map(({ state, message }) => `${state}: ${message}`)
+    expect(await told()).toEqual(['ok: Every active account is followed.'])
+
+    const tenant = await createTenant(db, 'acme')
+    const hoursAgo = new Date(Date.now() - 3 * 3_600_000)
+    await sampleAccount(db, tenant!.id, { updated_at: hoursAgo })
+    expect(await told()).toEqual([
+      'warning: Active accounts that no process follows: 1, since no process with the role sync runs.',
+    ])
+    const owner = newId()
+    const until = sql<Date>`clock_timestamp() + interval '50 seconds'`
+    await db.insertInto('instance').values({ id: owner, heartbeat_until: until }).execute()
+    const behind = { owner_instance: owner, behind_since: hoursAgo }
+    await sampleAccount(db, tenant!.id, behind)
+    await sampleAccount(db, tenant!.id, { ...behind, failing_since: new Date(Date.now() - 300_000) })
+    expect(await told()).toEqual([
+      'wrong: Active accounts that no process follows: 1, the longest for 3 hours.',
+      'warning: Accounts that fail at every attempt: 1, the longest for 5 minutes.',
+      'warning: Accounts that are not caught up: 1, the longest for 3 hours.',
     ])
   })
 

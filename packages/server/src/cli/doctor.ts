@@ -3,6 +3,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { findInstallationId } from '../database/installation-id.ts'
 import type { Database } from '../database/pool.ts'
 import { readProcessConfig } from './connect.ts'
+import { checkAccounts } from './doctor/check-accounts.ts'
 import { checkClock, checkDatabase, hasEmbedded, openForDoctor } from './doctor/check-database.ts'
 import { checkEgress, type Target } from './doctor/check-egress.ts'
 import { checkFolders } from './doctor/check-folders.ts'
@@ -73,6 +74,7 @@ async function examineDatabase(config: Config, connect: Target[]): Promise<Findi
   const { database } = opened
   return [
     ...(await checkDatabase(database, config)),
+    ...(await checkAccounts(database)),
     ...(await checkSearch(database)),
     ...(await examineAround(config, connect, { database, isNew })),
   ]

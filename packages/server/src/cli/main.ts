@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import product from '../../package.json' with { type: 'json' }
+import { register as registerAccount } from './account.ts'
 import { explain } from './command-error.ts'
 import { connect } from './connect.ts'
 import { register as registerBackup } from './backup.ts'
@@ -38,6 +39,7 @@ Examples:
   registerDatabase(program, connect)
   registerTenant(program, connect)
   registerPlan(program, connect)
+  registerAccount(program, connect)
   registerKey(program, connect)
   registerKeyRing(program, connect)
   try {

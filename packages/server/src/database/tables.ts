@@ -44,10 +44,10 @@ export interface AccountTable {
   runtime_detail: string | null
   runtime_instance: string | null
   runtime_updated_at: Timestamp | null
-  search_version: Generated<number>
   behind_since: Timestamp | null
   failing_since: Timestamp | null
   look: Generated<Int8>
+  search_version: Generated<number>
 }
 
 export interface AccountSecretTable {

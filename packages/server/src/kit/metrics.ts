@@ -27,3 +27,23 @@ export function askingGauge(name: string, help: string, ask: () => Promise<numbe
     },
   })
 }
+
+/** As `askingGauge`, with a value for each of a few labels; while asking fails there is none. */
+export function askingGauges(
+  name: string,
+  help: string,
+  { label, ask }: { label: string; ask: () => Promise<Record<string, number>> },
+): Gauge {
+  return new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [],
+    async collect() {
+      this.reset()
+      for (const [value, amount] of Object.entries(await ask().catch(() => ({})))) {
+        this.set({ [label]: value }, amount)
+      }
+    },
+  })
+}

@@ -1,11 +1,13 @@
 import { Gauge } from 'prom-client'
+import type { Db } from '../database/pool.ts'
 import { listenForWakes } from '../database/wake.ts'
 import { accountKeys } from '../features/accounts/secrets.ts'
-import { askingGauge } from '../kit/metrics.ts'
+import { askingGauge, askingGauges } from '../kit/metrics.ts'
 import { SyncEngine } from '../sync/engine.ts'
 import type { LeasePace } from '../sync/instance.ts'
 import { openMail } from '../sync/open-mail.ts'
 import { countAllQuarantined } from '../sync/quarantine.ts'
+import { measureTroubles, TROUBLES, type Troubled } from '../features/accounts/following.ts'
 import type { Shared } from './roles.ts'
 
 /** How quickly the sync looks and gives up; tests are more impatient than the defaults. */
@@ -62,6 +64,25 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
     'Messages of the whole installation that could not be read and are tried again',
     () => countAllQuarantined(db),
   )
-  for (const gauge of [owned, quarantined]) metrics.registerMetric(gauge)
+  for (const gauge of [owned, quarantined, ...troubleGauges(db)]) metrics.registerMetric(gauge)
   return opened.move()
+}
+
+function troubleGauges(db: Db): Gauge[] {
+  const measure = async (amount: (troubled: Troubled) => number) => {
+    const measured = await measureTroubles(db)
+    return Object.fromEntries(TROUBLES.map(trouble => [trouble, amount(measured[trouble])]))
+  }
+  return [
+    askingGauges(
+      'waxwing_accounts_troubled',
+      'Active accounts of the whole installation that no process follows, that fail, or that are not caught up for 10 minutes',
+      { label: 'trouble', ask: () => measure(({ count }) => count) },
+    ),
+    askingGauges(
+      'waxwing_accounts_troubled_oldest_seconds',
+      'How long the account has had this trouble that has had it longest; 0 where none has',
+      { label: 'trouble', ask: () => measure(({ oldestSeconds }) => oldestSeconds) },
+    ),
+  ]
 }

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
+import { isLive } from '../features/accounts/store.ts'
 import type { MailAccount } from '../features/messages/rules.ts'
 
 /** An account as its owner holds it. The epoch is the fencing token of this ownership. */
@@ -63,12 +64,6 @@ export async function beginLook(db: Kysely<Tables>, owned: OwnedAccount): Promis
 
 /** More of them at once would hold locks for long. */
 const RELEASED_AT_ONCE = 500
-
-/**
- * Whether the lease of an instance holds. No heartbeat sets a time that far ahead: it was written before the database's
- * clock was set back.
- */
-const isLive = sql<boolean>`(heartbeat_until > clock_timestamp() and heartbeat_until < clock_timestamp() + interval '1 minute')`
 
 /** Takes accounts from instances whose lease lapsed. What one of them is still writing is left to the next call. */
 export async function releaseOfDead(db: Kysely<Tables>): Promise<void> {

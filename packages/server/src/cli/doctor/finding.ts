@@ -5,6 +5,7 @@ export const CHECKS = [
   'service',
   'data folder',
   'database',
+  'accounts',
   'search',
   'clock',
   'sealing key',

@@ -12,10 +12,15 @@ import { changedFields, mustRestart } from './rules.ts'
 /** The lease that a heartbeat gives is 10 seconds (sync/instance.ts), so this is 30 seconds after the last one. */
 const SILENCE_AFTER_LEASE_SECONDS = 20
 
-/** A time that far ahead was written before the database's clock was set back. */
+/**
+ * Whether the lease of an instance holds. No heartbeat sets a time that far ahead: it was written before the database's
+ * clock was set back.
+ */
+export const isLive = sql<boolean>`(heartbeat_until > clock_timestamp() and heartbeat_until < clock_timestamp() + interval '1 minute')`
+
 const isFollowed = sql<boolean>`coalesce(account.owner_instance = account.runtime_instance
-  and instance.heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS})
-  and instance.heartbeat_until < clock_timestamp() + interval '1 minute', false)`
+  and heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS})
+  and heartbeat_until < clock_timestamp() + interval '1 minute', false)`
 
 /** The tenant's account, whether the credential may see it or not: that is asked by `requireAccount`. */
 export async function findAccount(db: Db, tenantId: string, id: string): Promise<AccountRow | null> {
@@ -30,17 +35,20 @@ export async function findAccount(db: Db, tenantId: string, id: string): Promise
   return (row as AccountRow | undefined) ?? null
 }
 
-/** Accounts with what it takes to show them; to be narrowed and ordered. */
+/** The tenant's accounts with what it takes to show them; to be narrowed and ordered. */
 export function accountViews(db: Db, tenantId: string) {
+  return everyAccountView(db).where('account.tenant_id', '=', tenantId).$castTo<AccountView>()
+}
+
+/** As `accountViews`, of every tenant: for the operator alone. */
+export function everyAccountView(db: Db) {
   return db
     .selectFrom('account')
     .innerJoin('tenant', 'tenant.id', 'account.tenant_id')
     .leftJoin('instance', 'instance.id', 'account.owner_instance')
     .selectAll('account')
     .select(['tenant.settings as tenant_settings', isFollowed.as('is_followed')])
-    .where('account.tenant_id', '=', tenantId)
     .where('account.deleted_at', 'is', null)
-    .$castTo<AccountView>()
 }
 
 export interface AccountFilters {

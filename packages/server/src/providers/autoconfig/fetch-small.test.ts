@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startHttpsServer } from '../../../test/https-server.ts'
 import { makeCertificates } from '../../../test/servers/certificate.ts'
+import { trustAlso } from '../../kit/authorities.ts'
 import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
 import { type EgressGuard, egressGuard } from '../../kit/egress/guard.ts'
 import { fetchSmall } from './fetch-small.ts'
@@ -32,7 +33,7 @@ test('names the host as web servers know it: with its port only where that is no
   const guard: EgressGuard = { resolve: target => allowed.resolve({ ...target, port: web.port }) }
   for (const url of ['https://own.test/', 'https://own.test:443/', 'https://own.test:8443/']) {
     await fetchSmall(
-      { guard, certificateAuthority: authority },
+      { guard, authorities: trustAlso(authority) },
       { method: 'GET', url: new URL(url) },
       AbortSignal.timeout(30_000),
     )
