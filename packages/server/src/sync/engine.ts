@@ -9,6 +9,7 @@ import {
   claimAccounts,
   FenceLost,
   findAttention,
+  FIRST_ID,
   listOwned,
   type OwnedAccount,
   releaseAccounts,
@@ -64,9 +65,10 @@ export class SyncEngine implements AsyncDisposable {
   readonly #firstLook = Promise.withResolvers<void>()
   #instance: Instance | null = null
   #claimedAt = Number.NEGATIVE_INFINITY
+  #recoveredAt = Number.NEGATIVE_INFINITY
   #lookedAt = Number.NEGATIVE_INFINITY
   /** Up to this account, ours by the tables are known to be kept. */
-  #checkedUpTo: string | null = null
+  #checkedUpTo = FIRST_ID
 
   private constructor(options: SyncOptions) {
     this.#options = options
@@ -134,18 +136,23 @@ export class SyncEngine implements AsyncDisposable {
     const instance = await Instance.register({ address, log, isAlone, predecessorId, pace: lease })
     instance.lapsed.addEventListener('abort', () => this.#dropAll())
     this.#instance = instance
-    this.#checkedUpTo = null
-    this.#claimedAt = Number.NEGATIVE_INFINITY
+    this.#checkedUpTo = FIRST_ID
+    this.#recoveredAt = Number.NEGATIVE_INFINITY
     return instance
   }
 
   async #look(instance: Instance): Promise<void> {
+    const { db } = this.#options
     await this.#attend(instance)
+    // Not with each wake: only what nobody told of is found by it.
+    if (performance.now() - this.#recoveredAt >= CLAIM_INTERVAL_MS) {
+      this.#recoveredAt = performance.now()
+      await releaseOfDead(db)
+      await this.#releaseUnkept(instance)
+      this.#claimedAt = Number.NEGATIVE_INFINITY
+    }
     if (performance.now() - this.#claimedAt < CLAIM_INTERVAL_MS) return
     this.#claimedAt = performance.now()
-    const { db } = this.#options
-    await releaseOfDead(db)
-    await this.#releaseUnkept(instance)
     const claimed = await claimAccounts(db, instance.id, CLAIM_AT_ONCE)
     // A claim that was answered too late is of an instance that is dead by now; so are its accounts' owners.
     if (instance.lapsed.aborted) return
@@ -182,7 +189,7 @@ export class SyncEngine implements AsyncDisposable {
   async #releaseUnkept(instance: Instance): Promise<void> {
     const { db, log } = this.#options
     const page = await listOwned(db, instance.id, this.#checkedUpTo, CHECK_AT_ONCE)
-    this.#checkedUpTo = page.length < CHECK_AT_ONCE ? null : (page.at(-1)?.id ?? null)
+    this.#checkedUpTo = page.length < CHECK_AT_ONCE ? FIRST_ID : (page.at(-1)?.id ?? FIRST_ID)
     const unkept = page.filter(({ id, epoch }) => this.#keepers.get(id)?.owned.epoch !== epoch)
     if (unkept.length === 0) return
     log.warn({ count: unkept.length }, 'Accounts of this process were not followed; they are claimed again')

@@ -209,7 +209,7 @@ async function settled(db: Db, trials: readonly Trial[]): Promise<void> {
       }
       return behind.size === 0
     },
-    20,
+    60,
   ).catch((error: unknown) => {
     throw new Error([...behind].map(({ site, nth }) => `${site} ${nth}`).join(), { cause: error })
   })

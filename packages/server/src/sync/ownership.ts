@@ -102,16 +102,19 @@ export async function claimAccounts(
   }))
 }
 
+/** Comes before every id. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
 /** A page of the accounts that the instance owns by the tables, by id. */
 export async function listOwned(
   db: Kysely<Tables>,
   instanceId: string,
-  afterId: string | null,
+  afterId: string,
   limit: number,
 ): Promise<Array<Pick<OwnedAccount, 'id' | 'instanceId' | 'epoch'>>> {
   const { rows } = await sql<{ id: string; owner_epoch: string }>`
     select id, owner_epoch from account
-    where owner_instance = ${instanceId} and (${afterId}::uuid is null or id > ${afterId})
+    where owner_instance = ${instanceId} and id > ${afterId}
     order by id limit ${limit}
   `.execute(db)
   return rows.map(row => ({ id: row.id, instanceId, epoch: row.owner_epoch }))

@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import type { Db } from '../src/database/pool.ts'
+import { measureTroubles } from '../src/features/accounts/following.ts'
+import { newId } from '../src/kit/ids.ts'
+import { claimAccounts, findAttention, listOwned, releaseOfDead } from '../src/sync/ownership.ts'
+import { openTestDatabase } from './open-database.ts'
+import { sampleTenant } from './sample-rows.ts'
+
+const ACCOUNTS = 20_000
+const PAGE = 500
+const HALFWAY = '80000000-0000-0000-0000-000000000000'
+/** A page of accounts, and the little that indexes and small tables cost. */
+const ROWS_MAX = 2 * PAGE
+
+const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>> = {
+  'what an owner is asked to look at': findAttention,
+  'accounts of dead processes': db => releaseOfDead(db),
+  'a page of own accounts': (db, instanceId) => listOwned(db, instanceId, HALFWAY, PAGE),
+  'a claim': (db, instanceId) => claimAccounts(db, instanceId, 50),
+  'accounts in trouble': db => measureTroubles(db),
+}
+
+/** Rows of the table that the session has read so far, by any way. */
+async function countRead(db: Db): Promise<number> {
+  await sql`select pg_stat_force_next_flush()`.execute(db)
+  const { rows } = await sql<{ read: number }>`
+    select (seq_tup_read + idx_tup_fetch)::float8 as read from pg_stat_user_tables where relname = 'account'
+  `.execute(db)
+  return rows[0]?.read ?? 0
+}
+
+test('what is asked every few seconds does not read the accounts that are well', async () => {
+  await using database = await openTestDatabase({ connectionsMax: 1 })
+  const { db } = database
+  const tenant = await sampleTenant(db)
+  const instanceId = newId()
+  const until = sql<Date>`clock_timestamp() + interval '50 seconds'`
+  await db.insertInto('instance').values({ id: instanceId, heartbeat_until: until }).execute()
+  await sql`
+    insert into account (id, tenant_id, provider, email, auth_method, owner_instance, runtime_state)
+    select gen_random_uuid(), ${tenant.id}, 'imap', n || '@a.test', 'password', ${instanceId}, 'live'
+    from generate_series(1, ${ACCOUNTS}::int) as n
+  `.execute(db)
+  await sql`analyze account, instance, tenant`.execute(db)
+
+  const read: Record<string, number> = {}
+  for (const [name, run] of Object.entries(RECURRING)) {
+    const before = await countRead(db)
+    await run(db, instanceId)
+    read[name] = (await countRead(db)) - before
+  }
+  expect(Object.entries(read).filter(([, rows]) => rows > ROWS_MAX)).toEqual([])
+})
