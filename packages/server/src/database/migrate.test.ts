@@ -52,6 +52,48 @@ describe('migrate', () => {
     expect(await migrating).toEqual(['2_test'])
   })
 
+  test('keeps what is missing, and frees accounts of processes that are gone (0009)', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    const all = await readMigrations()
+    await migrate(
+      address,
+      all.filter(({ version }) => version < 9),
+    )
+    await sql`
+      with ids (tenant, instance) as (select gen_random_uuid(), gen_random_uuid()),
+      tenants as (insert into tenant (id, name, settings) select tenant, 'a', '{}' from ids),
+      instances as (insert into instance (id, heartbeat_until) select instance, now() from ids),
+      accounts as (
+        insert into account (id, tenant_id, provider, email, auth_method, owner_instance)
+        select gen_random_uuid(), tenant, 'imap', email, 'password', case email when 'owned' then instance else tenant end
+        from ids, unnest(array['owned', 'orphan']) as email returning id, tenant_id, email
+      )
+      insert into message (id, tenant_id, account_id, identity, mailbox_ids, subject, "to", cc, bcc, reply_to, sender_text,
+        recipients_text, snippet, received_at, is_read, is_flagged, is_draft, has_attachments, categories, direction, size,
+        missing_since)
+      select gen_random_uuid(), tenant_id, accounts.id, gen_random_uuid(), '{}', subject, '[]', '[]', '[]', '[]', '', '', '',
+        now(), true, false, false, false, '{}', 'inbound', 1, since
+      from accounts, (values ('in place', null::timestamptz), ('missing', now()), ('renumbered', 'infinity')) as m (subject, since)
+      where email = 'owned'
+    `.execute(db)
+    await migrate(address, all)
+
+    const messages = await sql`select subject, missing_look from message order by subject`.execute(db)
+    expect(messages.rows).toEqual([
+      { subject: 'in place', missing_look: null },
+      { subject: 'missing', missing_look: 0 },
+      { subject: 'renumbered', missing_look: Number.POSITIVE_INFINITY },
+    ])
+    const accounts = await sql`
+      select email, owner_instance is not null as is_owned from account order by email
+    `.execute(db)
+    expect(accounts.rows).toEqual([
+      { email: 'orphan', is_owned: false },
+      { email: 'owned', is_owned: true },
+    ])
+  })
+
   test('refuses a database that a newer release used', async () => {
     await using database = await openTestDatabase()
     const { address, db } = database

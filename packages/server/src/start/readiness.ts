@@ -13,7 +13,7 @@ export interface Readiness {
   findProblems: () => Promise<string[]>
   /** Asks this part of the process, too. */
   include(check: ReadinessCheck): void
-  /** Is not ready from now on, and waits for whoever asks now and then to notice. */
+  /** Is not ready from now on, and waits for load balancers that ask now and then to notice. */
   turnOff(noticeSeconds: number): Promise<void>
 }
 

@@ -23,7 +23,7 @@ const CLAIM_INTERVAL_MS = 3_000
 const CLAIM_AT_ONCE = 50
 /** Of the accounts that are ours by the tables; the others' turn comes with the next claims. */
 const CHECK_AT_ONCE = 500
-/** A look that takes longer, or fails for so long, is told to whoever asks whether this process is ready. */
+/** A process whose looks take longer, or have failed for longer, is not ready. */
 const LOOK_SECONDS_MAX = 15
 /** Wakes are told at once; this poll is what is guaranteed. */
 const ATTENTION_INTERVAL_MS = 1_000
