@@ -130,4 +130,4 @@ test('a backup taken while mail arrives reads the same in a new folder, and the 
     else expect(BigInt(event.id)).toBeGreaterThan(newest + 1_000_000_000n)
   }
   expect(await countFiles(path.join(target.path, 'blobs'))).toBeGreaterThanOrEqual(stored)
-}, 300_000)
+}, 400_000)

@@ -34,6 +34,8 @@ Examples:
     .action(backup)
 }
 
+const CANNOT_WRITE = new Set(['ENOENT', 'EACCES', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR'])
+
 async function backup(name: string, { withKey = false }: { withKey?: boolean }) {
   const config = readProcessConfig()
   const file = path.resolve(name)
@@ -50,8 +52,8 @@ async function backup(name: string, { withKey = false }: { withKey?: boolean }) 
     keys,
     progress: showProgress(line => console.error(line)),
   }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EEXIST') throw new CommandError(`${file} exists already. Choose another name.`)
-    throw error
+    if (!CANNOT_WRITE.has(error.code ?? '')) throw error
+    throw new CommandError(`The backup ${file} cannot be written: ${error.message}`)
   })
   const rowCount = Object.values(rows).reduce((sum, count) => sum + count, 0)
   console.log(`Backed up ${rowCount} rows and ${files} stored messages into ${file} (${bytes} bytes).`)

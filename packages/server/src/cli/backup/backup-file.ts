@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { link, open, rm, type FileHandle } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { link, open, rename, rm, type FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { z } from 'zod'
 import { CommandError } from '../command-error.ts'
@@ -60,6 +61,7 @@ export interface BackupWriter extends AsyncDisposable {
 }
 
 export async function createBackup(file: string): Promise<BackupWriter> {
+  if (existsSync(file)) throw existing(file)
   const draft = path.join(path.dirname(file), `.${path.basename(file)}.${randomUUID()}`)
   const handle = await open(draft, 'wx', 0o600)
   const hash = createHash('sha256')
@@ -86,9 +88,7 @@ export async function createBackup(file: string): Promise<BackupWriter> {
       await write('Z', hash.copy().digest())
       await handle.sync()
       await handle.close()
-      // Unlike a rename, a link never replaces a file that was made in the meantime.
-      await link(draft, file)
-      await rm(draft)
+      await giveName(draft, file)
       await syncFolder(path.dirname(file))
       return bytes
     },
@@ -97,6 +97,28 @@ export async function createBackup(file: string): Promise<BackupWriter> {
       await rm(draft, { force: true })
     },
   }
+}
+
+/** Unlike a rename, a link never replaces a file that was made in the meantime; not every file system has links. */
+async function giveName(draft: string, file: string) {
+  try {
+    await link(draft, file)
+    await rm(draft)
+  } catch (error) {
+    if (existsSync(file)) throw existing(file)
+    if (!WITHOUT_LINKS.has(codeOf(error))) throw error
+    await rename(draft, file)
+  }
+}
+
+const WITHOUT_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
+
+function existing(file: string) {
+  return new CommandError(`${file} exists already. Choose another name.`)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
 async function syncFolder(folder: string) {

@@ -29,6 +29,9 @@ export interface RestoreOptions {
   progress: Progress
 }
 
+/** Somebody who holds a table for longer does not belong here. */
+const LOCK_TIMEOUT_SECONDS = 60
+
 /** The migrations that the backup was made under, and those that this release adds. Refuses a newer schema. */
 export async function planMigrations({ migrations, release }: BackupHeader) {
   const known = await readMigrations()
@@ -59,6 +62,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
   await client.connect()
   try {
     await client.query(SESSION_SETTINGS)
+    await client.query(`set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`)
     await requireAlone(client)
     await requireRoom(client, mayReplace)
     await lockOutOthers(client)

@@ -1,0 +1,146 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { Client } from 'pg'
+import { expect, inject, test } from 'vitest'
+import { SUPERUSER } from '../src/database/cluster.ts'
+import { migrate, readMigrations } from '../src/database/migrate.ts'
+import { clientSettings, type DatabaseAddress } from '../src/database/pool.ts'
+import { createBackup, readBackup } from '../src/cli/backup/backup-file.ts'
+import { callerOf } from './caller.ts'
+import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
+
+const KEY = randomBytes(32).toString('base64')
+
+async function query<Row extends object>(address: DatabaseAddress, statement: string): Promise<Row[]> {
+  // Not as one of ours, for whom a restore would not begin.
+  const client = new Client(clientSettings(address, 'a test'))
+  await client.connect()
+  try {
+    return (await client.query<Row>(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** An empty database of the run's server, whose owner may do nothing else. */
+async function makeOwnedDatabase() {
+  const { socketFolder, password } = inject('postgres')
+  const admin = { socketFolder, user: SUPERUSER, password, database: 'postgres' }
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await query(admin, `create role ${name} login password 'plain'`)
+  await query(admin, `create database ${name} owner ${name} template template0`)
+  const url = `postgres://${name}:plain@localhost/${name}?host=${encodeURIComponent(socketFolder)}`
+  return {
+    address: { url },
+    env: { DATABASE_URL: url, WAXWING_SECRET_KEY: KEY },
+    async [Symbol.asyncDispose]() {
+      await query(admin, `drop database ${name} with (force)`)
+      await query(admin, `drop role ${name}`)
+    },
+  }
+}
+
+test('a backup of the embedded database goes into one of another server, and back with its key', async () => {
+  await using opened = new AsyncDisposableStack()
+  const folder = opened.use(await makeDataFolder())
+  const place = opened.use(await makeDataFolder())
+  const external = opened.use(await makeOwnedDatabase())
+  const back = opened.use(await makeDataFolder())
+  const file = path.join(place.path, 'backup')
+  const first = opened.use(await startServiceProcess(folder, { env: { WAXWING_SECRET_KEY: KEY } }))
+  const { key } = first
+  await callerOf(first.address, key).patch('/v1/settings', { syncWindowDays: 17 })
+  const env = { WAXWING_DATA_DIR: folder.path, WAXWING_SECRET_KEY: KEY }
+  expect((await runWaxwing(['backup', file], { env })).code).toBe(0)
+  await callerOf(first.address, key).patch('/v1/settings', { syncWindowDays: 18 })
+
+  const inPlace = { ...external.env, WAXWING_DATA_DIR: place.path }
+  expect(await runWaxwing(['restore', file], { env: inPlace })).toMatchObject({ code: 0 })
+  const second = opened.use(await startServiceProcess(place, { env: external.env }))
+  const settings = await callerOf(second.address, key).get('/v1/settings')
+  expect(settings.body).toMatchObject({ syncWindowDays: 17 })
+  const { body } = await callerOf(second.address, key).get('/v1/changes')
+  expect((await runWaxwing(['restore', '--replace', file], { env: inPlace })).stderr).toContain(
+    'Another Waxwing process uses the database',
+  )
+
+  const withKey = path.join(place.path, 'with-key')
+  const answer = await runWaxwing(['backup', '--with-key', withKey], { env: inPlace })
+  expect(answer.stdout).toContain('It holds the master keys')
+  expect((await readFile(file)).includes(KEY)).toBe(false)
+  await callerOf(second.address, key).patch('/v1/settings', { syncWindowDays: 19 })
+  second.kill('SIGINT')
+  await second.ended
+
+  // What is there goes only where that is asked for.
+  const refused = await runWaxwing(['restore', withKey], { env: inPlace })
+  expect(refused.stderr).toContain('There is an installation with data here already')
+  expect(await runWaxwing(['restore', '--replace', withKey], { env: inPlace })).toMatchObject({ code: 0 })
+  const third = opened.use(await startServiceProcess(place, { env: external.env }))
+  expect((await callerOf(third.address, key).get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
+  const old = await callerOf(third.address, key).get(`/v1/changes?cursor=${String(body['nextCursor'])}`)
+  expect(old).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
+
+  const embedded = { WAXWING_DATA_DIR: back.path }
+  expect(await runWaxwing(['restore', withKey], { env: embedded })).toMatchObject({ code: 0 })
+  expect(await readdir(back.path)).toEqual(expect.arrayContaining(['secret.key', 'postgres']))
+  const fourth = opened.use(await startServiceProcess(back))
+  expect((await callerOf(fourth.address, key).get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
+}, 400_000)
+
+test('a backup of an older schema is brought forward, one of a newer refused', async () => {
+  await using place = await makeDataFolder()
+  await using old = await makeOwnedDatabase()
+  await using target = await makeOwnedDatabase()
+  const all = await readMigrations()
+  await migrate(old.address, all.slice(0, 4))
+  await query(old.address, `insert into tenant (id, name, settings) values ('${randomUUID()}', 'acme', '{}')`)
+  const file = path.join(place.path, 'backup')
+  expect(await runWaxwing(['backup', file], { env: old.env })).toMatchObject({ code: 0 })
+  expect(await query(old.address, 'select from schema_migration')).toHaveLength(4)
+
+  const env = { ...target.env, WAXWING_DATA_DIR: place.path }
+  expect(await runWaxwing(['restore', file], { env })).toMatchObject({ code: 0 })
+  expect(await query(target.address, 'select name from tenant')).toEqual([{ name: 'acme' }])
+  expect(await query(target.address, 'select from schema_migration')).toHaveLength(all.length)
+  expect(
+    await query(target.address, `select from feed_epoch where epoch <> '' and place is not null`),
+  ).toHaveLength(1)
+
+  await query(target.address, `insert into schema_migration values (9999, '9999_from_the_future', 'x')`)
+  const newer = path.join(place.path, 'newer')
+  expect(await runWaxwing(['backup', newer], { env })).toMatchObject({ code: 0 })
+  expect((await runWaxwing(['restore', '--replace', newer], { env })).stderr).toContain(
+    '9999_from_the_future',
+  )
+}, 300_000)
+
+test('a restore that fails leaves everything as it was', async () => {
+  await using place = await makeDataFolder()
+  await using target = await makeOwnedDatabase()
+  const env = { ...target.env, WAXWING_DATA_DIR: place.path }
+  expect(await runWaxwing(['tenant', 'create', 'acme'], { env })).toMatchObject({ code: 0 })
+  const file = path.join(place.path, 'backup')
+  expect(await runWaxwing(['backup', file], { env })).toMatchObject({ code: 0 })
+  expect(await runWaxwing(['tenant', 'create', 'later'], { env })).toMatchObject({ code: 0 })
+  const before = await query(target.address, 'select name from tenant order by name')
+  expect(before).toHaveLength(2)
+
+  // Whole by its checksum, but it says that it has more rows than it has.
+  const wrong = path.join(place.path, 'wrong')
+  {
+    await using writer = await createBackup(wrong)
+    for await (const { kind, content } of readBackup(file)) {
+      const ending = kind === 'E' ? JSON.parse(content.toString()) : null
+      await writer.write(kind, ending ? { ...ending, rows: { ...ending.rows, tenant: 2 } } : content)
+    }
+    await writer.commit()
+  }
+  const failed = await runWaxwing(['restore', '--replace', wrong], { env })
+  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('tenant came in incompletely') })
+  expect(await query(target.address, 'select name from tenant order by name')).toEqual(before)
+
+  await query(target.address, 'drop schema public cascade; create schema public; create table other (id int)')
+  expect((await runWaxwing(['restore', '--replace', file], { env })).stderr).toContain('not those of Waxwing')
+}, 300_000)
