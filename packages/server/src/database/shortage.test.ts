@@ -28,7 +28,7 @@ describe('findShortage', () => {
     ],
     [databaseError('25006'), 'The database can only be read.', true],
     [fileError('ENOSPC', '/srv/waxwing/blobs/aa/bb'), 'The disk of /srv/waxwing/blobs/aa is full.', false],
-    [fileError('ENOSPC'), 'The disk of the data folder is full.', false],
+    [fileError('ENOSPC'), "The disk of the service's files is full.", false],
     [fileError('EDQUOT', '/srv/x'), 'The disk of /srv has no quota left.', false],
     [
       new Error('wrapped', { cause: fileError('EROFS', '/srv/x') }),

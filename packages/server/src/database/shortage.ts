@@ -11,6 +11,8 @@ export interface Shortage {
 }
 
 const DATABASE = 'the database'
+/** Which of them, a write to an open file does not tell. */
+const FILES = "the service's files"
 const CAUSES_MAX = 5
 
 /** SQLSTATE class 53, insufficient resources, and what a database says that only reads. */
@@ -49,6 +51,12 @@ export function findShortage(error: unknown): Shortage | null {
   return null
 }
 
+/** What failed, and where something was short also that, for a line of the log. */
+export function failedFor(what: string, error: unknown): string {
+  const shortage = findShortage(error)
+  return shortage ? `${what}. ${shortage.message}` : what
+}
+
 function ofDatabase({ code = '', message }: DatabaseError): Shortage | null {
   if (OF_DATABASE[code]) return OF_DATABASE[code]
   // PostgreSQL has no SQLSTATE for a quota, nor for a disk that turned read-only.
@@ -60,6 +68,6 @@ function ofFiles(error: Error): Shortage | null {
   const trouble = diskTroubleOf(error)
   if (!trouble) return null
   const file = 'path' in error && typeof error.path === 'string' ? error.path : null
-  const what = file === null ? 'the data folder' : path.dirname(file)
+  const what = file === null ? FILES : path.dirname(file)
   return { message: describeDiskTrouble(what, trouble), stopsWrites: false }
 }

@@ -91,6 +91,8 @@ Connect a mailbox (its servers are logged in to before it is stored):
       "smtp": {"host": "smtp.example.com", "port": 465}
     }'
 
+Mail of the last 90 days is synced. For more, change syncWindowDays: see the README.
+
 Every operation, to read and to try: ${baseUrl}/docs
 More keys: npx waxwing key create --help. Settings: docs/configuration.md.
 

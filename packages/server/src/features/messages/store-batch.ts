@@ -1,3 +1,4 @@
+import { failedFor } from '../../database/shortage.ts'
 import type { Sealing } from '../../kit/blobs/sealed-frames.ts'
 import type { MessageReader } from '../../kit/mime/message-reader.ts'
 import { CONTENT_BYTES_MAX, ProviderFailure } from '../../providers/provider.ts'
@@ -98,7 +99,7 @@ async function writeBlob(
     const bytes = await services.blobs.put(blobKey(row), sealingOf(message.id), content)
     return { row, messageId: message.id, bytes, read: await reading }
   } catch (error) {
-    services.log.warn({ error, accountId: row.account_id }, 'A message could not be stored')
+    services.log.warn({ error, accountId: row.account_id }, failedFor('A message could not be stored', error))
     return null
   }
 }

@@ -1,4 +1,5 @@
 import type { Db } from '../../database/pool.ts'
+import { failedFor } from '../../database/shortage.ts'
 import type { BlobWriter } from '../../kit/blobs/blob-store.ts'
 import type { Sealing } from '../../kit/blobs/sealed-frames.ts'
 import type { AccountRow } from '../accounts/account.ts'
@@ -103,7 +104,7 @@ export async function* keepCopy(
     try {
       return await work()
     } catch (error) {
-      services.log.warn({ error }, 'A message could not be stored')
+      services.log.warn({ error }, failedFor('A message could not be stored', error))
       settle('failed')
       return null
     }

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { openTestDatabase } from '../../test/open-database.ts'
+import { findInstallationId } from './installation-id.ts'
+
+test('every database has an id of its own, which stays, and is told to a role that is no superuser', async () => {
+  await using one = await openTestDatabase({ connectionsMax: 1 })
+  await using other = await openTestDatabase({ connectionsMax: 1 })
+  const id = await findInstallationId(one.pool)
+  expect(id).toMatch(/^[0-9a-f]{64}$/)
+  expect(await findInstallationId(other.pool)).not.toBe(id)
+
+  await one.pool.query('set role pg_read_all_data')
+  expect(await findInstallationId(one.pool)).toBe(id)
+})
