@@ -82,7 +82,8 @@ export async function searchBand(db: Db, accountId: string, search: BandSearch):
   })
 }
 
-function timeoutOf({ query: { loose, words }, band }: BandSearch): number {
+/** Milliseconds that the statement may take. */
+export function timeoutOf({ query: { loose, words }, band }: Pick<BandSearch, 'query' | 'band'>): number {
   if (band.end !== null) return AGAIN_TIMEOUT_MS
   return loose !== null && words > MANY_WORDS ? MANY_WORDS_TIMEOUT_MS : TIMEOUT_MS
 }
