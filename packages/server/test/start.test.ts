@@ -17,6 +17,8 @@ import {
 } from './service-process.ts'
 
 const SECONDS = 1000
+/** What requests under way get where it was not Ctrl-C: an end that takes as long waited for them, however busy the machine. */
+const DRAIN_SECONDS_MAX = 30
 
 function call(service: ServiceProcess, key: string | null) {
   return callerOf(service.address, key)
@@ -148,7 +150,7 @@ describe('waxwing serve', () => {
     const { code, signal } = await first.service.ended
 
     expect({ code, signal }).toEqual({ code: 0, signal: null })
-    expect(Date.now() - startedAt).toBeLessThan(5 * SECONDS)
+    expect(Date.now() - startedAt).toBeLessThan(DRAIN_SECONDS_MAX * SECONDS)
     expect(isRunning(server)).toBe(false)
   })
 
@@ -310,7 +312,7 @@ describe('a signal to stop', () => {
 
     expect((await first.service.ended).code).toBe(0)
     expect(Date.now() - startedAt).toBeGreaterThan(4 * SECONDS)
-    expect(Date.now() - startedAt).toBeLessThan(15 * SECONDS)
+    expect(Date.now() - startedAt).toBeLessThan(DRAIN_SECONDS_MAX * SECONDS)
   })
 
   test('ends at once when it comes again, and the database ends by itself', async () => {

@@ -394,6 +394,7 @@ describe('hostile answers to GET /v1/autoconfig', () => {
     await using world = await openWorld({}, pages, { autoconfig })
     const startedAt = performance.now()
     expect(await world.find('ada@own.test')).toMatchObject(NOTHING)
-    expect(performance.now() - startedAt).toBeLessThan(5000)
+    // Without the bound, each of its searches takes 10 s.
+    expect(performance.now() - startedAt).toBeLessThan(9000)
   })
 })
