@@ -97,6 +97,19 @@ function encodings(): Record<string, () => Buffer> {
     'base64 of padding': () => encoded('base64', 'A='.repeat(2 * MEGABYTE)),
     'quoted-printable of equals signs': () => encoded('quoted-printable', '='.repeat(4 * MEGABYTE)),
     'quoted-printable of soft breaks': () => encoded('quoted-printable', '=\r\n'.repeat(2_000_000)),
+    'quoted-printable of blanks alone': () => encoded('quoted-printable', ' '.repeat(5 * MEGABYTE)),
+    'quoted-printable of blanks before line ends': () =>
+      encoded('quoted-printable', `${' '.repeat(80)}\r\n`.repeat(60_000)),
+    'quoted-printable of equals signs and blanks': () => encoded('quoted-printable', '= '.repeat(2_500_000)),
+    'uuencode of lines that say more than they have': () =>
+      encoded('x-uuencode', `begin 644 a\n${'_\n'.repeat(2_000_000)}`, 'application/octet-stream'),
+    'uuencode of one line': () => encoded('x-uuencode', `begin 644 a\n${'M'.repeat(5 * MEGABYTE)}`),
+    'uuencode of blanks': () => encoded('uuencode', ' '.repeat(5 * MEGABYTE)),
+    'a thousand texts of uuencode': () =>
+      message(
+        multipart('b'),
+        `--b\r\nContent-Transfer-Encoding: x-uue\r\n\r\nbegin 6 a\n${'_\n'.repeat(2000)}\r\n`.repeat(1000),
+      ),
     'UTF-7': () => encoded('7bit', '+AGE-'.repeat(MEGABYTE), 'text/plain; charset=utf-7'),
     'ISO-2022-JP that shifts all the time': () =>
       encoded('7bit', '\x1b$B\x1b(B'.repeat(800_000), 'text/plain; charset=iso-2022-jp'),

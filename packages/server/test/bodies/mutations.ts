@@ -24,6 +24,10 @@ const PIECES = [
   '\r\nContent-Type: text/plain; charset=hz-gb-2312\r\n',
   '\x1b$(D0!\x1b(J\\~\x1b(I1\x1b$B',
   '\x0e~{VP',
+  '\r\nContent-Transfer-Encoding: x-uuencode\r\n\r\nbegin 644 a\r\n#0V%T\r\n',
+  '\r\nend\r\n',
+  '   \t\r\n',
+  `=${' '.repeat(75)}\r\n`,
 ].map(piece => Buffer.from(piece, 'latin1'))
 
 function splice(raw: Buffer, at: number, removed: number, added: Buffer): Buffer {

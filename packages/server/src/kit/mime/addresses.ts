@@ -36,6 +36,21 @@ const SPECIAL = /[\s",;:<>()]/g
  * flattened, comments serve as names where there is none. Linear, never throws; at most 2,000 addresses of 64 KB.
  */
 export function readAddresses(field: string | null): ParsedAddress[] {
+  const found = readMailboxes(field)
+  return found.every(isReachable) ? found : found.filter(isReachable)
+}
+
+function isReachable({ address }: ParsedAddress): boolean {
+  return address !== ''
+}
+
+/** The first address of a field; else the first name, without an address, as in the `Mail Delivery System <>` of bounces. */
+export function readAuthor(field: string | null): ParsedAddress | null {
+  const found = readMailboxes(field)
+  return found.find(isReachable) ?? found[0] ?? null
+}
+
+function readMailboxes(field: string | null): ParsedAddress[] {
   if (!field) return []
   const text = field.slice(0, FIELD_LENGTH_MAX)
   const scan: Scan = { text, position: 0, draft: newDraft(), found: [], unpaired: new Set() }
@@ -148,15 +163,19 @@ function readAngle(scan: Scan): void {
 function finish(scan: Scan): void {
   const { words, comment, angle } = scan.draft
   scan.draft = newDraft()
-  const bare = angle === null || angle.trim() === '' ? findBareAddress(words) : null
+  const bare =
+    angle === null || (angle.trim() === '' && words.some(word => word.includes('@')))
+      ? findBareAddress(words)
+      : null
   const given = (bare?.address ?? angle ?? '').trim()
   const address = cleanLine(
     given.startsWith('"') ? given : given.replaceAll(/\s+/g, ''),
     ADDRESS_LENGTH_MAX + 1,
   )
-  if (address === '' || address === '@' || address.length > ADDRESS_LENGTH_MAX) return
+  if ((address === '' && angle === null) || address === '@' || address.length > ADDRESS_LENGTH_MAX) return
   const phrase = cleanLine(decodeWords((bare ? bare.rest : words).join(' ')), NAME_LENGTH_MAX)
   const name = phrase || cleanLine(decodeWords(comment), NAME_LENGTH_MAX)
+  if (address === '' && name === '') return
   scan.found.push({
     name: name === '' || name.toLowerCase() === address.toLowerCase() ? null : name,
     address,

@@ -18,17 +18,23 @@ export function readContentField(field: string | null): ContentField {
   const text = (field ?? '').slice(0, VALUE_LENGTH_MAX * 4)
   const semicolon = text.indexOf(';')
   const parameters = new Map<string, string>()
-  const words = (semicolon < 0 ? text : text.slice(0, semicolon)).trim().toLowerCase()
+  const words = semicolon < 0 ? text : text.slice(0, semicolon)
   // Comments (RFC 2045 section 5.1), and parameters of senders that forget the semicolon.
-  const value = words.split(/[\s(]/, 1)[0] ?? ''
-  if (semicolon >= 0) {
-    let position = semicolon + 1
+  const value = words.trim().toLowerCase().split(/[\s(]/, 1)[0] ?? ''
+  const forgotten = findForgotten(words)
+  if (semicolon >= 0 || forgotten >= 0) {
+    let position = forgotten >= 0 ? forgotten : semicolon + 1
     for (let count = 0; count < PARAMETERS_MAX && position < text.length; count++) {
       position = readParameter(text, position, parameters)
     }
   }
   joinContinuations(parameters)
   return { value, parameters }
+}
+
+/** Where a parameter begins that has no semicolon before it, or -1. */
+function findForgotten(text: string): number {
+  return text.includes('=') ? text.search(/\s[a-z][a-z0-9*-]*\s*=/i) : -1
 }
 
 function readParameter(text: string, from: number, parameters: Map<string, string>): number {
@@ -40,18 +46,32 @@ function readParameter(text: string, from: number, parameters: Map<string, strin
   const name = text.slice(from, equals).trim().toLowerCase()
   let at = equals + 1
   while (text.charCodeAt(at) === 32 || text.charCodeAt(at) === 9) at++
-  const isQuoted = text[at] === '"'
-  const quoted = isQuoted ? readQuoted(text, at) : null
-  const value = quoted ? quoted.value : withoutComment(name, text.slice(at, end).trim())
+  if (text[at] === '"') {
+    const quoted = readQuoted(text, at)
+    keep(parameters, name, quoted.value)
+    const next = text.indexOf(';', quoted.end)
+    const behind = next < 0 ? text.length : next + 1
+    const forgotten = findForgotten(text.slice(quoted.end, behind))
+    return forgotten < 0 ? behind : quoted.end + forgotten
+  }
+  const value = text.slice(at, end)
+  // Names of files are often written with blanks and without quotes.
+  const forgotten = isFileName(name) ? -1 : findForgotten(value)
+  keep(parameters, name, withoutComment(name, (forgotten < 0 ? value : value.slice(0, forgotten)).trim()))
+  return forgotten < 0 ? end + 1 : at + forgotten
+}
+
+function keep(parameters: Map<string, string>, name: string, value: string): void {
   if (name && !parameters.has(name)) parameters.set(name, value.slice(0, VALUE_LENGTH_MAX))
-  if (!quoted) return end + 1
-  const next = text.indexOf(';', quoted.end)
-  return next < 0 ? text.length : next + 1
+}
+
+function isFileName(name: string): boolean {
+  return name.startsWith('name') || name.startsWith('filename')
 }
 
 /** RFC 2045 section 5.1 allows comments; names of files are often written with brackets and without quotes. */
 function withoutComment(name: string, value: string): string {
-  const comment = name.startsWith('name') || name.startsWith('filename') ? -1 : value.indexOf(' (')
+  const comment = isFileName(name) ? -1 : value.indexOf(' (')
   return comment < 0 ? value : value.slice(0, comment).trimEnd()
 }
 

@@ -12,10 +12,12 @@ const ZONE_HOURS = new Map([
   ['PDT', -7],
 ])
 const DATE =
-  /^(?:[a-z]{2,12}\.?,?\s*)?(\d{1,2})[\s-]+([a-z]{3})[a-z]{0,6}\.?[\s-]+(\d{2,4}),?\s+(\d{1,2})[:.](\d{1,2})(?:[:.](\d{1,2}))?(?:\s*([+-]\d{2}:?\d{2}|[a-z]{1,5}))?/i
+  /^(?:[a-z]{2,12}\.?,?\s*)?(\d{1,2})[\s-]+([a-z]{3})[a-z]{0,6}\.?[\s-]+(\d{2,4}),?\s+(\d{1,2})[:.](\d{1,2})(?:[:.](\d{1,2}))?(?:\s*([+-]\d{1,2}:?\d{2}(?!\d)|[a-z]{1,5})|\s+(\d{4})(?!\d))?/i
 /** As C's asctime writes it. */
 const C_DATE = /^[a-z]{3} +([a-z]{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})$/i
 const ISO_DATE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/i
+/** Of Kiribati; others are no zones. */
+const ZONE_HOURS_MAX = 14
 const YEAR_MIN = 1900
 const YEAR_MAX = 9999
 
@@ -34,7 +36,7 @@ export function readDate(field: string | null): Date | null {
   return year >= YEAR_MIN && year <= YEAR_MAX ? date : null
 }
 
-function fromParts([, day, month, year, hour, minute, second, zone]: RegExpExecArray): Date | null {
+function fromParts([, day, month, year, hour, minute, second, zone, unsigned]: RegExpExecArray): Date | null {
   const monthIndex = MONTHS.indexOf(month!.toLowerCase())
   if (monthIndex < 0) return null
   if (Number(hour) > 24 || Number(minute) > 59 || Number(second ?? 0) > 60) return null
@@ -48,7 +50,7 @@ function fromParts([, day, month, year, hour, minute, second, zone]: RegExpExecA
     Number(minute),
     Number(second ?? 0),
   )
-  return new Date(utc - zoneMinutes(zone) * 60_000)
+  return new Date(utc - zoneMinutes(zone ?? (unsigned && `+${unsigned}`)) * 60_000)
 }
 
 /** RFC 5322 section 4.3: two digits up to 49 mean this century, three digits count from 1900. */
@@ -63,7 +65,9 @@ function zoneMinutes(zone: string | undefined): number {
   const sign = zone[0]
   if (sign !== '+' && sign !== '-') return (ZONE_HOURS.get(zone.toUpperCase()) ?? 0) * 60
   const digits = zone.slice(1).replace(':', '')
-  const minutes = Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2))
-  if (minutes > 24 * 60) return 0
+  const [hours, minutesOfHour] = [Number(digits.slice(0, -2)), Number(digits.slice(-2))]
+  const minutes = hours * 60 + minutesOfHour
+  // Some programs put the year there, or nonsense.
+  if (minutes > ZONE_HOURS_MAX * 60 || minutesOfHour > 59) return 0
   return sign === '-' ? -minutes : minutes
 }

@@ -1,12 +1,12 @@
 import { collapseText } from './text.ts'
 import { decodeEntities } from './entities.ts'
 
-/** Their content is not text. Only a body is read of a document that has one. */
-const SKIPPED = ['head', 'style', 'script', 'title', 'template', 'noscript', 'svg', 'math', 'object']
-/** Where they end. A head that is never closed ends where the body begins. */
-const ENDS = new Map(
-  SKIPPED.map(name => [name, new RegExp(name === 'head' ? String.raw`</head|<body` : `</${name}`, 'gi')]),
-)
+/**
+ * Their content is not text. A head is none of them: what is no text in it is listed here, and at anything else HTML
+ * ends it, closed or not. Mail programs run no scripts, so `noscript` is shown; `xml` is data for Outlook.
+ */
+const SKIPPED = ['style', 'script', 'title', 'template', 'svg', 'math', 'object', 'xml']
+const ENDS = new Map(SKIPPED.map(name => [name, new RegExp(`</${name}`, 'gi')]))
 /** Between these and their surroundings there is no gap. */
 const INLINE = new Set(
   'a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark o q s samp small span strike strong sub sup tt u var wbr'.split(

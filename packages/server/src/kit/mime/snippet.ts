@@ -2,9 +2,11 @@ import { decodeBytes } from './charset.ts'
 import { htmlText } from './html-text.ts'
 import type { TextPart } from './parts.ts'
 import { collapseText, cutText } from './text.ts'
+import { transferDecoder } from './transfer-decoder.ts'
 import { decodeQuotedPrintable } from './transfer-encoding.ts'
 
 export const SNIPPET_LENGTH = 200
+const PLAIN = new Set(['', '7bit', '8bit', 'binary'])
 /** Encoded octets that mostly hold a whole snippet; four times as many are decoded where they do not, and so on. */
 const FIRST_GLANCE = { plain: 320, html: 2048 }
 
@@ -42,6 +44,8 @@ function decodePart(bytes: Buffer, text: string, part: TextPart, end: number): s
 
 function decodeTransfer(bytes: Buffer, text: string, { encoding, start }: TextPart, end: number): Buffer {
   if (encoding === 'base64') return Buffer.from(text.slice(start, end), 'base64')
+  if (PLAIN.has(encoding)) return bytes.subarray(start, end)
   if (encoding === 'quoted-printable') return decodeQuotedPrintable(text.slice(start, end))
-  return bytes.subarray(start, end)
+  const decoder = transferDecoder(encoding)
+  return Buffer.concat([decoder.push(bytes.subarray(start, end)), decoder.end()])
 }

@@ -170,6 +170,27 @@ describe('summarize', () => {
     expect(short.snippet).toBe('Grü')
   })
 
+  test.each([
+    [
+      'a head that is never closed',
+      '<html><head><meta charset=utf-8><title>No</title><p>Hello</p><p>there',
+      'Hello there',
+    ],
+    ['a head that only text closes', '<head><title>No</title>Hello', 'Hello'],
+    ['a head with a style sheet, never closed', '<head><style>p {}</style><link rel=x><div>Hello', 'Hello'],
+    ['a head as it should be', '<head><title>No</title><style>p</style></head><body>Hello', 'Hello'],
+    ['a head in comments alone', '<!-- <head> --><p>Hello', 'Hello'],
+    ['noscript', '<body><noscript><p>Hello</p></noscript> there', 'Hello there'],
+    [
+      'data for Outlook',
+      '<head><noscript><xml><o:PixelsPerInch>96</o:PixelsPerInch></xml></noscript></head>Hello',
+      'Hello',
+    ],
+    ['a script', '<script>no()</script>Hello', 'Hello'],
+  ])('shows of HTML with %s what a mail program does', (_, html, snippet) => {
+    expect(read('Content-Type: text/html', '', html).snippet).toBe(snippet)
+  })
+
   test('drops what senders pad previews with', () => {
     expect(
       read(

@@ -1,4 +1,4 @@
-import { type ParsedAddress, readAddresses } from './addresses.ts'
+import { type ParsedAddress, readAddresses, readAuthor } from './addresses.ts'
 import { readDate } from './date.ts'
 import { decodeWords } from './encoded-words.ts'
 import { HEADER_BYTES_MAX, type Header, fieldText, readHeader } from './header.ts'
@@ -15,6 +15,7 @@ export interface MessageSummary {
   /** Message-IDs with angle brackets, oldest first, at most 100. */
   references: string[]
   subject: string | null
+  /** Its address is empty where the author has but a name, as in bounces. */
   from: ParsedAddress | null
   to: ParsedAddress[]
   cc: ParsedAddress[]
@@ -44,7 +45,6 @@ export function summarize(source: Buffer, isCut = false): MessageSummary {
   const header = readHeader(text, 0, text.length)
   const parts = readParts(text, header, isCut || bytes.length < source.length)
   const snippet = readSnippet(bytes, text, parts.texts)
-  const from = readAddresses(fieldText(header, 'from'))
   const internetMessageId = readMessageId(fieldText(header, 'message-id'))
   return {
     internetMessageId,
@@ -54,7 +54,7 @@ export function summarize(source: Buffer, isCut = false): MessageSummary {
       internetMessageId,
     ),
     subject: readSubject(fieldText(header, 'subject')),
-    from: from[0] ?? readAddresses(fieldText(header, 'sender'))[0] ?? null,
+    from: readAuthor(fieldText(header, 'from')) ?? readAuthor(fieldText(header, 'sender')),
     to: readAddresses(fieldText(header, 'to')),
     cc: readAddresses(fieldText(header, 'cc')),
     bcc: readAddresses(fieldText(header, 'bcc')),

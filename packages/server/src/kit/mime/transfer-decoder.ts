@@ -1,4 +1,5 @@
-import { decodeQuotedPrintable, PADDING_MAX } from './transfer-encoding.ts'
+import { decodeQuotedPrintable, isBlank, PADDING_MAX } from './transfer-encoding.ts'
+import { uuDecoder } from './uuencode.ts'
 
 /** Undoes a transfer encoding piece by piece. Never throws: what is not well formed is passed over. */
 export interface TransferDecoder {
@@ -9,10 +10,13 @@ export interface TransferDecoder {
 
 const NOTHING = Buffer.alloc(0)
 
-/** The decoder of a Content-Transfer-Encoding; 7bit, 8bit, binary and what is not known (uuencode) stay as they are. */
+const UUENCODE = new Set(['x-uuencode', 'uuencode', 'x-uue', 'uue'])
+
+/** The decoder of a Content-Transfer-Encoding; 7bit, 8bit, binary and what is not known stay as they are. */
 export function transferDecoder(encoding: string): TransferDecoder {
   if (encoding === 'base64') return base64Decoder()
   if (encoding === 'quoted-printable') return quotedPrintableDecoder()
+  if (UUENCODE.has(encoding)) return uuDecoder()
   return { push: bytes => bytes, end: () => NOTHING }
 }
 
@@ -36,18 +40,39 @@ function base64Decoder(): TransferDecoder {
 
 function quotedPrintableDecoder(): TransferDecoder {
   let held = ''
+  /** Whether the last piece ended in more blanks than a line may have: those are kept, and so are they that follow. */
+  let isInLongRun = false
   return {
     push(bytes) {
       const text = held + bytes.toString('latin1')
-      // An escape, or the soft end of a line, may go on in the next piece.
+      const start = isInLongRun ? skipBlanks(text) : 0
+      const run = blanksAtEnd(text, start)
+      isInLongRun = start === text.length ? isInLongRun : run.length > PADDING_MAX
+      // An escape, the soft end of a line, or blanks before an end of it may go on in the next piece.
       const cut = text.lastIndexOf('=')
-      const keep = cut >= 0 && mayGoOn(text, cut) ? cut : text.length
+      let keep = isInLongRun ? text.length : run.start
+      if (cut >= start && mayGoOn(text, cut)) keep = cut
       held = text.slice(keep)
-      return decodeQuotedPrintable(text.slice(0, keep))
+      const decoded = decodeQuotedPrintable(text.slice(start, keep))
+      return start === 0 ? decoded : Buffer.concat([Buffer.from(text.slice(0, start), 'latin1'), decoded])
     },
-    // The end of the last line may belong to what follows; the mark that it is soft does not.
-    end: () => decodeQuotedPrintable(held.replace(/^=[ \t]*\r?$/, '')),
+    // The end of the last line may belong to what follows; the mark that it is soft, and blanks before it, do not.
+    end: () => decodeQuotedPrintable(held.replace(/^=?[ \t]*\r?$/, '')),
   }
+}
+
+function skipBlanks(text: string): number {
+  let at = 0
+  while (isBlank(text.charCodeAt(at))) at++
+  return at
+}
+
+/** The blanks that a text ends in, perhaps before a carriage return; looked at no further than they matter. */
+function blanksAtEnd(text: string, from: number): { start: number; length: number } {
+  const end = text.endsWith('\r') && text.length > from ? text.length - 1 : text.length
+  let start = end
+  while (start > from && end - start <= PADDING_MAX && isBlank(text.charCodeAt(start - 1))) start--
+  return start === end ? { start: text.length, length: 0 } : { start, length: end - start }
 }
 
 /** Whether what begins with the last equals sign could be longer. */

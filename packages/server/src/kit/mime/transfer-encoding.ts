@@ -5,16 +5,25 @@ export function readTransferEncoding(header: Header): string {
   return /[^\s;("]+/.exec((fieldText(header, 'content-transfer-encoding') ?? '').toLowerCase())?.[0] ?? ''
 }
 
-/** Blanks that may stand between the mark of a soft line end and the line end (RFC 2045 section 6.7, rule 3). */
+/** Blanks at the end of a line that transports may have added: a line has no more characters. */
 export const PADDING_MAX = 76
+const CR = 13
+const LF = 10
+const EQUALS = 61
 
-/** Bytes of quoted-printable text (RFC 2045 section 6.7), given as latin1. Tolerates what is not well formed. */
+/**
+ * Bytes of quoted-printable text (RFC 2045 section 6.7), given as latin1. Blanks before a line end are dropped (rule 3).
+ * Tolerates what is not well formed.
+ */
 export function decodeQuotedPrintable(text: string): Buffer {
   const out = Buffer.allocUnsafe(text.length)
   let length = 0
+  /** What an escape stands for is no padding. */
+  let escapeEnd = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code !== 0x3d) {
+    if (code !== EQUALS) {
+      if (code === LF) length = dropPadding(out, escapeEnd, length)
       out[length++] = code
       continue
     }
@@ -29,16 +38,32 @@ export function decodeQuotedPrintable(text: string): Buffer {
       if (end < 0) out[length++] = code
       else at = end
     }
+    escapeEnd = length
   }
   return out.subarray(0, length)
+}
+
+/** Drops the blanks at the end of a line, before the carriage return if there is one. @returns the length without them */
+function dropPadding(out: Buffer, from: number, length: number): number {
+  const hasCr = length > from && out[length - 1] === CR
+  const end = hasCr ? length - 1 : length
+  let start = end
+  while (start > from && end - start <= PADDING_MAX && isBlank(out[start - 1]!)) start--
+  if (start === end || end - start > PADDING_MAX) return length
+  if (hasCr) out[start++] = CR
+  return start
+}
+
+export function isBlank(code: number): boolean {
+  return code === 32 || code === 9
 }
 
 /** Where the line end lies that a soft one comes to, or -1. */
 function softEnd(text: string, from: number): number {
   let at = from
   while ((text.charCodeAt(at) === 32 || text.charCodeAt(at) === 9) && at - from < PADDING_MAX) at++
-  if (text.charCodeAt(at) === 13) at++
-  return text.charCodeAt(at) === 10 ? at : -1
+  if (text.charCodeAt(at) === CR) at++
+  return text.charCodeAt(at) === LF ? at : -1
 }
 
 function hexDigit(code: number): number {

@@ -109,6 +109,27 @@ const NAMES: OddTable = {
     raw: mail('Content-Type: multipart/mixed;\n\tboundary="cut"', cut(['\nOne.', '\nTwo.'])),
     ...TWO,
   },
+  'a boundary whose semicolon is missing, on a folded line': {
+    raw: mail('Content-Type: multipart/mixed\n\tboundary="cut"', cut(['\nOne.', FILE])),
+    text: 'One.',
+    attachments: ['2 application/pdf 4 a.pdf'],
+    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'Everybody can see what is meant' },
+  },
+  'a boundary whose semicolon is missing behind another parameter': {
+    raw: mail('Content-Type: multipart/mixed; charset=utf-8\n boundary=cut', cut(['\nOne.', FILE])),
+    text: 'One.',
+    attachments: ['2 application/pdf 4 a.pdf'],
+    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'Everybody can see what is meant' },
+  },
+  'a boundary whose semicolon is missing behind a quoted parameter': {
+    raw: mail(
+      'Content-Type: multipart/related; type="text/html"\n boundary="cut"; x=y',
+      cut(['\nOne.', FILE]),
+    ),
+    text: 'One.',
+    attachments: ['2 application/pdf 4 a.pdf'],
+    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'Everybody can see what is meant' },
+  },
   'a boundary without its last quote': {
     raw: mail('Content-Type: multipart/mixed; boundary="cut', cut(['\nOne.', '\nTwo.'])),
     ...TWO,

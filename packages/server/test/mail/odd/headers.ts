@@ -203,6 +203,31 @@ const ADDRESSES: OddTable = {
   'commas without anything between': { raw: mail('To: a@a.test,,, b@b.test,'), to: ['a@a.test', 'b@b.test'] },
   'two fields of recipients': { raw: mail('To: a@a.test\nTo: b@b.test'), to: ['a@a.test', 'b@b.test'] },
   'no sender but an envelope': { raw: mail('From: <>'), from: null },
+  'a daemon without an address': {
+    raw: mail('From: MAILER-DAEMON <>'),
+    from: 'MAILER-DAEMON <>',
+    unlike: { python: ['from'], why: 'Python lists no name without an address' },
+  },
+  'a name of three words without an address': {
+    raw: mail('From: Mail Delivery System <>'),
+    from: 'Mail Delivery System <>',
+    unlike: { python: ['from'], why: 'Python lists no name without an address' },
+  },
+  'a comment beside no address': {
+    raw: mail('From: <> (Mail Delivery System)'),
+    from: 'Mail Delivery System <>',
+    unlike: { python: ['from'], why: 'Python lists no name without an address' },
+  },
+  'a name without an address before an author': {
+    raw: mail('From: Nobody <>, Ada <ada@a.test>'),
+    from: 'Ada <ada@a.test>',
+  },
+  'an author without an address, and a sender': {
+    raw: mail('From: Mail Delivery System <>\nSender: s@a.test'),
+    from: 'Mail Delivery System <>',
+    unlike: { python: ['from'], why: 'Python lists no name without an address' },
+  },
+  'recipients without an address': { raw: mail('To: Friends <>, root, b@b.test'), to: ['root', 'b@b.test'] },
   'a bracket that does not end': {
     raw: mail('From: Ada <ada@a.test'),
     from: 'Ada <ada@a.test>',
@@ -234,6 +259,16 @@ const DATES: OddTable = {
   'a date without seconds': DATE('Thu, 1 Jan 2026 10:00 +0000', '2026-01-01T10:00:00.000Z'),
   'a date of two digits': DATE('Thu, 01 Jan 26 10:00:00 GMT', '2026-01-01T10:00:00.000Z'),
   'a date of an old zone': DATE('Thu, 01 Jan 2026 10:00:00 PST', '2026-01-01T18:00:00.000Z'),
+  'a date of a zone of three digits': {
+    ...DATE('Thu, 01 Jan 2026 10:00:00 -600', '2026-01-01T16:00:00.000Z'),
+  },
+  'a date of a zone without its sign': {
+    ...DATE('Thu, 01 Jan 2026 10:00:00 0530', '2026-01-01T04:30:00.000Z'),
+  },
+  'a date of a zone that is none': {
+    ...DATE('Thu, 01 Jan 2026 10:00:00 2026', '2026-01-01T10:00:00.000Z'),
+    unlike: { python: ['date'], why: NO_DAY },
+  },
   'a date with comments': DATE('Thu, 01 Jan 2026 10:00:00 +0100 (CET)', '2026-01-01T09:00:00.000Z'),
   'a date of a whole hour off': DATE('Thu, 01 Jan 2026 10:00:00 +1400', '2025-12-31T20:00:00.000Z'),
   'a date in the far future': DATE('Fri, 01 Jan 2999 10:00:00 +0000', '2999-01-01T10:00:00.000Z'),

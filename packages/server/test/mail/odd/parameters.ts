@@ -14,6 +14,15 @@ const PLAIN_NAMES: OddTable = {
   'a file without a name': { raw: named(''), ...pdf('') },
   'a file name with blanks in quotes': { raw: named('; filename="my file.pdf"'), ...pdf('my file.pdf') },
   'a file name with blanks without quotes': { raw: named('; filename=my file.pdf'), ...pdf('my file.pdf') },
+  'a file name that looks like a parameter': {
+    raw: named('; filename=my a=b file.pdf'),
+    ...pdf('my a=b file.pdf'),
+  },
+  'a file name whose semicolon is missing': {
+    raw: named('\n filename="my.pdf"'),
+    ...pdf('my.pdf'),
+    unlike: { python: ['attachments'], why: 'Everybody can see what is meant' },
+  },
   'a file name with escaped quotes': { raw: named('; filename="a \\"b\\".pdf"'), ...pdf('a "b".pdf') },
   'a file name with backslashes': {
     raw: named('; filename="C:\\docs\\new.pdf"'),

@@ -82,6 +82,16 @@ const QUOTED: OddTable = {
     text: 'one\ntwothree',
     unlike: { python: ['text'], why: 'RFC 2045 section 6.7, rule 3: such blanks are of the transport' },
   },
+  'quoted-printable with blanks at the ends of lines': {
+    raw: encoded('quoted-printable', 'one \ntwo\t \nthree=20\nfour =\nfive=09 \n \nsix  '),
+    text: 'one\ntwo\nthree \nfour five\t\n\nsix',
+    unlike: { python: ['text'], why: 'RFC 2045 section 6.7, rule 3: such blanks are of the transport' },
+  },
+  'quoted-printable with more blanks than a line may have': {
+    raw: encoded('quoted-printable', `one${' '.repeat(77)}\ntwo${' '.repeat(76)}\nthree`),
+    text: `one${' '.repeat(77)}\ntwo\nthree`,
+    unlike: { python: ['text'], why: 'RFC 2045 section 6.7, rule 3: such blanks are of the transport' },
+  },
   'quoted-printable of what is no number': {
     raw: encoded('quoted-printable', 'a=ZZ b=4 c='),
     text: 'a=ZZ b=4 c',
@@ -105,7 +115,15 @@ const QUOTED: OddTable = {
   },
 }
 
-const NOT_DECODED = 'Not decoded: it is what the sender wrote'
+function uuLine(text: string) {
+  const bytes = Buffer.from(text)
+  const digits = bytes
+    .toString('hex')
+    .match(/.{1,6}/g)!
+    .map(hex => Number.parseInt(hex.padEnd(6, '0'), 16))
+  const signs = digits.flatMap(digit => [18, 12, 6, 0].map(shift => (digit >> shift) & 63 || 64))
+  return String.fromCharCode(bytes.length + 32, ...signs.map(sign => sign + 32))
+}
 
 const OTHER: OddTable = {
   '7bit with 8-bit octets': { raw: encoded('7bit', 'Grüße\n'), text: 'Grüße' },
@@ -115,8 +133,27 @@ const OTHER: OddTable = {
   'an empty transfer encoding': { raw: encoded('', 'Hello\n'), text: 'Hello' },
   'uuencode by its name': {
     raw: file('x-uuencode', 'begin 644 a.pdf\n#0V%T\n`\nend'),
-    attachments: ['2 application/pdf 30 a.pdf'],
-    unlike: { python: ['attachments'], why: NOT_DECODED },
+    attachments: ['2 application/pdf 3 a.pdf'],
+  },
+  'uuencode by its short name, of two lines': {
+    raw: file('x-uue', `\nbegin 644 a.pdf\n${uuLine('x'.repeat(45))}\n${uuLine('yz')}\n\`\nend\n`),
+    attachments: ['2 application/pdf 47 a.pdf'],
+  },
+  'uuencode of text': {
+    raw: encoded('uuencode', `begin 644 a.txt\n${uuLine('Grüße, Welt\r\n')}\n\`\nend\n`),
+    text: 'Grüße, Welt',
+  },
+  'uuencode that lost its blanks at the ends of lines': {
+    raw: file('uuencode', 'begin 644 a.pdf\n$    \n#\n \nend'),
+    attachments: ['2 application/pdf 7 a.pdf'],
+  },
+  'uuencode without its first line': {
+    raw: file('x-uuencode', '#0V%T\n`\nend'),
+    attachments: ['2 application/pdf 13 a.pdf'],
+  },
+  'uuencode with text behind it': {
+    raw: file('x-uuencode', 'begin 644 a.pdf\n#0V%T\n`\nend\n#0V%T\n'),
+    attachments: ['2 application/pdf 3 a.pdf'],
   },
   'uuencode within text': {
     raw: encoded('7bit', 'See below.\n\nbegin 644 cat.txt\n#0V%T\n`\nend\n'),
