@@ -185,7 +185,7 @@ export interface MailProvider extends AsyncDisposable {
   /** Every mailbox, parents before children. */
   listMailboxes(): Promise<RemoteMailbox[]>
 
-  /** How many mailboxes the last list lacks: there are too many, or their names are too long. */
+  /** Of how many mailboxes the last list lacks the name or the source, since they lie beyond the adapter's limits. */
   readonly mailboxesLeftOut: number
 
   /** Whether a source may have changed since the cursor. May be wrong only in one direction: true when it did not. */

@@ -119,7 +119,7 @@ async function reportLive(
   const leftOut = provider.mailboxesLeftOut
   if (leftOut > 0)
     facts.push(
-      `${leftOut} ${leftOut === 1 ? 'mailbox' : 'mailboxes'} could not be taken in: names too long, or too many`,
+      `${leftOut} ${leftOut === 1 ? 'mailbox' : 'mailboxes'} could not be taken in: too many, too large, or with names too long`,
     )
   if (session.doubts.count > 0)
     facts.push(

@@ -25,6 +25,7 @@ test('counts that no mailbox can have are none, and hide neither it nor the othe
   const accountId = await connectMailbox(app, server, USER)
 
   await waitForFirstSync(app, accountId)
+  await waitForRuntime(app, accountId, 'live', /1 mailbox could not be taken in/)
 
   const mailboxes = await readMailboxes(app, accountId)
   expect(mailboxes.map(({ name, totalCount, unreadCount }) => [name, totalCount, unreadCount])).toEqual([

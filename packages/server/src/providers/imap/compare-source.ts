@@ -28,6 +28,8 @@ const FLAGS_EVERY_MS = 60_000
 export const FLAGS_AT_ONCE = 5000
 /** A longer list of vanished messages is not asked for: the mailbox is compared instead. */
 const VANISHED_MAX = 100_000
+/** Of what a server says has vanished; with more, the mailbox is compared, too. */
+const RANGES_MAX = 100_000
 const UID_MAX = 0xffff_ffff
 
 const atom = (value: string) => ({ type: 'ATOM', value })
@@ -194,6 +196,7 @@ async function findGone(
 /** RFC 7162 section 3.2.6. The set names all numbers outright: Cyrus forgets some of `1:*`. */
 async function askVanished({ connection }: Following, modseq: string): Promise<UidRange[]> {
   const ranges: UidRange[] = []
+  let isTooLong = false
   try {
     await connection.run({
       name: 'UID FETCH',
@@ -205,7 +208,9 @@ async function askVanished({ connection }: Following, modseq: string): Promise<U
       answers: {
         FETCH: () => {},
         VANISHED(_, values) {
-          ranges.push(...parseRanges(textOf(Array.isArray(values[0]) ? values[1] : values[0]) ?? ''))
+          const more = parseRanges(textOf(Array.isArray(values[0]) ? values[1] : values[0]) ?? '')
+          isTooLong ||= ranges.length + more.length > RANGES_MAX
+          if (!isTooLong) for (const range of more) ranges.push(range)
         },
       },
     })
@@ -213,7 +218,7 @@ async function askVanished({ connection }: Following, modseq: string): Promise<U
     if (connection.isClosed || !(error instanceof ProviderFailure)) throw error
     return []
   }
-  return ranges
+  return isTooLong ? [] : ranges
 }
 
 function isSame(a: ImapCursor, b: ImapCursor): boolean {

@@ -1,8 +1,6 @@
-import { cleanLine } from '../../kit/mime/text.ts'
 import { type FailureKind, ProviderFailure } from '../provider.ts'
+import { serverText } from '../server-text.ts'
 import { tlsReason } from '../tls-reason.ts'
-
-const TEXT_LENGTH_MAX = 300
 
 /** Response codes of RFC 9051 section 7.1 and RFC 5530, whatever was asked. */
 const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
@@ -147,6 +145,6 @@ function textOf(value: unknown): string {
 }
 
 function describe(what: string, detail: string): string {
-  const text = cleanLine(detail, TEXT_LENGTH_MAX)
+  const text = serverText(detail)
   return text ? `${what}: ${text}` : `${what}.`
 }

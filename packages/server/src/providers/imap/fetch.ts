@@ -125,9 +125,11 @@ function askSources(
   return fetchItems(connection, uids, items, fetched => {
     const { source, uid, size } = fetched
     if (!source || !wanted.has(uid)) return
+    // Kept until the group is complete: nothing but what was asked for.
     fetched.source = null
+    fetched.structure = undefined
     const isCut = isCutAt(SOURCE_BYTES, source, size)
-    const entry = { fetched, summary: summarize(source, isCut), isCut }
+    const entry = { fetched, summary: summarize(source.subarray(0, SOURCE_BYTES), isCut), isCut }
     read.set(uid, entry)
     // What needs nothing more is done; only the others can still take the connection with them.
     if (!needsMore(entry) && !needsStructure(entry)) outstanding.delete(uid)
@@ -154,7 +156,7 @@ async function completeBeginnings({ connection }: FetchPlace, read: readonly Rea
     const entry = cut.get(uid)
     if (!entry || !source) return
     entry.isCut = isCutAt(LONG_SOURCE_BYTES, source, entry.fetched.size)
-    entry.summary = summarize(source, entry.isCut)
+    entry.summary = summarize(source.subarray(0, LONG_SOURCE_BYTES), entry.isCut)
   })
 }
 

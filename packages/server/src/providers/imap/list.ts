@@ -9,7 +9,7 @@ import {
   type Namespaces,
 } from './mailboxes.ts'
 import { decodeMailboxName } from './names.ts'
-import { type ImapAttribute, modseqOf, numberOf, pairsOf, textOf, textsOf } from './values.ts'
+import { type ImapAttribute, modseqOf, numberOf, objectIdOf, pairsOf, textOf, textsOf } from './values.ts'
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 
@@ -157,10 +157,7 @@ async function askId(
       arguments: [name, [atom('MAILBOXID')]],
       answers: {
         STATUS(_, values) {
-          const value = new Map(pairsOf(values[1])).get('MAILBOXID')
-          const text = textOf(Array.isArray(value) ? value[0] : value)
-          // RFC 8474 section 7, objectid.
-          id = text !== null && /^[\w-]{1,255}$/.test(text) ? text : null
+          id = objectIdOf(new Map(pairsOf(values[1])).get('MAILBOXID'))
         },
       },
     }),

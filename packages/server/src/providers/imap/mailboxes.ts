@@ -1,6 +1,7 @@
 import { cleanLine } from '../../kit/mime/text.ts'
 import type { RemoteMailbox } from '../provider.ts'
 import { decodeMailboxName } from './names.ts'
+import { MESSAGES_MAX } from './open-mailbox.ts'
 import { assignRoles } from './roles.ts'
 
 /** Of one account, with the parents that are added; what lies beyond is left out. */
@@ -44,7 +45,7 @@ export interface ArrangedMailbox {
 export interface Arrangement {
   /** Parents before children. */
   mailboxes: ArrangedMailbox[]
-  /** How many were listed that lie beyond the limits. */
+  /** How many were listed that lie beyond the limits. Those with too many messages are there, without a source. */
   leftOut: number
 }
 
@@ -75,8 +76,11 @@ export function arrangeMailboxes(
       isSelectable,
     })),
   )
+  let tooLarge = 0
   const mailboxes = ordered.map((draft, index): ArrangedMailbox => {
     const status = draft.isSelectable ? statusOf(draft.wireName) : null
+    const isTooLarge = (status?.messages ?? 0) > MESSAGES_MAX
+    if (isTooLarge) tooLarge++
     return {
       wireName: draft.wireName,
       mailbox: {
@@ -89,12 +93,12 @@ export function arrangeMailboxes(
         kind: 'folder',
         totalCount: status?.messages ?? null,
         unreadCount: status?.unseen ?? null,
-        source: draft.isSelectable ? draft.key : null,
+        source: draft.isSelectable && !isTooLarge ? draft.key : null,
         state: status && { ...status },
       },
     }
   })
-  return { mailboxes, leftOut }
+  return { mailboxes, leftOut: leftOut + tooLarge }
 }
 
 /** The listed mailboxes and their parents by key, as many as the limits allow, the inbox first. */

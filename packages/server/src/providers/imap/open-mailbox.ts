@@ -1,7 +1,10 @@
 import { type Notice, ProviderFailure } from '../provider.ts'
 import type { AnswerHandler, Command } from './command.ts'
 import { countSet } from './compare.ts'
-import { modseqOf, numberOf, responseCode, textOf } from './values.ts'
+import { modseqOf, numberOf, objectIdOf, responseCode, textOf } from './values.ts'
+
+/** A mailbox that claims to hold more is not followed: lists of its numbers would not fit into memory. */
+export const MESSAGES_MAX = 10_000_000
 
 /** What the server told of an opened mailbox. */
 export interface Selected {
@@ -24,7 +27,7 @@ export function hearUnasked(
     EXISTS(number) {
       const mailbox = selected()
       if (!mailbox || number <= mailbox.exists) return
-      mailbox.exists = number
+      mailbox.exists = Math.min(number, MESSAGES_MAX)
       // What EXAMINE foretold has come to pass.
       mailbox.uidNext = null
       note({ arrived: true })
@@ -73,12 +76,14 @@ export async function examine(
         if (name === 'UIDVALIDITY') opened.uidValidity = numberOf(code?.[1]) ?? 0
         if (name === 'UIDNEXT') opened.uidNext = numberOf(code?.[1]) || null
         if (name === 'HIGHESTMODSEQ') opened.highestModseq = modseqOf(code?.[1])
-        if (name === 'MAILBOXID') opened.mailboxId = textOf(Array.isArray(code?.[1]) ? code[1][0] : code?.[1])
+        if (name === 'MAILBOXID') opened.mailboxId = objectIdOf(code?.[1])
       },
     },
   })
   // RFC 3501 section 2.3.1.1: without UIDVALIDITY the server has no lasting UIDs.
   if (opened.uidValidity === 0)
     throw new ProviderFailure('unsupported', 'The server keeps no lasting message numbers.')
+  if (opened.exists > MESSAGES_MAX)
+    throw new ProviderFailure('unsupported', 'A mailbox claims to hold more than 10 million messages.')
   return opened
 }

@@ -7,6 +7,8 @@ import type { RemoteFlags, RemoteMessage } from '../provider.ts'
 import { decodeMailboxName } from './names.ts'
 import { bytesOf, type ImapAttribute, numberOf, pairsOf, textOf, textsOf } from './values.ts'
 
+/** `"17-Jul-1996 02:44:25 -0700"` has 26. */
+const DATE_LENGTH_MAX = 64
 const CATEGORIES_MAX = 100
 const CATEGORY_LENGTH_MAX = 200
 /** Keywords by which clients and servers take notes for themselves (the registry of RFC 5788 begins them with `$`). */
@@ -48,14 +50,26 @@ export function readFetched(list: ImapAttribute | undefined): FetchedMessage | n
   for (const [name, value] of pairsOf(list)) {
     if (name === 'UID') message.uid = numberOf(value) ?? 0
     else if (name === 'FLAGS') message.flags = toFlags(textsOf(value))
-    else if (name === 'INTERNALDATE') message.internalDate = textOf(value)
-    else if (name === 'RFC822.SIZE') message.size = Number(textOf(value)) || 0
+    else if (name === 'INTERNALDATE') message.internalDate = dateOf(value)
+    else if (name === 'RFC822.SIZE') message.size = sizeOf(value)
     else if (name === 'BODY') message.source = bytesOf(value)
     else if (name === 'BODYSTRUCTURE') message.structure = value
     else if (name === 'EMAILID' || name === 'X-GM-MSGID') message.emailId = idOf(value)
     else if (name === 'THREADID' || name === 'X-GM-THRID') message.threadId = idOf(value)
   }
   return message.uid === 0 ? null : message
+}
+
+function dateOf(value: ImapAttribute | undefined): string | null {
+  const text = textOf(value)
+  return text !== null && text.length <= DATE_LENGTH_MAX ? text : null
+}
+
+/** RFC 9051 section 9: up to 63 bits. What JSON cannot say exactly is no size of a message. */
+function sizeOf(value: ImapAttribute | undefined): number {
+  const text = textOf(value) ?? ''
+  const size = /^\d{1,19}$/.test(text) ? Number(text) : 0
+  return Number.isSafeInteger(size) ? size : 0
 }
 
 /** RFC 8474 puts its ids in parentheses and allows NIL; Gmail writes numbers. */

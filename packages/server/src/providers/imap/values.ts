@@ -33,6 +33,12 @@ export function modseqOf(value: ImapAttribute | undefined): string | null {
   return text !== null && /^\d{1,19}$/.test(text) && !/^0+$/.test(text) ? BigInt(text).toString() : null
 }
 
+/** An id of RFC 8474 section 7, in the parentheses that it comes in. */
+export function objectIdOf(value: ImapAttribute | undefined): string | null {
+  const text = textOf(Array.isArray(value) ? value[0] : value)
+  return text !== null && /^[\w-]{1,255}$/.test(text) ? text : null
+}
+
 /** The texts of a list's tokens. */
 export function textsOf(value: ImapAttribute | undefined): string[] {
   if (!Array.isArray(value)) return []

@@ -8,6 +8,8 @@ import type { CheckOptions } from '../server-check.ts'
 import { toFailure } from './failure.ts'
 
 const CHECK_SECONDS = 20
+/** Of all that a server says until somebody is logged in. */
+const RECEIVED_BYTES_MAX = 64 * 1024
 
 /** Logs in to an SMTP server; one that asks nobody to log in is only greeted. Throws `ProviderFailure`. */
 export async function checkSmtp(options: CheckOptions, server: MailServer, password: string): Promise<void> {
@@ -57,6 +59,7 @@ async function logIn(
   signal: AbortSignal,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
+  boundReceived(session, reject)
   session.once('error', reject)
   session.once('end', () => reject(new Error('The server closed the connection')))
   const abort = () => reject(signal.reason)
@@ -75,5 +78,17 @@ async function logIn(
     // Later errors of a session that ends have nobody to tell.
     session.on('error', () => {})
     session.close()
+  }
+}
+
+/** nodemailer bounds each answer, but not how many it keeps waiting. Its types leave out where all of them come in. */
+function boundReceived(session: SMTPConnection, refuse: (error: ProviderFailure) => void): void {
+  const receiver = session as unknown as { _onData(chunk: Buffer): void }
+  const onData = receiver._onData.bind(session)
+  let received = 0
+  receiver._onData = chunk => {
+    received += chunk.length
+    if (received <= RECEIVED_BYTES_MAX) onData(chunk)
+    else refuse(new ProviderFailure('unavailable', 'The server sends more than was asked for.'))
   }
 }

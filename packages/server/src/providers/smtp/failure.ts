@@ -1,7 +1,9 @@
 import { ProviderFailure } from '../provider.ts'
+import { serverText } from '../server-text.ts'
 import { tlsReason } from '../tls-reason.ts'
 
-const TEXT_LENGTH_MAX = 300
+/** RFC 5321 section 4.2.1: a server that refuses, in its own words. */
+const REFUSAL = /^[45]\d\d[ -]/
 
 /** What nodemailer puts on its errors, as far as it matters here. */
 interface SmtpError {
@@ -16,12 +18,18 @@ export function toFailure(error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error
   const { code, message, response, responseCode }: SmtpError =
     typeof error === 'object' && error !== null ? error : {}
-  const text = clean(typeof response === 'string' ? response : message)
+  const text = serverText(typeof response === 'string' ? response : message)
   if (code === 'EAUTH') {
     // RFC 4954 section 6: 4yz is the server's trouble (454, 421), 5yz the credentials'.
     const isTemporary = typeof responseCode === 'number' && responseCode < 500
     const kind = isTemporary ? 'unavailable' : 'login_failed'
     return new ProviderFailure(kind, `The server refused the login: ${text}`, { cause: error })
+  }
+  // What some other service says first is nobody's business.
+  if (typeof message === 'string' && message.startsWith('Invalid greeting') && !REFUSAL.test(text)) {
+    return new ProviderFailure('unsupported', 'What answers there is no SMTP server. Check host and port.', {
+      cause: error,
+    })
   }
   if (typeof message === 'string' && /with STARTTLS/.test(message)) {
     return new ProviderFailure('unsupported', 'The server does not offer STARTTLS.', { cause: error })
@@ -33,13 +41,4 @@ export function toFailure(error: unknown): ProviderFailure {
     })
   }
   return new ProviderFailure('unavailable', `The connection to the server failed: ${text}`, { cause: error })
-}
-
-function clean(text: unknown): string {
-  return typeof text === 'string'
-    ? text
-        .replaceAll(/[\p{Cc}\s]+/gu, ' ')
-        .trim()
-        .slice(0, TEXT_LENGTH_MAX)
-    : ''
 }

@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
+import { egressGuard } from '../../kit/egress/guard.ts'
+import { checkSmtp } from './check.ts'
+
+const guard = egressGuard({ allow: parseEgressAllow(['127.0.0.1/32']) })
+const SENT_BYTES_MAX = 16 * 1024 * 1024
+
+async function startServer(serve: (socket: Socket) => void) {
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    serve(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Says the same without end, from the beginning or after the client's first word. */
+async function startFlood(text: string, greeting: string | null) {
+  let sent = 0
+  const server = await startServer(socket => {
+    const chunk = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)))
+    const pour = () => {
+      if (!socket.writable) return
+      sent += chunk.length
+      if (socket.write(chunk)) setImmediate(pour)
+    }
+    socket.on('drain', pour)
+    if (greeting === null) return pour()
+    socket.write(greeting)
+    socket.once('data', pour)
+  })
+  return { ...server, sent: () => sent }
+}
+
+const check = (port: number) =>
+  checkSmtp({ guard }, { host: '127.0.0.1', port, security: 'none', user: 'someone' }, 'secret')
+
+test.each([
+  ['empty lines', '\r\n', null],
+  ['a greeting of endless lines', '220-welcome\r\n', null],
+  ['a line without end', 'x', null],
+  ['endless extensions', '250-SIZE\r\n', '220 ready\r\n'],
+  ['empty lines in place of extensions', '\n', '220 ready\r\n'],
+])('a server that sends %s is given up early', async (_, text, greeting) => {
+  await using server = await startFlood(text, greeting)
+
+  await expect(check(server.port)).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'The server sends more than was asked for.',
+  })
+
+  expect(server.sent()).toBeLessThan(SENT_BYTES_MAX)
+})
+
+test('a server that drips its greeting is given up after 20 seconds', async () => {
+  await using server = await startServer(socket => {
+    const timer = setInterval(() => socket.write('2'), 100)
+    socket.on('close', () => clearInterval(timer))
+  })
+
+  await expect(check(server.port)).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'The server did not answer within 20 seconds.',
+  })
+})
+
+test.each([
+  [
+    'what another service says',
+    'SSH-2.0-OpenSSH_9.2\r\n',
+    'unsupported',
+    /^What answers there is no SMTP server/,
+  ],
+  ['a refusal, printable', '554 go\u001b[2J away\r\n', 'unavailable', /: 554 go \[2J away$/],
+  ['a refusal, cut', `554 ${'x'.repeat(5000)}\r\n`, 'unavailable', /^.{200,250}$/],
+])('tells callers of a greeting: %s', async (_, greeting, kind, message) => {
+  await using server = await startServer(socket => socket.write(greeting))
+
+  await expect(check(server.port)).rejects.toMatchObject({ kind, message: expect.stringMatching(message) })
+})
