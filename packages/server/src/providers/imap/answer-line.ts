@@ -1,7 +1,7 @@
 /** imapflow's parser takes time that grows with the square of a set's length: this many bytes cost it about 2 ms. */
 const SET_BYTES_MAX = 4096
-/** A search of 10,000 messages, or a hundred thousand that vanished, in one line. */
-export const NUMBERS_LINE_BYTES_MAX = 1024 * 1024
+/** Hundreds of thousands of messages that vanished, in one line. */
+export const NUMBERS_LINE_BYTES_MAX = 4 * 1024 * 1024
 
 /** Answers that only list numbers: several of them mean the same as one. */
 const NUMBERS =

@@ -30,7 +30,6 @@ export const FLAGS_AT_ONCE = 5000
 const VANISHED_MAX = 100_000
 /** Of what a server says has vanished; with more, the mailbox is compared, too. */
 const RANGES_MAX = 100_000
-const UID_MAX = 0xffff_ffff
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 const sequence = (value: string) => ({ type: 'SEQUENCE', value })
@@ -171,7 +170,8 @@ async function findGone(
   const lost = cursor.exists - present
   if (keys.length === 0) return []
   if (following.hasQresync && cursor.highestModseq !== null && lost > 0 && lost <= VANISHED_MAX) {
-    const vanished = knownWithin(keys, await askVanished(following, cursor.highestModseq))
+    const uids: UidRange = [keys[0] ?? 1, cursor.uidNext - 1]
+    const vanished = knownWithin(keys, await askVanished(following, cursor.highestModseq, uids))
     const there = vanished.length < lost ? null : await searchPresent(connection, vanished)
     const absent = there ? vanished.filter(uid => !hasUid(there, uid)) : []
     // Each of them was counted and is not there: when they account for the loss, nothing else is missing.
@@ -194,14 +194,18 @@ async function findGone(
 }
 
 /** RFC 7162 section 3.2.6. The set names all numbers outright: Cyrus forgets some of `1:*`. */
-async function askVanished({ connection }: Following, modseq: string): Promise<UidRange[]> {
+async function askVanished(
+  { connection }: Following,
+  modseq: string,
+  [from, to]: UidRange,
+): Promise<UidRange[]> {
   const ranges: UidRange[] = []
   let isTooLong = false
   try {
     await connection.run({
       name: 'UID FETCH',
       arguments: [
-        sequence(`1:${UID_MAX}`),
+        sequence(`${from}:${to}`),
         [atom('UID')],
         [atom('CHANGEDSINCE'), atom(modseq), atom('VANISHED')],
       ],

@@ -1,5 +1,6 @@
 import type { ImapCompileNode } from 'imapflow/lib/handler/types.js'
 import type { Allowance } from './answer-budget.ts'
+import { NUMBERS_LINE_BYTES_MAX } from './answer-line.ts'
 import type { Command } from './command.ts'
 import { countSet } from './compare.ts'
 import { MAILBOXES_MAX } from './mailboxes.ts'
@@ -23,7 +24,11 @@ const LISTED: ExpectedAnswers = {
 /** A mailbox may have a long list of keywords, which comes twice. */
 const OPENED: ExpectedAnswers = { answers: 100, bytes: 128 * KB, lineBytes: 32 * KB }
 /** Numbers of at most 10,000 messages, or ranges of what vanished, in pieces (`cutAnswer`). */
-const NUMBERS: ExpectedAnswers = { answers: 1000, bytes: 2 * KB * KB, lineBytes: LINE_BYTES }
+const NUMBERS: ExpectedAnswers = {
+  answers: 2000,
+  bytes: NUMBERS_LINE_BYTES_MAX + 64 * KB,
+  lineBytes: LINE_BYTES,
+}
 
 /** Flags and a few numbers of a message, and the same again for what changes meanwhile. */
 const MESSAGE_BYTES = 1 * KB

@@ -64,6 +64,14 @@ describe('messages that vanished', () => {
       'everything',
       (line: string) => line.replace(/VANISHED \(EARLIER\) .*/, 'VANISHED (EARLIER) 1:4294967295'),
     ],
+    [
+      'more than anybody keeps',
+      (line: string) =>
+        line.replace(
+          /VANISHED \(EARLIER\) .*/,
+          `VANISHED (EARLIER) ${Array.from({ length: 150_000 }, (_, at) => 2 * at + 1).join(',')}`,
+        ),
+    ],
     ['nonsense', (line: string) => line.replace(/VANISHED \(EARLIER\) .*/, 'VANISHED (EARLIER) x:y')],
   ])('are found by comparison where VANISHED tells %s', async (_, lie) => {
     await using arranged = await arrange({
@@ -137,6 +145,46 @@ describe('what a server leaves out or adds', () => {
       name: 'ProviderFailure',
       kind: 'unavailable',
     })
+  })
+
+  test.each([
+    ['a hundred thousand flags', `FLAGS (${'k '.repeat(100_000)}`],
+    ['a keyword of 100 KB', `FLAGS (${'k'.repeat(100_000)}`],
+  ])('a message with %s is unreadable, and hides no other', async (_, flags) => {
+    await using arranged = await arrange({
+      rewrite: line => (/FETCH \(UID 2 /.test(line) ? line.replace('FLAGS (', flags) : line),
+    })
+    const uids = await arranged.world.deliver(letters(3))
+    const index = openIndex('INBOX')
+
+    await index.follow(arranged.mail)
+
+    expect(index.keys()).toEqual([uids[0], uids[2]])
+    expect([...index.unreadable.keys()]).toEqual([uids[1]])
+  })
+
+  test.each([
+    ['beyond 63 bits', '99999999999999999999'],
+    ['beyond what JSON can say', '9007199254740993'],
+    ['that is no number', 'Infinity'],
+    ['below zero', '-1'],
+  ])('a message of a size %s is there', async (_, size) => {
+    await using arranged = await arrange({
+      rewrite: line =>
+        /FETCH \(UID 2 /.test(line)
+          ? line
+              .replace(/RFC822\.SIZE \d+/, `RFC822.SIZE ${size}`)
+              .replace(/INTERNALDATE "[^"]*"/, 'INTERNALDATE " 1-Jan-99999 00:00:00 +0000"')
+          : line,
+    })
+    const uids = await arranged.world.deliver(letters(3))
+    const index = openIndex('INBOX')
+
+    await index.follow(arranged.mail)
+
+    expect(index.keys()).toEqual(uids)
+    expect(index.messages.get(uids[1]!)?.size).toBe(0)
+    expect(index.messages.get(uids[1]!)?.receivedAt.getUTCFullYear()).toBeLessThan(10_000)
   })
 
   test('an answer that does not parse makes its message unreadable', async () => {
