@@ -1,0 +1,103 @@
+/**
+ * Requests made from the OpenAPI document (fitting, at the bounds, hostile), each answer held against the document: its
+ * status and reason are those of the operation, its body fits its schema, nothing that the document forbids is accepted,
+ * there is an X-Request-Id, no fault of the service, and no answer that takes long.
+ *
+ * `requests.ts` makes the requests, `world.ts` what they are about, and `held-against-document.ts` judges the answers. A
+ * new operation or parameter takes part by itself.
+ *
+ *     WAXWING_FUZZ_REQUESTS=50000 npx vitest run door-fuzz      # more than CI sends
+ *     WAXWING_FUZZ_SEED=123 npx vitest run door-fuzz            # the same requests again; a failure prints its seed
+ */
+import { Agent, request } from 'node:http'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type FuzzAnswer, type SentRequest, problemsOf } from './held-against-document.ts'
+import { type FuzzRequest, requests } from './requests.ts'
+import { openFuzzWorld } from './world.ts'
+
+const REQUESTS = Number(process.env['WAXWING_FUZZ_REQUESTS'] ?? 2000)
+const SEED = Number(process.env['WAXWING_FUZZ_SEED'] ?? Date.now() % 2 ** 31)
+const MILLISECONDS_PER_REQUEST = 500
+/** Of a request in the message of a failure. */
+const SHOWN_CHARACTERS = 3000
+
+test(
+  'answers every request as the document says',
+  { timeout: 120_000 + REQUESTS * MILLISECONDS_PER_REQUEST },
+  async () => {
+    await using world = await openFuzzWorld()
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    using _ = { [Symbol.dispose]: () => agent.destroy() }
+    const statuses = new Map<number, number>()
+
+    await fc.assert(
+      fc.asyncProperty(requests, async fuzzed => {
+        const sent = fillIn(fuzzed, world.fill)
+        const answer = await send(world.app.address, agent, fuzzed.method, sent)
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+        const problems = problemsOf(fuzzed.operationId, sent, answer)
+        if (problems.length === 0) return
+        const shown = JSON.stringify({ method: fuzzed.method, ...sent }).slice(0, SHOWN_CHARACTERS)
+        throw new Error(
+          `WAXWING_FUZZ_SEED=${SEED}: the answer ${problems.join('; ')}\n${shown}\n${answer.status} ${answer.text.slice(0, SHOWN_CHARACTERS)}`,
+        )
+      }),
+      { numRuns: REQUESTS, seed: SEED },
+    )
+
+    // A world in which nothing succeeds would prove nothing.
+    expect((statuses.get(200) ?? 0) / REQUESTS).toBeGreaterThan(0.15)
+    expect([...statuses.keys()]).toEqual(expect.arrayContaining([400, 401, 403, 404]))
+  },
+)
+
+type Sent = SentRequest & { path: string }
+
+function fillIn({ path, query, body, headers }: FuzzRequest, fill: (text: string) => string): Sent {
+  return {
+    path: fill(path),
+    query: query.map(([name, value]) => [name, fill(value)]),
+    body: body === null ? null : fill(body),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, fill(value)])),
+  }
+}
+
+/** Sends a request as it is: no client in between mends it. */
+function send(address: string, agent: Agent, method: string, sent: Sent): Promise<FuzzAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<FuzzAnswer>()
+  const startedAt = performance.now()
+  const query = sent.query
+    .map(
+      ([name, value]) =>
+        `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(value.toWellFormed())}`,
+    )
+    .join('&')
+  const outgoing = request(address, {
+    agent,
+    method,
+    path: query === '' ? sent.path : `${sent.path}?${query}`,
+    headers: {
+      ...sent.headers,
+      ...(sent.body !== null && { 'content-length': Buffer.byteLength(sent.body) }),
+    },
+  })
+  outgoing.on('error', reject)
+  outgoing.on('response', async incoming => {
+    const chunks: Buffer[] = []
+    try {
+      for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk)
+    } catch (error) {
+      return reject(error)
+    }
+    resolve({
+      status: incoming.statusCode ?? 0,
+      // Only some headers come as lists, and none of them is looked at.
+      headers: incoming.headers as Record<string, string | undefined>,
+      text: Buffer.concat(chunks).toString(),
+      seconds: (performance.now() - startedAt) / 1000,
+    })
+  })
+  outgoing.end(sent.body ?? undefined)
+  return promise
+}

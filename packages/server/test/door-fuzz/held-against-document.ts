@@ -1,0 +1,147 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type Operation, type Parameter, document, operations } from './document.ts'
+
+export interface FuzzAnswer {
+  status: number
+  headers: Record<string, string | undefined>
+  text: string
+  seconds: number
+}
+
+export interface SentRequest {
+  query: [name: string, value: string][]
+  body: string | null
+  headers: Record<string, string>
+}
+
+/** Generous: what is looked for blocks for seconds, beside a machine that may be busy. */
+const SECONDS_MAX = 20
+/** Refusals of HTTP itself, which the document does not list at each operation. */
+const PROTOCOL_STATUSES = new Set([400, 404, 405, 408, 413, 415, 417, 431, 501])
+
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+// The document has words of OpenAPI beside those of JSON Schema.
+const answers = new Ajv2020({ strict: false, allErrors: false })
+for (const [format, pattern] of [
+  ['uuid', UUID],
+  ['date-time', INSTANT],
+  ['date', /^\d{4}-\d\d-\d\d$/],
+  ['email', /@/],
+] as const)
+  answers.addFormat(format, pattern)
+answers.addSchema(document, 'openapi')
+/** A request may spell an instant or an id in more ways than an answer. */
+const inputs = new Ajv2020({ strict: false, validateFormats: false })
+inputs.addSchema(document, 'openapi')
+
+/** What is wrong with an answer; empty where it is as the document says. */
+export function problemsOf(operationId: string | null, sent: SentRequest, answer: FuzzAnswer): string[] {
+  const operation = operations.find(({ id: other }) => other === operationId)
+  const problems: string[] = []
+  const { status, headers, seconds } = answer
+  if (seconds > SECONDS_MAX) problems.push(`took ${seconds} seconds`)
+  const given = sent.headers['x-request-id']
+  const id = headers['x-request-id']
+  if (id === undefined || !REQUEST_ID.test(id)) problems.push(`has the X-Request-Id ${id}`)
+  // Of headers that are too large none is read.
+  const isEchoed = given === undefined || !REQUEST_ID.test(given) || status === 431 || id === given
+  if (!isEchoed) problems.push('has another X-Request-Id')
+  if (status === 500) problems.push('is a fault of the service')
+  return [
+    ...problems,
+    ...(operation ? problemsOfOperation(operation, sent, answer) : problemsOfProtocol(answer)),
+  ]
+}
+
+function problemsOfProtocol({ status, text, headers }: FuzzAnswer): string[] {
+  if (status < 400 || text === '') return []
+  const body = parse(text)
+  const isError = Object(body)['defined'] === false && Object(body)['status'] === status
+  return isError || headers['content-type'] !== 'application/json' ? [] : ['is no error of HTTP']
+}
+
+function problemsOfOperation(operation: Operation, sent: SentRequest, answer: FuzzAnswer): string[] {
+  const { status, text } = answer
+  if (status < 300) return problemsOfSuccess(operation, sent, answer)
+  const body = Object(parse(text))
+  if (body['defined'] === false) return PROTOCOL_STATUSES.has(status) ? [] : [`has the status ${status}`]
+  const problems = []
+  if (body['defined'] !== true || body['status'] !== status) problems.push('is no error of the interface')
+  if (!operation.reasons.includes(body['code'])) problems.push(`has the reason ${body['code']}`)
+  return [...problems, ...misfits(operation, answer)]
+}
+
+function problemsOfSuccess(operation: Operation, sent: SentRequest, answer: FuzzAnswer): string[] {
+  // What is a file, such as the document itself, takes no input that could be wrong.
+  const takesInput = operation.reasons.includes('invalid_input')
+  const refusable = takesInput ? whyRefusable(operation, sent) : null
+  return [...(refusable ? [`accepts ${refusable}`] : []), ...misfits(operation, answer)]
+}
+
+/** Where an answer does not fit the schema of its status. */
+function misfits({ answers: declared }: Operation, { status, text }: FuzzAnswer): string[] {
+  const schema = declared.get(status)
+  if (schema === undefined) return [`has the status ${status}, which is not documented`]
+  if (schema === null) return []
+  const validate = compiled(answers, schema)
+  return validate(parse(text)) ? [] : [`does not fit: ${answers.errorsText(validate.errors)}`]
+}
+
+/** What of a request the document forbids; null where nothing. */
+function whyRefusable(
+  { parameters, body: schema, method }: Operation,
+  { query, body }: SentRequest,
+): string | null {
+  const known = parameters.filter(parameter => parameter.in === 'query')
+  const unknown = query.find(([name]) => !known.some(parameter => parameter.name === name))
+  if (unknown) return `the unknown parameter ${JSON.stringify(unknown[0])}`
+  for (const parameter of known) {
+    const values = query.filter(([name]) => name === parameter.name).map(([, value]) => value)
+    if (!fitsParameter(parameter, values)) return `${parameter.name}=${values.join('&').slice(0, 100)}`
+  }
+  // An empty body reads as none, as one that is left out.
+  if (method === 'GET' || !body || schema === null) return null
+  // RFC 8259 section 8.1 lets a reader pass over a byte order mark.
+  const value = parse(body.replace(/^\uFEFF/, ''))
+  if (value === undefined) return 'a body that is no JSON'
+  const validate = inputs.compile(withRoot(schema))
+  return validate(value) ? null : `a body that does not fit: ${inputs.errorsText(validate.errors)}`
+}
+
+function fitsParameter({ schema, required }: Parameter, values: string[]): boolean {
+  if (values.length === 0) return !required
+  if (schema.type === 'array')
+    return inputs.validate(
+      withRoot(schema),
+      values.flatMap(value => value.split(',')),
+    )
+  const [text = ''] = values
+  return values.length === 1 && inputs.validate(withRoot(schema), readAs(schema.type, text))
+}
+
+function readAs(type: string | undefined, text: string): unknown {
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  return type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
+}
+
+/** With references that lead from the document's root, wherever the schema was cut out of it. */
+function withRoot(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/'))
+}
+
+function compiled(ajv: Ajv2020, place: string): ValidateFunction {
+  const validate = ajv.getSchema(`openapi${place}`)
+  if (!validate) throw new Error(`The document has no schema at ${place}`)
+  return validate
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,84 @@
+import { newId } from '../../src/kit/ids.ts'
+import { openTestApp } from '../open-app.ts'
+import { sampleAccount, sampleMailbox, sampleMessages } from '../sample-rows.ts'
+
+/** Accounts that requests change and delete: the one that all others are about stays as it is. */
+const CHANGED_ACCOUNTS = 5
+const DELETED_ACCOUNTS = 50
+const MESSAGES = 30
+
+const refuseName = () =>
+  Promise.reject(Object.assign(new Error('There is no such name'), { code: 'ENOTFOUND' }))
+
+/**
+ * A tenant with accounts and mail, and credentials of every kind. Requests name what is in it by placeholders such as
+ * `{{account}}`, so that the same seed makes the same requests although ids differ.
+ */
+export async function openFuzzWorld() {
+  const app = await openTestApp({
+    resolve: refuseName,
+    config: { trustProxy: ['127.0.0.1'] },
+    autoconfig: {
+      records: { resolveSrv: refuseName, resolveMx: refuseName, resolveTxt: refuseName },
+      ispdbUrl: 'https://ispdb.test/',
+    },
+  })
+  const { db, tenantId } = app
+  const stranger = await app.createTenant('stranger')
+  const account = await sampleAccount(db, tenantId, { external_ref: 'crm-1' })
+  const mailbox = await sampleMailbox(db, account, { name: 'Inbox', role: 'inbox' })
+  const thread = newId()
+  const messages = await sampleMessages(
+    db,
+    account,
+    Array.from({ length: MESSAGES }, (_, nth) => ({
+      mailboxIds: [mailbox.id],
+      threadId: nth % 3 === 0 ? thread : null,
+      receivedAt: new Date(Date.UTC(2026, 0, 1 + nth)),
+    })),
+  )
+  const strangersAccount = await sampleAccount(db, stranger.tenantId)
+  const page = await app.get<{ nextCursor: string }>(`/v1/accounts/${account.id}/messages?limit=2`)
+  const minted = await app.post<{ token: string }>(`/v1/accounts/${account.id}/tokens`, {
+    ttlSeconds: 86_400,
+  })
+
+  const names: Record<string, string> = {
+    account: account.id,
+    mailbox: mailbox.id,
+    thread,
+    message: messages[0] ?? '',
+    stranger: strangersAccount.id,
+    nothing: newId(),
+    cursor: page.body.nextCursor,
+    'key all': app.key,
+    'key read': (await app.createKey({ scopes: ['read'] })).text,
+    'key write': (await app.createKey({ scopes: ['write'] })).text,
+    'key bound': (await app.createKey({ accountIds: [account.id] })).text,
+    'key stranger': stranger.key,
+    'key expired': (await app.createKey({ expiresAt: new Date(0) })).text,
+    token: minted.body.token,
+  }
+  for (const name of [...CHANGED, ...DELETED]) names[name] = (await sampleAccount(db, tenantId)).id
+  return {
+    app,
+    fill: (text: string) => text.replaceAll(/\{\{([a-z0-9 ]+)\}\}/g, (whole, name) => names[name] ?? whole),
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  }
+}
+
+const CHANGED = Array.from({ length: CHANGED_ACCOUNTS }, (_, nth) => `changed ${nth}`)
+const DELETED = Array.from({ length: DELETED_ACCOUNTS }, (_, nth) => `deleted ${nth}`)
+
+/** What stands for an account in requests that do more than read it. */
+export const CHANGED_NAMES = CHANGED.map(name => `{{${name}}}`)
+export const DELETED_NAMES = DELETED.map(name => `{{${name}}}`)
+export const CREDENTIALS = [
+  '{{key all}}',
+  '{{key read}}',
+  '{{key write}}',
+  '{{key bound}}',
+  '{{key stranger}}',
+  '{{key expired}}',
+  '{{token}}',
+]
