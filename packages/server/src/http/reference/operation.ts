@@ -29,7 +29,7 @@ export function operationSection(document: OpenapiDocument, route: Route): Marku
       <div class="description">
         <p>${prose(operation.description)}</p>
         <p class="facts">
-          ${scope === 'none' ? 'Needs no credential.' : html`Needs the scope ${code(scope)}.`}
+          ${scope === 'none' ? 'Needs no credential.' : html`Needs the <a href="/docs/guides/authentication#scopes">scope</a> ${code(scope)}.`}
           <a class="permalink" href="#${operation.operationId}">Link to this operation</a>
         </p>
       </div>
@@ -64,7 +64,10 @@ function errorsOf(operation: Operation): Markup {
   const own = operation['x-error-reasons'].filter(reason => !UNIVERSAL.has(reason))
   return html`<h4>Errors</h4>
     ${own.length === 0 ? '' : reasonTable(own)}
-    <p><a href="#errors">Errors of every operation</a></p>`
+    <p>
+      <a href="#errors">Errors of every operation</a>, and
+      <a href="/docs/guides/errors#what-to-do">what to do</a>
+    </p>`
 }
 
 /** Reasons by status, with what they say; on their own each can be found by the search. */

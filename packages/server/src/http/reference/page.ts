@@ -86,7 +86,11 @@ function credentialPanel(): Markup {
 }
 
 function confirmDialog(): Markup {
-  return html`<dialog id="confirm" aria-labelledby="confirm-title">
+  return html`<dialog
+    id="confirm"
+    aria-labelledby="confirm-title"
+    aria-describedby="confirm-target confirm-effect"
+  >
     <h2 id="confirm-title"></h2>
     <pre id="confirm-request"></pre>
     <dl id="confirm-target"></dl>

@@ -14,7 +14,7 @@ const COPIED_MS = 1500
 /** Requests under way, by form. @type {WeakMap<HTMLFormElement, AbortController>} */
 const underWay = new WeakMap()
 let language = localStorage.getItem(STORED_LANGUAGE) ?? 'curl'
-if (!(language in SNIPPETS)) language = 'curl'
+if (!Object.hasOwn(SNIPPETS, language)) language = 'curl'
 
 /** @param {HTMLFormElement} form */
 function showSnippet(form) {
@@ -22,6 +22,12 @@ function showSnippet(form) {
     SNIPPETS[language]?.(readRequest(form), location.origin) ?? ''
   for (const button of form.querySelectorAll('.language')) {
     button.setAttribute('aria-pressed', String(button.getAttribute('data-snippet') === language))
+  }
+}
+
+function showOpenSnippets() {
+  for (const form of document.querySelectorAll('.operation[open] form')) {
+    if (form instanceof HTMLFormElement) showSnippet(form)
   }
 }
 
@@ -102,9 +108,7 @@ function press(form, button) {
   if (button.matches('.language')) {
     language = button.dataset['snippet'] ?? 'curl'
     localStorage.setItem(STORED_LANGUAGE, language)
-    for (const open of document.querySelectorAll('.operation[open] form')) {
-      if (open instanceof HTMLFormElement) showSnippet(open)
-    }
+    showOpenSnippets()
   }
   if (button.matches('.fresh')) {
     require('[data-name=Idempotency-Key]', HTMLInputElement, form).value = freshKey()
@@ -123,7 +127,7 @@ function listen() {
     const form = forForm(event)
     if (!form) return
     shareValue(event.target)
-    showSnippet(form)
+    showOpenSnippets()
   })
   document.addEventListener('click', event => {
     const form = forForm(event)
