@@ -25,13 +25,13 @@ const EPOCH_BYTES = 6
  * Event ids go on above everything that any history of this database can have used. A billion covers what was appended
  * after the backup; the microseconds since 1970 keep two restores of one backup apart.
  */
-const RESTORED = `
+const restored = () => `
   with raised as (
     select setval('event_id', greatest(
       last_value + 1000000000, (extract(epoch from clock_timestamp()) * 1000000)::bigint
     )) as id from event_id
   )
-  update feed_epoch set epoch = $1 from raised returning raised.id::text as id`
+  update feed_epoch set epoch = '${newEpoch()}' from raised`
 
 const OIDS = `
   pg_is_in_recovery() as "isStandby",
@@ -53,12 +53,12 @@ const REFUSED = new Set(['42501', '42883', '0A000'])
 
 /** Begins a new history of the feed: cursors issued so far are refused, and no event id is used twice. */
 export async function recordRestore(db: Db): Promise<void> {
-  await sql`${sql.raw(RESTORED.replace('$1', `'${newEpoch()}'`))}`.execute(db)
+  await sql.raw(restored()).execute(db)
 }
 
 /** As `recordRestore`, in the transaction of a session, and for the place where the database is now. */
 export async function recordRestoreHere(session: Session): Promise<void> {
-  await session.query(RESTORED, [newEpoch()])
+  await session.query(restored())
   await session.query('update feed_epoch set place = $1', [JSON.stringify(await readPlace(session))])
 }
 
@@ -122,7 +122,7 @@ async function notePlace(session: Session, place: Place): Promise<boolean> {
     const { rows } = await session.query<{ place: Place | null }>('select place from feed_epoch for update')
     const before = requireRow(rows).place
     const isRestored = before !== null && isElsewhere(before, place)
-    if (isRestored) await session.query(RESTORED, [newEpoch()])
+    if (isRestored) await session.query(restored())
     await session.query('update feed_epoch set place = $1', [JSON.stringify(place)])
     await session.query('commit')
     return isRestored
