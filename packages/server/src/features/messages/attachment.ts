@@ -15,21 +15,51 @@ import { openStored } from './stored-source.ts'
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
 const PART_BYTES_MAX = 1024 ** 3
 
-/** An attachment's octets: of the stored message, else of the provider. */
+/**
+ * An attachment's bytes. Where it begins and ends is told by our own reading of the message, whatever is stored; servers
+ * count the parts of what is not well formed in other ways. Only a part that is not listed is asked of the provider.
+ */
 export async function openAttachment(
   context: RequestContext,
   account: AccountView,
   message: FullRow,
   id: string,
 ): Promise<Download> {
-  if (isStorable(account, message)) {
-    const parsed = await readMessage(context, account, message)
-    const attachment = parsed?.attachments.find(part => part.id === id)
-    const stored = attachment ? await openStored(context, account, message.id) : 'none'
-    if (attachment && stored !== 'none' && stored !== 'unreadable')
-      return toDownload(attachment, slice(stored, attachment.start, attachment.end))
+  const read = await readMessage(context, account, message)
+  const attachment = read?.attachments.find(part => part.id === id)
+  if (!attachment) return openRemotePart(context, account, message, id)
+  const stored = isStorable(account, message) ? await openStored(context, account, message.id) : 'none'
+  const content =
+    stored === 'none' || stored === 'unreadable'
+      ? await readRange(context, account, message, attachment)
+      : slice(stored, attachment.start, attachment.end)
+  return toDownload(attachment, content)
+}
+
+/** The encoded content of a part, out of the provider's source of the message. Its first piece is there when it returns. */
+async function readRange(
+  context: RequestContext,
+  account: AccountView,
+  message: FullRow,
+  { start, end }: ParsedAttachment,
+): Promise<AsyncGenerator<Buffer>> {
+  const read = await openPlace(context, account, message)
+  const piece = async (offset: number) => {
+    const length = Math.min(CONTENT_BYTES_MAX, end - offset)
+    const bytes = length > 0 ? await read({ part: null, isHeader: false, offset, length }) : null
+    // What ends too early must not look like the whole.
+    return bytes && bytes.length > 0 ? bytes.subarray(0, length) : refuse('provider_unavailable')
   }
-  return openRemotePart(context, account, message, id)
+  const first = start < end ? await piece(start) : Buffer.alloc(0)
+  async function* content() {
+    let bytes = first
+    for (let offset = start; offset < end;) {
+      yield bytes
+      offset += bytes.length
+      if (offset < end) bytes = await piece(offset)
+    }
+  }
+  return content()
 }
 
 async function openRemotePart(
