@@ -5,6 +5,7 @@ import type { Tables } from '../database/tables.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
 import type { Logger } from '../kit/log.ts'
 import type { MessageReader } from '../kit/mime/message-reader.ts'
+import type { PartPlaces } from './messages/part-places.ts'
 import type { Turns } from '../kit/turns.ts'
 import type {
   ContentRange,
@@ -74,6 +75,7 @@ export interface Services {
   bodies: { wake(): void }
   /** Reads the MIME of messages, apart from the event loop. */
   reader: MessageReader
+  partPlaces: PartPlaces
   /** Searches of the index: each may keep a processor busy, so few run at once. */
   searches: Turns
   /** Tells the owner of the account that there is work. Coalesced; never throws. */

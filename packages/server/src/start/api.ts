@@ -12,6 +12,7 @@ import { createMemoryWindows } from '../http/memory-windows.ts'
 import { operations } from '../http/operations.ts'
 import { watchOverload } from '../http/overload.ts'
 import { observeRequests } from '../http/request-metrics.ts'
+import { openPartPlaces } from '../features/messages/part-places.ts'
 import { openMessageReader } from '../kit/mime/message-reader.ts'
 import { openTurns } from '../kit/turns.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
@@ -88,6 +89,7 @@ async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promi
     blobs: shared.blobs,
     bodies: shared.bodies,
     reader: opened.use(openMessageReader()),
+    partPlaces: openPartPlaces(),
     searches: openTurns(SEARCHES),
     wake: waker.wake,
     allowPlaintext: config.allowPlaintext,

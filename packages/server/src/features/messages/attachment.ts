@@ -25,8 +25,9 @@ export async function openAttachment(
   message: FullRow,
   id: string,
 ): Promise<Download> {
-  const read = await readMessage(context, account, message)
-  const attachment = read?.attachments.find(part => part.id === id)
+  const known = isStorable(account, message) ? null : context.services.partPlaces.find(message.id)
+  const attachments = known ?? (await readMessage(context, account, message))?.attachments
+  const attachment = attachments?.find(part => part.id === id)
   if (!attachment) return openRemotePart(context, account, message, id)
   const stored = isStorable(account, message) ? await openStored(context, account, message.id) : 'none'
   const content =

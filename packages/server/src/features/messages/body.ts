@@ -4,7 +4,7 @@ import type { AccountView } from '../accounts/account.ts'
 import type { RequestContext } from '../context.ts'
 import { refuse } from '../refuse.ts'
 import { recordContents } from './record-contents.ts'
-import { openSource } from './source.ts'
+import { isStorable, openSource } from './source.ts'
 import type { FullRow } from './store.ts'
 
 /** A larger message is not looked into. */
@@ -18,8 +18,13 @@ export async function readMessage(
   message: FullRow,
 ): Promise<ReadMessage | null> {
   if (message.size > PARSED_BYTES_MAX) return null
-  const read = async () =>
-    context.services.reader.read(upTo(await openSource(context, account, message), PARSED_BYTES_MAX))
+  const read = async () => {
+    const content = upTo(await openSource(context, account, message), PARSED_BYTES_MAX)
+    const found = await context.services.reader.read(content)
+    if (found && !message.is_draft && !isStorable(account, message))
+      context.services.partPlaces.keep(message.id, found.attachments)
+    return found
+  }
   try {
     return await read()
   } catch (error) {
