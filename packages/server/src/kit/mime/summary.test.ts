@@ -250,15 +250,36 @@ const HOSTILE: Array<[name: string, text: (size: number) => string]> = [
   ['equals signs', size => `Content-Transfer-Encoding: quoted-printable\r\n\r\n${'='.repeat(size)}`],
 ]
 
+/** What the slowest may take, in passes over eight million characters: some 100 ms where such a pass takes 10 ms. */
+const PASSES_MAX = 12
+const MEASURES_MAX = 3
+
+function cpuMsOf(work: () => void): number {
+  const begun = process.threadCpuUsage()
+  work()
+  const { user, system } = process.threadCpuUsage(begun)
+  return (user + system) / 1000
+}
+
+/** A pass over a text, character by character: how fast this machine is right now. */
+function passOver(text: string): number {
+  let lines = 0
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) === 10) lines++
+  return lines
+}
+
 describe('a hostile message', () => {
-  test.each(HOSTILE)('of %s takes at most 100 ms, whatever its size', (_, text) => {
+  const yardstick = 'A line of words.\n'.repeat(500_000)
+
+  test.each(HOSTILE)('of %s takes no longer than a few passes over a text, whatever its size', (_, text) => {
     for (const size of [64 * 1024, 1024 * 1024]) {
       const bytes = Buffer.from(text(size))
-      // CPU time: what else runs on the machine is not the parser's doing.
-      const begun = process.cpuUsage()
-      summarize(bytes)
-      const { user, system } = process.cpuUsage(begun)
-      expect((user + system) / 1000).toBeLessThan(100)
+      // A collection of garbage, or a slow moment of the machine, spoils one measure and not three.
+      const ratios = Array.from({ length: MEASURES_MAX }, () => {
+        const passMs = cpuMsOf(() => void passOver(yardstick))
+        return cpuMsOf(() => void summarize(bytes)) / passMs
+      })
+      expect(Math.min(...ratios)).toBeLessThan(PASSES_MAX)
     }
   })
 
