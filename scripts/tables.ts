@@ -1,14 +1,15 @@
 /**
- * Writes `packages/server/src/database/tables.ts` from a database that was just migrated.
- * `--check` writes nothing and fails where the file differs.
+ * Writes `tables.ts` and `schema.sql` of `packages/server/src/database` from a database that was just migrated.
+ * `--check` writes nothing and fails where a file differs.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { Client } from 'pg'
 import { migrate } from '../packages/server/src/database/migrate.ts'
 import { clientSettings } from '../packages/server/src/database/pool.ts'
 import { startPostgresServer } from '../packages/server/test/postgres-server.ts'
+import { renderSchema } from './schema-sql.ts'
 
-const FILE = new URL('../packages/server/src/database/tables.ts', import.meta.url)
+const FOLDER = 'packages/server/src/database'
 
 interface Column {
   table: string
@@ -64,17 +65,9 @@ const COLUMNS = `
     and not c.relispartition
   order by c.relname, a.attnum`
 
-async function readColumns(): Promise<Column[]> {
-  await using server = await startPostgresServer()
-  await migrate(server.address('postgres'))
-  const client = new Client(clientSettings(server.address('postgres'), 'waxwing tables'))
-  await client.connect()
-  try {
-    const { rows } = await client.query<Omit<Column, 'words'> & { check: string | null }>(COLUMNS)
-    return rows.map(({ check, ...column }) => ({ ...column, words: wordsOf(check) }))
-  } finally {
-    await client.end()
-  }
+async function readColumns(client: Client): Promise<Column[]> {
+  const { rows } = await client.query<Omit<Column, 'words'> & { check: string | null }>(COLUMNS)
+  return rows.map(({ check, ...column }) => ({ ...column, words: wordsOf(check) }))
 }
 
 function wordsOf(check: string | null) {
@@ -105,10 +98,24 @@ function render(columns: Column[]) {
   return `${HEAD}\n${bodies.join('\n')}\nexport interface Tables {\n${index}\n}\n`
 }
 
-const wanted = render(await readColumns())
-if (!process.argv.includes('--check')) {
-  await writeFile(FILE, wanted)
-} else if ((await readFile(FILE, 'utf8')) !== wanted) {
-  console.error('packages/server/src/database/tables.ts does not fit the migrations. Run "npm run tables".')
-  process.exitCode = 1
+async function renderFiles(): Promise<Record<string, string>> {
+  await using server = await startPostgresServer()
+  await migrate(server.address('postgres'))
+  const client = new Client(clientSettings(server.address('postgres'), 'waxwing tables'))
+  await client.connect()
+  try {
+    return { 'tables.ts': render(await readColumns(client)), 'schema.sql': await renderSchema(client) }
+  } finally {
+    await client.end()
+  }
+}
+
+const isCheck = process.argv.includes('--check')
+for (const [name, wanted] of Object.entries(await renderFiles())) {
+  const file = new URL(`../${FOLDER}/${name}`, import.meta.url)
+  if (!isCheck) await writeFile(file, wanted)
+  else if ((await readFile(file, 'utf8').catch(() => '')) !== wanted) {
+    console.error(`${FOLDER}/${name} does not fit the migrations. Run "npm run tables".`)
+    process.exitCode = 1
+  }
 }

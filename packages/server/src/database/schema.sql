@@ -1,0 +1,307 @@
+-- Made by `npm run tables` from the migrations: the schema as it stands, to be read and reviewed. Do not edit.
+
+create extension btree_gin;
+
+create sequence event_id as bigint start 1 increment 1 cache 1;
+
+create table account (
+  id uuid not null,
+  tenant_id uuid not null,
+  provider text not null,
+  email text not null,
+  display_name text,
+  external_ref text,
+  oauth_app_id uuid,
+  cloud text,
+  status text default 'active'::text not null,
+  status_reason text,
+  settings_override jsonb default '{}'::jsonb not null,
+  auth_method text not null,
+  imap jsonb,
+  data_key bytea,
+  initialized_at timestamp with time zone,
+  calendar_initialized_at timestamp with time zone,
+  contacts_initialized_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  deleted_at timestamp with time zone,
+  purge_after timestamp with time zone,
+  purged_at timestamp with time zone,
+  owner_instance uuid,
+  owner_epoch bigint default 0 not null,
+  sync_wanted text[] default '{}'::text[] not null,
+  wake_window_at timestamp with time zone,
+  wake_count integer default 0 not null,
+  runtime_state text,
+  runtime_detail text,
+  runtime_instance uuid,
+  runtime_updated_at timestamp with time zone,
+  constraint account_pkey PRIMARY KEY (id),
+  constraint account_auth_method_check CHECK ((auth_method = ANY (ARRAY['oauth'::text, 'password'::text, 'org_connection'::text, 'delegate'::text]))),
+  constraint account_provider_check CHECK ((provider = ANY (ARRAY['gmail'::text, 'graph'::text, 'imap'::text]))),
+  constraint account_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'reauth_required'::text, 'disabled'::text]))),
+  constraint account_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
+  constraint account_tenant_id_id_key UNIQUE (tenant_id, id)
+);
+CREATE UNIQUE INDEX account_email ON public.account USING btree (tenant_id, lower(email)) WHERE (deleted_at IS NULL);
+CREATE INDEX account_external_ref ON public.account USING btree (tenant_id, external_ref) WHERE (deleted_at IS NULL);
+CREATE INDEX account_list ON public.account USING btree (tenant_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
+CREATE INDEX account_owner ON public.account USING btree (owner_instance) WHERE (deleted_at IS NULL);
+CREATE INDEX account_purge ON public.account USING btree (purge_after) WHERE ((deleted_at IS NOT NULL) AND (purged_at IS NULL));
+
+create table account_secret (
+  account_id uuid not null,
+  name text not null,
+  sealed bytea not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint account_secret_pkey PRIMARY KEY (account_id, name),
+  constraint account_secret_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
+create table account_token (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  scopes text[] not null,
+  digest bytea not null,
+  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone default now() not null,
+  constraint account_token_pkey PRIMARY KEY (id),
+  constraint account_token_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX account_token_account ON public.account_token USING btree (account_id);
+
+create table api_key (
+  id uuid not null,
+  tenant_id uuid not null,
+  name text not null,
+  scopes text[] not null,
+  account_ids uuid[],
+  digest bytea not null,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint api_key_pkey PRIMARY KEY (id),
+  constraint api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX api_key_tenant ON public.api_key USING btree (tenant_id, created_at);
+
+create table event (
+  tenant_id uuid not null,
+  id bigint not null,
+  account_id uuid,
+  type text not null,
+  data json not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint event_pkey PRIMARY KEY (tenant_id, id),
+  constraint event_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX event_created ON public.event USING btree (created_at);
+
+create table idempotency_key (
+  tenant_id uuid not null,
+  key text not null,
+  fingerprint bytea not null,
+  scope text not null,
+  account_id uuid,
+  claim uuid not null,
+  locked_until timestamp with time zone not null,
+  status integer,
+  answer bytea,
+  expires_at timestamp with time zone not null,
+  constraint idempotency_key_pkey PRIMARY KEY (tenant_id, key),
+  constraint idempotency_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX idempotency_key_expiry ON public.idempotency_key USING btree (expires_at);
+
+create table instance (
+  id uuid not null,
+  heartbeat_until timestamp with time zone not null,
+  started_at timestamp with time zone default now() not null,
+  constraint instance_pkey PRIMARY KEY (id)
+);
+
+create table mailbox (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  provider_key text not null,
+  provider_id text,
+  name text not null,
+  path text not null,
+  parent_id uuid,
+  role text not null,
+  kind text not null,
+  total_count integer,
+  unread_count integer,
+  source text,
+  created_at timestamp with time zone default now() not null,
+  constraint mailbox_pkey PRIMARY KEY (id),
+  constraint mailbox_account_id_provider_key_key UNIQUE (account_id, provider_key),
+  constraint mailbox_kind_check CHECK ((kind = ANY (ARRAY['folder'::text, 'label'::text]))),
+  constraint mailbox_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES mailbox(id) ON DELETE SET NULL,
+  constraint mailbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX mailbox_parent ON public.mailbox USING btree (parent_id);
+
+create table message (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  thread_id text,
+  internet_message_id text, -- storage extended, statistics 0
+  identity uuid not null,
+  mailbox_ids uuid[] not null,
+  subject text, -- storage extended, statistics 0
+  "from" jsonb, -- storage extended, statistics 0
+  "to" jsonb not null, -- storage extended, statistics 0
+  cc jsonb not null, -- storage extended, statistics 0
+  bcc jsonb not null, -- storage extended, statistics 0
+  reply_to jsonb not null, -- storage extended, statistics 0
+  sender_text text not null, -- storage extended, statistics 0
+  recipients_text text not null, -- storage extended, statistics 0
+  snippet text not null, -- storage extended, statistics 0
+  received_at timestamp(3) with time zone not null,
+  sent_at timestamp with time zone, -- storage plain, statistics 0
+  is_read boolean not null,
+  is_flagged boolean not null,
+  is_draft boolean not null,
+  has_attachments boolean not null,
+  categories text[] not null, -- storage extended, statistics 0
+  direction text not null,
+  outbox_id uuid,
+  reference text,
+  importance text,
+  size bigint not null,
+  missing_since timestamp with time zone,
+  constraint message_pkey PRIMARY KEY (id),
+  constraint message_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
+  constraint message_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
+  constraint message_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX message_identity ON public.message USING btree (account_id, identity);
+CREATE INDEX message_list ON public.message USING btree (account_id, received_at DESC, id DESC);
+CREATE INDEX message_missing ON public.message USING btree (account_id) WHERE (missing_since IS NOT NULL);
+CREATE INDEX message_thread ON public.message USING btree (account_id, thread_id, received_at DESC, id DESC);
+
+create table message_blob (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  message_id uuid,
+  bytes bigint default 0 not null,
+  created_at timestamp with time zone default now() not null,
+  is_indexed boolean default false not null,
+  constraint message_blob_pkey PRIMARY KEY (id),
+  constraint message_blob_message_id_fkey FOREIGN KEY (message_id) REFERENCES message(id) ON DELETE SET NULL,
+  constraint message_blob_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX message_blob_account ON public.message_blob USING btree (account_id);
+CREATE UNIQUE INDEX message_blob_message ON public.message_blob USING btree (message_id) WHERE (message_id IS NOT NULL);
+CREATE INDEX message_blob_unindexed ON public.message_blob USING btree (id) WHERE ((message_id IS NOT NULL) AND (NOT is_indexed));
+CREATE INDEX message_blob_unused ON public.message_blob USING btree (created_at) WHERE (message_id IS NULL);
+
+create table message_mailbox (
+  mailbox_id uuid not null,
+  received_at timestamp(3) with time zone not null,
+  message_id uuid not null,
+  uid bigint,
+  constraint message_mailbox_pkey PRIMARY KEY (mailbox_id, received_at, message_id),
+  constraint message_mailbox_mailbox_id_fkey FOREIGN KEY (mailbox_id) REFERENCES mailbox(id) ON DELETE CASCADE,
+  constraint message_mailbox_message_id_fkey FOREIGN KEY (message_id) REFERENCES message(id) ON DELETE CASCADE
+);
+CREATE INDEX message_mailbox_message ON public.message_mailbox USING btree (message_id);
+CREATE UNIQUE INDEX message_mailbox_uid ON public.message_mailbox USING btree (mailbox_id, uid) WHERE (uid IS NOT NULL);
+
+create table message_search (
+  message_id uuid not null,
+  account_id uuid not null,
+  received_at timestamp(3) with time zone not null,
+  document tsvector not null, -- storage external, statistics default
+  constraint message_search_pkey PRIMARY KEY (message_id),
+  constraint message_search_message_id_fkey FOREIGN KEY (message_id) REFERENCES message(id) ON DELETE CASCADE
+) with (toast_tuple_target=128);
+CREATE INDEX message_search_document ON public.message_search USING gin (account_id, document);
+
+create table plan (
+  id uuid not null,
+  name text not null,
+  api_calls_per_minute integer,
+  api_calls_per_minute_per_key integer,
+  max_accounts integer,
+  body_storage_allowed boolean not null,
+  storage_bytes bigint,
+  created_at timestamp with time zone default now() not null,
+  constraint plan_pkey PRIMARY KEY (id),
+  constraint plan_api_calls_per_minute_check CHECK ((api_calls_per_minute > 0)),
+  constraint plan_api_calls_per_minute_per_key_check CHECK ((api_calls_per_minute_per_key > 0)),
+  constraint plan_max_accounts_check CHECK ((max_accounts >= 0)),
+  constraint plan_name_key UNIQUE (name),
+  constraint plan_storage_bytes_check CHECK ((storage_bytes >= 0))
+);
+
+create table quarantined_message (
+  account_id uuid not null,
+  mailbox_id uuid not null,
+  uid bigint not null,
+  reason text not null,
+  attempts integer not null,
+  parser_version integer not null,
+  first_failed_at timestamp with time zone default now() not null,
+  next_attempt_at timestamp with time zone not null,
+  constraint quarantined_message_pkey PRIMARY KEY (mailbox_id, uid),
+  constraint quarantined_message_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint quarantined_message_mailbox_id_fkey FOREIGN KEY (mailbox_id) REFERENCES mailbox(id) ON DELETE CASCADE
+);
+CREATE INDEX quarantined_message_account ON public.quarantined_message USING btree (account_id);
+
+create table schema_migration (
+  version integer not null,
+  name text not null,
+  checksum text not null,
+  applied_at timestamp with time zone default now() not null,
+  constraint schema_migration_pkey PRIMARY KEY (version)
+);
+
+create table sealed_value (
+  name text not null,
+  sealed bytea not null,
+  constraint sealed_value_pkey PRIMARY KEY (name)
+);
+
+create table sync_cursor (
+  account_id uuid not null,
+  source text not null,
+  cursor jsonb not null,
+  constraint sync_cursor_pkey PRIMARY KEY (account_id, source),
+  constraint sync_cursor_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
+create table tenant (
+  id uuid not null,
+  name text not null,
+  settings jsonb not null,
+  suspended_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  plan_id uuid,
+  constraint tenant_pkey PRIMARY KEY (id),
+  constraint tenant_name_key UNIQUE (name),
+  constraint tenant_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES plan(id)
+);
+
+create table tenant_storage (
+  tenant_id uuid not null,
+  bytes bigint not null,
+  constraint tenant_storage_pkey PRIMARY KEY (tenant_id),
+  constraint tenant_storage_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+) with (fillfactor=20);
+
+create table thread_link (
+  account_id uuid not null,
+  reference uuid not null,
+  thread_id uuid not null,
+  constraint thread_link_pkey PRIMARY KEY (account_id, reference),
+  constraint thread_link_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+CREATE INDEX thread_link_thread ON public.thread_link USING btree (account_id, thread_id);
