@@ -1,11 +1,11 @@
-import { accounts } from './accounts.ts'
-import { autoconfig } from './autoconfig.ts'
-import { changes } from './changes.ts'
-import { mailboxes } from './mailboxes.ts'
-import { messages } from './messages.ts'
-import { search } from './search.ts'
-import { settings } from './settings.ts'
-import { threads } from './threads.ts'
+import { accounts } from './accounts/accounts.ts'
+import { autoconfig } from './accounts/autoconfig.ts'
+import { changes } from './notifications/changes.ts'
+import { mailboxes } from './mail/mailboxes.ts'
+import { messages } from './mail/messages.ts'
+import { search } from './mail/search.ts'
+import { settings } from './accounts/settings.ts'
+import { threads } from './mail/threads.ts'
 
 /** Every operation of the service, by section. */
 export const contract = { accounts, autoconfig, settings, mailboxes, messages, threads, search, changes }

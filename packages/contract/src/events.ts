@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { account } from './accounts.ts'
-import { mailbox, mailboxChange, mailboxReference } from './mailboxes.ts'
-import { messageChange, messageSummary } from './messages.ts'
+import { account } from './accounts/accounts.ts'
+import { mailbox, mailboxChange, mailboxReference } from './mail/mailboxes.ts'
+import { messageChange, messageSummary } from './mail/messages.ts'
 import { eventId, microsoftCloud, timestamp, uuid } from './shapes.ts'
 
 export const EVENT_TYPES = [

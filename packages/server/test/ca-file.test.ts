@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
 import { useImapAccounts } from './imap-accounts.ts'

@@ -1,4 +1,4 @@
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { describe, expect, test } from 'vitest'
 import type { Finding } from '../src/cli/doctor/finding.ts'
 import { callerOf } from './caller.ts'

@@ -1,4 +1,4 @@
-import type { Message } from '@waxwing/contract/messages.ts'
+import type { Message } from '@waxwing/contract/mail/messages.ts'
 import { describe, expect, test } from 'vitest'
 import { cut, mail, multi } from '../mail/odd/odd-message.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'

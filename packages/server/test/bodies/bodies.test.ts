@@ -1,4 +1,4 @@
-import type { Message } from '@waxwing/contract/messages.ts'
+import type { Message } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { sweepBlobs } from '../../src/features/messages/record-blobs.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Message } from '@waxwing/contract/messages.ts'
+import type { Message } from '@waxwing/contract/mail/messages.ts'
 import { describe, expect, test } from 'vitest'
 import { openMessageReader, ReaderLost } from '../../src/kit/mime/message-reader.ts'
 import { summarize } from '../../src/kit/mime/summary.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Message } from '@waxwing/contract/messages.ts'
+import type { Message } from '@waxwing/contract/mail/messages.ts'
 import type { TestApp } from '../open-app.ts'
 import type { ProxiedAccount, ProxiedAccountOptions } from '../sync/proxied-account.ts'
 import { openProxiedAccount, waitForAnotherPass } from '../sync/proxied-account.ts'

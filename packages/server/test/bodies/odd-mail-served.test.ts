@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { Message } from '@waxwing/contract/messages.ts'
+import type { Message } from '@waxwing/contract/mail/messages.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ODD_MAIL } from '../mail/odd/odd-mail.ts'
 import { mail } from '../mail/odd/odd-message.ts'

@@ -1,4 +1,4 @@
-import type { Message, MessageSummary } from '@waxwing/contract/messages.ts'
+import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { expect, test } from 'vitest'
 import { mail, multi } from '../mail/odd/odd-message.ts'
 import type { TestApp } from '../open-app.ts'

@@ -1,4 +1,4 @@
-import type { SearchResult, SearchSource } from '@waxwing/contract/search.ts'
+import type { SearchResult, SearchSource } from '@waxwing/contract/mail/search.ts'
 import type { Answer } from '../caller.ts'
 import {
   openProxiedAccount,

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { SearchAnswer } from '@waxwing/contract/search.ts'
+import type { SearchAnswer } from '@waxwing/contract/mail/search.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { TestApp } from '../open-app.ts'

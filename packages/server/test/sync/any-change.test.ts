@@ -1,4 +1,4 @@
-import type { Mailbox } from '@waxwing/contract/mailboxes.ts'
+import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
 import { type Random, seeded } from '../seeded.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'

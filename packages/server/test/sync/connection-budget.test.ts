@@ -1,4 +1,4 @@
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { expect, test } from 'vitest'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { startDovecot } from '../servers/dovecot.ts'

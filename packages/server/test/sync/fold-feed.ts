@@ -1,5 +1,5 @@
-import type { Mailbox } from '@waxwing/contract/mailboxes.ts'
-import type { MessageSummary } from '@waxwing/contract/messages.ts'
+import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
+import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { FeedEvent } from './followed-account.ts'
 
 /** What the index holds, by id. */

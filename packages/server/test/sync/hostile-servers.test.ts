@@ -1,4 +1,4 @@
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { expect, test } from 'vitest'
 import { type Asked, startHostileImap } from '../servers/hostile-imap.ts'
 import { waitUntil } from '../wait-until.ts'

@@ -1,4 +1,4 @@
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { TestApp, TestAppOptions } from '../open-app.ts'
 import type { Faults } from '../servers/chaos-faults.ts'
 import { type ChaosProxy, startChaosProxy } from '../servers/chaos-proxy.ts'

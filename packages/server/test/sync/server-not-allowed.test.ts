@@ -1,4 +1,4 @@
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../open-database.ts'
 import type { TestApp, TestAppOptions } from '../open-app.ts'

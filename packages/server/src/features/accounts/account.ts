@@ -1,5 +1,5 @@
-import type { Account, AccountSettingsOverride } from '@waxwing/contract/accounts.ts'
-import type { TenantSettings } from '@waxwing/contract/settings.ts'
+import type { Account, AccountSettingsOverride } from '@waxwing/contract/accounts/accounts.ts'
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import type { Selectable } from 'kysely'
 import type { AccountTable } from '../../database/tables.ts'
 

@@ -1,4 +1,4 @@
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { eventsOf, useImapAccounts } from '../../../test/imap-accounts.ts'

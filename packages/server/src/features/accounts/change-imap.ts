@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ImapSettingsInput } from '@waxwing/contract/accounts.ts'
+import type { ImapSettingsInput } from '@waxwing/contract/accounts/accounts.ts'
 import { type UnitOfWork, inTransaction } from '../../events/unit-of-work.ts'
 import { Secret } from '../../kit/secret.ts'
 import type { RequestContext } from '../context.ts'

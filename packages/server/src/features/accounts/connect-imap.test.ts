@@ -1,4 +1,4 @@
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { describe, expect, test } from 'vitest'
 import { tablesWith } from '../../../test/database-text.ts'
 import { accountCount, eventsOf, useImapAccounts } from '../../../test/imap-accounts.ts'

@@ -1,4 +1,4 @@
-import type { imapAccountInput } from '@waxwing/contract/accounts.ts'
+import type { imapAccountInput } from '@waxwing/contract/accounts/accounts.ts'
 import type { z } from 'zod'
 import { inTransaction } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'

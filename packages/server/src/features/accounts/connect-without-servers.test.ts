@@ -1,4 +1,4 @@
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { describe, expect, test } from 'vitest'
 import { startDnsServer } from '../../../test/dns-server.ts'
 import { startHttpsServer } from '../../../test/https-server.ts'

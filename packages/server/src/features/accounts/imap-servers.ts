@@ -1,4 +1,4 @@
-import type { MailServerInput } from '@waxwing/contract/accounts.ts'
+import type { MailServerInput } from '@waxwing/contract/accounts/accounts.ts'
 import { EgressRefused } from '../../kit/egress/guard.ts'
 import type { MailServer } from '../../providers/provider.ts'
 import { Secret } from '../../kit/secret.ts'

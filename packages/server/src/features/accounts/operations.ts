@@ -1,5 +1,5 @@
 import { implement } from '@orpc/server'
-import { accounts as contract } from '@waxwing/contract/accounts.ts'
+import { accounts as contract } from '@waxwing/contract/accounts/accounts.ts'
 import { cutPage } from '../../database/page.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
 import type { RequestContext } from '../context.ts'

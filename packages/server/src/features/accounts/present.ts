@@ -1,4 +1,4 @@
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { effectiveSettings } from './rules.ts'
 import type { AccountView } from './account.ts'
 

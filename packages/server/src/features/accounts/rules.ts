@@ -6,8 +6,8 @@ import type {
   AccountSettingsOverride,
   MailServerInput,
   SyncKind,
-} from '@waxwing/contract/accounts.ts'
-import type { TenantSettings } from '@waxwing/contract/settings.ts'
+} from '@waxwing/contract/accounts/accounts.ts'
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import type { MailServer } from '../../providers/provider.ts'
 import { refuse } from '../refuse.ts'
 import type { ImapServers } from './account.ts'

@@ -1,5 +1,5 @@
-import type { Account, AccountSettingsOverride } from '@waxwing/contract/accounts.ts'
-import type { TenantSettings } from '@waxwing/contract/settings.ts'
+import type { Account, AccountSettingsOverride } from '@waxwing/contract/accounts/accounts.ts'
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import { sql } from 'kysely'
 import { type NewestFirst, isAfter, rowsToRead } from '../../database/page.ts'
 import type { Db } from '../../database/pool.ts'

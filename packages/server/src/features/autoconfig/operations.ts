@@ -1,5 +1,5 @@
 import { implement } from '@orpc/server'
-import { autoconfig as contract } from '@waxwing/contract/autoconfig.ts'
+import { autoconfig as contract } from '@waxwing/contract/accounts/autoconfig.ts'
 import type { RequestContext } from '../context.ts'
 import { requireServers } from './access.ts'
 

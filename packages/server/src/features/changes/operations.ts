@@ -1,5 +1,5 @@
 import { implement } from '@orpc/server'
-import { changes } from '@waxwing/contract/changes.ts'
+import { changes } from '@waxwing/contract/notifications/changes.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { ReadyPage } from '../../kit/ready-page.ts'
 import type { RequestContext } from '../context.ts'

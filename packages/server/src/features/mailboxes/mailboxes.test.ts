@@ -1,4 +1,4 @@
-import type { Mailbox } from '@waxwing/contract/mailboxes.ts'
+import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import { describe, expect, test } from 'vitest'
 import { openTestApp } from '../../../test/open-app.ts'
 import { sampleAccount, sampleMailbox } from '../../../test/sample-rows.ts'

@@ -1,5 +1,5 @@
 import { implement } from '@orpc/server'
-import { mailboxes } from '@waxwing/contract/mailboxes.ts'
+import { mailboxes } from '@waxwing/contract/mail/mailboxes.ts'
 import { requireAccount } from '../accounts/access.ts'
 import type { RequestContext } from '../context.ts'
 import { presentMailbox } from './present.ts'

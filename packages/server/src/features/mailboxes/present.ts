@@ -1,4 +1,4 @@
-import type { Mailbox, MailboxReference } from '@waxwing/contract/mailboxes.ts'
+import type { Mailbox, MailboxReference } from '@waxwing/contract/mail/mailboxes.ts'
 import { sql } from 'kysely'
 
 /** A mailbox row with the columns that the interface shows; select it with `mailboxColumns`. */

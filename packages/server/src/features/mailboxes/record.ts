@@ -1,4 +1,4 @@
-import type { MailboxChange } from '@waxwing/contract/mailboxes.ts'
+import type { MailboxChange } from '@waxwing/contract/mail/mailboxes.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { newId } from '../../kit/ids.ts'

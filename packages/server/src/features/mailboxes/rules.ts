@@ -1,4 +1,4 @@
-import type { MailboxChange } from '@waxwing/contract/mailboxes.ts'
+import type { MailboxChange } from '@waxwing/contract/mail/mailboxes.ts'
 import type { Cursor, RemoteMailbox } from '../../providers/provider.ts'
 
 /** The largest count that a column holds. No mailbox has as many messages, though a server may say so. */

@@ -1,4 +1,4 @@
-import type { MessageSummary } from '@waxwing/contract/messages.ts'
+import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestApp } from '../../../test/open-app.ts'

@@ -1,5 +1,5 @@
 import { implement } from '@orpc/server'
-import { type MessageSummary, messages } from '@waxwing/contract/messages.ts'
+import { type MessageSummary, messages } from '@waxwing/contract/mail/messages.ts'
 import { cutPage } from '../../database/page.ts'
 import { ReadyPage } from '../../kit/ready-page.ts'
 import { requireAccount, requireAccountView, requireReachable } from '../accounts/access.ts'

@@ -1,4 +1,4 @@
-import type { Message, MessageSummary } from '@waxwing/contract/messages.ts'
+import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { sql } from 'kysely'
 import type { ParsedMessage } from '../../kit/mime/message-parser.ts'

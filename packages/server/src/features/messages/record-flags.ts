@@ -1,4 +1,4 @@
-import type { MessageChange } from '@waxwing/contract/messages.ts'
+import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { RemoteFlags } from '../../providers/provider.ts'

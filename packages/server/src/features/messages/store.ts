@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { MessageSummary } from '@waxwing/contract/messages.ts'
+import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { isAfter, type NewestFirst, rowsToRead } from '../../database/page.ts'
 import type { Db } from '../../database/pool.ts'

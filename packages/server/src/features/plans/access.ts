@@ -1,4 +1,4 @@
-import type { TenantSettings } from '@waxwing/contract/settings.ts'
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import { bodyStorage } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../../database/pool.ts'
 import { countAccounts } from '../accounts/store.ts'

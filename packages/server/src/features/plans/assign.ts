@@ -1,4 +1,4 @@
-import type { TenantSettings } from '@waxwing/contract/settings.ts'
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import { sql } from 'kysely'
 import type { Db } from '../../database/pool.ts'
 import { type UnitOfWork, inTransaction } from '../../events/unit-of-work.ts'

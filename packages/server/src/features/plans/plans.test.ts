@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Account, imapAccountInput } from '@waxwing/contract/accounts.ts'
+import { type Account, imapAccountInput } from '@waxwing/contract/accounts/accounts.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { describe, expect, test } from 'vitest'
 import { openTestApp } from '../../../test/open-app.ts'

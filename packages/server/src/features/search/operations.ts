@@ -1,5 +1,5 @@
 import { implement } from '@orpc/server'
-import { search } from '@waxwing/contract/search.ts'
+import { search } from '@waxwing/contract/mail/search.ts'
 import { requireAccountView } from '../accounts/access.ts'
 import type { RequestContext } from '../context.ts'
 import { requireMailbox } from '../mailboxes/store.ts'

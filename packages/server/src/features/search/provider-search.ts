@@ -1,4 +1,4 @@
-import type { SearchResult } from '@waxwing/contract/search.ts'
+import type { SearchResult } from '@waxwing/contract/mail/search.ts'
 import { SealError } from '../../kit/seal.ts'
 import {
   type MessageKey,

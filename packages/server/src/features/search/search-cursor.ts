@@ -1,4 +1,4 @@
-import type { SearchSource } from '@waxwing/contract/search.ts'
+import type { SearchSource } from '@waxwing/contract/mail/search.ts'
 import type { CursorBinding } from '../../database/page.ts'
 import type { RequestContext } from '../context.ts'
 import type { MessageFilters } from '../messages/store.ts'

@@ -1,4 +1,4 @@
-import type { SearchResult, SearchSource } from '@waxwing/contract/search.ts'
+import type { SearchResult, SearchSource } from '@waxwing/contract/mail/search.ts'
 import { ReadyPage } from '../../kit/ready-page.ts'
 
 /** What a source found. */

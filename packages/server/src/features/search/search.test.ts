@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { SearchAnswer } from '@waxwing/contract/search.ts'
+import type { SearchAnswer } from '@waxwing/contract/mail/search.ts'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openTestApp, type TestApp } from '../../../test/open-app.ts'

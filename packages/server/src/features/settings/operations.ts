@@ -1,4 +1,4 @@
-import { settings as contract } from '@waxwing/contract/settings.ts'
+import { settings as contract } from '@waxwing/contract/accounts/settings.ts'
 import { implement } from '@orpc/server'
 import { inTransaction } from '../../events/unit-of-work.ts'
 import { requireClicksForHoneypot } from '../accounts/rules.ts'

@@ -1,5 +1,5 @@
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
-import type { Account } from '@waxwing/contract/accounts.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { describe, expect, test } from 'vitest'
 import { openTestApp } from '../../../test/open-app.ts'
 import { sampleAccount } from '../../../test/sample-rows.ts'

@@ -1,4 +1,4 @@
-import type { TenantSettings } from '@waxwing/contract/settings.ts'
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import type { Plan } from '../plans/rules.ts'
 
 /** What a tenant without a plan begins with. */

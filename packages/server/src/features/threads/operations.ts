@@ -1,5 +1,5 @@
 import { implement } from '@orpc/server'
-import { type ThreadSummary, threads } from '@waxwing/contract/threads.ts'
+import { type ThreadSummary, threads } from '@waxwing/contract/mail/threads.ts'
 import { cutPage } from '../../database/page.ts'
 import { ReadyPage } from '../../kit/ready-page.ts'
 import { requireAccount } from '../accounts/access.ts'

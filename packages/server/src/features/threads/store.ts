@@ -1,4 +1,4 @@
-import type { Thread } from '@waxwing/contract/threads.ts'
+import type { Thread } from '@waxwing/contract/mail/threads.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { isAfter, type NewestFirst, rowsToRead } from '../../database/page.ts'
 import type { Db } from '../../database/pool.ts'

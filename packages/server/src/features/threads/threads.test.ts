@@ -1,4 +1,4 @@
-import type { Thread, ThreadSummary } from '@waxwing/contract/threads.ts'
+import type { Thread, ThreadSummary } from '@waxwing/contract/mail/threads.ts'
 import { describe, expect, test } from 'vitest'
 import { openTestApp } from '../../../test/open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessageIn, sampleMessages } from '../../../test/sample-rows.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { changeEvent, eventType } from './events.ts'
-import { operation } from './operation.ts'
-import { cursor, pageLimit, queryList } from './shapes.ts'
+import { changeEvent, eventType } from '../events.ts'
+import { operation } from '../operation.ts'
+import { cursor, pageLimit, queryList } from '../shapes.ts'
 
 export const changes = {
   list: operation({

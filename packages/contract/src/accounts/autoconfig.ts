@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { mailServer } from './accounts.ts'
-import { operation } from './operation.ts'
-import { emailInput } from './shapes.ts'
+import { operation } from '../operation.ts'
+import { emailInput } from '../shapes.ts'
 
 /** Where the servers were found, in the order of the search. */
 export const autoconfigSource = z.enum(['provider', 'autoconfig', 'ispdb', 'srv', 'mx'])

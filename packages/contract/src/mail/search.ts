@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { messageFilters, messageSummary } from './messages.ts'
-import { operation } from './operation.ts'
-import { accountPath, cursor, pageLimit, pageOf, queryText, uuid } from './shapes.ts'
+import { operation } from '../operation.ts'
+import { accountPath, cursor, pageLimit, pageOf, queryText, uuid } from '../shapes.ts'
 
 export const searchSource = z.enum(['index', 'provider'])
 export type SearchSource = z.infer<typeof searchSource>

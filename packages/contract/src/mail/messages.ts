@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { operation } from './operation.ts'
+import { operation } from '../operation.ts'
 import {
   accountPath,
   address,
@@ -14,7 +14,7 @@ import {
   timestampInput,
   uuid,
   uuidInput,
-} from './shapes.ts'
+} from '../shapes.ts'
 
 export const importance = z.enum(['high', 'normal', 'low'])
 export const direction = z.enum(['inbound', 'outbound'])

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SCOPES, operation } from './operation.ts'
+import { SCOPES, operation } from '../operation.ts'
 import { tenantSettings } from './settings.ts'
 import {
   accountPath,
@@ -14,7 +14,7 @@ import {
   timestamp,
   uuid,
   uuidInput,
-} from './shapes.ts'
+} from '../shapes.ts'
 
 export const accountProvider = z.enum(['gmail', 'graph', 'imap'])
 export const accountStatus = z.enum(['active', 'paused', 'reauth_required', 'disabled'])

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { messageSummary, threadId } from './messages.ts'
-import { operation } from './operation.ts'
-import { accountPath, address, cursor, pageLimit, pageOf, timestamp, uuid, uuidInput } from './shapes.ts'
+import { operation } from '../operation.ts'
+import { accountPath, address, cursor, pageLimit, pageOf, timestamp, uuid, uuidInput } from '../shapes.ts'
 
 export const threadSummary = z
   .object({

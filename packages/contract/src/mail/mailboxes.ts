@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { operation } from './operation.ts'
-import { accountPath, uuid } from './shapes.ts'
+import { operation } from '../operation.ts'
+import { accountPath, uuid } from '../shapes.ts'
 
 export const mailboxRole = z.enum([
   'inbox',

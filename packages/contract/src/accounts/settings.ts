@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { operation } from './operation.ts'
-import { bodyStorage, optOutHandling, text } from './shapes.ts'
+import { operation } from '../operation.ts'
+import { bodyStorage, optOutHandling, text } from '../shapes.ts'
 
 export const syncWindowDays = z
   .int()
