@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Db } from '../src/database/pool.ts'
-import { measureTroubles } from '../src/features/accounts/following.ts'
+import { measureTroubles } from '../src/features/accounts/accounts/following.ts'
 import { newId } from '../src/kit/ids.ts'
 import { claimAccounts, findAttention, listOwned, releaseOfDead } from '../src/sync/ownership.ts'
 import { openTestDatabase } from './open-database.ts'

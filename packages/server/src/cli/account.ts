@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { openWaker } from '../database/wake.ts'
 import { inTransaction, type UnitOfWork } from '../events/unit-of-work.ts'
-import { deleteAccount } from '../features/accounts/deletion.ts'
+import { deleteAccount } from '../features/accounts/accounts/deletion.ts'
 import {
   type Decision,
   findTenantOf,
@@ -9,8 +9,8 @@ import {
   type ListedAccount,
   resumeAccount,
   stopAccount,
-} from '../features/accounts/operator.ts'
-import { presentAccount } from '../features/accounts/present.ts'
+} from '../features/accounts/accounts/operator.ts'
+import { presentAccount } from '../features/accounts/accounts/present.ts'
 import { isUuid } from '../kit/ids.ts'
 import { openLog } from '../kit/log.ts'
 import { CommandError } from './command-error.ts'

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { assignPlan } from '../features/plans/assign.ts'
+import { assignPlan } from '../features/accounts/plans/assign.ts'
 import type { Plan } from '../features/plans/rules.ts'
 import { createPlan, listPlans } from '../features/plans/store.ts'
 import { CommandError } from './command-error.ts'

@@ -16,7 +16,7 @@ import type {
   ServerCheck,
   ServerSearch,
 } from '../providers/provider.ts'
-import type { AccountKeys } from './accounts/secrets.ts'
+import type { AccountKeys } from './accounts/accounts/secrets.ts'
 import type { Credential } from './credentials/credential.ts'
 
 /** What an operation is given besides its input. */

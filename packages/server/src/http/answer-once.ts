@@ -1,5 +1,5 @@
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
-import { requireReachable } from '../features/accounts/access.ts'
+import { requireReachable } from '../features/accounts/accounts/access.ts'
 import type { RequestContext } from '../features/context.ts'
 import type { Identity } from '../features/credentials/authenticate.ts'
 import type { Credential } from '../features/credentials/credential.ts'

@@ -1,6 +1,6 @@
 import { createCursorCodec } from '../database/page.ts'
 import { requireSealedValue } from '../database/sealed-value.ts'
-import { accountKeys } from '../features/accounts/secrets.ts'
+import { accountKeys } from '../features/accounts/accounts/secrets.ts'
 import type { Services } from '../features/context.ts'
 import { createAuthenticator } from '../features/credentials/authenticate.ts'
 import { createFailureBrake } from '../features/credentials/failure-brake.ts'

@@ -1,4 +1,4 @@
-import { accountKeys } from '../features/accounts/secrets.ts'
+import { accountKeys } from '../features/accounts/accounts/secrets.ts'
 import { ProviderFailure } from '../providers/provider.ts'
 import { OnDemandMail } from '../sync/on-demand-mail.ts'
 import { openDoor } from '../sync/open-mail.ts'

@@ -1,13 +1,13 @@
 import { Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
 import { listenForWakes } from '../database/wake.ts'
-import { accountKeys } from '../features/accounts/secrets.ts'
+import { accountKeys } from '../features/accounts/accounts/secrets.ts'
 import { askingGauge, askingGauges } from '../kit/metrics.ts'
 import { SyncEngine } from '../sync/engine.ts'
 import type { LeasePace } from '../sync/instance.ts'
 import { openMail } from '../sync/open-mail.ts'
 import { countAllQuarantined } from '../sync/quarantine.ts'
-import { measureTroubles, TROUBLES, type Troubled } from '../features/accounts/following.ts'
+import { measureTroubles, TROUBLES, type Troubled } from '../features/accounts/accounts/following.ts'
 import type { Shared } from './roles.ts'
 
 /** How quickly the sync looks and gives up; tests are more impatient than the defaults. */

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { inTransaction } from '../events/unit-of-work.ts'
-import { lockAccount, updateAccount } from '../features/accounts/store.ts'
+import { lockAccount, updateAccount } from '../features/accounts/accounts/store.ts'
 import type { OwnedAccount } from './ownership.ts'
 
 /** The provider refuses the account's grant: only a new one helps. Stops the account and announces it once. */

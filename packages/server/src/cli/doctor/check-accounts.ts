@@ -1,6 +1,6 @@
 import { findMissing } from '../../database/migrate.ts'
 import type { Database } from '../../database/pool.ts'
-import { hasFollowers, measureTroubles, type Troubled } from '../../features/accounts/following.ts'
+import { hasFollowers, measureTroubles, type Troubled } from '../../features/accounts/accounts/following.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
 /** An account that was just connected, or whose process just ended, is claimed sooner. */

@@ -1,6 +1,6 @@
 import { type ReadMessage, ReaderLost } from '../../kit/mime/message-reader.ts'
 import { inTransaction } from '../../events/unit-of-work.ts'
-import type { AccountView } from '../accounts/account.ts'
+import type { AccountView } from '../accounts/accounts/account.ts'
 import type { RequestContext } from '../context.ts'
 import { refuse } from '../refuse.ts'
 import { recordContents } from './record-contents.ts'

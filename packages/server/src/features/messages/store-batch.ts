@@ -2,7 +2,7 @@ import { failedFor } from '../../database/shortage.ts'
 import type { Sealing } from '../../kit/blobs/sealed-frames.ts'
 import type { MessageReader } from '../../kit/mime/message-reader.ts'
 import { CONTENT_BYTES_MAX, ProviderFailure } from '../../providers/provider.ts'
-import type { AccountView } from '../accounts/account.ts'
+import type { AccountView } from '../accounts/accounts/account.ts'
 import { Refusal } from '../refuse.ts'
 import {
   beginBlobs,

@@ -2,7 +2,7 @@ import type { Db } from '../../database/pool.ts'
 import { failedFor } from '../../database/shortage.ts'
 import type { BlobWriter } from '../../kit/blobs/blob-store.ts'
 import type { Sealing } from '../../kit/blobs/sealed-frames.ts'
-import type { AccountRow } from '../accounts/account.ts'
+import type { AccountRow } from '../accounts/accounts/account.ts'
 import type { Services } from '../context.ts'
 import { beginBlob, bindBlob, blobKey, deleteBlobs, recordSize, releaseBlob } from './record-blobs.ts'
 

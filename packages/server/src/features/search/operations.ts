@@ -1,6 +1,6 @@
 import { implement } from '@orpc/server'
 import { search } from '@waxwing/contract/mail/search.ts'
-import { requireAccountView } from '../accounts/access.ts'
+import { requireAccountView } from '../accounts/accounts/access.ts'
 import type { RequestContext } from '../context.ts'
 import { requireMailbox } from '../mailboxes/store.ts'
 import { refuse } from '../refuse.ts'

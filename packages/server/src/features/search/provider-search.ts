@@ -7,8 +7,8 @@ import {
   type RemoteMessage,
   type SearchPosition,
 } from '../../providers/provider.ts'
-import { requireConnectable } from '../accounts/access.ts'
-import type { AccountView } from '../accounts/account.ts'
+import { requireConnectable } from '../accounts/accounts/access.ts'
+import type { AccountView } from '../accounts/accounts/account.ts'
 import type { RequestContext } from '../context.ts'
 import { directionOf, isDraftIn } from '../messages/rules.ts'
 import type { MessageFilters } from '../messages/store.ts'

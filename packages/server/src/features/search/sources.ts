@@ -1,5 +1,5 @@
-import { effectiveSettings } from '../accounts/rules.ts'
-import type { AccountView } from '../accounts/account.ts'
+import { effectiveSettings } from '../accounts/accounts/rules.ts'
+import type { AccountView } from '../accounts/accounts/account.ts'
 import type { RequestContext } from '../context.ts'
 import { searchIndex } from './index-search.ts'
 import { isUnanswered, refuseSearch, searchProvider } from './provider-search.ts'

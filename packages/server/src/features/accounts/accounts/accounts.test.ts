@@ -1,0 +1,516 @@
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import type { ChangeEvent } from '@waxwing/contract/events.ts'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import type { Caller } from '../../../../test/caller.ts'
+import { type TestApp, openTestApp } from '../../../../test/open-app.ts'
+import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { newId } from '../../../kit/ids.ts'
+
+type Page = { items: Account[]; nextCursor: string | null }
+
+const UNFOLLOWED = { state: 'pending', detail: 'no process follows the account at the moment' }
+const NO_SETTINGS = { settings_override: '{}' }
+
+async function eventsOf(app: Pick<TestApp, 'get'>): Promise<ChangeEvent[]> {
+  const { body } = await app.get<{ items: ChangeEvent[] }>('/v1/changes?limit=200')
+  return body.items
+}
+
+async function listIds(app: Pick<TestApp, 'get'>, query: string): Promise<string[]> {
+  const { status, body } = await app.get<Page>(`/v1/accounts${query}`)
+  expect(status).toBe(200)
+  return body.items.map(({ id }) => id)
+}
+
+describe('GET /v1/accounts', () => {
+  test('lists newest first, in pages that neither repeat nor omit an account', async () => {
+    await using app = await openTestApp()
+    const ids: string[] = []
+    // Two by two in the same millisecond, so that only the id orders them.
+    for (let at = 0; at < 7; at += 1) {
+      const account = await sampleAccount(app.db, app.tenantId, { created_at: new Date(1.7e12 + (at >> 1)) })
+      ids.unshift(account.id)
+    }
+    const seen: string[] = []
+    let cursor: string | null = null
+    do {
+      const query: string = cursor === null ? '' : `&cursor=${cursor}`
+      const { body }: { body: Page } = await app.get<Page>(`/v1/accounts?limit=2${query}`)
+      seen.push(...body.items.map(({ id }) => id))
+      cursor = body.nextCursor
+    } while (cursor !== null)
+    expect(seen).toEqual(ids)
+  })
+
+  test('narrows by every filter, and binds the cursor to them', async () => {
+    await using app = await openTestApp()
+    const { db, tenantId } = app
+    const ada = await sampleAccount(db, tenantId, { email: 'Ada@example.com', external_ref: 'crm_1' })
+    const bob = await sampleAccount(db, tenantId, {
+      email: 'bob@example.org',
+      external_ref: 'CRM-1',
+      status: 'paused',
+    })
+    await sampleAccount(db, (await app.createTenant('other')).tenantId, { email: 'ada@example.com' })
+    await sampleAccount(db, tenantId, { email: 'ada@gone.example', deleted_at: new Date() })
+
+    expect(await listIds(app, '')).toEqual([bob.id, ada.id])
+    expect(await listIds(app, '?q=ADA')).toEqual([ada.id])
+    expect(await listIds(app, '?q=m_1')).toEqual([ada.id])
+    expect(await listIds(app, '?q=%25')).toEqual([])
+    expect(await listIds(app, '?q=crm')).toEqual([bob.id, ada.id])
+    expect(await listIds(app, '?externalRef=crm_1')).toEqual([ada.id])
+    expect(await listIds(app, '?externalRef=crm_')).toEqual([])
+    expect(await listIds(app, '?status=paused')).toEqual([bob.id])
+    expect(await listIds(app, `?orgConnectionId=${newId()}`)).toEqual([])
+    expect(await listIds(app, `?delegateAccountId=${newId()}`)).toEqual([])
+
+    const { body } = await app.get<Page>('/v1/accounts?limit=1')
+    const reused = await app.get(`/v1/accounts?status=active&cursor=${body.nextCursor}`)
+    expect(reused).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
+    for (const query of [
+      '?limit=0',
+      '?limit=201',
+      '?q=',
+      '?status=gone',
+      '?orgConnectionId=1',
+      '?colour=red',
+    ]) {
+      expect((await app.get(`/v1/accounts${query}`)).body['code'], query).toBe('invalid_input')
+    }
+  })
+
+  test('shows a bound key its accounts only', async () => {
+    await using app = await openTestApp()
+    const mine = await sampleAccount(app.db, app.tenantId)
+    const other = await sampleAccount(app.db, app.tenantId)
+    const { text } = await app.createKey({ accountIds: [mine.id] })
+    const bound = app.as(text)
+
+    expect(await listIds(bound, '')).toEqual([mine.id])
+    expect((await bound.get(`/v1/accounts/${mine.id}`)).status).toBe(200)
+    const refused = await bound.get(`/v1/accounts/${other.id}`)
+    const unknown = await bound.get(`/v1/accounts/${newId()}`)
+    expect(refused.status).toBe(404)
+    expect(refused.body).toEqual(unknown.body)
+  })
+})
+
+describe('GET /v1/accounts/{accountId}', () => {
+  test('refuses unknown, foreign, deleted and malformed ids alike', async () => {
+    await using app = await openTestApp()
+    const other = await app.createTenant('other')
+    const foreign = await sampleAccount(app.db, other.tenantId)
+    const deleted = await sampleAccount(app.db, app.tenantId, { deleted_at: new Date() })
+
+    for (const id of [newId(), foreign.id, deleted.id, 'x', '%00', `${foreign.id}x`]) {
+      const answer = await app.get(`/v1/accounts/${id}`)
+      expect(answer, id).toMatchObject({ status: 404, body: { defined: true, code: 'account_not_found' } })
+    }
+    expect((await other.get(`/v1/accounts/${foreign.id.toUpperCase()}`)).status).toBe(200)
+  })
+
+  test.each([
+    ['a live owner', '10 seconds', {}, { state: 'live', detail: 'the inbox is watched' }],
+    ['an owner not heard of for 29 seconds', '-19 seconds', {}, { state: 'live' }],
+    ['an owner not heard of for 31 seconds', '-21 seconds', {}, UNFOLLOWED],
+    ['an owner from before the clock was set back', '2 hours', {}, UNFOLLOWED],
+    ['an owner that lost it', '10 seconds', { owner_instance: null }, UNFOLLOWED],
+    ['an owner that is gone', null, {}, UNFOLLOWED],
+    [
+      'a paused account that its owner let go',
+      '10 seconds',
+      { owner_instance: null, status: 'paused' as const, status_reason: 'paused_by_user' },
+      { state: 'stopped', detail: 'paused_by_user' },
+    ],
+  ])('tells the truth about %s', async (_, heartbeat, values, expected) => {
+    await using app = await openTestApp()
+    const instance = newId()
+    if (heartbeat) {
+      const until = sql<Date>`clock_timestamp() + ${heartbeat}::interval`
+      await app.db.insertInto('instance').values({ id: instance, heartbeat_until: until }).execute()
+    }
+    const reported = new Date(1.7e12)
+    const { id } = await sampleAccount(app.db, app.tenantId, {
+      owner_instance: heartbeat ? instance : null,
+      runtime_state: 'live',
+      runtime_detail: 'the inbox is watched',
+      runtime_instance: instance,
+      runtime_updated_at: reported,
+      ...values,
+    })
+
+    const { body } = await app.get<Account>(`/v1/accounts/${id}`)
+
+    expect(body.runtime).toMatchObject({
+      ...expected,
+      ownerInstanceId: instance,
+      updatedAt: reported.toISOString(),
+    })
+  })
+})
+
+describe('PATCH /v1/accounts/{accountId}', () => {
+  test('pauses and resumes, and announces each once', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId)
+    const path = `/v1/accounts/${id}`
+
+    expect((await app.patch(path, { status: 'paused' })).body).toMatchObject({
+      status: 'paused',
+      statusReason: 'paused_by_user',
+    })
+    await app.patch(path, { status: 'paused' })
+    const resumed = await app.patch(path, { status: 'active' })
+
+    expect(resumed.body).toMatchObject({ status: 'active', statusReason: null })
+    const events = await eventsOf(app)
+    expect(events.map(({ type, data }) => [type, data['changes']])).toEqual([
+      ['account.updated', ['status', 'statusReason']],
+      ['account.updated', ['status', 'statusReason']],
+    ])
+    expect(events[1]?.data['account']).toEqual(resumed.body)
+  })
+
+  test.each([
+    ['reauth_required', 'account_reauth_required'],
+    ['disabled', 'account_disabled'],
+  ] as const)('leaves %s to a new grant', async (status, code) => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, { status })
+
+    for (const wanted of ['active', 'paused']) {
+      const answer = await app.patch(`/v1/accounts/${id}`, { status: wanted, externalRef: 'x' })
+      expect(answer).toMatchObject({ status: 409, body: { code } })
+    }
+    expect((await app.patch(`/v1/accounts/${id}`, { externalRef: 'x' })).body).toMatchObject({
+      status,
+      externalRef: 'x',
+    })
+  })
+
+  test('merges settings over those of the tenant, and gives them back', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
+    const path = `/v1/accounts/${id}`
+    expect((await app.get<Account>(path)).body).toMatchObject({
+      settings: { syncWindowDays: 90, bodyStorage: 'cache', calendarEnabled: false, contactsEnabled: false },
+      settingsOverride: {},
+    })
+
+    await app.patch(path, { settings: { syncWindowDays: null, undoSendSeconds: 10 } })
+    const merged = await app.patch<Account>(path, { settings: { undoSendSeconds: 20 } })
+    expect(merged.body.settingsOverride).toEqual({ syncWindowDays: null, undoSendSeconds: 20 })
+    expect(merged.body.settings).toMatchObject({
+      syncWindowDays: null,
+      undoSendSeconds: 20,
+      trackOpens: false,
+    })
+
+    const reset = await app.patch<Account>(path, {
+      resetSettings: ['syncWindowDays', 'trackOpens'],
+      settings: { calendarEnabled: false },
+    })
+    expect(reset.body.settingsOverride).toEqual({ undoSendSeconds: 20, calendarEnabled: false })
+    expect(reset.body.settings.syncWindowDays).toBe(90)
+    expect((await eventsOf(app)).map(({ data }) => data['changes'])).toEqual([
+      ['settings', 'settingsOverride'],
+      ['settings', 'settingsOverride'],
+      ['settings', 'settingsOverride'],
+    ])
+  })
+
+  test.each<[string, Record<string, unknown>, boolean]>([
+    ['bodyStorage', { bodyStorage: 'none' }, true],
+    ['syncWindowDays', { syncWindowDays: 7 }, true],
+    ['the value that the tenant has', { syncWindowDays: 90 }, false],
+    ['undoSendSeconds', { undoSendSeconds: 60 }, false],
+  ])('restarts the syncs for another effective value: %s', async (_, settings, isRestarted) => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
+
+    expect((await app.patch(`/v1/accounts/${id}`, { settings })).status).toBe(200)
+
+    const row = await app.db.selectFrom('account').select('sync_wanted').executeTakeFirstOrThrow()
+    expect(row.sync_wanted).toEqual(isRestarted ? ['restart'] : [])
+  })
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ settings: { trackingHoneypot: true } }, 'honeypot_needs_click_tracking'],
+    [{ settings: { calendarEnabled: true } }, 'provider_unsupported'],
+    [{ settings: { contactsEnabled: true } }, 'provider_unsupported'],
+    [{ settings: { sharedMailboxesEnabled: true } }, 'provider_unsupported'],
+    [{ settings: { syncWindowDays: 0 } }, 'invalid_input'],
+    [{ settings: { syncWindowDays: 36_501 } }, 'invalid_input'],
+    [{ settings: { undoSendSeconds: null } }, 'invalid_input'],
+    [{ settings: { undoSendSeconds: 61 } }, 'invalid_input'],
+    [{ settings: { trackOpens: 'yes' } }, 'invalid_input'],
+    [{ settings: { colour: 'red' } }, 'invalid_input'],
+    [{ settings: { trackOpens: true }, resetSettings: ['trackOpens'] }, 'invalid_input'],
+    [{ resetSettings: ['redirectUris'] }, 'invalid_input'],
+    [{ status: 'disabled' }, 'invalid_input'],
+    [{ externalRef: 'x'.repeat(256) }, 'invalid_input'],
+    [{ externalRef: 'a\0b' }, 'invalid_input'],
+    [{ tenantId: newId() }, 'invalid_input'],
+  ])('refuses %j and changes nothing', async (body, code) => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
+    const before = await app.get(`/v1/accounts/${id}`)
+
+    expect((await app.patch(`/v1/accounts/${id}`, body)).body['code']).toBe(code)
+    expect((await app.get(`/v1/accounts/${id}`)).body).toEqual(before.body)
+    expect(await eventsOf(app)).toEqual([])
+  })
+
+  test('keeps every one of many changes at once', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
+    const changes = [
+      { trackOpens: true },
+      { trackClicks: true },
+      { undoSendSeconds: 5 },
+      { syncWindowDays: 5 },
+    ]
+
+    await Promise.all(changes.map(settings => app.patch(`/v1/accounts/${id}`, { settings })))
+
+    const { body } = await app.get<Account>(`/v1/accounts/${id}`)
+    expect(body.settingsOverride).toEqual(Object.assign({}, ...changes))
+    const last = (await eventsOf(app)).at(-1)
+    expect(last?.data['account']).toMatchObject({ settingsOverride: body.settingsOverride })
+  })
+
+  test('counts the length of externalRef in code points, and takes null', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId)
+    const longest = '🦜'.repeat(255)
+
+    expect((await app.patch(`/v1/accounts/${id}`, { externalRef: longest })).body['externalRef']).toBe(
+      longest,
+    )
+    expect((await app.patch(`/v1/accounts/${id}`, { externalRef: null })).body['externalRef']).toBeNull()
+  })
+})
+
+describe('POST /v1/accounts/{accountId}/sync', () => {
+  test('asks for a pass of each enabled kind, once however often it is asked', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, { status: 'paused' })
+
+    for (const body of [undefined, {}, { kinds: ['mail', 'mail'] }]) {
+      const answer = await app.post(`/v1/accounts/${id}/sync`, body)
+      expect(answer).toMatchObject({ status: 202, body: { kinds: ['mail'] } })
+    }
+
+    const row = await app.db.selectFrom('account').select('sync_wanted').executeTakeFirstOrThrow()
+    expect(row.sync_wanted).toEqual(['mail'])
+    expect(await eventsOf(app)).toEqual([])
+  })
+
+  test('names the kinds that the account does not run', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId)
+
+    const answer = await app.post(`/v1/accounts/${id}/sync`, { kinds: ['contacts', 'mail', 'calendar'] })
+
+    expect(answer).toMatchObject({
+      status: 409,
+      body: { code: 'sync_kinds_disabled', data: { kinds: ['contacts', 'calendar'] } },
+    })
+    expect((await app.post(`/v1/accounts/${id}/sync`, { kinds: [] })).body['code']).toBe('invalid_input')
+  })
+
+  test('allows 30 a minute for each account, whoever asks', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId)
+    const other = await sampleAccount(app.db, app.tenantId)
+    const statuses: number[] = []
+    for (let batch = 0; batch < 4; batch += 1) {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => app.post(`/v1/accounts/${id}/sync`)))
+      statuses.push(...answers.map(({ status }) => status))
+    }
+    const refused = await app.post(`/v1/accounts/${id}/sync`)
+
+    expect(statuses.filter(status => status === 202)).toHaveLength(30)
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    const wait = Number(refused.headers.get('retry-after'))
+    expect(wait).toBeGreaterThan(30)
+    expect(wait).toBeLessThanOrEqual(60)
+    expect((await app.post(`/v1/accounts/${other.id}/sync`)).status).toBe(202)
+
+    await app.db
+      .updateTable('account')
+      .set({ wake_window_at: sql`now() - interval '61 seconds'` })
+      .execute()
+    expect((await app.post(`/v1/accounts/${id}/sync`)).status).toBe(202)
+  })
+})
+
+describe('POST /v1/accounts/{accountId}/tokens', () => {
+  test('mints a token that reads its account, and nothing after the account is deleted', async () => {
+    let turned = 0
+    await using app = await openTestApp({ clock: { now: () => Date.now() + turned } })
+    const { id } = await sampleAccount(app.db, app.tenantId)
+    const other = await sampleAccount(app.db, app.tenantId)
+
+    const minted = await app.post<{ token: string; expiresAt: string }>(`/v1/accounts/${id}/tokens`)
+
+    expect(minted.body.token).toMatch(/^wat_/)
+    expect(Math.abs(Date.parse(minted.body.expiresAt) - Date.now() - 3_600_000)).toBeLessThan(10_000)
+    const token = app.as(minted.body.token)
+    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(200)
+    expect((await token.get(`/v1/accounts/${other.id}`)).body['code']).toBe('account_token_forbidden')
+    expect((await token.post(`/v1/accounts/${id}/sync`)).body['code']).toBe('account_token_forbidden')
+
+    await app.delete(`/v1/accounts/${id}`)
+    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(404)
+    // A credential is looked up again after 5 seconds at the latest.
+    turned = 5001
+    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(401)
+  })
+
+  test('carries the scopes of its key, or those of them that were asked for', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId)
+    const path = `/v1/accounts/${id}`
+    const writer = app.as((await app.createKey({ scopes: ['write'] })).text)
+    const reader = app.as((await app.createKey({ scopes: ['read', 'write'] })).text)
+    const mint = async (by: Caller, scopes?: string[]) =>
+      (await by.post<{ token: string }>(`${path}/tokens`, scopes && { scopes })).body.token
+
+    expect((await app.as(await mint(writer)).get(path)).body['code']).toBe('missing_scope')
+    expect((await app.as(await mint(reader)).get(path)).status).toBe(200)
+    expect((await app.as(await mint(reader, ['write'])).get(path)).body['code']).toBe('missing_scope')
+    expect(await writer.post(`${path}/tokens`, { scopes: ['write', 'read'] })).toMatchObject({
+      status: 403,
+      body: { code: 'missing_scope' },
+    })
+  })
+
+  test('mints a token that ends when its key expires, and says so', async () => {
+    let turned = 0
+    await using app = await openTestApp({ clock: { now: () => Date.now() + turned } })
+    const { id } = await sampleAccount(app.db, app.tenantId)
+    const expiresAt = new Date(Date.now() + 600_000)
+    const key = app.as((await app.createKey({ expiresAt })).text)
+
+    const { body } = await key.post<{ token: string; expiresAt: string }>(`/v1/accounts/${id}/tokens`)
+
+    expect(body.expiresAt).toBe(expiresAt.toISOString())
+    const token = app.as(body.token)
+    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(200)
+    turned = 600_000
+    expect(await token.get(`/v1/accounts/${id}`)).toMatchObject({
+      status: 401,
+      body: { code: 'unauthenticated' },
+    })
+  })
+
+  test.each([
+    ['is revoked', { revoked_at: new Date() }, 401, 'unauthenticated'],
+    ['is given an expiry that has passed', { expires_at: new Date(0) }, 401, 'unauthenticated'],
+    ['is bound to other accounts', { account_ids: [newId()] }, 401, 'unauthenticated'],
+    ['loses a scope', { scopes: ['write'] }, 403, 'missing_scope'],
+  ])('mints a token that follows within 5 seconds when its key %s', async (_, change, status, code) => {
+    let turned = 0
+    await using app = await openTestApp({ clock: { now: () => Date.now() + turned } })
+    const { id } = await sampleAccount(app.db, app.tenantId)
+    const { id: keyId, text } = await app.createKey()
+    const minted = await app.as(text).post<{ token: string }>(`/v1/accounts/${id}/tokens`)
+    const token = app.as(minted.body.token)
+    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(200)
+
+    await app.db.updateTable('api_key').set(change).where('id', '=', keyId).execute()
+    turned = 5001
+    expect(await token.get(`/v1/accounts/${id}`)).toMatchObject({ status, body: { code } })
+  })
+
+  test('carries the scopes that were asked for', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId)
+
+    const { body } = await app.post<{ token: string }>(`/v1/accounts/${id}/tokens`, {
+      scopes: ['send'],
+      ttlSeconds: 60,
+    })
+
+    expect((await app.as(body.token).get(`/v1/accounts/${id}`)).body['code']).toBe('missing_scope')
+    for (const refused of [
+      { ttlSeconds: 59 },
+      { ttlSeconds: 86_401 },
+      { scopes: [] },
+      { scopes: ['root'] },
+    ]) {
+      expect((await app.post(`/v1/accounts/${id}/tokens`, refused)).body['code']).toBe('invalid_input')
+    }
+  })
+})
+
+describe('DELETE /v1/accounts/{accountId}', () => {
+  test('removes secrets and tokens at once, announces it once, and answers null again', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, {
+      email: 'ada@example.com',
+      external_ref: 'crm-1',
+    })
+    await app.db
+      .insertInto('account_secret')
+      .values({ account_id: id, name: 'imap_password', sealed: Buffer.of(1) })
+      .execute()
+    await app.post(`/v1/accounts/${id}/tokens`)
+
+    const answers = [await app.delete(`/v1/accounts/${id}`), await app.delete(`/v1/accounts/${id}`)]
+
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+      [200, null],
+      [200, null],
+    ])
+    expect(await eventsOf(app)).toMatchObject([
+      { type: 'account.deleted', accountId: id, data: { email: 'ada@example.com', externalRef: 'crm-1' } },
+    ])
+    for (const table of ['account_secret', 'account_token'] as const) {
+      expect(await app.db.selectFrom(table).selectAll().execute()).toEqual([])
+    }
+    for (const answer of [
+      await app.get(`/v1/accounts/${id}`),
+      await app.patch(`/v1/accounts/${id}`, {}),
+      await app.post(`/v1/accounts/${id}/sync`),
+      await app.post(`/v1/accounts/${id}/tokens`),
+      await app.patch(`/v1/accounts/${id}/imap-settings`, {}),
+      await app.get(`/v1/accounts/${id}/messages`),
+    ]) {
+      expect(answer).toMatchObject({ status: 404, body: { code: 'account_not_found' } })
+    }
+    expect(await listIds(app, '')).toEqual([])
+  })
+
+  test('keeps what was indexed for 30 days, or not at all', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId)
+    const dueInDays = async () => {
+      const days = sql<number>`round(extract(epoch from purge_after - now()) / 86400)::integer`
+      return (await app.db.selectFrom('account').select(days.as('days')).executeTakeFirstOrThrow()).days
+    }
+
+    await app.delete(`/v1/accounts/${id}`)
+    expect(await dueInDays()).toBe(30)
+    await app.delete(`/v1/accounts/${id}?purge=true`)
+    expect(await dueInDays()).toBe(0)
+    await app.delete(`/v1/accounts/${id}?purge=false`)
+    expect(await dueInDays()).toBe(0)
+    expect((await app.delete(`/v1/accounts/${id}?purge=yes`)).body['code']).toBe('invalid_input')
+  })
+
+  test('knows no account of another tenant or beyond a bound key', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId)
+    const other = await app.createTenant('other')
+    const bound = app.as((await app.createKey({ accountIds: [newId()] })).text)
+
+    for (const caller of [other, bound]) {
+      expect((await caller.delete(`/v1/accounts/${id}?purge=true`)).body['code']).toBe('account_not_found')
+    }
+    expect(await listIds(app, '')).toEqual([id])
+  })
+})

@@ -1,0 +1,238 @@
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
+import type { TestApp } from '../../../../test/open-app.ts'
+import { sampleAccount } from '../../../../test/sample-rows.ts'
+import type { TestUser } from '../../../../test/servers/mail-server.ts'
+import type { SmtpServer } from '../../../../test/smtp-server.ts'
+
+const mail = useImapAccounts()
+
+describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
+  async function connect(app: TestApp, user: TestUser, smtp: SmtpServer | null = null) {
+    const { body } = await app.post<Account>('/v1/imap-accounts', mail.connection(user, smtp))
+    return { account: body, path: `/v1/accounts/${body.id}/imap-settings` }
+  }
+
+  test('changes nothing where a login fails', async () => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    await using smtp = await mail.openSmtp(user)
+    const { account, path } = await connect(app, user, smtp)
+    const before = await app.database.pool.query('select name, sealed from account_secret order by name')
+
+    const answers = [
+      await app.patch(path, { password: 'wrong', appendSent: false }),
+      await app.patch(path, { imap: { host: 'localhost', port: 9 } }),
+      await app.patch(path, { smtpPassword: 'wrong' }),
+      await app.patch(path, { imap: { host: '127.0.0.1', port: 993 }, password: user.password }),
+      await app.patch(path, { smtp: { host: 'localhost', port: 587, security: 'none' } }),
+      await app.patch(path, { dav: { user: 'x' } }),
+    ]
+
+    expect(answers.map(({ body }) => body['code'])).toEqual([
+      'login_failed',
+      'provider_unavailable',
+      'login_failed',
+      'server_not_allowed',
+      'plaintext_not_allowed',
+      'provider_unsupported',
+    ])
+    expect((await app.get(`/v1/accounts/${account.id}`)).body).toEqual(account)
+    const after = await app.database.pool.query('select name, sealed from account_secret order by name')
+    expect(after.rows).toEqual(before.rows)
+    expect(await eventsOf(app)).toHaveLength(1)
+  })
+
+  test.each(['reauth_required', 'disabled', 'paused', 'active'] as const)(
+    'takes a password that logs in for a new grant: from %s',
+    async status => {
+      await using app = await mail.openApp()
+      const user = await mail.dovecot.addUser()
+      const { account, path } = await connect(app, user)
+      await app.db
+        .updateTable('account')
+        .set({ status, status_reason: status === 'active' ? null : 'some_reason' })
+        .where('id', '=', account.id)
+        .execute()
+      const renewed = await mail.dovecot.setPassword(user, 'another one')
+
+      const answer = await app.patch<Account>(path, { password: renewed.password })
+
+      const isStillPaused = status === 'paused'
+      expect(answer.body.status).toBe(isStillPaused ? 'paused' : 'active')
+      expect(answer.body.statusReason).toBe(isStillPaused ? 'some_reason' : null)
+      const [, ...events] = await eventsOf(app)
+      const isCleared = status === 'reauth_required' || status === 'disabled'
+      expect(events).toMatchObject([
+        ...(isCleared ? [{ type: 'account.updated', data: { changes: ['status', 'statusReason'] } }] : []),
+        { type: 'account.connected', data: { email: user.email, reauthorized: true } },
+      ])
+      const row = await app.db.selectFrom('account').select('sync_wanted').executeTakeFirstOrThrow()
+      expect(row.sync_wanted).toEqual(['restart'])
+    },
+  )
+
+  test('replaces and removes servers, trying only what changes, with the stored password', async () => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    await using smtp = await mail.openSmtp(user)
+    await using other = await mail.openSmtp(user, { password: 'of its own' })
+    const { path } = await connect(app, user, smtp)
+
+    const moved = await app.patch<Account>(path, {
+      imap: { host: 'localhost', port: mail.dovecot.port },
+      smtp: { host: 'localhost', port: other.port },
+      smtpPassword: 'of its own',
+    })
+    expect(moved.body.imap).toMatchObject({
+      imap: { port: mail.dovecot.port, security: 'starttls', user: user.user },
+      smtp: { port: other.port, security: 'starttls', user: user.user },
+    })
+    const connections = other.connections
+    const quiet = await app.patch<Account>(path, { appendSent: false, password: user.password })
+    expect(quiet.body.imap).toMatchObject({ appendSent: false })
+    expect(other.connections).toBe(connections)
+
+    const back = await app.patch<Account>(path, {
+      smtp: { host: 'localhost', port: smtp.port },
+      smtpPassword: null,
+    })
+    expect(back.body.imap?.smtp?.port).toBe(smtp.port)
+    const removed = await app.patch<Account>(path, { smtp: null })
+    expect(removed.body.imap?.smtp).toBeNull()
+    const { rows } = await app.database.pool.query('select name from account_secret')
+    expect(rows).toEqual([{ name: 'imap_password' }])
+    const changes = (await eventsOf(app)).filter(({ type }) => type === 'account.updated')
+    expect(changes.map(({ data }) => data['changes'])).toEqual([['imap'], ['imap'], ['imap'], ['imap']])
+  })
+
+  test('sends a stored password to no host that it was not given for', async () => {
+    await using app = await mail.openApp({ egressAllow: ['localhost', 'elsewhere.test'] })
+    const user = await mail.dovecot.addUser()
+    await using smtp = await mail.openSmtp(user)
+    await using elsewhere = await mail.openSmtp(user)
+    const { path } = await connect(app, user, smtp)
+    const imapElsewhere = { imap: { host: 'elsewhere.test', port: elsewhere.port } }
+    const smtpElsewhere = { smtp: { host: 'elsewhere.test', port: elsewhere.port } }
+    const refused = async (body: Record<string, unknown>, field: string) =>
+      expect(await app.patch(path, body)).toMatchObject({
+        status: 400,
+        body: { code: 'password_required', message: expect.stringContaining(`Send ${field} `) },
+      })
+
+    await refused(imapElsewhere, 'password')
+    await refused(smtpElsewhere, 'password')
+    await refused({ ...imapElsewhere, smtpPassword: user.password }, 'password')
+    await refused({ ...smtpElsewhere, smtpPassword: null }, 'password')
+    // With a password of its own the SMTP server no longer knows the other one.
+    await app.patch(path, { smtpPassword: user.password })
+    await refused(smtpElsewhere, 'smtpPassword')
+    await refused({ ...smtpElsewhere, password: user.password }, 'smtpPassword')
+    await app.patch(path, { smtp: { host: 'LOCALHOST', port: smtp.port }, smtpPassword: user.password })
+    await app.patch(path, { smtp: null })
+    await refused(smtpElsewhere, 'password')
+
+    expect(elsewhere.connections).toBe(0)
+    const near = await app.patch<Account>(path, { smtp: { host: 'localhost', port: elsewhere.port } })
+    expect(near.body.imap?.smtp?.port).toBe(elsewhere.port)
+  })
+
+  test('takes another host with the password, where its certificate fits', async () => {
+    await using app = await mail.openApp({ egressAllow: ['localhost', '127.0.0.1'] })
+    const user = await mail.dovecot.addUser()
+    const { path } = await connect(app, user)
+    const imap = { host: '127.0.0.1', port: mail.dovecot.tlsPort, security: 'tls' }
+
+    expect((await app.patch(path, { imap })).body['code']).toBe('password_required')
+    const moved = await app.patch<Account>(path, { imap, password: user.password })
+
+    expect(moved.body.imap?.imap.host).toBe('127.0.0.1')
+  })
+
+  test('asks for the password before it goes to a host that knows only the other one', async () => {
+    await using app = await mail.openApp({
+      egressAllow: ['localhost', 'elsewhere.test'],
+      allowPlaintext: true,
+    })
+    const user = await mail.dovecot.addUser()
+    const { path } = await connect(app, user)
+    await using smtp = await mail.openSmtp(user, { password: 'of its own' })
+    const elsewhere = { host: 'elsewhere.test', port: smtp.port, security: 'none' }
+    const made = await app.patch<Account>(path, { smtp: elsewhere, smtpPassword: 'of its own' })
+    const connections = smtp.connections
+
+    const answer = await app.patch(path, { smtpPassword: null })
+
+    expect(made.body.imap?.smtp?.host).toBe('elsewhere.test')
+    expect(answer).toMatchObject({ status: 400, body: { code: 'password_required' } })
+    expect(smtp.connections).toBe(connections)
+  })
+
+  test('reads servers and passwords of one moment, whatever happens between', async () => {
+    await using app = await mail.openApp({
+      egressAllow: ['localhost', 'elsewhere.test'],
+      allowPlaintext: true,
+    })
+    const user = await mail.dovecot.addUser()
+    const { path } = await connect(app, user)
+    await using smtp = await mail.openSmtp(user, { password: 'of its own' })
+    const elsewhere = { host: 'elsewhere.test', port: smtp.port, security: 'none' }
+    await app.patch(path, { smtp: elsewhere, smtpPassword: 'of its own' })
+
+    const asked = await app.db.transaction().execute(async tx => {
+      await sql`lock table account_secret in access exclusive mode`.execute(tx)
+      const answer = app.patch(path, { smtp: { ...elsewhere, user: 'another' } })
+      const waiting = sql<{ count: number }>`
+        select count(*)::integer as count from pg_locks
+        where not granted and relation = 'account_secret'::regclass`
+      await expect.poll(async () => (await waiting.execute(tx)).rows[0]?.count).toBe(1)
+      // As another request would that takes the SMTP server away, and the password that it alone knows.
+      await sql`update account set imap = jsonb_set(imap, '{smtp}', 'null')`.execute(tx)
+      await sql`delete from account_secret where name = 'smtp_password'`.execute(tx)
+      return { answer }
+    })
+
+    expect((await asked.answer).status).not.toBe(200)
+    const sent = smtp.lines.map(line => Buffer.from(line.split(' ')[2] ?? '', 'base64').toString())
+    expect(sent.join()).not.toContain(user.password)
+  })
+
+  test('refuses an account whose password is gone, another kind of account, and one that is deleted', async () => {
+    await using app = await mail.openApp()
+    const { account, path } = await connect(app, await mail.dovecot.addUser())
+    await app.db.deleteFrom('account_secret').execute()
+    const gmail = await sampleAccount(app.db, app.tenantId, {
+      provider: 'gmail',
+      imap: null,
+      auth_method: 'oauth',
+    })
+    const port = mail.dovecot.port
+
+    expect((await app.patch(path, { imap: { host: 'localhost', port } })).body['code']).toBe(
+      'password_not_stored',
+    )
+    expect((await app.patch(`/v1/accounts/${gmail.id}/imap-settings`, {})).body['code']).toBe(
+      'not_imap_account',
+    )
+    await app.delete(`/v1/accounts/${account.id}`)
+    expect((await app.patch(path, {})).body['code']).toBe('account_not_found')
+  })
+
+  test('refuses a change that was tried with what another one replaced meanwhile', async () => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    const { path } = await connect(app, user)
+    const { promise: authHold, resolve: letGo } = Promise.withResolvers<void>()
+    await using smtp = await mail.openSmtp(user, { authHold })
+
+    const slow = app.patch(path, { smtp: { host: 'localhost', port: smtp.port } })
+    await expect.poll(() => smtp.lines.some(line => line.startsWith('AUTH'))).toBe(true)
+    const quick = await app.patch(path, { password: user.password })
+    letGo()
+
+    expect(quick.status).toBe(200)
+    expect(await slow).toMatchObject({ status: 409, body: { code: 'provider_conflict' } })
+  })
+})

@@ -1,0 +1,175 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ImapSettingsInput } from '@waxwing/contract/accounts/accounts.ts'
+import { type UnitOfWork, inTransaction } from '../../../events/unit-of-work.ts'
+import { Secret } from '../../../kit/secret.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import type { AccountRow, AccountView, ImapServers } from './account.ts'
+import { refuseDav } from './connect-imap.ts'
+import { requireEncryption, requireLogin } from './imap-servers.ts'
+import { completeServer } from './rules.ts'
+import { type SecretName, findSecretsStamp } from './secrets.ts'
+import { type AccountChange, findAccount, lockAccount, updateAccount } from './store.ts'
+
+/** What a change of an IMAP account's servers comes to. An absent secret stays, null removes it. */
+interface ImapPlan {
+  servers: ImapServers
+  secrets: Partial<Record<SecretName, Secret | null>>
+  /** Passwords to log in with; null where nothing about the server changes. */
+  imapPassword: Secret | null
+  smtpPassword: Secret | null
+}
+
+/** Changes servers and passwords after logging in with them. Nothing changes unless everything that was tried works. */
+export async function changeImapAccount(
+  context: RequestContext,
+  accountId: string,
+  input: ImapSettingsInput,
+): Promise<AccountView> {
+  const { db, tenantId } = context
+  // Of one moment: a password that is stored now could not have been given for a host that was there a moment ago.
+  const before = await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async moment => {
+      const account = (await findAccount(moment, tenantId, accountId)) ?? refuse('account_not_found')
+      const current = requireImap(account, input)
+      const stamp = await findSecretsStamp(moment, accountId)
+      return { current, stamp, plan: await planChange({ ...context, db: moment }, account, current, input) }
+    })
+  const { servers, imapPassword, smtpPassword } = before.plan
+  await requireLogin(context, {
+    imap: imapPassword && { server: servers.imap, password: imapPassword },
+    smtp: servers.smtp && smtpPassword && { server: servers.smtp, password: smtpPassword },
+  })
+
+  return inTransaction(db, tenantId, async unit => {
+    const locked = (await lockAccount(unit, accountId)) ?? refuse('account_not_found')
+    const isSame = isDeepStrictEqual(locked.imap, before.current)
+    // What was tried may not work together with what another request stored while we logged in.
+    if (!isSame || (await findSecretsStamp(unit.sql, accountId)) !== before.stamp) refuse('provider_conflict')
+    return storeChange(context, unit, locked, before.plan)
+  })
+}
+
+/** The servers of an IMAP account that may be changed in this way. */
+function requireImap({ provider, imap }: AccountRow, input: ImapSettingsInput): ImapServers {
+  if (provider !== 'imap' || !imap) return refuse('not_imap_account')
+  if (imap.auth === 'oauth') {
+    if (input.password !== undefined || input.smtpPassword) refuse('password_unsupported')
+    if (input.imap || input.smtp !== undefined) refuse('oauth_servers_fixed')
+  }
+  if (input.dav) refuseDav()
+  return imap
+}
+
+async function planChange(
+  context: RequestContext,
+  account: AccountRow,
+  current: ImapServers,
+  input: ImapSettingsInput,
+): Promise<ImapPlan> {
+  const imap = input.imap ? completeServer(input.imap, current.imap.user) : current.imap
+  const smtp =
+    input.smtp === undefined
+      ? current.smtp
+      : input.smtp && completeServer(input.smtp, current.smtp?.user ?? imap.user)
+  requireEncryption(context, input.imap && imap, input.smtp && smtp)
+  const servers = { ...current, imap, smtp, appendSent: input.appendSent ?? current.appendSent }
+  return { servers, ...(await planLogins(context, account, { current, servers, input })) }
+}
+
+/** Which servers are logged in to with which password, and which secrets change when that works. */
+async function planLogins(
+  { db, services }: RequestContext,
+  account: AccountRow,
+  change: { current: ImapServers; servers: ImapServers; input: ImapSettingsInput },
+): Promise<Omit<ImapPlan, 'servers'>> {
+  const { current, input } = change
+  const { imap, smtp } = change.servers
+  const stored = (name: SecretName) => services.accountKeys.findSecret(db, account, name)
+  const password = input.password === undefined ? null : new Secret(input.password)
+  const storedSmtpPassword = await stored('smtp_password')
+  const ownSmtpPassword =
+    input.smtpPassword === undefined
+      ? storedSmtpPassword
+      : input.smtpPassword === null
+        ? null
+        : new Secret(input.smtpPassword)
+
+  const isImapTried = password !== null || !isDeepStrictEqual(imap, current.imap)
+  const isSmtpTried =
+    smtp !== null &&
+    (!isDeepStrictEqual(smtp, current.smtp) ||
+      input.smtpPassword !== undefined ||
+      (password !== null && ownSmtpPassword === null))
+  const isMainForSmtp = isSmtpTried && ownSmtpPassword === null
+  if (password === null) {
+    const hosts = [current.imap.host, ...(storedSmtpPassword ? [] : [current.smtp?.host])]
+    if (isImapTried) requireKnownHost('imap', imap.host, hosts, 'password')
+    if (isMainForSmtp) requireKnownHost('smtp', smtp.host, hosts, 'password')
+  }
+  if (isSmtpTried && ownSmtpPassword && input.smtpPassword === undefined) {
+    requireKnownHost('smtp', smtp.host, [current.smtp?.host], 'smtpPassword')
+  }
+  const needsMainPassword = isImapTried || isMainForSmtp
+  const mainPassword = password ?? (needsMainPassword ? await stored('imap_password') : null)
+  if (needsMainPassword && !mainPassword) refuse('password_not_stored')
+
+  return {
+    secrets: {
+      ...(password && { imap_password: password }),
+      ...((input.smtpPassword !== undefined || smtp === null) && {
+        smtp_password: smtp === null ? null : ownSmtpPassword,
+      }),
+    },
+    imapPassword: isImapTried ? mainPassword : null,
+    smtpPassword: isSmtpTried ? (ownSmtpPassword ?? mainPassword) : null,
+  }
+}
+
+/**
+ * A stored password goes to no host but those that it was given for: whoever may change the servers, and was never told
+ * the password, would have it sent to a server of their own and read it there.
+ */
+function requireKnownHost(
+  server: 'imap' | 'smtp',
+  host: string,
+  known: readonly (string | undefined)[],
+  field: 'password' | 'smtpPassword',
+): void {
+  if (known.includes(host)) return
+  refuse('password_required', undefined, {
+    message: `The stored password is not sent to a host that it was not given for. Send ${field} together with ${server}.host.`,
+  })
+}
+
+async function storeChange(
+  context: RequestContext,
+  unit: UnitOfWork,
+  account: AccountView,
+  plan: ImapPlan,
+): Promise<AccountView> {
+  const { accountKeys } = context.services
+  for (const [name, secret] of Object.entries(plan.secrets) as [SecretName, Secret | null][]) {
+    if (secret) await accountKeys.storeSecret(unit.sql, account, name, secret)
+    else await accountKeys.removeSecret(unit.sql, account, name)
+  }
+  const isNewGrant = plan.secrets.imap_password !== undefined
+  const isBroken = account.status === 'reauth_required' || account.status === 'disabled'
+  const isProven = account.status === 'active' && plan.imapPassword !== null
+  const change: AccountChange = {
+    imap: plan.servers,
+    ...((isProven || (isNewGrant && isBroken)) && { status: 'active', status_reason: null }),
+  }
+  const after = await updateAccount(unit, account, change, { mustRestartSync: isNewGrant })
+  if (isNewGrant) {
+    const { email, provider, cloud, external_ref: externalRef } = after
+    unit.announce({
+      type: 'account.connected',
+      accountId: account.id,
+      data: { email, provider, cloud, externalRef, reauthorized: true },
+    })
+  }
+  return after
+}

@@ -1,0 +1,287 @@
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import { describe, expect, test } from 'vitest'
+import { tablesWith } from '../../../../test/database-text.ts'
+import { accountCount, eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
+import { openTestApp } from '../../../../test/open-app.ts'
+import { startDovecot } from '../../../../test/servers/dovecot.ts'
+import type { SmtpServerOptions } from '../../../../test/smtp-server.ts'
+
+const mail = useImapAccounts()
+
+describe('POST /v1/imap-accounts', () => {
+  test('logs in to both servers, stores the account and announces it', async () => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    await using smtp = await mail.openSmtp(user)
+
+    const made = await app.post<Account>('/v1/imap-accounts', {
+      ...mail.connection(user, smtp),
+      displayName: 'Ada',
+      externalRef: 'crm-1',
+      settings: { syncWindowDays: null, trackOpens: true },
+      appendSent: false,
+    })
+
+    expect(made.status).toBe(200)
+    expect(made.body).toMatchObject({
+      provider: 'imap',
+      email: user.email,
+      displayName: 'Ada',
+      externalRef: 'crm-1',
+      status: 'active',
+      statusReason: null,
+      auth: { method: 'password' },
+      settings: { syncWindowDays: null, trackOpens: true, calendarEnabled: false, contactsEnabled: false },
+      settingsOverride: { syncWindowDays: null, trackOpens: true },
+      runtime: null,
+      initializedAt: null,
+      imap: {
+        imap: { host: 'localhost', port: mail.dovecot.tlsPort, security: 'tls', user: user.email },
+        smtp: { host: 'localhost', port: smtp.port, security: 'starttls', user: user.email },
+        auth: 'password',
+        appendSent: false,
+        dav: null,
+      },
+    })
+    expect(smtp.lines.filter(line => line.startsWith('AUTH'))).toHaveLength(1)
+    expect((await app.get(`/v1/accounts/${made.body.id}`)).body).toEqual(made.body)
+    expect(await eventsOf(app)).toMatchObject([
+      {
+        type: 'account.connected',
+        accountId: made.body.id,
+        data: { email: user.email, provider: 'imap', cloud: null, externalRef: 'crm-1', reauthorized: false },
+      },
+    ])
+  })
+
+  test('keeps no password in the clear, in no table and no log line', async () => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    await using smtp = await mail.openSmtp(user, { password: 'canary-of-smtp' })
+
+    const made = await app.post<Account>('/v1/imap-accounts', {
+      ...mail.connection(user, smtp),
+      smtpPassword: 'canary-of-smtp',
+    })
+    await app.post('/v1/imap-accounts', {
+      ...mail.connection(user, smtp),
+      email: 'b@b.test',
+      password: 'canary-refused',
+    })
+
+    expect(made.status).toBe(200)
+    for (const secret of [user.password, 'canary-of-smtp', 'canary-refused']) {
+      expect(await tablesWith(app.db, secret)).toEqual([])
+      expect(app.logLines.join('')).not.toContain(secret)
+      expect(JSON.stringify(made.body)).not.toContain(secret)
+    }
+    const { rows } = await app.database.pool.query('select name from account_secret order by name')
+    expect(rows).toEqual([{ name: 'imap_password' }, { name: 'smtp_password' }])
+  })
+
+  test('connects an account that only reads', async () => {
+    await using app = await mail.openApp()
+
+    const made = await app.post<Account>('/v1/imap-accounts', {
+      ...mail.connection(await mail.dovecot.addUser()),
+      smtpPassword: 'for nothing',
+    })
+
+    expect(made.body.imap).toMatchObject({ smtp: null, appendSent: true })
+    expect(made.body.updatedAt >= made.body.createdAt).toBe(true)
+    const { rows } = await app.database.pool.query('select name from account_secret')
+    expect(rows).toEqual([{ name: 'imap_password' }])
+  })
+
+  test.each<[string, Record<string, unknown>, number, string, Partial<SmtpServerOptions>?]>([
+    ['a wrong password', { password: 'wrong' }, 400, 'login_failed'],
+    ['a wrong password of the SMTP server', { smtpPassword: 'wrong' }, 400, 'login_failed'],
+    ['calendars', { dav: { calendarUrl: 'https://dav.example.com/' } }, 400, 'provider_unsupported'],
+    ['calendars in the settings', { settings: { calendarEnabled: true } }, 400, 'provider_unsupported'],
+    ['shared mailboxes', { settings: { sharedMailboxesEnabled: true } }, 400, 'provider_unsupported'],
+    ['a honeypot alone', { settings: { trackingHoneypot: true } }, 400, 'honeypot_needs_click_tracking'],
+    [
+      'no encryption',
+      { imap: { host: 'localhost', port: 143, security: 'none' } },
+      400,
+      'plaintext_not_allowed',
+    ],
+    ['a private server', { imap: { host: '127.0.0.1', port: 993 } }, 400, 'server_not_allowed'],
+    ['a private SMTP server', { smtp: { host: '10.0.0.1', port: 465 } }, 400, 'server_not_allowed'],
+    ['an unusual port', { imap: { host: 'mail.example.com', port: 22 } }, 400, 'server_not_allowed'],
+    ['a server that is down', { imap: { host: 'localhost', port: 9 } }, 502, 'provider_unavailable'],
+    ['an SMTP server without STARTTLS', {}, 400, 'provider_unsupported', { certificates: undefined }],
+    ['an SMTP server in trouble', {}, 502, 'provider_unavailable', { authAnswer: '454 4.7.0 later' }],
+    ['a name of no account', { email: 'not an address' }, 400, 'invalid_input'],
+    ['a URL for a host', { imap: { host: 'imaps://mail.example.com', port: 993 } }, 400, 'invalid_input'],
+    ['a host with its port', { imap: { host: 'mail.example.com:993', port: 993 } }, 400, 'invalid_input'],
+    ['no host', { smtp: { host: ' ', port: 465 } }, 400, 'invalid_input'],
+    ['a line break in the password', { password: 'a\r\nA2 LOGOUT' }, 400, 'invalid_input'],
+    ['an unknown field', { passwort: 'x' }, 400, 'invalid_input'],
+  ])('refuses %s, and stores nothing', async (_, change, status, code, smtpOptions) => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    await using smtp = await mail.openSmtp(user, smtpOptions)
+
+    const answer = await app.post('/v1/imap-accounts', { ...mail.connection(user, smtp), ...change })
+
+    expect(answer).toMatchObject({ status, body: { defined: true, code, status } })
+    expect(await accountCount(app)).toBe(0)
+    expect(await eventsOf(app)).toEqual([])
+    if (smtpOptions && 'certificates' in smtpOptions) expect(smtp.lines.join()).not.toContain('AUTH')
+  })
+
+  test('refuses a certificate that nobody trusted vouches for, and sends no password', async () => {
+    await using app = await mail.openApp({ certificateAuthority: mail.dovecot.ca ?? '' })
+    const user = await mail.dovecot.addUser()
+    await using smtp = await mail.openSmtp(user)
+
+    const answer = await app.post('/v1/imap-accounts', mail.connection(user, smtp))
+
+    expect(answer).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
+    expect(String(answer.body['message'])).toMatch(/^SMTP: No secure connection/)
+    expect(smtp.lines.join()).not.toContain('AUTH')
+  })
+
+  test('says what to do where the port does not speak TLS', async () => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    await using smtp = await mail.openSmtp(user)
+    const tls = { host: 'localhost', security: 'tls' }
+    for (const servers of [
+      { imap: { ...tls, port: mail.dovecot.port } },
+      { smtp: { ...tls, port: smtp.port } },
+    ]) {
+      const { body } = await app.post('/v1/imap-accounts', { ...mail.connection(user), ...servers })
+      expect(body['message']).toMatch(
+        /^(?:IMAP|SMTP): No secure connection to the server: it does not speak TLS/,
+      )
+      expect(body['message']).toMatch(/Use security starttls, or the port for TLS\.$/)
+    }
+  })
+
+  test('answers alike for whatever private target, and connects to none of them', async () => {
+    await using app = await openTestApp({ resolve: async () => ['127.0.0.1'] })
+    const user = await mail.dovecot.addUser()
+    await using canary = await mail.openSmtp(user)
+    const hosts = [
+      '127.0.0.1',
+      'localhost',
+      '169.254.169.254',
+      '[::1]',
+      '::ffff:127.0.0.1',
+      '0x7f.1',
+      '2130706433',
+    ]
+    const ports = [canary.port, 22, 143, 465, 587, 993, 5432]
+    const bodies = new Set<string>()
+    for (const host of [...hosts, 'rebind.example.com', 'metadata', '127.0.0.1.']) {
+      for (const port of ports) {
+        const answer = await app.post('/v1/imap-accounts', { ...mail.connection(user), imap: { host, port } })
+        bodies.add(JSON.stringify([answer.status, answer.body]))
+      }
+    }
+    expect([...bodies]).toHaveLength(1)
+    expect([...bodies][0]).toContain('server_not_allowed')
+    expect(canary.connections).toBe(0)
+    // The operator is told what the caller is not.
+    expect(app.logLines.join('')).toContain('169.254.169.254, which is not public')
+  })
+
+  test('does not tell a private name from one that does not exist, in its answer or in its time', async () => {
+    const unknown = Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' })
+    await using app = await openTestApp({
+      resolve: async name => (name === 'inside.example.com' ? ['10.0.0.1'] : Promise.reject(unknown)),
+    })
+    const user = await mail.dovecot.addUser()
+    const ask = async (host: string, port: number) => {
+      const startedAt = performance.now()
+      const { status, body } = await app.post('/v1/imap-accounts', {
+        ...mail.connection(user),
+        imap: { host, port },
+      })
+      return { answer: [status, body], seconds: Math.floor((performance.now() - startedAt + 10) / 1000) }
+    }
+    for (const port of [993, 22]) {
+      const [inside, nowhere] = [
+        await ask('inside.example.com', port),
+        await ask('nowhere.example.com', port),
+      ]
+      expect(inside.answer).toEqual(nowhere.answer)
+      expect(inside.answer).toMatchObject([400, { code: 'server_not_allowed' }])
+      expect(Math.min(inside.seconds, nowhere.seconds)).toBeGreaterThanOrEqual(1)
+    }
+    expect(app.logLines.join('')).toContain('nowhere.example.com does not resolve')
+  })
+
+  test('answers that a name server out of order may be tried again', async () => {
+    const trouble = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' })
+    await using app = await openTestApp({ resolve: () => Promise.reject(trouble) })
+    const user = await mail.dovecot.addUser()
+    const connection = { ...mail.connection(user), imap: { host: 'imap.example.com', port: 993 } }
+    const { status, body } = await app.post('/v1/imap-accounts', connection)
+    expect({ status, body }).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
+  })
+
+  test('sends no password to an IMAP server that lost its STARTTLS', async () => {
+    await using app = await mail.openApp()
+    await using bare = await startDovecot()
+    const user = await bare.addUser()
+
+    const answer = await app.post('/v1/imap-accounts', {
+      ...mail.connection(user),
+      imap: { host: 'localhost', port: bare.port, security: 'starttls' },
+    })
+
+    expect(answer).toMatchObject({ status: 400, body: { code: 'provider_unsupported' } })
+  })
+
+  test('speaks TLS from the first octet, STARTTLS, and in the clear where the operator allows it', async () => {
+    await using app = await mail.openApp({ allowPlaintext: true })
+    for (const [imap, security] of [
+      [{ port: mail.dovecot.tlsPort, security: 'tls' }, 'tls'],
+      [{ port: mail.dovecot.port, security: 'starttls' }, 'starttls'],
+      [{ port: mail.dovecot.port, security: 'none' }, 'none'],
+    ] as const) {
+      const user = await mail.dovecot.addUser()
+      await using smtp = await mail.openSmtp(user, { isImplicitTls: security === 'tls' })
+
+      const made = await app.post('/v1/imap-accounts', {
+        ...mail.connection(user),
+        imap: { host: 'localhost', ...imap },
+        smtp: { host: 'localhost', port: smtp.port, security },
+      })
+
+      expect(made.status, security).toBe(200)
+      expect(smtp.lines.includes('STARTTLS')).toBe(security === 'starttls')
+    }
+  })
+
+  test('makes one account of a mailbox, however many ask for it at once and however it is spelt', async () => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    const spellings = [user.email, user.email.toUpperCase(), user.email, user.email, user.email.toUpperCase()]
+
+    const answers = await Promise.all(
+      spellings.map(email =>
+        app.post('/v1/imap-accounts', {
+          ...mail.connection(user),
+          email,
+          imap: { host: 'localhost', port: mail.dovecot.tlsPort, security: 'tls', user: user.user },
+        }),
+      ),
+    )
+
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409])
+    const id = String(answers.find(({ status }) => status === 200)?.body['id'])
+    for (const { body } of answers.filter(({ status }) => status === 409)) {
+      expect(body).toMatchObject({ code: 'account_exists', message: expect.stringContaining(id) })
+    }
+    expect((await eventsOf(app)).map(({ type }) => type)).toEqual(['account.connected'])
+
+    await app.delete(`/v1/accounts/${id}`)
+    const again = await app.post('/v1/imap-accounts', mail.connection(user))
+    expect(again.status).toBe(200)
+    expect(again.body['id']).not.toBe(id)
+  })
+})

@@ -1,0 +1,64 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+
+/** Days that what was indexed of a deleted account is kept. */
+const RETENTION_DAYS = 30
+
+/**
+ * Deletes the account: it leaves every list, its secrets and tokens are gone with the commit, and the purge is due.
+ * Deleting again changes nothing, but `purge` brings the purge forward. False where there never was one.
+ */
+export async function deleteAccount(
+  unit: UnitOfWork,
+  id: string,
+  options: { purge: boolean },
+): Promise<boolean> {
+  const account = await unit.sql
+    .selectFrom('account')
+    .select(['email', 'external_ref', 'deleted_at'])
+    .where('tenant_id', '=', unit.tenantId)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+  if (!account) return false
+
+  const dueInDays = options.purge ? 0 : RETENTION_DAYS
+  const dueAt = sql<Date>`clock_timestamp() + make_interval(days => ${dueInDays})`
+  await unit.sql
+    .updateTable('account')
+    .set({
+      deleted_at: sql`coalesce(deleted_at, clock_timestamp())`,
+      purge_after: sql`least(purge_after, ${dueAt})`,
+    })
+    .where('id', '=', id)
+    .execute()
+  if (account.deleted_at) return true
+
+  await unit.sql.deleteFrom('account_secret').where('account_id', '=', id).execute()
+  await unit.sql.deleteFrom('account_token').where('account_id', '=', id).execute()
+  unit.announce({
+    type: 'account.deleted',
+    accountId: id,
+    data: { email: account.email, externalRef: account.external_ref },
+  })
+  return true
+}
+
+const TOKEN_BATCH_ROWS = 2000
+
+/** Deletes account tokens that have expired, of every tenant. They are refused from their last second on anyway. */
+export async function deleteExpiredTokens(db: Db, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const expired = db
+      .selectFrom('account_token')
+      .select('id')
+      .where('expires_at', '<', sql<Date>`clock_timestamp()`)
+      .limit(TOKEN_BATCH_ROWS)
+    const { numDeletedRows } = await db
+      .deleteFrom('account_token')
+      .where('id', 'in', expired)
+      .executeTakeFirst()
+    if (numDeletedRows < TOKEN_BATCH_ROWS) return
+  }
+}

@@ -1,0 +1,44 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { openTestDatabase } from '../../../../test/open-database.ts'
+import { sampleAccount, sampleTenant } from '../../../../test/sample-rows.ts'
+import { newId } from '../../../kit/ids.ts'
+import { measureTroubles } from './following.ts'
+
+test('counts what nobody follows, fails or lags, and for how long the oldest has; nothing that is stopped', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const tenant = await sampleTenant(db)
+  const suspended = await sampleTenant(db)
+  await db.updateTable('tenant').set({ suspended_at: new Date() }).where('id', '=', suspended.id).execute()
+  const addInstance = async (heartbeat: string) => {
+    const [id, until] = [newId(), sql<Date>`clock_timestamp() + ${heartbeat}::interval`]
+    const startedAt = sql<Date>`clock_timestamp() - interval '1 day'`
+    await db.insertInto('instance').values({ id, heartbeat_until: until, started_at: startedAt }).execute()
+    return id
+  }
+  const [live, dead] = [await addInstance('10 seconds'), await addInstance('-300 seconds')]
+  const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000)
+
+  await sampleAccount(db, tenant.id, { owner_instance: live })
+  await sampleAccount(db, tenant.id, { owner_instance: live, behind_since: ago(60) })
+  await sampleAccount(db, tenant.id, { owner_instance: live, behind_since: ago(900) })
+  await sampleAccount(db, tenant.id, {
+    owner_instance: live,
+    behind_since: ago(5_000),
+    failing_since: ago(50),
+  })
+  await sampleAccount(db, tenant.id, { owner_instance: live, behind_since: ago(20), failing_since: ago(20) })
+  await sampleAccount(db, tenant.id, { owner_instance: dead })
+  await sampleAccount(db, tenant.id, { updated_at: ago(1_000) })
+  await sampleAccount(db, tenant.id, { updated_at: ago(5), behind_since: ago(200) })
+  for (const values of [{ status: 'paused' as const }, { deleted_at: new Date() }])
+    await sampleAccount(db, tenant.id, { ...values, updated_at: ago(9_000), behind_since: ago(9_000) })
+  await sampleAccount(db, suspended.id, { updated_at: ago(9_000) })
+
+  const { unfollowed, failing, lagging } = await measureTroubles(db)
+  expect([unfollowed.count, failing.count, lagging.count]).toEqual([3, 2, 1])
+  expect(unfollowed.oldestSeconds).toBeCloseTo(1_000, -2)
+  expect(failing.oldestSeconds).toBeCloseTo(50, -2)
+  expect(lagging.oldestSeconds).toBeCloseTo(900, -2)
+})

@@ -1,0 +1,65 @@
+import type { MailServerInput } from '@waxwing/contract/accounts/accounts.ts'
+import { EgressRefused } from '../../../kit/egress/guard.ts'
+import type { MailServer } from '../../../providers/provider.ts'
+import { Secret } from '../../../kit/secret.ts'
+import { requireServers } from '../autoconfig/access.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuseFailure } from '../../provider-failure.ts'
+import { refuse } from '../../refuse.ts'
+import type { ImapServers } from './account.ts'
+import { completeServer } from './rules.ts'
+
+/** Refuses `security: none` where the operator does not allow it. Needs no connection, so it comes first. */
+export function requireEncryption(
+  context: RequestContext,
+  ...servers: ({ security?: MailServer['security'] | undefined } | null | undefined)[]
+): void {
+  const isPlain = servers.some(server => server?.security === 'none')
+  if (isPlain && !context.services.allowPlaintext) refuse('plaintext_not_allowed')
+}
+
+/** The servers that the caller named. One that is missing is searched for: refuses `autodiscovery_failed`. */
+export async function completeServers(
+  context: RequestContext,
+  { email, ...named }: { email: string; imap?: MailServerInput; smtp?: MailServerInput | null },
+): Promise<Pick<ImapServers, 'imap' | 'smtp'>> {
+  const imap = named.imap && completeServer(named.imap, email)
+  const smtp = named.smtp && completeServer(named.smtp, email)
+  if (imap && smtp !== undefined) return { imap, smtp }
+  const found = await requireServers(context, email)
+  return { imap: imap ?? found.imap, smtp: smtp === undefined ? (found.smtp ?? refuseSmtp()) : smtp }
+}
+
+function refuseSmtp(): never {
+  refuse('autodiscovery_failed', undefined, {
+    message:
+      'No SMTP server was found for the address. Name its host and port, or smtp: null for an account that only reads.',
+  })
+}
+
+/** Logs in to the servers, one after the other, so that a wrong password costs one attempt. Refuses on any failure. */
+export async function requireLogin(
+  context: RequestContext,
+  logins: {
+    imap: { server: MailServer; password: Secret } | null
+    smtp: { server: MailServer; password: Secret } | null
+  },
+): Promise<void> {
+  const { servers } = context.services
+  try {
+    if (logins.imap) await servers.imap(logins.imap.server, logins.imap.password.reveal())
+    if (logins.smtp) await servers.smtp(logins.smtp.server, logins.smtp.password.reveal())
+  } catch (error) {
+    logRefusedServer(context, error)
+    refuseFailure(error)
+  }
+}
+
+/** The caller is not told what the network behind looks like; whoever could allow the server has to know. */
+function logRefusedServer({ services, requestId }: RequestContext, error: unknown): void {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof EgressRefused) {
+      services.log.info({ requestId, reason: cause.detail }, 'Refused to connect to a mail server')
+    }
+  }
+}

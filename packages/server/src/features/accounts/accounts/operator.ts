@@ -1,0 +1,77 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { AccountView } from './account.ts'
+import { everyAccountView, lockAccount, updateAccount } from './store.ts'
+
+/** What the operator of an installation asks of accounts, whatever their tenant. */
+
+const STOPPED = { status: 'disabled', status_reason: 'operator' } as const
+
+export interface ListedAccount extends AccountView {
+  tenant_name: string
+}
+
+export interface AccountSelection {
+  /** Null: of every tenant. */
+  tenantId: string | null
+  /** Only active accounts that are not caught up, whose owner is gone, or that fail; those that wait longest first. */
+  isBehind: boolean
+  /** Goes on after this account; ignored where they are ordered by how long they wait. */
+  afterId: string | null
+  limit: number
+}
+
+/** Accounts that are not deleted, oldest first. */
+export async function listAccountsOfAll(db: Db, selection: AccountSelection): Promise<ListedAccount[]> {
+  const { tenantId, isBehind, afterId, limit } = selection
+  let views = everyAccountView(db).select('tenant.name as tenant_name')
+  if (tenantId !== null) views = views.where('account.tenant_id', '=', tenantId)
+  if (isBehind) {
+    views = views
+      .where('account.status', '=', 'active')
+      .where(sql<boolean>`(account.behind_since is not null or account.owner_instance is null
+        or instance.heartbeat_until < clock_timestamp())`)
+      .orderBy(sql`coalesce(account.behind_since, account.updated_at)`)
+  } else if (afterId !== null) views = views.where('account.id', '>', afterId)
+  return views.orderBy('account.id').limit(limit).$castTo<ListedAccount>().execute()
+}
+
+/** The tenant of an account, deleted ones too; null where there is none of this id. */
+export async function findTenantOf(db: Db, accountId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('account')
+    .select('tenant_id')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  return row?.tenant_id ?? null
+}
+
+/** The account as it is then, and whether that was done: what is stopped for another reason stays as it is. */
+export interface Decision {
+  account: AccountView
+  isDone: boolean
+}
+
+/** Stops an account of the unit's tenant: `disabled` by the `operator`. Null where there is none. */
+export async function stopAccount(unit: UnitOfWork, id: string): Promise<Decision | null> {
+  const before = await lockAccount(unit, id)
+  if (!before) return null
+  const isStopped = before.status === STOPPED.status && before.status_reason === STOPPED.status_reason
+  if (isStopped) return { account: before, isDone: true }
+  if (before.status !== 'active' && before.status !== 'paused') return { account: before, isDone: false }
+  return { account: await updateAccount(unit, before, STOPPED), isDone: true }
+}
+
+/** Makes an account active that `stopAccount` stopped, and no other. Null where there is none. */
+export async function resumeAccount(unit: UnitOfWork, id: string): Promise<Decision | null> {
+  const before = await lockAccount(unit, id)
+  if (!before) return null
+  if (before.status === 'active') return { account: before, isDone: true }
+  if (before.status !== STOPPED.status || before.status_reason !== STOPPED.status_reason)
+    return { account: before, isDone: false }
+  return {
+    account: await updateAccount(unit, before, { status: 'active', status_reason: null }),
+    isDone: true,
+  }
+}

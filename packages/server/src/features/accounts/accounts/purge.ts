@@ -1,0 +1,96 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import { emptyAccountEvents } from '../../../events/retention.ts'
+import type { BlobStore } from '../../../kit/blobs/blob-store.ts'
+import { purgeBlobs } from '../../messages/record-blobs.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+
+const BATCH_ROWS = 2000
+
+interface PurgedAccount {
+  id: string
+  tenantId: string
+  externalRef: string | null
+}
+
+/** Purges every deleted account whose time has come. An interrupted purge goes on with what is left. */
+export async function purgeDueAccounts(db: Db, blobs: BlobStore, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const row = await db
+      .selectFrom('account')
+      .select(['id', 'tenant_id', 'external_ref'])
+      .where('deleted_at', 'is not', null)
+      .where('purged_at', 'is', null)
+      .where('purge_after', '<=', sql<Date>`clock_timestamp()`)
+      .orderBy('purge_after')
+      .limit(1)
+      .executeTakeFirst()
+    if (!row) return
+    await purgeBlobs(db, blobs, row.id, signal)
+    await purgeAccount(db, { id: row.id, tenantId: row.tenant_id, externalRef: row.external_ref }, signal)
+  }
+}
+
+/** Removes all that is known of an account but its id, and announces `account.purged` with the last step. */
+async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal): Promise<void> {
+  for (const deleteBatch of batches(account.id)) {
+    for (;;) {
+      if (signal.aborted) return
+      const { numAffectedRows = 0n } = await deleteBatch.execute(db)
+      if (numAffectedRows === 0n) break
+    }
+  }
+  await emptyAccountEvents(db, account, signal)
+  if (signal.aborted) return
+
+  await inTransaction(db, account.tenantId, async unit => {
+    const { numUpdatedRows } = await unit.sql
+      .updateTable('account')
+      .set({
+        email: '',
+        display_name: null,
+        external_ref: null,
+        oauth_app_id: null,
+        status_reason: null,
+        settings_override: '{}',
+        imap: null,
+        // Copies of what it sealed, in backups of the database, are unreadable from here on.
+        data_key: null,
+        runtime_state: null,
+        runtime_detail: null,
+        // Whoever still holds it can write nothing more.
+        owner_instance: null,
+        owner_epoch: sql`owner_epoch + 1`,
+        purged_at: sql`clock_timestamp()`,
+      })
+      .where('id', '=', account.id)
+      .where('purged_at', 'is', null)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return
+    const { id: accountId, externalRef } = account
+    unit.announce({ type: 'account.purged', accountId: null, data: { accountId, externalRef } })
+  })
+}
+
+/** What deletes a batch of rows of each table, by its index on the account; what refers to others goes first. */
+function batches(accountId: string): RawBuilder<unknown>[] {
+  const byAccount = [
+    'quarantined_message',
+    'message',
+    'thread_link',
+    'sync_cursor',
+    'mailbox',
+    'account_token',
+    'account_secret',
+  ]
+  const placement = sql`
+    delete from message_mailbox where ctid = any(array(
+      select message_mailbox.ctid from message_mailbox join mailbox on mailbox.id = mailbox_id
+      where account_id = ${accountId} limit ${BATCH_ROWS}))`
+  const others = byAccount.map(
+    table => sql`
+      delete from ${sql.table(table)} where ctid = any(array(
+        select ctid from ${sql.table(table)} where account_id = ${accountId} limit ${BATCH_ROWS}))`,
+  )
+  return [placement, ...others]
+}

@@ -1,0 +1,123 @@
+import { isDeepStrictEqual } from 'node:util'
+import type {
+  Account,
+  AccountSettings,
+  AccountSettingsInput,
+  AccountSettingsOverride,
+  MailServerInput,
+  SyncKind,
+} from '@waxwing/contract/accounts/accounts.ts'
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
+import type { MailServer } from '../../../providers/provider.ts'
+import { refuse } from '../../refuse.ts'
+import type { ImapServers } from './account.ts'
+
+/** What of an account decides on its settings. */
+export interface SettingsBearer {
+  provider: Account['provider']
+  imap: ImapServers | null
+  settings_override: AccountSettingsOverride
+}
+
+/**
+ * The account's own values over its tenant's, as they take effect: IMAP has calendars and contacts only through DAV, and
+ * a honeypot does nothing without tracked clicks, which the tenant may turn off for accounts that have one.
+ */
+export function effectiveSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
+  const settings = inheritedSettings(tenant, account)
+  return { ...settings, trackingHoneypot: settings.trackingHoneypot && settings.trackClicks }
+}
+
+function inheritedSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
+  return {
+    bodyStorage: tenant.bodyStorage,
+    syncWindowDays: tenant.syncWindowDays,
+    calendarEnabled: tenant.calendarEnabled,
+    contactsEnabled: tenant.contactsEnabled,
+    undoSendSeconds: tenant.undoSendSeconds,
+    trackOpens: tenant.trackOpens,
+    trackClicks: tenant.trackClicks,
+    trackingHoneypot: tenant.trackingHoneypot,
+    ...account.settings_override,
+    ...(!hasCalendars(account) && { calendarEnabled: false, contactsEnabled: false }),
+  }
+}
+
+/**
+ * The account's own values after a change. Refuses what the account cannot have: calendars, contacts and shared
+ * mailboxes on IMAP without DAV (`provider_unsupported`), a honeypot without tracked clicks.
+ */
+export function planSettings(
+  tenant: TenantSettings,
+  account: SettingsBearer,
+  change: { settings?: AccountSettingsInput; resetSettings?: readonly (keyof AccountSettings)[] },
+): AccountSettingsOverride {
+  const { sharedMailboxesEnabled, ...settings } = change.settings ?? {}
+  const wanted = Object.entries({ ...settings, sharedMailboxesEnabled })
+  const unsupported = wanted.find(([name, value]) => value === true && DAV_SETTINGS.has(name))
+  if (unsupported && !hasCalendars(account)) {
+    refuse('provider_unsupported', undefined, {
+      message: `An IMAP account has no calendars, contacts or shared mailboxes here. Leave ${unsupported[0]} out.`,
+    })
+  }
+  const reset = new Set<string>(change.resetSettings)
+  const kept = Object.entries(account.settings_override).filter(([name]) => !reset.has(name))
+  const override: AccountSettingsOverride = { ...Object.fromEntries(kept), ...settings }
+
+  const touched = new Set([...Object.keys(settings), ...reset])
+  if (touched.has('trackingHoneypot') || touched.has('trackClicks')) {
+    requireClicksForHoneypot(inheritedSettings(tenant, { ...account, settings_override: override }))
+  }
+  return override
+}
+
+const DAV_SETTINGS = new Set(['calendarEnabled', 'contactsEnabled', 'sharedMailboxesEnabled'])
+
+function hasCalendars(account: Pick<SettingsBearer, 'provider' | 'imap'>): boolean {
+  return account.provider !== 'imap' || (account.imap?.dav ?? null) !== null
+}
+
+/** A honeypot is a link that only machines follow, so it needs links that are followed at all. */
+export function requireClicksForHoneypot(settings: {
+  trackingHoneypot: boolean
+  trackClicks: boolean
+}): void {
+  if (settings.trackingHoneypot && !settings.trackClicks) refuse('honeypot_needs_click_tracking')
+}
+
+/** Whether syncs must begin anew under these settings. */
+export function mustRestart(before: AccountSettings, after: AccountSettings): boolean {
+  return (
+    before.bodyStorage !== after.bodyStorage ||
+    before.calendarEnabled !== after.calendarEnabled ||
+    before.syncWindowDays !== after.syncWindowDays
+  )
+}
+
+/** Names of the fields in which two states of an account differ, as `account.updated` tells them. */
+export function changedFields(before: Account, after: Account): string[] {
+  const names = Object.keys(after) as (keyof Account)[]
+  return names.filter(name => !UNANNOUNCED.has(name) && !isDeepStrictEqual(before[name], after[name]))
+}
+
+const UNANNOUNCED = new Set<keyof Account>(['updatedAt', 'runtime'])
+
+/** The kinds that the account syncs. */
+export function enabledKinds(settings: AccountSettings): SyncKind[] {
+  const kinds: SyncKind[] = ['mail']
+  if (settings.calendarEnabled) kinds.push('calendar')
+  if (settings.contactsEnabled) kinds.push('contacts')
+  return kinds
+}
+
+const IMPLICIT_TLS_PORTS = new Set([993, 465])
+
+/** Fills what the caller left out. */
+export function completeServer(input: MailServerInput, defaultUser: string): MailServer {
+  return {
+    host: input.host.trim().toLowerCase(),
+    port: input.port,
+    security: input.security ?? (IMPLICIT_TLS_PORTS.has(input.port) ? 'tls' : 'starttls'),
+    user: input.user ?? defaultUser,
+  }
+}

@@ -1,0 +1,101 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import { type Kysely, type Transaction, sql } from 'kysely'
+import { holdKeyRing } from '../../../database/sealed-value.ts'
+import type { Tables } from '../../../database/tables.ts'
+import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
+import type { KeyRing } from '../../../kit/key-ring.ts'
+import { SEAL_KEY_BYTES, SealError, seal, unseal } from '../../../kit/seal.ts'
+import { Secret } from '../../../kit/secret.ts'
+
+export type SecretName = 'imap_password' | 'smtp_password'
+
+/** The columns of an account that its secrets are bound to. */
+export interface KeyedAccount {
+  id: string
+  tenant_id: string
+  data_key: Buffer | null
+}
+
+/** An account's secrets at rest: each sealed with the account's own data key, which the key ring wraps. */
+export interface AccountKeys {
+  /** A new data key, wrapped, for an account that is inserted in the same transaction. */
+  createDataKey(tx: Transaction<Tables>, account: { id: string; tenant_id: string }): Promise<Buffer>
+  storeSecret(tx: Transaction<Tables>, account: KeyedAccount, name: SecretName, secret: Secret): Promise<void>
+  removeSecret(tx: Transaction<Tables>, account: KeyedAccount, name: SecretName): Promise<void>
+  /** Null when none is stored. Throws `SealError` when it does not open: a wrong key ring, or a changed row. */
+  findSecret(db: Kysely<Tables>, account: KeyedAccount, name: SecretName): Promise<Secret | null>
+  /** What a stored message is sealed with: it opens as that message's only. Throws `SealError` after the purge. */
+  blobSealing(account: KeyedAccount): (messageId: string) => Sealing
+}
+
+export function accountKeys(ring: KeyRing): AccountKeys {
+  return {
+    async createDataKey(tx, account) {
+      await holdKeyRing(tx)
+      return ring.seal(randomBytes(SEAL_KEY_BYTES), dataKeyContext(account))
+    },
+
+    async storeSecret(tx, account, name, secret) {
+      const sealed = seal(
+        dataKeyOf(ring, account),
+        Buffer.from(secret.reveal()),
+        secretContext(account, name),
+      )
+      await tx
+        .insertInto('account_secret')
+        .values({ account_id: account.id, name, sealed })
+        .onConflict(target =>
+          target.columns(['account_id', 'name']).doUpdateSet({ sealed, updated_at: sql`now()` }),
+        )
+        .execute()
+    },
+
+    async removeSecret(tx, account, name) {
+      await tx
+        .deleteFrom('account_secret')
+        .where('account_id', '=', account.id)
+        .where('name', '=', name)
+        .execute()
+    },
+
+    blobSealing(account) {
+      // Taken as octets, each use of it would cost more than what it seals.
+      const key = createSecretKey(dataKeyOf(ring, account))
+      return messageId => ({ key, context: [account.tenant_id, 'message_blob', account.id, messageId] })
+    },
+
+    async findSecret(db, account, name) {
+      const row = await db
+        .selectFrom('account_secret')
+        .select('sealed')
+        .where('account_id', '=', account.id)
+        .where('name', '=', name)
+        .executeTakeFirst()
+      if (!row) return null
+      return new Secret(unseal(dataKeyOf(ring, account), row.sealed, secretContext(account, name)).toString())
+    },
+  }
+}
+
+/** Changes whenever a secret of the account is stored or removed. */
+export async function findSecretsStamp(db: Kysely<Tables>, accountId: string): Promise<string | null> {
+  const { rows } = await sql<{ stamp: string | null }>`
+    select md5(string_agg(sealed, ''::bytea order by name)) as stamp
+    from account_secret where account_id = ${accountId}
+  `.execute(db)
+  return rows[0]?.stamp ?? null
+}
+
+/** What the wrapped data key of an account is bound to. */
+export function dataKeyContext(account: { id: string; tenant_id: string }): string[] {
+  return [account.tenant_id, 'account', 'data_key', account.id]
+}
+
+function secretContext(account: KeyedAccount, name: SecretName): string[] {
+  return [account.tenant_id, 'account_secret', 'sealed', account.id, name]
+}
+
+function dataKeyOf(ring: KeyRing, account: KeyedAccount): Buffer {
+  if (!account.data_key) throw new SealError('The account has no data key any more')
+  return ring.open(account.data_key, dataKeyContext(account))
+}

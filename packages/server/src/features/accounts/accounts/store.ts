@@ -1,0 +1,258 @@
+import type { Account, AccountSettingsOverride } from '@waxwing/contract/accounts/accounts.ts'
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
+import { sql } from 'kysely'
+import { type NewestFirst, isAfter, rowsToRead } from '../../../database/page.ts'
+import type { Db } from '../../../database/pool.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
+import type { AccountRow, AccountView, ImapServers } from './account.ts'
+import { presentAccount } from './present.ts'
+import { changedFields, mustRestart } from './rules.ts'
+
+/** The lease that a heartbeat gives is 10 seconds (sync/instance.ts), so this is 30 seconds after the last one. */
+const SILENCE_AFTER_LEASE_SECONDS = 20
+
+/**
+ * Whether the lease of an instance holds. No heartbeat sets a time that far ahead: it was written before the database's
+ * clock was set back.
+ */
+export const isLive = sql<boolean>`(heartbeat_until > clock_timestamp() and heartbeat_until < clock_timestamp() + interval '1 minute')`
+
+const isFollowed = sql<boolean>`coalesce(account.owner_instance = account.runtime_instance
+  and heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS})
+  and heartbeat_until < clock_timestamp() + interval '1 minute', false)`
+
+/** The tenant's account, whether the credential may see it or not: that is asked by `requireAccount`. */
+export async function findAccount(db: Db, tenantId: string, id: string): Promise<AccountRow | null> {
+  const row = await db
+    .selectFrom('account')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  // Only this file writes the columns whose types say less than what is in them.
+  return (row as AccountRow | undefined) ?? null
+}
+
+/** The tenant's accounts with what it takes to show them; to be narrowed and ordered. */
+export function accountViews(db: Db, tenantId: string) {
+  return everyAccountView(db).where('account.tenant_id', '=', tenantId).$castTo<AccountView>()
+}
+
+/** As `accountViews`, of every tenant: for the operator alone. */
+export function everyAccountView(db: Db) {
+  return db
+    .selectFrom('account')
+    .innerJoin('tenant', 'tenant.id', 'account.tenant_id')
+    .leftJoin('instance', 'instance.id', 'account.owner_instance')
+    .selectAll('account')
+    .select(['tenant.settings as tenant_settings', isFollowed.as('is_followed')])
+    .where('account.deleted_at', 'is', null)
+}
+
+export interface AccountFilters {
+  /** Null: every account of the tenant. */
+  accountIds: readonly string[] | null
+  externalRef?: string
+  q?: string
+  status?: Account['status']
+  orgConnectionId?: string
+  delegateAccountId?: string
+}
+
+/** A page of accounts and at least one more, newest first. */
+export async function listAccountViews(
+  db: Db,
+  tenantId: string,
+  page: { filters: AccountFilters; position: NewestFirst | null; limit: number },
+): Promise<AccountView[]> {
+  const { accountIds, externalRef, q, status, orgConnectionId, delegateAccountId } = page.filters
+  // Accounts of organization connections and shared mailboxes do not exist yet.
+  if (orgConnectionId !== undefined || delegateAccountId !== undefined) return []
+  let views = accountViews(db, tenantId)
+  if (accountIds !== null) views = views.where(sql<boolean>`account.id = any(${accountIds}::uuid[])`)
+  if (externalRef !== undefined) views = views.where('account.external_ref', '=', externalRef)
+  if (status !== undefined) views = views.where('account.status', '=', status)
+  if (q !== undefined) {
+    const pattern = `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+    views = views.where(
+      sql<boolean>`(account.email ilike ${pattern} or account.external_ref ilike ${pattern})`,
+    )
+  }
+  return views
+    .where(isAfter(page.position, { time: 'account.created_at', id: 'account.id' }))
+    .orderBy('account.created_at', 'desc')
+    .orderBy('account.id', 'desc')
+    .limit(rowsToRead(page.limit))
+    .execute()
+}
+
+export async function findAccountView(db: Db, tenantId: string, id: string): Promise<AccountView | null> {
+  return (await accountViews(db, tenantId).where('account.id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** The account, held until the transaction ends together with the settings that it inherits. */
+export async function lockAccount(unit: UnitOfWork, id: string): Promise<AccountView | null> {
+  // In the order in which a change of the tenant's settings locks them.
+  await unit.sql.selectFrom('tenant').select('id').where('id', '=', unit.tenantId).forShare().execute()
+  const held = await unit.sql
+    .selectFrom('account')
+    .select('id')
+    .where('tenant_id', '=', unit.tenantId)
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return held ? findAccountView(unit.sql, unit.tenantId, id) : null
+}
+
+export type NewAccount = Pick<
+  AccountRow,
+  'id' | 'email' | 'display_name' | 'external_ref' | 'settings_override' | 'imap' | 'data_key'
+>
+
+/** Null when a live account of the tenant has this mailbox. */
+export async function insertImapAccount(unit: UnitOfWork, account: NewAccount): Promise<AccountView | null> {
+  const inserted = await unit.sql
+    .insertInto('account')
+    .values({
+      ...account,
+      tenant_id: unit.tenantId,
+      provider: 'imap',
+      auth_method: 'password',
+      settings_override: JSON.stringify(account.settings_override),
+      imap: JSON.stringify(account.imap),
+      // It has no messages yet, and the sync writes their documents.
+      search_version: SEARCH_VERSION,
+      // Cursors of the list hold milliseconds.
+      created_at: sql`date_trunc('milliseconds', clock_timestamp())`,
+      // Its default is the start of the transaction, which lies before.
+      updated_at: sql`clock_timestamp()`,
+    })
+    .onConflict(target =>
+      target
+        .expression(sql`tenant_id, lower(email)`)
+        .where('deleted_at', 'is', null)
+        .doNothing(),
+    )
+    .executeTakeFirst()
+  return inserted.numInsertedOrUpdatedRows ? findAccountView(unit.sql, unit.tenantId, account.id) : null
+}
+
+/** The live account of a mailbox. */
+export async function findAccountIdByEmail(db: Db, tenantId: string, email: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('account')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where(sql`lower(email)`, '=', email.toLowerCase())
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return row?.id ?? null
+}
+
+/** The tenant's accounts that are not deleted, whatever their status. */
+export async function countAccounts(db: Db, tenantId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('account')
+    .select(sql<number>`count(*)::integer`.as('count'))
+    .where('tenant_id', '=', tenantId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+export interface AccountChange {
+  external_ref?: string | null
+  status?: Account['status']
+  status_reason?: string | null
+  settings_override?: AccountSettingsOverride
+  imap?: ImapServers
+}
+
+/**
+ * Writes a change of a locked account and announces `account.updated` where something is different afterwards. Asks the
+ * owner to begin anew where settings or servers demand it, or `mustRestartSync`.
+ */
+export async function updateAccount(
+  unit: UnitOfWork,
+  before: AccountView,
+  change: AccountChange,
+  options: { mustRestartSync?: boolean } = {},
+): Promise<AccountView> {
+  const changed: AccountView = { ...before, ...change }
+  const [shownBefore, shownAfter] = [presentAccount(before), presentAccount(changed)]
+  const changes = changedFields(shownBefore, shownAfter)
+  const isRestarted =
+    options.mustRestartSync ||
+    changes.includes('imap') ||
+    mustRestart(shownBefore.settings, shownAfter.settings)
+  if (changes.length === 0 && !isRestarted) return before
+
+  const { settings_override, imap, ...plain } = change
+  await unit.sql
+    .updateTable('account')
+    .set({
+      ...plain,
+      ...(settings_override && { settings_override: JSON.stringify(settings_override) }),
+      ...(imap && { imap: JSON.stringify(imap) }),
+      ...(isRestarted && { sync_wanted: wantedWith(['restart']) }),
+      updated_at: sql`clock_timestamp()`,
+    })
+    .where('tenant_id', '=', unit.tenantId)
+    .where('id', '=', before.id)
+    .execute()
+  const after = (await findAccountView(unit.sql, unit.tenantId, before.id)) ?? changed
+  if (changes.length > 0) {
+    unit.announce({
+      type: 'account.updated',
+      accountId: before.id,
+      data: { account: presentAccount(after), changes },
+    })
+  }
+  return after
+}
+
+/** `sync_wanted` with these kinds, each once. */
+export function wantedWith(kinds: readonly string[]) {
+  return sql<string[]>`array(select distinct unnest(sync_wanted || ${[...kinds]}::text[]))`
+}
+
+/** Accounts that are read at once while the tenant's settings change. */
+const INHERIT_BATCH_ROWS = 500
+
+/**
+ * Announces `account.updated` for each account that a change of its tenant's settings reaches, and asks those to begin
+ * anew whose sync depends on it. Returns their ids. The tenant's row is locked and holds `after` already.
+ */
+export async function inheritSettings(
+  unit: UnitOfWork,
+  before: TenantSettings,
+  after: TenantSettings,
+): Promise<string[]> {
+  const restarted: string[] = []
+  let afterId = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const views = await accountViews(unit.sql, unit.tenantId)
+      .where('account.id', '>', afterId)
+      .orderBy('account.id')
+      .limit(INHERIT_BATCH_ROWS)
+      .execute()
+    const last = views.at(-1)
+    if (!last) break
+    afterId = last.id
+    for (const view of views) {
+      const shownBefore = presentAccount({ ...view, tenant_settings: before })
+      const account = presentAccount({ ...view, tenant_settings: after })
+      const changes = changedFields(shownBefore, account)
+      if (changes.length === 0) continue
+      unit.announce({ type: 'account.updated', accountId: view.id, data: { account, changes } })
+      if (mustRestart(shownBefore.settings, account.settings)) restarted.push(view.id)
+    }
+  }
+  await sql`
+    update account set sync_wanted = ${wantedWith(['restart'])}
+    where id in (select id from account where id = any(${restarted}::uuid[]) order by id for no key update)
+  `.execute(unit.sql)
+  return restarted
+}

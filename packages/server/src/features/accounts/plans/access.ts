@@ -1,0 +1,39 @@
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
+import { bodyStorage } from '@waxwing/contract/shapes.ts'
+import type { Db } from '../../../database/pool.ts'
+import { countAccounts } from '../accounts/store.ts'
+import { refuse } from '../../refuse.ts'
+import type { Plan } from '../../plans/rules.ts'
+import { findStorageRoom, findTenantPlan } from '../../plans/store.ts'
+
+type BodyStorage = TenantSettings['bodyStorage']
+
+/**
+ * Refuses where the plan allows no more accounts. It decides only in the transaction that inserts the account, on the
+ * plan of `lockTenantPlan`; before, it only spares the work.
+ */
+export async function requireAccountRoom(db: Db, tenantId: string, plan: Plan | null): Promise<void> {
+  const maxAccounts = plan?.limits.maxAccounts ?? null
+  if (maxAccounts === null) return
+  if ((await countAccounts(db, tenantId)) >= maxAccounts) refuse('plan_limit_accounts')
+}
+
+/**
+ * Refuses to set `bodyStorage` to what the plan forbids, and to what stores more than `before` where the plan's storage
+ * is used up.
+ */
+export async function requireBodyStorage(
+  db: Db,
+  tenantId: string,
+  { before, after }: { before: BodyStorage; after: BodyStorage | undefined },
+): Promise<void> {
+  if (after === undefined || after === 'none') return
+  const plan = await findTenantPlan(db, tenantId)
+  if (!plan) return
+  if (!plan.limits.bodyStorageAllowed) refuse('plan_limit_storage')
+  const isMore = bodyStorage.options.indexOf(after) > bodyStorage.options.indexOf(before)
+  if (!isMore || (await findStorageRoom(db, tenantId)) > 0) return
+  refuse('plan_limit_storage', undefined, {
+    message: `The plan's ${plan.limits.storageBytes} bytes of storage are used up. Set bodyStorage to none, or change the plan.`,
+  })
+}

@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto'
+import { type Account, imapAccountInput } from '@waxwing/contract/accounts/accounts.ts'
+import type { ChangeEvent } from '@waxwing/contract/events.ts'
+import { describe, expect, test } from 'vitest'
+import { openTestApp } from '../../../../test/open-app.ts'
+import { openTestDatabase } from '../../../../test/open-database.ts'
+import { sampleAccount } from '../../../../test/sample-rows.ts'
+import type { Db } from '../../../database/pool.ts'
+import { newId } from '../../../kit/ids.ts'
+import { environmentKeyRing } from '../../../kit/key-ring.ts'
+import { connectImapAccount } from '../accounts/connect-imap.ts'
+import { accountKeys } from '../accounts/secrets.ts'
+import type { RequestContext, Services } from '../../context.ts'
+import { Refusal } from '../../refuse.ts'
+import { createTenant } from '../../tenants/store.ts'
+import { assignPlan } from './assign.ts'
+import type { Plan, PlanLimits } from '../../plans/rules.ts'
+import { createPlan } from '../../plans/store.ts'
+
+const NO_LIMITS: PlanLimits = {
+  apiCallsPerMinute: null,
+  apiCallsPerMinutePerKey: null,
+  maxAccounts: null,
+  bodyStorageAllowed: true,
+  storageBytes: null,
+}
+const PARALLEL = 200
+const IMAP = { host: 'imap.example.com', port: 993, security: 'tls', user: 'ada@example.com' } as const
+const CONNECTION = {
+  email: 'ada@example.com',
+  password: 'p',
+  imap: { host: IMAP.host, port: 993 },
+  smtp: null,
+}
+
+async function requirePlan(db: Db, limits: Partial<PlanLimits>): Promise<Plan> {
+  const plan = await createPlan(db, newId(), { ...NO_LIMITS, ...limits })
+  if (!plan) throw new Error('There is a plan of this name already')
+  return plan
+}
+
+/** What a request of the tenant is served with, where every server lets everybody in. */
+function contextOf(db: Db, tenantId: string): RequestContext {
+  const services: Partial<Services> = {
+    accountKeys: accountKeys(environmentKeyRing(randomBytes(32).toString('base64'))),
+    servers: { imap: () => Promise.resolve(), smtp: () => Promise.resolve() },
+  }
+  return {
+    db,
+    tenantId,
+    credential: { kind: 'api_key', id: newId(), scopes: ['write'], accountIds: null },
+    requestId: 'test',
+    // To connect an account takes no other service.
+    services: services as Services,
+    keepAnswer: () => Promise.resolve(),
+  }
+}
+
+describe('maxAccounts', () => {
+  test('of a full plan refuses an account before its servers are asked, until one is deleted', async () => {
+    await using app = await openTestApp()
+    await sampleAccount(app.db, app.tenantId, { status: 'paused' })
+    await sampleAccount(app.db, app.tenantId, { deleted_at: new Date() })
+    await assignPlan(app.db, app.tenantId, await requirePlan(app.db, { maxAccounts: 1 }))
+
+    const refused = await app.post('/v1/imap-accounts', CONNECTION)
+    expect(refused).toMatchObject({ status: 403, body: { defined: true, code: 'plan_limit_accounts' } })
+    const { body } = await app.get<{ items: Account[] }>('/v1/accounts')
+    await app.delete(`/v1/accounts/${body.items[0]?.id}`)
+    // It gets as far as to the server, which cannot be found from here.
+    expect((await app.post('/v1/imap-accounts', CONNECTION)).body['code']).not.toBe('plan_limit_accounts')
+  })
+
+  test('lets one of 200 at a time take the last place', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const tenant = await createTenant(db, 'crowded', await requirePlan(db, { maxAccounts: 3 }))
+    const tenantId = tenant?.id ?? ''
+    for (let nth = 0; nth < 2; nth += 1) await sampleAccount(db, tenantId)
+    const context = contextOf(db, tenantId)
+    const create = (nth: number) =>
+      connectImapAccount(context, imapAccountInput.parse({ ...CONNECTION, email: `${nth}@example.com` }))
+
+    const outcomes = await Promise.allSettled(Array.from({ length: PARALLEL }, (_, nth) => create(nth)))
+
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const outcome of outcomes) {
+      if (outcome.status === 'fulfilled') continue
+      expect(outcome.reason).toBeInstanceOf(Refusal)
+      expect(outcome.reason).toMatchObject({ reason: 'plan_limit_accounts' })
+    }
+  })
+})
+
+describe('bodyStorageAllowed', () => {
+  test('false refuses to store bodies wherever it is set, and a new tenant begins without', async () => {
+    await using app = await openTestApp()
+    const plan = await requirePlan(app.db, { bodyStorageAllowed: false })
+    const account = await sampleAccount(app.db, app.tenantId)
+    await assignPlan(app.db, app.tenantId, plan)
+
+    for (const bodyStorage of ['cache', 'full']) {
+      const refused = { status: 403, body: { defined: true, code: 'plan_limit_storage' } }
+      const settings = { bodyStorage }
+      expect(await app.patch('/v1/settings', settings)).toMatchObject(refused)
+      expect(await app.patch(`/v1/accounts/${account.id}`, { settings })).toMatchObject(refused)
+      expect(await app.post('/v1/imap-accounts', { ...CONNECTION, settings })).toMatchObject(refused)
+    }
+    expect((await app.patch('/v1/settings', { bodyStorage: 'none', trackOpens: true })).status).toBe(200)
+
+    await createTenant(app.db, 'new', plan)
+    const made = await app.db
+      .selectFrom('tenant')
+      .select('settings')
+      .where('name', '=', 'new')
+      .executeTakeFirstOrThrow()
+    expect(made.settings).toMatchObject({ bodyStorage: 'none' })
+  })
+
+  test('false ends what was stored under another plan, and announces it', async () => {
+    await using app = await openTestApp()
+    const inherits = await sampleAccount(app.db, app.tenantId, { settings_override: '{}' })
+    const own = await sampleAccount(app.db, app.tenantId, {
+      settings_override: JSON.stringify({ bodyStorage: 'full', trackOpens: true }),
+    })
+    const without = await sampleAccount(app.db, app.tenantId, {
+      settings_override: JSON.stringify({ bodyStorage: 'none' }),
+    })
+
+    await assignPlan(app.db, app.tenantId, await requirePlan(app.db, { bodyStorageAllowed: false }))
+
+    expect((await app.get('/v1/settings')).body['bodyStorage']).toBe('none')
+    for (const { id } of [inherits, own, without]) {
+      const { body } = await app.get<Account>(`/v1/accounts/${id}`)
+      expect(body.settings.bodyStorage).toBe('none')
+    }
+    expect((await app.get<Account>(`/v1/accounts/${own.id}`)).body.settingsOverride).toEqual({
+      bodyStorage: 'none',
+      trackOpens: true,
+    })
+    const { body } = await app.get<{ items: ChangeEvent[] }>('/v1/changes')
+    expect(body.items.map(({ accountId, type }) => [accountId, type]).toSorted()).toEqual(
+      [
+        [inherits.id, 'account.updated'],
+        [own.id, 'account.updated'],
+      ].toSorted(),
+    )
+    await assignPlan(app.db, app.tenantId, null)
+    expect((await app.patch('/v1/settings', { bodyStorage: 'full' })).status).toBe(200)
+  })
+})
+
+describe('storageBytes', () => {
+  test('that are used up refuse to store more than now, and nothing else', async () => {
+    await using app = await openTestApp()
+    const { id } = await sampleAccount(app.db, app.tenantId, { settings_override: '{}' })
+    await app.db.insertInto('tenant_storage').values({ tenant_id: app.tenantId, bytes: 5000 }).execute()
+    await assignPlan(app.db, app.tenantId, await requirePlan(app.db, { storageBytes: 5000 }))
+    const change = (settings: Record<string, unknown>) => app.patch(`/v1/accounts/${id}`, { settings })
+    const refused = { status: 403, body: { defined: true, code: 'plan_limit_storage' } }
+
+    expect(await app.patch('/v1/settings', { bodyStorage: 'full' })).toMatchObject(refused)
+    expect(await change({ bodyStorage: 'full' })).toMatchObject(refused)
+    expect(
+      await app.post('/v1/imap-accounts', { ...CONNECTION, settings: { bodyStorage: 'full' } }),
+    ).toMatchObject(refused)
+    expect((await app.patch('/v1/settings', { bodyStorage: 'cache', trackOpens: true })).status).toBe(200)
+    expect((await change({ bodyStorage: 'cache' })).status).toBe(200)
+    expect((await change({ bodyStorage: 'none' })).status).toBe(200)
+    expect(await change({ bodyStorage: 'cache' })).toMatchObject(refused)
+    expect(await app.patch(`/v1/accounts/${id}`, { resetSettings: ['bodyStorage'] })).toMatchObject(refused)
+
+    await assignPlan(app.db, app.tenantId, await requirePlan(app.db, { storageBytes: 5001 }))
+    expect((await change({ bodyStorage: 'full' })).status).toBe(200)
+  })
+})

@@ -1,0 +1,35 @@
+import { settings as contract } from '@waxwing/contract/accounts/settings.ts'
+import { implement } from '@orpc/server'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import { requireClicksForHoneypot } from '../accounts/rules.ts'
+import { inheritSettings } from '../accounts/store.ts'
+import type { RequestContext } from '../../context.ts'
+import { requireBodyStorage } from '../plans/access.ts'
+import { findTenantSettings, lockTenantSettings, updateTenantSettings } from './store.ts'
+
+const on = implement(contract).$context<RequestContext>()
+
+export const settingOperations = {
+  get: on.get.handler(({ context }) => findTenantSettings(context.db, context.tenantId)),
+
+  update: on.update.handler(async ({ input: { body }, context }) => {
+    const { changed, woken } = await inTransaction(context.db, context.tenantId, async unit => {
+      const before = await lockTenantSettings(unit)
+      await requireBodyStorage(unit.sql, unit.tenantId, {
+        before: before.bodyStorage,
+        after: body.bodyStorage,
+      })
+      const after = {
+        ...before,
+        ...body,
+        mcpSendPolicy: { ...before.mcpSendPolicy, ...body.mcpSendPolicy },
+      }
+      if (body.trackingHoneypot !== undefined || body.trackClicks !== undefined)
+        requireClicksForHoneypot(after)
+      await updateTenantSettings(unit, after)
+      return { changed: after, woken: await inheritSettings(unit, before, after) }
+    })
+    for (const accountId of woken) context.services.wake(accountId)
+    return changed
+  }),
+}
