@@ -10,7 +10,7 @@ import { makeExternalDatabase } from '../../test/external-database.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from '../../test/service-process.ts'
 import { findInstallationId } from '../database/installation-id.ts'
-import { createTenant } from '../features/tenants/store.ts'
+import { createTenant } from '../features/tenancy/tenants/store.ts'
 import { newId } from '../kit/ids.ts'
 import type { Finding } from './doctor/finding.ts'
 

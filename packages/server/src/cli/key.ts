@@ -6,8 +6,8 @@ import {
   listApiKeys,
   listMissingAccounts,
   revokeApiKey,
-} from '../features/credentials/store.ts'
-import { listTenants } from '../features/tenants/store.ts'
+} from '../features/tenancy/credentials/store.ts'
+import { listTenants } from '../features/tenancy/tenants/store.ts'
 import { isUuid } from '../kit/ids.ts'
 import { CommandError } from './command-error.ts'
 import type { Connect } from './connect.ts'

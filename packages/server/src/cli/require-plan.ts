@@ -1,6 +1,6 @@
 import type { Db } from '../database/pool.ts'
-import type { Plan } from '../features/plans/rules.ts'
-import { findPlanByName } from '../features/plans/store.ts'
+import type { Plan } from '../features/tenancy/plans/rules.ts'
+import { findPlanByName } from '../features/tenancy/plans/store.ts'
 import { CommandError } from './command-error.ts'
 
 /** The plan of that name, or a refusal that says how to make it. */

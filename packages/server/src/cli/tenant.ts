@@ -1,5 +1,10 @@
 import type { Command } from 'commander'
-import { type TenantRow, createTenant, findTenantByName, listTenants } from '../features/tenants/store.ts'
+import {
+  type TenantRow,
+  createTenant,
+  findTenantByName,
+  listTenants,
+} from '../features/tenancy/tenants/store.ts'
 import type { Db } from '../database/pool.ts'
 import { CommandError } from './command-error.ts'
 import type { Connect } from './connect.ts'

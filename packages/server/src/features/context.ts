@@ -17,7 +17,7 @@ import type {
   ServerSearch,
 } from '../providers/provider.ts'
 import type { AccountKeys } from './accounts/accounts/secrets.ts'
-import type { Credential } from './credentials/credential.ts'
+import type { Credential } from './tenancy/credentials/credential.ts'
 
 /** What an operation is given besides its input. */
 export interface RequestContext {
@@ -63,7 +63,7 @@ export interface ProviderMail {
 export interface Services {
   cursors: CursorCodec
   accountKeys: AccountKeys
-  /** With which credentials are digested: `createAccountToken` of features/credentials/store.ts asks for it. */
+  /** With which credentials are digested: `createAccountToken` of features/tenancy/credentials/store.ts asks for it. */
   credentialPepper: Buffer
   servers: ServerCheck
   serverSearch: ServerSearch

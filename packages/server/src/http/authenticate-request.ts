@@ -1,5 +1,5 @@
-import type { Authenticator, Identity } from '../features/credentials/authenticate.ts'
-import type { FailureBrake } from '../features/credentials/failure-brake.ts'
+import type { Authenticator, Identity } from '../features/tenancy/credentials/authenticate.ts'
+import type { FailureBrake } from '../features/tenancy/credentials/failure-brake.ts'
 import { refuse } from '../features/refuse.ts'
 
 const BEARER = /^bearer +([^ ].*)$/i

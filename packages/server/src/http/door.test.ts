@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
-import { makeCredential } from '../features/credentials/rules.ts'
+import { makeCredential } from '../features/tenancy/credentials/rules.ts'
 import { newId } from '../kit/ids.ts'
 
 const ECHO = '/v1/accounts/x/echo'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Identity } from '../features/credentials/authenticate.ts'
+import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 import { Refusal } from '../features/refuse.ts'
 import { createMemoryWindows } from './memory-windows.ts'
 import { countRequest, refuseSpent } from './rate-windows.ts'

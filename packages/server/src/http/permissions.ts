@@ -1,6 +1,6 @@
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Reason } from '@waxwing/contract/reasons.ts'
-import type { Credential } from '../features/credentials/credential.ts'
+import type { Credential } from '../features/tenancy/credentials/credential.ts'
 
 type Rules = Pick<OperationMeta, 'method' | 'path' | 'scope' | 'section'>
 

@@ -1,4 +1,4 @@
-import type { Identity } from '../features/credentials/authenticate.ts'
+import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 import { refuse } from '../features/refuse.ts'
 import type { AnswerHeaders } from './answer.ts'
 

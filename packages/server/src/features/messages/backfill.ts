@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runAlone } from '../../database/alone.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { AccountView } from '../accounts/accounts/account.ts'
-import { findStorageRoom } from '../plans/store.ts'
+import { findStorageRoom } from '../tenancy/plans/store.ts'
 import { beginLook, settleBatch, type Stand } from './backfill-stand.ts'
 import { type BatchContext, fetchBatch, storeAlone, storeTogether } from './store-batch.ts'
 import {

@@ -6,7 +6,7 @@ import type { BlobStore } from '../../kit/blobs/blob-store.ts'
 import type { ReadBody } from '../../kit/mime/message-reader.ts'
 import { newId } from '../../kit/ids.ts'
 import type { AccountRow } from '../accounts/accounts/account.ts'
-import { storageRoom } from '../plans/store.ts'
+import { storageRoom } from '../tenancy/plans/store.ts'
 import { recordContents } from './record-contents.ts'
 import { recordBodies, recordSnippets } from '../search/record.ts'
 

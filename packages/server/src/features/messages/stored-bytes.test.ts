@@ -14,7 +14,7 @@ import { environmentKeyRing } from '../../kit/key-ring.ts'
 import { openLog } from '../../kit/log.ts'
 import type { AccountRow } from '../accounts/accounts/account.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
-import { createPlan } from '../plans/store.ts'
+import { createPlan } from '../tenancy/plans/store.ts'
 import { purgeBlobs, sweepBlobs } from './record-blobs.ts'
 import { keepCopy, type SourceContext } from './stored-source.ts'
 

@@ -1,6 +1,6 @@
 import { isUuid } from '../../../kit/ids.ts'
 import type { RequestContext } from '../../context.ts'
-import type { Credential } from '../../credentials/credential.ts'
+import type { Credential } from '../../tenancy/credentials/credential.ts'
 import { refuse } from '../../refuse.ts'
 import type { AccountRow, AccountView } from './account.ts'
 import { findAccount, findAccountView } from './store.ts'

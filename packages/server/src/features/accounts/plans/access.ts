@@ -3,8 +3,8 @@ import { bodyStorage } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../../../database/pool.ts'
 import { countAccounts } from '../accounts/store.ts'
 import { refuse } from '../../refuse.ts'
-import type { Plan } from '../../plans/rules.ts'
-import { findStorageRoom, findTenantPlan } from '../../plans/store.ts'
+import type { Plan } from '../../tenancy/plans/rules.ts'
+import { findStorageRoom, findTenantPlan } from '../../tenancy/plans/store.ts'
 
 type BodyStorage = TenantSettings['bodyStorage']
 

@@ -4,8 +4,8 @@ import type { Db } from '../../../database/pool.ts'
 import { type UnitOfWork, inTransaction } from '../../../events/unit-of-work.ts'
 import { accountViews, inheritSettings, updateAccount } from '../accounts/store.ts'
 import { lockTenantSettings, updateTenantSettings } from '../settings/store.ts'
-import type { Plan } from '../../plans/rules.ts'
-import { updateTenantPlan } from '../../plans/store.ts'
+import type { Plan } from '../../tenancy/plans/rules.ts'
+import { updateTenantPlan } from '../../tenancy/plans/store.ts'
 
 /**
  * Puts a tenant under a plan; null takes it from any. Under one that forbids to store bodies the tenant's setting and

@@ -12,10 +12,10 @@ import { connectImapAccount } from '../accounts/connect-imap.ts'
 import { accountKeys } from '../accounts/secrets.ts'
 import type { RequestContext, Services } from '../../context.ts'
 import { Refusal } from '../../refuse.ts'
-import { createTenant } from '../../tenants/store.ts'
+import { createTenant } from '../../tenancy/tenants/store.ts'
 import { assignPlan } from './assign.ts'
-import type { Plan, PlanLimits } from '../../plans/rules.ts'
-import { createPlan } from '../../plans/store.ts'
+import type { Plan, PlanLimits } from '../../tenancy/plans/rules.ts'
+import { createPlan } from '../../tenancy/plans/store.ts'
 
 const NO_LIMITS: PlanLimits = {
   apiCallsPerMinute: null,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { openTestDatabase } from '../../../test/open-database.ts'
-import { newId } from '../../kit/ids.ts'
+import { openTestDatabase } from '../../../../test/open-database.ts'
+import { newId } from '../../../kit/ids.ts'
 import { createTenant } from '../tenants/store.ts'
 import { createAuthenticator } from './authenticate.ts'
 import { makeCredential } from './rules.ts'

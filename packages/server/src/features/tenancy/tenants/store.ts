@@ -1,5 +1,5 @@
-import type { Db } from '../../database/pool.ts'
-import { newId } from '../../kit/ids.ts'
+import type { Db } from '../../../database/pool.ts'
+import { newId } from '../../../kit/ids.ts'
 import type { Plan } from '../plans/rules.ts'
 import { newTenantSettings } from './rules.ts'
 

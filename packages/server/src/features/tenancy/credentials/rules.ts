@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Scope } from '@waxwing/contract/operation.ts'
-import { refuse } from '../refuse.ts'
+import { refuse } from '../../refuse.ts'
 import type { Credential } from './credential.ts'
 
 export type CredentialKind = 'api_key' | 'account_token'

@@ -1,8 +1,8 @@
 import type { Scope } from '@waxwing/contract/operation.ts'
 import { type Selectable, sql } from 'kysely'
-import type { Db } from '../../database/pool.ts'
-import type { PlanTable } from '../../database/tables.ts'
-import { newId } from '../../kit/ids.ts'
+import type { Db } from '../../../database/pool.ts'
+import type { PlanTable } from '../../../database/tables.ts'
+import { newId } from '../../../kit/ids.ts'
 import type { Credential, Rates } from './credential.ts'
 import { type CredentialKind, digestCredential, makeCredential } from './rules.ts'
 

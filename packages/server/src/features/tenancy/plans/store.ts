@@ -1,8 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { Db } from '../../database/pool.ts'
-import type { PlanTable } from '../../database/tables.ts'
-import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import { newId } from '../../kit/ids.ts'
+import type { Db } from '../../../database/pool.ts'
+import type { PlanTable } from '../../../database/tables.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { newId } from '../../../kit/ids.ts'
 import type { Plan, PlanLimits } from './rules.ts'
 
 /** Makes a plan. Null where the name is taken. */

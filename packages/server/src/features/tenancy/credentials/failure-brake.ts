@@ -1,4 +1,4 @@
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '../../../kit/clock.ts'
 
 const FAILURES_MAX = 20
 const MINUTE_MILLISECONDS = 60_000
