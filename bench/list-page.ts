@@ -1,4 +1,4 @@
-import { listSummaries } from '../packages/server/src/features/messages/store.ts'
+import { listSummaries } from '../packages/server/src/features/mail/messages/store.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { compareLoad, short } from './figures.ts'
 import { openPageGet } from './http.ts'

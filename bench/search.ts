@@ -1,5 +1,5 @@
 import { ImapFlow } from 'imapflow'
-import { searchBand } from '../packages/server/src/features/search/store.ts'
+import { searchBand } from '../packages/server/src/features/mail/search/store.ts'
 import { parseQuery } from '../packages/server/src/kit/search-text/query.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { compareLoad, short } from './figures.ts'

@@ -3,7 +3,7 @@ import type { Address } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../src/database/pool.ts'
 import type { AccountTable, MailboxTable } from '../src/database/tables.ts'
 import { NEW_TENANT_SETTINGS } from '../src/features/tenancy/tenants/rules.ts'
-import { recordDocuments } from '../src/features/search/record.ts'
+import { recordDocuments } from '../src/features/mail/search/record.ts'
 import { newId } from '../src/kit/ids.ts'
 import { SEARCH_VERSION } from '../src/kit/search-text/version.ts'
 

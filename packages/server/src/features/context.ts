@@ -5,7 +5,7 @@ import type { Tables } from '../database/tables.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
 import type { Logger } from '../kit/log.ts'
 import type { MessageReader } from '../kit/mime/message-reader.ts'
-import type { PartPlaces } from './messages/part-places.ts'
+import type { PartPlaces } from './mail/content/part-places.ts'
 import type { Turns } from '../kit/turns.ts'
 import type {
   ContentRange,

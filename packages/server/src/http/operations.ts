@@ -4,11 +4,11 @@ import { accountOperations } from '../features/accounts/accounts/operations.ts'
 import { autoconfigOperations } from '../features/accounts/autoconfig/operations.ts'
 import { changeOperations } from '../features/changes/operations.ts'
 import type { RequestContext } from '../features/context.ts'
-import { mailboxOperations } from '../features/mailboxes/operations.ts'
-import { messageOperations } from '../features/messages/operations.ts'
-import { searchOperations } from '../features/search/operations.ts'
+import { mailboxOperations } from '../features/mail/mailboxes/operations.ts'
+import { messageOperations } from '../features/mail/messages/operations.ts'
+import { searchOperations } from '../features/mail/search/operations.ts'
 import { settingOperations } from '../features/accounts/settings/operations.ts'
-import { threadOperations } from '../features/threads/operations.ts'
+import { threadOperations } from '../features/mail/threads/operations.ts'
 
 /** Every operation with its handler; does not compile while one of the contract is missing. */
 export const operations = implement(contract).$context<RequestContext>().router({

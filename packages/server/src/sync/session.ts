@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import { inTransaction, type UnitOfWork } from '../events/unit-of-work.ts'
-import type { MailAccount, PlacedMailbox } from '../features/messages/rules.ts'
+import type { MailAccount, PlacedMailbox } from '../features/mail/messages/rules.ts'
 import type { Logger } from '../kit/log.ts'
 import type { FollowOptions, MailProvider } from '../providers/provider.ts'
 import type { Doubts } from './doubts.ts'

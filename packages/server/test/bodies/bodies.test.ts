@@ -1,7 +1,7 @@
 import type { Message } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { sweepBlobs } from '../../src/features/messages/record-blobs.ts'
+import { sweepBlobs } from '../../src/features/mail/content/record-blobs.ts'
 import { openBlobStore } from '../../src/kit/blobs/blob-store.ts'
 import { generateMail } from '../mail/corpus.ts'
 import type { TestApp } from '../open-app.ts'

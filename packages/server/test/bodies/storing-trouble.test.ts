@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { STORED_BYTES_MAX } from '../../src/features/messages/stored-source.ts'
+import { STORED_BYTES_MAX } from '../../src/features/mail/content/stored-source.ts'
 import { CONTENT_BYTES_MAX } from '../../src/providers/provider.ts'
 import type { TestApp } from '../open-app.ts'
 import type { ChaosProxy } from '../servers/chaos-proxy.ts'

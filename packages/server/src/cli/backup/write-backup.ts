@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import product from '../../../package.json' with { type: 'json' }
-import { blobKey } from '../../features/messages/record-blobs.ts'
+import { blobKey } from '../../features/mail/content/record-blobs.ts'
 import { CommandError } from '../command-error.ts'
 import { type BackupEnding, type BackupHeader, type BackupWriter, createBackup } from './backup-file.ts'
 import { openStoredFile } from './blob-files.ts'

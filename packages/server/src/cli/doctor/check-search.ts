@@ -1,6 +1,6 @@
 import { findMissing } from '../../database/migrate.ts'
 import type { Database } from '../../database/pool.ts'
-import { countStaleAccounts } from '../../features/search/record-version.ts'
+import { countStaleAccounts } from '../../features/mail/search/record-version.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
 /** Whether searches can rely on the index, as far as the rules of this release go. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { emptyAccountEvents } from '../../../events/retention.ts'
 import type { BlobStore } from '../../../kit/blobs/blob-store.ts'
-import { purgeBlobs } from '../../messages/record-blobs.ts'
+import { purgeBlobs } from '../../mail/content/record-blobs.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 
 const BATCH_ROWS = 2000

@@ -1,0 +1,225 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runAlone } from '../../../database/alone.ts'
+import type { Clock } from '../../../kit/clock.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import { findStorageRoom } from '../../tenancy/plans/store.ts'
+import { beginLook, settleBatch, type Stand } from './backfill-stand.ts'
+import { type BatchContext, fetchBatch, storeAlone, storeTogether } from './store-batch.ts'
+import {
+  cutBatch,
+  findFullAccount,
+  listFullAccounts,
+  listUnstored,
+  type UnstoredMessage,
+} from './unstored.ts'
+import type { Walk } from './walk.ts'
+
+/** Every account is looked at so often; in between those that there is news of. */
+const LOOK_SECONDS = 60
+const ACCOUNTS_AT_ONCE = 4
+const TROUBLE_SECONDS = 5
+/** One message may be to blame; so many in a row are the provider's trouble. */
+const FAILURES_MAX = 2
+
+interface BackfillContext extends BatchContext {
+  clock: Clock
+}
+
+/**
+ * Stores the source of every indexed message of the accounts whose `bodyStorage` is `full`, newest first: a batch at a
+ * time, the accounts in turns, in one process of the installation at a time.
+ */
+export class Backfill implements AsyncDisposable {
+  readonly #context: BackfillContext
+  readonly #stop = new AbortController()
+  readonly #stands = new Map<string, Stand>()
+  /** Accounts with messages to store, in the order of their turns. */
+  readonly #line = new Set<string>()
+  readonly #told = new Set<string>()
+  #lookAt = 0
+  #stirred = new AbortController()
+  readonly #ended: Promise<void>
+
+  constructor(context: BackfillContext) {
+    this.#context = context
+    this.#ended = this.#run()
+  }
+
+  /** Says that there may be something to store of these accounts; null: of all. Returns at once and never throws. */
+  wake(accountIds: readonly string[] | null): void {
+    if (accountIds === null) this.#lookAt = 0
+    else for (const id of accountIds) this.#told.add(id)
+    this.#stirred.abort()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.#ended
+  }
+
+  async #run(): Promise<void> {
+    const { db, services } = this.#context
+    while (!this.#stop.signal.aborted) {
+      try {
+        // Where another process is at it, that one was told, too.
+        if (!(await runAlone(db, 'backfill_bodies', () => this.#storeAll()))) this.#rest()
+        await this.#pause(this.#lookAt - performance.now())
+      } catch (error) {
+        services.log.warn({ error }, 'Bodies cannot be stored')
+        this.#rest()
+        await sleep(TROUBLE_SECONDS * 1000, undefined, { signal: this.#stop.signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  #rest(): void {
+    this.#told.clear()
+    this.#line.clear()
+    this.#lookAt = performance.now() + LOOK_SECONDS * 1000
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    const signal = AbortSignal.any([this.#stop.signal, this.#stirred.signal])
+    await sleep(Math.max(0, milliseconds), undefined, { signal }).catch(() => undefined)
+    this.#stirred = new AbortController()
+  }
+
+  /** Gives turns until every account came to its end. */
+  async #storeAll(): Promise<void> {
+    const running = new Map<string, Promise<void>>()
+    try {
+      while (!this.#stop.signal.aborted) {
+        await this.#enlist()
+        for (const id of this.#line) {
+          if (running.size >= ACCOUNTS_AT_ONCE) break
+          const stand = this.#stands.get(id)
+          if (running.has(id)) continue
+          this.#line.delete(id)
+          if (!stand) continue
+          const turn = this.#giveTurn(stand).finally(() => {
+            running.delete(id)
+            this.#stirred.abort()
+          })
+          running.set(id, turn)
+        }
+        if (running.size === 0) return
+        await this.#pause(this.#lookAt - performance.now())
+      }
+    } finally {
+      await Promise.all(running.values())
+      await Promise.all([...this.#stands.values()].flatMap(({ storing }) => storing))
+    }
+  }
+
+  /** Takes accounts into the line: those that it was told of, or all of them when that is due. */
+  async #enlist(): Promise<void> {
+    const isDue = performance.now() >= this.#lookAt
+    if (!isDue && this.#told.size === 0) return
+    const told = isDue ? null : [...this.#told]
+    this.#told.clear()
+    if (isDue) this.#lookAt = performance.now() + LOOK_SECONDS * 1000
+    const { db, clock } = this.#context
+    const accounts = await listFullAccounts(db, told)
+    for (const account of accounts) {
+      this.#stands.set(account.id, beginLook(this.#stands.get(account.id), account, clock.now()))
+      this.#line.add(account.id)
+    }
+    if (!isDue) return
+    const full = new Set(accounts.map(({ id }) => id))
+    for (const id of this.#stands.keys()) if (!full.has(id)) this.#stands.delete(id)
+  }
+
+  async #giveTurn(stand: Stand): Promise<void> {
+    const { id: accountId, tenant_id: tenantId } = stand.account
+    try {
+      const hasMore = await takeTurn(this.#context, stand, this.#stop.signal)
+      if (hasMore) this.#line.add(accountId)
+    } catch (error) {
+      this.#context.services.log.warn({ error, accountId, tenantId }, 'Bodies of an account cannot be stored')
+    }
+  }
+}
+
+/** Fetches a batch and has it stored. @returns whether there is more to do now */
+async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSignal): Promise<boolean> {
+  const account = await findFullAccount(context.db, stand.account)
+  const look = stand.news ?? stand.whole
+  if (!account || !look) return false
+  const room = await findRoom(context, stand)
+  if (room < stand.neededBytes) return false
+  stand.neededBytes = 0
+
+  const { found: listed, end } = await listUnstored(context.db, account.id, look)
+  const batch = cutBatch(listed, room)
+  const [first] = listed
+  if (first && batch.length === 0) {
+    const { tenant_id: tenantId, id: accountId } = account
+    context.services.log.info({ tenantId, accountId }, 'No more bodies are stored: the plan has no room')
+    stand.neededBytes = first.size
+    look.below = null
+    return false
+  }
+  if (!(await storeBatch(context, account, { stand, look, batch, signal }))) return false
+  if (batch.length < listed.length) return true
+  if (end) look.below = end
+  else {
+    const kind = look.since === null ? 'all' : 'new'
+    context.services.log.debug({ accountId: account.id, kind }, 'Looked for bodies to store')
+    if (stand.news === look) stand.news = null
+    else if (stand.whole === look) stand.whole = null
+  }
+  return stand.news !== null || stand.whole !== null
+}
+
+interface Turn {
+  stand: Stand
+  look: Walk
+  batch: readonly UnstoredMessage[]
+  signal: AbortSignal
+}
+
+/** Fetches a batch while those before are stored. False where the provider, or what stores it, is in trouble. */
+async function storeBatch(
+  context: BackfillContext,
+  account: AccountView,
+  { stand, look, batch, signal }: Turn,
+): Promise<boolean> {
+  const { sources, left } = await fetchBatch(context, account, batch, signal)
+  if (sources.length > 0) {
+    await stand.storing.shift()
+    stand.storing.push(
+      storeTogether(context, account, sources)
+        .catch((error: unknown) => {
+          context.services.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
+          return false
+        })
+        .then(isStored => settleBatch(stand, isStored, context.clock.now())),
+    )
+  }
+  let failures = 0
+  for (const message of left) {
+    if (signal.aborted) return false
+    // Whatever happens to it, what is older comes next; another look at the whole tries it again.
+    look.below = { receivedAt: message.received_at, id: message.id }
+    const outcome = await storeAlone(context, account, message, signal)
+    if (outcome === 'failed') {
+      context.services.log.warn({ accountId: account.id }, 'Bodies could not be stored')
+      settleBatch(stand, false, context.clock.now())
+      return false
+    }
+    if (outcome === 'stored') settleBatch(stand, true, context.clock.now())
+    failures = outcome === 'unreachable' ? failures + 1 : 0
+    if (failures === FAILURES_MAX) return false
+  }
+  const last = batch.at(-1)
+  if (last) look.below = { receivedAt: last.received_at, id: last.id }
+  return true
+}
+
+/** With a limit, what is on its way is waited for: the room is what it leaves. */
+async function findRoom({ db }: BatchContext, stand: Stand): Promise<number> {
+  const room = await findStorageRoom(db, stand.account.tenant_id)
+  if (room === Infinity) return room
+  await Promise.all(stand.storing)
+  return findStorageRoom(db, stand.account.tenant_id)
+}

@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { runAlone } from '../../../database/alone.ts'
+import type { Db } from '../../../database/pool.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import { type MessageReader, type ReadBody, ReaderLost } from '../../../kit/mime/message-reader.ts'
+import type { AccountRow } from '../../accounts/accounts/account.ts'
+import { findAccountView } from '../../accounts/accounts/store.ts'
+import { recordBodies } from '../search/record.ts'
+import { type ReadContent, recordContents } from '../messages/record-contents.ts'
+import { openStored, type StoredContext } from './stored-source.ts'
+
+const BATCH_BODIES = 20
+/** While another process is at it. */
+const BUSY_SECONDS = 1
+
+export interface BodyIndexContext extends StoredContext {
+  /** Of its own: whoever reads a message does not wait for those that are indexed. */
+  reader: MessageReader
+}
+
+/** Brings the words of stored bodies into the index. */
+export interface BodyIndex extends AsyncDisposable {
+  /** Indexes what is stored and not indexed yet. What fails is tried in the next run. False where another is at it. */
+  run(signal: AbortSignal): Promise<boolean>
+  /** Says that something was stored. Returns at once and never throws. */
+  wake(): void
+}
+
+export function openBodyIndex(context: BodyIndexContext): BodyIndex {
+  const stop = new AbortController()
+  let running: Promise<void> | null = null
+  let isWanted = false
+
+  const run = (signal: AbortSignal) => runAlone(context.db, 'stored_bodies', () => indexAll(context, signal))
+  const runWhileWanted = async () => {
+    while (isWanted && !stop.signal.aborted) {
+      isWanted = false
+      if (await run(stop.signal)) continue
+      isWanted = true
+      await sleep(BUSY_SECONDS * 1000, undefined, { signal: stop.signal, ref: false }).catch(() => undefined)
+    }
+  }
+  const wake = () => {
+    isWanted = true
+    running ??= runWhileWanted()
+      .catch((error: unknown) => {
+        isWanted = false
+        context.services.log.warn({ error }, 'Stored bodies could not be indexed')
+      })
+      .finally(() => {
+        running = null
+        if (isWanted && !stop.signal.aborted) wake()
+      })
+  }
+  return {
+    run,
+    wake,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+interface StoredRow {
+  id: string
+  message_id: string
+  tenant_id: string
+  account_id: string
+}
+
+async function indexAll(context: BodyIndexContext, signal: AbortSignal): Promise<void> {
+  let after = '00000000-0000-0000-0000-000000000000'
+  while (!signal.aborted) {
+    const rows = await listUnindexed(context.db, after)
+    const last = rows.at(-1)
+    if (!last) return
+    after = last.id
+    for (const [tenantId, ofTenant] of Map.groupBy(rows, row => row.tenant_id)) {
+      const read = await Promise.all(ofTenant.map(row => readBody(context, row)))
+      const bodies = read.flatMap(body => body ?? [])
+      if (bodies.length === 0) continue
+      await inTransaction(context.db, tenantId, async unit => {
+        await recordBodies(unit, bodies)
+        await recordContents(
+          unit,
+          bodies.flatMap(({ content }) => content ?? []),
+        )
+      })
+    }
+  }
+}
+
+async function listUnindexed(db: Db, after: string): Promise<StoredRow[]> {
+  const { rows } = await sql<StoredRow>`
+    select blob.id, blob.message_id, blob.tenant_id, blob.account_id
+    from message_blob as blob join account on account.id = blob.account_id
+    where blob.message_id is not null and not blob.is_indexed and blob.id > ${after} and account.deleted_at is null
+      and exists (select from message_search where message_search.message_id = blob.message_id offset 0)
+    order by blob.id limit ${BATCH_BODIES}
+  `.execute(db)
+  return rows
+}
+
+/** Null where it is to be tried again. */
+async function readBody(
+  context: BodyIndexContext,
+  { id, message_id, tenant_id, account_id }: StoredRow,
+): Promise<{ blobId: string; words: Uint8Array | null; content: ReadContent | null } | null> {
+  const account = await findAccountView(context.db, tenant_id, account_id)
+  const read = account ? await readStored(context, account, message_id) : undefined
+  if (read === undefined) return null
+  return {
+    blobId: id,
+    words: read?.words ?? null,
+    content: read && { messageId: message_id, facts: read.facts },
+  }
+}
+
+/**
+ * What a stored body is found by, and what else it says; null where it is too hard to read. Undefined where nothing is
+ * stored, or it cannot be read now.
+ */
+export async function readStored(
+  context: StoredContext & { reader: MessageReader },
+  account: AccountRow,
+  messageId: string,
+): Promise<ReadBody | null | undefined> {
+  try {
+    const content = await openStored(context, account, messageId)
+    return content === 'none' || content === 'unreadable'
+      ? undefined
+      : await context.reader.readWords(content)
+  } catch (error) {
+    // A thread that ended over another message says nothing of this one.
+    if (!(error instanceof ReaderLost))
+      context.services.log.warn({ error, accountId: account.id }, 'A stored message could not be indexed')
+    return undefined
+  }
+}

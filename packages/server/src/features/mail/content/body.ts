@@ -1,0 +1,77 @@
+import { type ReadMessage, ReaderLost } from '../../../kit/mime/message-reader.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import { recordContents } from '../messages/record-contents.ts'
+import { isStorable, openSource } from './source.ts'
+import type { FullRow } from '../messages/store.ts'
+
+/** A larger message is not looked into. */
+const PARSED_BYTES_MAX = 50 * 1024 * 1024
+const RETRY_SECONDS = 5
+
+/** What the message holds; null where it is too large, or too hard to read within the bounds. */
+export async function readMessage(
+  context: RequestContext,
+  account: AccountView,
+  message: FullRow,
+): Promise<ReadMessage | null> {
+  if (message.size > PARSED_BYTES_MAX) return null
+  const read = async () => {
+    const content = upTo(await openSource(context, account, message), PARSED_BYTES_MAX)
+    const found = await context.services.reader.read(content)
+    if (found && !message.is_draft && !isStorable(account, message))
+      context.services.partPlaces.keep(message.id, found.attachments)
+    return found
+  }
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof TooLarge) return null
+    if (!(error instanceof ReaderLost)) throw error
+  }
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof TooLarge) return null
+    if (!(error instanceof ReaderLost)) throw error
+    return refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS })
+  }
+}
+
+/** The message as the whole of it shows it: what the index has otherwise is corrected there, too. */
+export async function correctMessage(
+  { db, services }: RequestContext,
+  account: AccountView,
+  message: FullRow,
+  { facts }: ReadMessage,
+): Promise<FullRow> {
+  const corrected = {
+    ...message,
+    snippet: message.snippet || facts.snippet,
+    has_attachments: facts.hasAttachments ?? message.has_attachments,
+  }
+  if (corrected.snippet === message.snippet && corrected.has_attachments === message.has_attachments)
+    return message
+  try {
+    const read = [{ messageId: message.id, facts }]
+    await inTransaction(db, account.tenant_id, unit => recordContents(unit, read))
+  } catch (error) {
+    // It was read all the same; the next to read it corrects it.
+    services.log.warn({ error, accountId: account.id }, 'The summary of a message could not be corrected')
+  }
+  return corrected
+}
+
+class TooLarge extends Error {}
+
+/** RFC822.SIZE is what the server says; what it sends is bounded here. @throws TooLarge */
+async function* upTo(content: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
+  let left = bytesMax
+  for await (const bytes of content) {
+    if (bytes.length > left) throw new TooLarge()
+    left -= bytes.length
+    yield bytes
+  }
+}

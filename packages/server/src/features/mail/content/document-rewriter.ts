@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runAlone } from '../../../database/alone.ts'
+import type { MessageReader } from '../../../kit/mime/message-reader.ts'
+import {
+  countStaleAccounts,
+  listStaleAccounts,
+  markCurrent,
+  type StaleAccount,
+} from '../search/record-version.ts'
+import { rewriteAccountBatch } from './rewrite-documents.ts'
+import type { StoredContext } from './stored-source.ts'
+import type { WalkPlace } from './walk.ts'
+
+/** How often stale accounts are looked for: a release that still ran may have written some. */
+const LOOK_SECONDS = 60
+const TROUBLE_SECONDS = 5
+/** An account with more to do waits until every other one had as long. */
+const TURN_SECONDS = 5
+const ACCOUNTS_LISTED_MAX = 100
+/** What could not be read is tried again after this. */
+const RETRY_SECONDS = 300
+
+export interface RewriterContext extends StoredContext {
+  /** Of its own: callers who read a message do not wait for those that are rewritten. */
+  reader: MessageReader
+  /** Told how many documents were rewritten. */
+  onRewritten(count: number): void
+}
+
+/** How far the rewriting of an account came. Kept in memory only: what is stale tells where to go on. */
+interface Progress {
+  below: WalkPlace | null
+  /** Stale documents that this walk found, and those of them that it wrote. */
+  found: number
+  written: number
+  /** By `performance.now()`: not before, since a walk could write nothing. */
+  retryAt: number
+}
+
+/**
+ * Rewrites the documents of accounts whose `search_version` is not that of this release: in batches, newest first, the
+ * accounts in turns, in one process of the installation at a time. An account is current once a walk through all of its
+ * messages found nothing stale.
+ */
+export class DocumentRewriter implements AsyncDisposable {
+  readonly #context: RewriterContext
+  readonly #stop = new AbortController()
+  readonly #progress = new Map<string, Progress>()
+  readonly #ended: Promise<void>
+
+  constructor(context: RewriterContext) {
+    this.#context = context
+    this.#ended = this.#run()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.#ended
+  }
+
+  async #run(): Promise<void> {
+    const { db, services } = this.#context
+    while (!this.#stop.signal.aborted) {
+      let seconds = LOOK_SECONDS
+      try {
+        await runAlone(db, 'rewrite_documents', () => this.#rewriteAll())
+      } catch (error) {
+        services.log.warn({ error }, 'Search documents cannot be rewritten')
+        seconds = TROUBLE_SECONDS
+      }
+      await this.#rest(seconds * 1000)
+    }
+  }
+
+  async #rest(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined)
+  }
+
+  /** Gives turns until no account is left, or only such as wait. */
+  async #rewriteAll(): Promise<void> {
+    const { db, services } = this.#context
+    const [first] = await listStaleAccounts(db, null, 1)
+    if (!first) return this.#progress.clear()
+    const startedAt = performance.now()
+    const begun = await countStaleAccounts(db)
+    services.log.info({ count: begun }, 'Rewriting the search documents of accounts')
+    let documents = 0
+    for (;;) {
+      const { turns, written } = await this.#giveTurns()
+      documents += written
+      if (this.#stop.signal.aborted || turns === 0) break
+    }
+    const seconds = Math.round((performance.now() - startedAt) / 1000)
+    const left = await countStaleAccounts(db)
+    services.log.info({ count: documents, seconds }, 'Rewrote search documents')
+    if (left > 0)
+      services.log.warn({ count: left }, 'Accounts have search documents that are not rewritten yet')
+  }
+
+  /** Gives each stale account a turn. */
+  async #giveTurns(): Promise<{ turns: number; written: number }> {
+    let turns = 0
+    let written = 0
+    let last: StaleAccount | null = null
+    while (!this.#stop.signal.aborted) {
+      const accounts: StaleAccount[] = await listStaleAccounts(this.#context.db, last, ACCOUNTS_LISTED_MAX)
+      if (accounts.length === 0) break
+      for (const account of accounts) {
+        last = account
+        const progress = this.#progress.get(account.id) ?? beginning()
+        if (this.#stop.signal.aborted || performance.now() < progress.retryAt) continue
+        this.#progress.set(account.id, progress)
+        turns++
+        written += await this.#takeTurn(account, progress)
+      }
+    }
+    return { turns, written }
+  }
+
+  async #takeTurn(account: StaleAccount, progress: Progress): Promise<number> {
+    let written = 0
+    const until = performance.now() + TURN_SECONDS * 1000
+    while (!this.#stop.signal.aborted && performance.now() < until) {
+      const startedAt = performance.now()
+      const batch = await rewriteAccountBatch(this.#context, account, progress.below)
+      this.#context.onRewritten(batch.written)
+      written += batch.written
+      progress.found += batch.found
+      progress.written += batch.written
+      progress.below = batch.end
+      if (batch.end === null && (await this.#endWalk(account, progress))) break
+      // As long as it took, so that what callers ask for always finds half of the time free.
+      await this.#rest(performance.now() - startedAt)
+    }
+    return written
+  }
+
+  /** @returns whether the account has nothing more to do now */
+  async #endWalk({ id, tenant_id: tenantId }: StaleAccount, progress: Progress): Promise<boolean> {
+    const { db, services } = this.#context
+    if (progress.found === 0) {
+      await markCurrent(db, id)
+      this.#progress.delete(id)
+      services.log.debug({ accountId: id, tenantId }, 'The search documents of the account are rewritten')
+      return true
+    }
+    const isStuck = progress.written === 0
+    Object.assign(progress, beginning())
+    if (isStuck) progress.retryAt = performance.now() + RETRY_SECONDS * 1000
+    return isStuck
+  }
+}
+
+function beginning(): Progress {
+  return { below: null, found: 0, written: 0, retryAt: 0 }
+}

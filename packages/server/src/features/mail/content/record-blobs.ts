@@ -1,0 +1,274 @@
+import { sql } from 'kysely'
+import { DatabaseError } from 'pg'
+import type { Db } from '../../../database/pool.ts'
+import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { BlobStore } from '../../../kit/blobs/blob-store.ts'
+import type { ReadBody } from '../../../kit/mime/message-reader.ts'
+import { newId } from '../../../kit/ids.ts'
+import type { AccountRow } from '../../accounts/accounts/account.ts'
+import { storageRoom } from '../../tenancy/plans/store.ts'
+import { recordContents } from '../messages/record-contents.ts'
+import { recordBodies, recordSnippets } from '../search/record.ts'
+
+const BATCH_ROWS = 200
+/** Nobody writes one file for so long. What has its octets counted is written already. */
+const WRITE_HOURS_MAX = 1
+
+/** A file of the blob store. */
+export interface BlobRow {
+  id: string
+  tenant_id: string
+  account_id: string
+  /** What the file takes on the disk; 0 until its message is bound to it. */
+  bytes: string
+}
+
+/** Where the file of a row lies: random, below its tenant and account. */
+export function blobKey({ id, tenant_id, account_id }: Omit<BlobRow, 'bytes'>): string {
+  return `${tenant_id}/${account_id}/${id.slice(-2)}/${id}`
+}
+
+/** Makes the row of a file that is to be written; null where the plan has no room for a message of the size. */
+export async function beginBlob(db: Db, account: AccountRow, size: number): Promise<BlobRow | null> {
+  const row = { id: newId(), tenant_id: account.tenant_id, account_id: account.id, bytes: '0' }
+  const { numAffectedRows = 0n } = await sql`
+    insert into message_blob (id, tenant_id, account_id)
+    select ${row.id}, ${row.tenant_id}, ${row.account_id}
+    where coalesce(${storageRoom(row.tenant_id)} >= ${size}, true)
+  `.execute(db)
+  return numAffectedRows > 0n ? row : null
+}
+
+/** As `beginBlob`, of so many files, without asking for room. */
+export async function beginBlobs(db: Db, account: AccountRow, count: number): Promise<BlobRow[]> {
+  const { tenant_id, id: account_id } = account
+  const rows = Array.from({ length: count }, () => ({ id: newId(), tenant_id, account_id, bytes: '0' }))
+  await sql`
+    insert into message_blob (id, tenant_id, account_id)
+    select id, ${tenant_id}::uuid, ${account_id}::uuid from unnest(${rows.map(({ id }) => id)}::uuid[]) as new (id)
+  `.execute(db)
+  return rows
+}
+
+/** A written file, and what was read of it: null where it is too hard to read, undefined where nobody read it. */
+export interface WrittenBlob {
+  row: BlobRow
+  messageId: string
+  bytes: number
+  read: ReadBody | null | undefined
+}
+
+/**
+ * Makes written files of one tenant the stored sources of their messages, found by their words, in one transaction.
+ * Where that fails, one by one and without words. @returns the ids of the rows that are bound
+ */
+export async function bindBlobs(db: Db, files: readonly WrittenBlob[]): Promise<Set<string>> {
+  const [first] = files
+  if (!first) return new Set()
+  try {
+    return await inTransaction(db, first.row.tenant_id, async unit => {
+      const tx = unit.sql
+      await holdBlobs(
+        tx,
+        files.map(({ row }) => row.id),
+      )
+      const bound = await bindTogether(tx, files)
+      const ids = new Set(bound.map(({ id }) => id))
+      await recordRead(
+        unit,
+        files.filter(({ row }) => ids.has(row.id)),
+      )
+      const bytes = bound.reduce((sum, row) => sum + Number(row.bytes), 0)
+      if (!(await takeRoom(tx, first.row.tenant_id, bytes))) throw new NotBound()
+      return ids
+    })
+  } catch (error) {
+    // What one of them is refused for keeps no other.
+    if (!(error instanceof DatabaseError || error instanceof NotBound)) throw error
+  }
+  const ids = new Set<string>()
+  for (const { row, messageId, bytes } of files)
+    if (await bindBlob(db, row, messageId, bytes)) ids.add(row.id)
+  return ids
+}
+
+async function recordRead(unit: UnitOfWork, files: readonly WrittenBlob[]): Promise<void> {
+  const bodies = files.flatMap(({ row, read }) =>
+    read === undefined ? [] : [{ blobId: row.id, words: read?.words ?? null }],
+  )
+  if (bodies.length > 0) await recordBodies(unit, bodies)
+  const contents = files.flatMap(({ messageId, read }) => (read ? [{ messageId, facts: read.facts }] : []))
+  if (contents.length > 0) await recordContents(unit, contents)
+}
+
+/** Always in this order, so that no two wait for each other. */
+async function holdBlobs(tx: Db, ids: readonly string[]): Promise<void> {
+  await sql`select from message_blob where id = any(${ids}::uuid[]) order by id for update`.execute(tx)
+}
+
+/** Waits for nobody: a message that is being changed is left out. */
+async function bindTogether(
+  tx: Db,
+  files: readonly WrittenBlob[],
+): Promise<Array<{ id: string; bytes: string }>> {
+  const { rows } = await sql<{ id: string; bytes: string }>`
+    with written as (
+      select * from unnest(
+        ${files.map(({ row }) => row.id)}::uuid[],
+        ${files.map(({ messageId }) => messageId)}::uuid[],
+        ${files.map(({ bytes }) => bytes)}::bigint[]
+      ) as written (id, message_id, bytes)
+    ),
+    held as (
+      select id from message where id in (select message_id from written) for key share skip locked
+    )
+    update message_blob set message_id = written.message_id, bytes = written.bytes
+    from written join held on held.id = written.message_id
+    where message_blob.id = written.id
+      and not exists (select from message_blob as other where other.message_id = written.message_id)
+    returning message_blob.id, message_blob.bytes
+  `.execute(tx)
+  return rows
+}
+
+/**
+ * Makes a written file the stored source of the message. False where the message or the row is gone, where another file
+ * was first, and where the plan has no room for so many octets.
+ */
+export async function bindBlob(db: Db, row: BlobRow, messageId: string, bytes: number): Promise<boolean> {
+  try {
+    await db.transaction().execute(async tx => {
+      const { numUpdatedRows } = await tx
+        .updateTable('message_blob')
+        .set({ message_id: messageId, bytes })
+        .where('id', '=', row.id)
+        .executeTakeFirst()
+      // Last, since everybody who stores for the tenant waits for its row.
+      if (numUpdatedRows === 0n || !(await takeRoom(tx, row.tenant_id, bytes))) throw new NotBound()
+    })
+    return true
+  } catch (error) {
+    const isTaken = error instanceof DatabaseError && (error.code === '23503' || error.code === '23505')
+    if (isTaken || error instanceof NotBound) return false
+    throw error
+  }
+}
+
+class NotBound extends Error {}
+
+async function takeRoom(tx: Db, tenantId: string, bytes: number): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    with allowed as (
+      select plan.storage_bytes as bytes from tenant left join plan on plan.id = tenant.plan_id
+      where tenant.id = ${tenantId}
+    )
+    insert into tenant_storage as used (tenant_id, bytes)
+    select ${tenantId}, ${bytes} from allowed where coalesce(${bytes} <= allowed.bytes, true)
+    on conflict (tenant_id) do update set bytes = used.bytes + excluded.bytes
+    where coalesce(used.bytes + excluded.bytes <= (select bytes from allowed), true)
+  `.execute(tx)
+  return numAffectedRows > 0n
+}
+
+/** Corrects the size of a message whose server sends more than it announced, so that it is not stored in vain again. */
+export async function recordSize(db: Db, messageId: string, bytes: number): Promise<true> {
+  await sql`update message set size = ${bytes} where id = ${messageId} and size < ${bytes}`.execute(db)
+  return true
+}
+
+/** Takes the stored source from its message, which is found by its snippet again; the sweep takes the file. */
+export async function releaseBlob(db: Db, id: string): Promise<void> {
+  await db.transaction().execute(async tx => {
+    await recordSnippets({ sql: tx }, [id])
+    await tx.updateTable('message_blob').set({ message_id: null }).where('id', '=', id).execute()
+  })
+}
+
+/**
+ * Deletes rows, whose files are gone, and what they count; their messages are found by their snippets again. One that was
+ * bound in the meantime stays: its file may have come after it was looked for.
+ */
+export async function deleteBlobs(db: Db, rows: readonly BlobRow[]): Promise<void> {
+  const ids = rows.map(({ id }) => id)
+  await db.transaction().execute(async tx => {
+    await holdBlobs(tx, ids)
+    await recordSnippets({ sql: tx }, ids)
+    const { rows: gone } = await sql<Pick<BlobRow, 'tenant_id' | 'bytes'>>`
+      delete from message_blob
+      using unnest(${ids}::uuid[], ${rows.map(({ bytes }) => bytes)}::bigint[]) as seen (id, bytes)
+      where message_blob.id = seen.id and message_blob.bytes = seen.bytes
+      returning message_blob.tenant_id, message_blob.bytes
+    `.execute(tx)
+    await giveRoom(tx, gone)
+  })
+}
+
+/** A statement of its own, which sees what the transactions counted that the rows were waited for. */
+async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'bytes'>[]): Promise<void> {
+  await sql`
+    with freed as (
+      select tenant_id, sum(bytes) as bytes
+      from json_to_recordset(${JSON.stringify(gone)}::json) as gone (tenant_id uuid, bytes bigint)
+      group by tenant_id having sum(bytes) > 0
+    ), held as (
+      -- Always in this order, so that no two wait for each other.
+      select tenant_id from tenant_storage where tenant_id in (select tenant_id from freed)
+      order by tenant_id for update
+    )
+    update tenant_storage as used set bytes = used.bytes - freed.bytes
+    from freed join held using (tenant_id) where used.tenant_id = freed.tenant_id
+  `.execute(tx)
+}
+
+/** Removes stored content that no message has any more, and that of accounts whose `bodyStorage` became `none`. */
+export async function sweepBlobs(db: Db, blobs: BlobStore, signal: AbortSignal): Promise<void> {
+  await removeBlobs(
+    db,
+    blobs,
+    signal,
+    sql`
+    select id, tenant_id, account_id, bytes from message_blob
+    where message_id is null
+      and (bytes > 0 or created_at < clock_timestamp() - make_interval(hours => ${WRITE_HOURS_MAX}))
+    order by created_at limit ${BATCH_ROWS}`,
+  )
+  await removeBlobs(
+    db,
+    blobs,
+    signal,
+    sql`
+    select blob.id, blob.tenant_id, blob.account_id, blob.bytes
+    from account join tenant on tenant.id = account.tenant_id
+    join lateral (
+      select * from message_blob where account_id = account.id and message_id is not null limit ${BATCH_ROWS}
+    ) as blob on true
+    where coalesce(account.settings_override ->> 'bodyStorage', tenant.settings ->> 'bodyStorage') = 'none'
+    limit ${BATCH_ROWS}`,
+  )
+}
+
+/** Removes the stored content of an account. */
+export function purgeBlobs(db: Db, blobs: BlobStore, accountId: string, signal: AbortSignal): Promise<void> {
+  return removeBlobs(
+    db,
+    blobs,
+    signal,
+    sql`
+    select id, tenant_id, account_id, bytes from message_blob where account_id = ${accountId} limit ${BATCH_ROWS}`,
+  )
+}
+
+async function removeBlobs(
+  db: Db,
+  blobs: BlobStore,
+  signal: AbortSignal,
+  batch: ReturnType<typeof sql<BlobRow>>,
+): Promise<void> {
+  while (!signal.aborted) {
+    const { rows } = await batch.execute(db)
+    if (rows.length === 0) return
+    // The files first: a row without its file is found again, a file without its row is not.
+    await Promise.all(rows.map(row => blobs.remove(blobKey(row))))
+    await deleteBlobs(db, rows)
+  }
+}

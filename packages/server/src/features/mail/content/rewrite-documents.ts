@@ -1,0 +1,98 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import type { MessageReader } from '../../../kit/mime/message-reader.ts'
+import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
+import { findAccountView } from '../../accounts/accounts/store.ts'
+import { recordMissingDocuments, rewriteDocuments, type WholeMessage } from '../search/record-rewritten.ts'
+import type { StaleAccount } from '../search/record-version.ts'
+import { readStored } from './body-index.ts'
+import type { StoredContext } from './stored-source.ts'
+import { type WalkPlace, walkOn } from './walk.ts'
+
+const BATCH_MESSAGES_MAX = 100
+/** Stored bodies whose words are held at once; those of one take up to 640 KB. */
+const BODIES_AT_ONCE = 20
+
+/** A message whose document is missing, or of an earlier version. */
+interface StaleMessage extends Omit<WholeMessage, 'words'> {
+  is_missing: boolean
+}
+
+interface RewriteContext extends StoredContext {
+  reader: MessageReader
+}
+
+/**
+ * Rewrites the next stale documents of an account, each as a fresh message would get it, and commits them. Leaves out
+ * those whose stored body cannot be read now.
+ * @param below goes on below this message; null: from the newest on
+ */
+export async function rewriteAccountBatch(
+  context: RewriteContext,
+  { id: accountId, tenant_id: tenantId }: StaleAccount,
+  below: WalkPlace | null,
+): Promise<{ found: number; written: number; end: WalkPlace | null }> {
+  const { db } = context
+  const { found, end } = await listStale(db, accountId, below)
+  await recordMissingDocuments(
+    db,
+    found.flatMap(({ id, is_missing }) => (is_missing ? [id] : [])),
+  )
+  let written = 0
+  for (const messages of byBodies(found)) {
+    const whole = await readBodies(context, { accountId, tenantId }, messages)
+    if (whole.length > 0) written += await inTransaction(db, tenantId, unit => rewriteDocuments(unit, whole))
+  }
+  return { found: found.length, written, end }
+}
+
+/** The next messages of an account whose document is missing or stale, newest first. */
+export function listStale(
+  db: Db,
+  accountId: string,
+  below: WalkPlace | null,
+): Promise<{ found: StaleMessage[]; end: WalkPlace | null }> {
+  const choose = (looked: RawBuilder<unknown>) => sql<StaleMessage>`
+    select looked.id, looked.received_at, whole.*
+    from ${looked}
+    cross join lateral (
+      select message.subject, message."from", message."to", message.cc, message.bcc, message.snippet,
+        blob.id as "blobId", written.message_id is null as is_missing
+      from message
+      left join message_blob as blob on blob.message_id = message.id
+      left join message_search as written on written.message_id = message.id
+      where message.id = looked.id
+    ) as whole
+    where not exists (
+      select from message_search where message_id = looked.id and version >= ${SEARCH_VERSION} offset 0
+    )`
+  return walkOn(db, accountId, { walk: { since: null, below }, limit: BATCH_MESSAGES_MAX, choose })
+}
+
+/** Groups with as many stored bodies as are held at once. */
+function byBodies(messages: readonly StaleMessage[]): StaleMessage[][] {
+  let bodies = 0
+  const groups = Map.groupBy(messages, ({ blobId }) =>
+    Math.floor((blobId === null ? bodies : bodies++) / BODIES_AT_ONCE),
+  )
+  return [...groups.values()]
+}
+
+async function readBodies(
+  context: RewriteContext,
+  { accountId, tenantId }: { accountId: string; tenantId: string },
+  messages: readonly StaleMessage[],
+): Promise<WholeMessage[]> {
+  const hasBodies = messages.some(({ blobId }) => blobId !== null)
+  const account = hasBodies ? await findAccountView(context.db, tenantId, accountId) : null
+  const whole = await Promise.all(
+    messages.map(async (message): Promise<WholeMessage | null> => {
+      if (message.blobId === null) return { ...message, words: null }
+      const read = account ? await readStored(context, account, message.id) : undefined
+      const words = read === undefined ? undefined : (read?.words ?? null)
+      return words === undefined ? null : { ...message, words }
+    }),
+  )
+  return whole.flatMap(message => message ?? [])
+}

@@ -1,0 +1,130 @@
+import { failedFor } from '../../../database/shortage.ts'
+import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
+import type { MessageReader } from '../../../kit/mime/message-reader.ts'
+import { CONTENT_BYTES_MAX, ProviderFailure } from '../../../providers/provider.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import { Refusal } from '../../refuse.ts'
+import {
+  beginBlobs,
+  bindBlobs,
+  type BlobRow,
+  blobKey,
+  deleteBlobs,
+  type WrittenBlob,
+} from './record-blobs.ts'
+import { openSource } from './source.ts'
+import type { CopyOutcome, SourceContext } from './stored-source.ts'
+import { BATCH_BYTES_MAX, type UnstoredMessage } from './unstored.ts'
+
+export interface BatchContext extends SourceContext {
+  /** Of its own: whoever reads a message does not wait for those that are stored. */
+  reader: MessageReader
+}
+
+export interface FetchedSource {
+  message: UnstoredMessage
+  content: Buffer
+}
+
+export interface FetchedBatch {
+  sources: FetchedSource[]
+  /** What was too large to be fetched with the others, or did not come with them. */
+  left: UnstoredMessage[]
+}
+
+/** Fetches the sources of a batch, of each mailbox by one question. What fails is left for `storeAlone`. */
+export async function fetchBatch(
+  { services }: BatchContext,
+  account: AccountView,
+  batch: readonly UnstoredMessage[],
+  signal: AbortSignal,
+): Promise<FetchedBatch> {
+  const reader = { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
+  const small = batch.filter(({ size }) => size <= CONTENT_BYTES_MAX)
+  const found = new Map<UnstoredMessage, Buffer>()
+  let left = BATCH_BYTES_MAX
+  try {
+    for (const [source, messages] of Map.groupBy(small, message => message.source)) {
+      const place = { source, cursor: messages[0]?.cursor ?? null, keys: messages.map(({ key }) => key) }
+      const sources = await services.mail.readSources(reader, place, left, signal)
+      for (const message of messages) {
+        const content = sources.get(message.key)
+        left -= content?.length ?? 0
+        // A literal is whole, whatever size was told; but no message is empty that has a size.
+        if (content && (content.length > 0 || message.size === 0)) found.set(message, content)
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    services.log.info({ error, accountId: account.id }, 'Bodies cannot be fetched together')
+  }
+  return {
+    sources: [...found].map(([message, content]) => ({ message, content })),
+    left: batch.filter(message => !found.has(message)),
+  }
+}
+
+/** Stores sources together: rows, files, then what binds them to their messages. False where some could not be. */
+export async function storeTogether(
+  context: BatchContext,
+  account: AccountView,
+  sources: readonly FetchedSource[],
+): Promise<boolean> {
+  const { db, services } = context
+  if (sources.length === 0) return true
+  const sealingOf = services.accountKeys.blobSealing(account)
+  // Before the files, so that no file is without a row.
+  const rows = await beginBlobs(db, account, sources.length)
+  const written = await Promise.all(
+    sources.map((source, index) => writeBlob(context, sealingOf, rows[index]!, source)),
+  )
+  const files = written.flatMap(file => file ?? [])
+  const bound = await bindBlobs(db, files)
+  if (files.some(({ row, read }) => read === undefined || !bound.has(row.id))) services.bodies.wake()
+  const unbound = rows.filter(({ id }) => !bound.has(id))
+  if (unbound.length === 0) return true
+  await Promise.all(unbound.map(row => services.blobs.remove(blobKey(row))))
+  await deleteBlobs(db, unbound)
+  return files.length === sources.length
+}
+
+async function writeBlob(
+  { services, reader }: BatchContext,
+  sealingOf: (messageId: string) => Sealing,
+  row: BlobRow,
+  { message, content }: FetchedSource,
+): Promise<WrittenBlob | null> {
+  const reading = reader.readWords(once(content)).catch(() => undefined)
+  try {
+    const bytes = await services.blobs.put(blobKey(row), sealingOf(message.id), content)
+    return { row, messageId: message.id, bytes, read: await reading }
+  } catch (error) {
+    services.log.warn({ error, accountId: row.account_id }, failedFor('A message could not be stored', error))
+    return null
+  }
+}
+
+async function* once(content: Buffer): AsyncGenerator<Buffer> {
+  yield content
+}
+
+/** Stores one message as it is read, a piece at a time. `unreachable`: its provider cannot be asked. */
+export async function storeAlone(
+  context: BatchContext,
+  account: AccountView,
+  message: UnstoredMessage,
+  signal: AbortSignal,
+): Promise<CopyOutcome | 'unreachable'> {
+  let outcome: CopyOutcome | null = null
+  try {
+    const content = await openSource(context, account, message, settled => (outcome = settled))
+    // What is not stored any more is not read any farther.
+    for await (const _ of content) if (signal.aborted || outcome !== null) break
+    return outcome ?? 'left out'
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    if (error.reason === 'provider_not_found') return 'left out'
+    context.services.log.info({ accountId: account.id, reason: error.reason }, 'Bodies cannot be stored now')
+    return 'unreachable'
+  }
+}

@@ -1,0 +1,180 @@
+import type { Db } from '../../../database/pool.ts'
+import { failedFor } from '../../../database/shortage.ts'
+import type { BlobWriter } from '../../../kit/blobs/blob-store.ts'
+import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
+import type { AccountRow } from '../../accounts/accounts/account.ts'
+import type { Services } from '../../context.ts'
+import { beginBlob, bindBlob, blobKey, deleteBlobs, recordSize, releaseBlob } from './record-blobs.ts'
+
+/** A larger message is read from its provider each time. */
+export const STORED_BYTES_MAX = 50 * 1024 * 1024
+
+/** What reading stored messages needs. */
+export interface StoredContext {
+  db: Db
+  services: Pick<Services, 'blobs' | 'accountKeys' | 'log'>
+}
+
+/** What reading and storing messages needs. */
+export interface SourceContext {
+  db: Db
+  services: Pick<Services, 'mail' | 'blobs' | 'bodies' | 'accountKeys' | 'log'>
+}
+
+/**
+ * The stored source of a message, its first octets read. `unreadable`: it is stored, and cannot be read now, since the disk
+ * or the keys are in trouble.
+ */
+export async function openStored(
+  { db, services }: StoredContext,
+  account: AccountRow,
+  messageId: string,
+): Promise<AsyncGenerator<Buffer> | 'none' | 'unreadable'> {
+  const row = await db
+    .selectFrom('message_blob')
+    .select(['id', 'tenant_id', 'account_id'])
+    .where('message_id', '=', messageId)
+    .executeTakeFirst()
+  if (!row) return 'none'
+  const warn = (error: unknown) =>
+    services.log.warn({ error, accountId: account.id }, 'A stored message cannot be read')
+  // Lost, damaged or of another message: it is fetched anew, and the sweep takes the file.
+  const letGo = async (error: unknown) => {
+    warn(error)
+    const isLost = await services.blobs.isLost(error)
+    if (isLost) await releaseBlob(db, row.id)
+    return isLost
+  }
+  let sealing: Sealing
+  try {
+    sealing = services.accountKeys.blobSealing(account)(messageId)
+  } catch (error) {
+    // A key that does not open says nothing of the file.
+    warn(error)
+    return 'unreadable'
+  }
+  try {
+    const content = services.blobs.read(blobKey(row), sealing)
+    return resume(await content.next(), content, letGo)
+  } catch (error) {
+    return (await letGo(error)) ? 'none' : 'unreadable'
+  }
+}
+
+/** What is found to be damaged on the way is broken off, and whole the next time. */
+async function* resume(
+  first: IteratorResult<Buffer>,
+  rest: AsyncGenerator<Buffer>,
+  letGo: (error: unknown) => Promise<unknown>,
+): AsyncGenerator<Buffer> {
+  if (first.done) return
+  try {
+    yield first.value
+    yield* rest
+  } catch (error) {
+    await letGo(error)
+    throw error
+  } finally {
+    await rest.return(undefined)
+  }
+}
+
+/** What became of a copy. `left out`: the plan has no room, or the message is too large, was cut off, or is gone. */
+export type CopyOutcome = 'stored' | 'failed' | 'left out'
+
+/**
+ * Hands content on and stores it on the way, where the plan has room for it. What is broken off is not stored, nor what
+ * does not return that it came to its end, and a full disk keeps nobody from reading.
+ * @param onSettled told once what became of the copy, as soon as that is known
+ */
+export async function* keepCopy(
+  context: SourceContext,
+  account: AccountRow,
+  message: { id: string; size: number },
+  content: AsyncGenerator<Buffer, boolean>,
+  onSettled: (outcome: CopyOutcome) => void = () => {},
+): AsyncGenerator<Buffer> {
+  const { db, services } = context
+  let isSettled = false
+  const settle = (outcome: CopyOutcome) => {
+    if (!isSettled) onSettled(outcome)
+    isSettled = true
+  }
+  const attempt = async <T>(work: () => Promise<T>): Promise<T | null> => {
+    try {
+      return await work()
+    } catch (error) {
+      services.log.warn({ error }, failedFor('A message could not be stored', error))
+      settle('failed')
+      return null
+    }
+  }
+  let copy = await attempt(() => beginCopy(context, account, message))
+  if (!copy) settle('left out')
+  let left = STORED_BYTES_MAX
+  let isWhole = false
+  async function* toItsEnd() {
+    isWhole = yield* content
+  }
+  try {
+    for await (const bytes of toItsEnd()) {
+      const isTooLarge = left >= 0 && bytes.length > left
+      left -= bytes.length
+      if (isTooLarge && (await attempt(() => recordSize(db, message.id, STORED_BYTES_MAX - left))))
+        settle('left out')
+      if (copy && (left < 0 || !(await attempt(() => copy!.write(bytes))))) {
+        await copy.abort()
+        copy = null
+      }
+      yield bytes
+    }
+    // What may be cut off is read anew next time.
+    if (!isWhole) return
+    const whole = copy
+    copy = null
+    if (whole && (await attempt(() => whole.commit()))) settle('stored')
+  } finally {
+    await copy?.abort()
+    settle('left out')
+  }
+}
+
+interface Copy {
+  write(bytes: Buffer): Promise<true>
+  /** False where the message is gone, another copy was first, or the plan has no room for what it took. */
+  commit(): Promise<boolean>
+  abort(): Promise<void>
+}
+
+async function beginCopy(
+  { db, services }: SourceContext,
+  account: AccountRow,
+  message: { id: string; size: number },
+): Promise<Copy | null> {
+  // Before the file, so that no file is without a row.
+  const row = await beginBlob(db, account, message.size)
+  if (!row) return null
+  const sealing = services.accountKeys.blobSealing(account)(message.id)
+  const writer: BlobWriter = await services.blobs.create(blobKey(row), sealing)
+  const discard = async () => {
+    await services.blobs.remove(blobKey(row))
+    await deleteBlobs(db, [row])
+  }
+  return {
+    async write(bytes) {
+      await writer.write(bytes)
+      return true
+    },
+    async commit() {
+      const bytes = await writer.commit()
+      const isBound = await bindBlob(db, row, message.id, bytes)
+      if (isBound) services.bodies.wake()
+      else await discard()
+      return isBound
+    },
+    async abort() {
+      await writer.abort()
+      await discard()
+    },
+  }
+}

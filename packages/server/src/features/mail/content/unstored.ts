@@ -1,0 +1,82 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { Cursor } from '../../../providers/provider.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import { findAccountView } from '../../accounts/accounts/store.ts'
+import type { SourceRow } from './source.ts'
+import { STORED_BYTES_MAX } from './stored-source.ts'
+import { type Walk, type WalkPlace, walkOn } from './walk.ts'
+
+/** Octets of messages that are fetched at once: so much of an account is in memory, and again of each batch that is stored. */
+export const BATCH_BYTES_MAX = 1024 * 1024
+const BATCH_MESSAGES_MAX = 100
+
+/** A message without stored content, and where the provider has it. */
+export interface UnstoredMessage extends SourceRow {
+  received_at: Date
+  source: string
+  cursor: Cursor | null
+  key: number
+}
+
+export interface FullAccount {
+  id: string
+  tenant_id: string
+  /** Changes with the settings of the account. */
+  version: string
+}
+
+/** Accounts that store every message, can be reached, and whose first sync is complete. `ids`: only of these. */
+export async function listFullAccounts(db: Db, ids: readonly string[] | null): Promise<FullAccount[]> {
+  const { rows } = await sql<FullAccount>`
+    select account.id, account.tenant_id, account.updated_at::text as version
+    from account join tenant on tenant.id = account.tenant_id
+    where account.deleted_at is null and account.status = 'active' and account.initialized_at is not null
+      and tenant.suspended_at is null
+      and coalesce(account.settings_override ->> 'bodyStorage', tenant.settings ->> 'bodyStorage') = 'full'
+      ${ids === null ? sql`` : sql`and account.id = any(${ids}::uuid[])`}
+    order by account.id
+  `.execute(db)
+  return rows
+}
+
+/** The account, while it is such a one. */
+export async function findFullAccount(db: Db, { id, tenant_id }: FullAccount): Promise<AccountView | null> {
+  const [full] = await listFullAccounts(db, [id])
+  return full ? findAccountView(db, tenant_id, id) : null
+}
+
+/** The next messages of a walk that are to be stored, and where it goes on; null at the end of the account. */
+export function listUnstored(
+  db: Db,
+  accountId: string,
+  walk: Walk,
+): Promise<{ found: UnstoredMessage[]; end: WalkPlace | null }> {
+  // `offset 0`, since the planner expects more of reading all of the table once than of an index for each message.
+  const choose = (looked: RawBuilder<unknown>) => sql<UnstoredMessage>`
+    select looked.id, looked.received_at, placed.*
+    from ${looked}
+    cross join lateral (
+      select is_draft, size::float8 as size, false as is_renumbered,
+        mailbox.source, sync_cursor.cursor, held.uid::float8 as key
+      from message
+      join message_mailbox as held on held.message_id = message.id
+      join mailbox on mailbox.id = held.mailbox_id
+      left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
+      where message.id = looked.id and not is_draft and missing_look is null and size <= ${STORED_BYTES_MAX}
+        and held.uid is not null and mailbox.source is not null
+      limit 1
+    ) as placed
+    where not exists (select from message_blob where message_id = looked.id offset 0)`
+  return walkOn(db, accountId, { walk, limit: BATCH_MESSAGES_MAX, choose })
+}
+
+/** As many of the first messages as are fetched at once, within the room that there is; one at least, if that fits. */
+export function cutBatch(messages: readonly UnstoredMessage[], room: number): UnstoredMessage[] {
+  let bytes = 0
+  const end = messages.findIndex((message, index) => {
+    bytes += message.size
+    return bytes > room || (bytes > BATCH_BYTES_MAX && index > 0)
+  })
+  return messages.slice(0, end < 0 ? messages.length : end)
+}

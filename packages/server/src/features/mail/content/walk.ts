@@ -1,0 +1,69 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+
+/** One statement walks over at most this many messages; where few of them are wanted, many statements follow. */
+const LOOKED_AT_MAX = 5000
+
+/** A place in a walk through the messages of an account, newest first. */
+export interface WalkPlace {
+  receivedAt: Date
+  id: string
+}
+
+/** Which messages of an account are walked through. */
+export interface Walk {
+  /** Only messages with this id or a later one, so made since then; null: all messages. */
+  since: string | null
+  /** Goes on below this message; null: from the newest on. */
+  below: WalkPlace | null
+}
+
+interface WalkedRow {
+  id: string
+  received_at: Date
+}
+
+/**
+ * Finds the next wanted messages of a walk, and where it goes on: null at the end of the account. One statement tells
+ * both, so that no message is passed over because others are deleted at this moment.
+ * @param choose the wanted rows `from` what is walked over, as `looked`
+ */
+export async function walkOn<Row extends WalkedRow>(
+  db: Db,
+  accountId: string,
+  {
+    walk,
+    limit,
+    choose,
+  }: { walk: Walk; limit: number; choose: (from: RawBuilder<unknown>) => RawBuilder<Row> },
+): Promise<{ found: Row[]; end: WalkPlace | null }> {
+  const isShort = sql`listed.is_short`
+  const { rows } = await sql<Row & { end_id: string | null; end_received_at: Date }>`
+    with found as (
+      ${choose(sql`(${walked(accountId, walk)} limit ${LOOKED_AT_MAX}) as looked`)}
+      order by looked.received_at desc, looked.id desc limit ${limit}
+    )
+    select found.*, last.id as end_id, last.received_at as end_received_at
+    from (select count(*) < ${limit} as is_short from found) as listed
+    left join lateral (
+      ${walked(accountId, walk, isShort)} offset ${LOOKED_AT_MAX - 1} limit 1
+    ) as last on true
+    left join found on true
+    order by found.received_at desc, found.id desc
+  `.execute(db)
+  const found = rows.filter(({ id }) => id !== null)
+  const [first] = rows
+  const last = found.length === limit ? found.at(-1) : undefined
+  if (last) return { found, end: { receivedAt: last.received_at, id: last.id } }
+  const end = first?.end_id ? { receivedAt: first.end_received_at, id: first.end_id } : null
+  return { found, end }
+}
+
+function walked(accountId: string, { since, below }: Walk, condition = sql`true`): RawBuilder<unknown> {
+  return sql`
+    select id, received_at from message
+    where account_id = ${accountId} and ${condition}
+      ${since === null ? sql`` : sql`and id >= ${since}`}
+      ${below === null ? sql`` : sql`and (received_at, id) < (${below.receivedAt}, ${below.id}::uuid)`}
+    order by received_at desc, id desc`
+}

@@ -1,0 +1,73 @@
+import { implement } from '@orpc/server'
+import { type MessageSummary, messages } from '@waxwing/contract/mail/messages.ts'
+import { cutPage } from '../../../database/page.ts'
+import { ReadyPage } from '../../../kit/ready-page.ts'
+import { requireAccount, requireAccountView, requireReachable } from '../../accounts/accounts/access.ts'
+import { isUuid } from '../../../kit/ids.ts'
+import type { RequestContext } from '../../context.ts'
+import { requirePosition, sealPosition } from '../../list-cursor.ts'
+import { requireMailbox } from '../mailboxes/store.ts'
+import { refuse } from '../../refuse.ts'
+import { openAttachment } from '../content/attachment.ts'
+import { correctMessage, readMessage } from '../content/body.ts'
+import { presentMessage } from './present.ts'
+import { openSource } from '../content/source.ts'
+import { type FullRow, findMessage, listSummaries } from './store.ts'
+
+const on = implement(messages).$context<RequestContext>()
+
+export const messageOperations = {
+  list: on.list.handler(async ({ input: { params, query }, context }) => {
+    const { limit, cursor, ...filters } = query
+    if (filters.after && filters.before && filters.before <= filters.after) refuse('invalid_range')
+    const binding = { list: `accounts/${params.accountId.toLowerCase()}/messages`, filters }
+    const position = requirePosition(context, cursor, binding)
+    const account = { tenantId: context.tenantId, id: requireReachable(context.credential, params.accountId) }
+
+    const rows = await listSummaries(context.db, account, { filters, position, limit })
+    // A page that holds messages proves that account and mailbox are what they must be: it is read by one statement.
+    if (rows.length === 0) {
+      await requireAccount(context, params.accountId)
+      if (filters.mailboxId) await requireMailbox(context.db, account.id, filters.mailboxId)
+    }
+
+    const { page, hasMore } = cutPage(rows, limit)
+    return new ReadyPage<MessageSummary>(page, hasMore ? cursorAfter(page.at(-1)!) : null)
+
+    function cursorAfter(json: string) {
+      const { receivedAt, id } = JSON.parse(json) as MessageSummary
+      return sealPosition(context, { time: receivedAt, id }, binding)
+    }
+  }),
+
+  get: on.get.handler(async ({ input: { params }, context }) => {
+    const account = await requireAccountView(context, params.accountId)
+    const message = await requireMessage(context, account.id, params.messageId)
+    const read = await readMessage(context, account, message)
+    return presentMessage(read ? await correctMessage(context, account, message, read) : message, read)
+  }),
+
+  raw: on.raw.handler(async ({ input: { params }, context }) => {
+    const account = await requireAccountView(context, params.accountId)
+    const message = await requireMessage(context, account.id, params.messageId)
+    const content = await openSource(context, account, message)
+    return { contentType: 'message/rfc822', fileName: `${message.id}.eml`, content }
+  }),
+
+  attachment: on.attachment.handler(async ({ input: { params }, context }) => {
+    const account = await requireAccountView(context, params.accountId)
+    const message = await requireMessage(context, account.id, params.messageId)
+    return openAttachment(context, account, message, params.attachmentId)
+  }),
+}
+
+/** The account's message of the path; another account's and a malformed id are refused alike. */
+async function requireMessage(
+  context: RequestContext,
+  accountId: string,
+  messageId: string,
+): Promise<FullRow> {
+  const id = messageId.toLowerCase()
+  const message = isUuid(id) ? await findMessage(context.db, accountId, id) : null
+  return message ?? refuse('message_not_found')
+}

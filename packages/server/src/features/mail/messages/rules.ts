@@ -1,0 +1,79 @@
+import type { MailboxRole } from '../../../providers/mailbox-role.ts'
+import type { RemoteAddress } from '../../../providers/provider.ts'
+import type { Arrival } from './record-arrivals.ts'
+
+/** What recording needs to know of an account, read under the fence of the transaction. */
+export interface MailAccount {
+  id: string
+  tenantId: string
+  /** Lower-cased addresses of the account: mail from them is outbound. */
+  addresses: ReadonlySet<string>
+  /** Nothing is announced before the first sync is complete. */
+  isInitialized: boolean
+  /** Whether some message is missing from where it was, so that an arrival may be one that moved. */
+  hasMissing: boolean
+  /** The number of the latest look (`beginLook`): what is found missing now was still there before it, or unknown. */
+  look: number
+}
+
+export interface PlacedMailbox {
+  id: string
+  role: MailboxRole
+}
+
+/** A row whose place at the provider is unknown, as locked in the transaction. */
+export interface UnplacedMessage {
+  id: string
+  identity: string
+  mailbox_ids: string[]
+  received_at: Date
+  is_read: boolean
+  is_flagged: boolean
+  is_draft: boolean
+  categories: string[]
+  direction: string
+  /** True while its mailbox is read anew, so that it is probably still there. */
+  is_renumbered: boolean
+}
+
+export function directionOf(
+  account: Pick<MailAccount, 'addresses'>,
+  role: MailboxRole,
+  from: RemoteAddress | null,
+): 'inbound' | 'outbound' {
+  if (role === 'sent') return 'outbound'
+  return from !== null && account.addresses.has(from.address.toLowerCase()) ? 'outbound' : 'inbound'
+}
+
+export function isDraftIn(role: MailboxRole, isFlaggedDraft: boolean): boolean {
+  return isFlaggedDraft || role === 'drafts'
+}
+
+/**
+ * Pairs arrivals with unplaced messages of the same identity, one to one: equal messages stay two. A message of the
+ * same mailbox is taken first (its mailbox was renumbered), then one that vanished elsewhere (it moved), and one whose
+ * mailbox is still being read anew last (it is probably still there).
+ */
+export function pairUp(
+  arrivals: readonly Arrival[],
+  unplaced: readonly UnplacedMessage[],
+): { found: Array<{ arrival: Arrival; unplaced: UnplacedMessage }>; created: Arrival[] } {
+  const candidates = Map.groupBy(unplaced, message => message.identity)
+  const found: Array<{ arrival: Arrival; unplaced: UnplacedMessage }> = []
+  const created: Arrival[] = []
+  for (const arrival of arrivals) {
+    const equals = candidates.get(arrival.message.identity) ?? []
+    const best = equals.toSorted((a, b) => rank(a, arrival) - rank(b, arrival))[0]
+    if (best === undefined) created.push(arrival)
+    else {
+      equals.splice(equals.indexOf(best), 1)
+      found.push({ arrival, unplaced: best })
+    }
+  }
+  return { found, created }
+}
+
+function rank(message: UnplacedMessage, arrival: Arrival): number {
+  if (message.mailbox_ids.includes(arrival.mailbox.id)) return 0
+  return message.is_renumbered ? 2 : 1
+}

@@ -1,0 +1,155 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
+import type { Address } from '@waxwing/contract/shapes.ts'
+import { isAfter, type NewestFirst, rowsToRead } from '../../../database/page.ts'
+import type { Db } from '../../../database/pool.ts'
+import type { Cursor } from '../../../providers/provider.ts'
+import { ownMailbox } from '../mailboxes/store.ts'
+import { type SummaryRow, summaryColumns, summaryFields } from './present.ts'
+import { windowStart } from './sync-window.ts'
+
+/** A message with what its summary leaves out. */
+export interface FullRow extends SummaryRow {
+  bcc: Address[]
+  reply_to: Address[]
+  /** Octets, as the provider counts them. */
+  size: number
+  /** Its mailbox is read anew, so that where it lies is not known yet. */
+  is_renumbered: boolean
+}
+
+/** A message of the account; null where the index has none of this id. */
+export async function findMessage(db: Db, accountId: string, id: string): Promise<FullRow | null> {
+  const { rows } = await sql<FullRow>`
+    select ${summaryColumns}, bcc, reply_to, size::float8 as size,
+      coalesce(missing_look = 'infinity', false) as is_renumbered
+    from message where id = ${id} and account_id = ${accountId}
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+/** Where the provider has a message; null while that is not known. */
+export async function findPlace(db: Db, messageId: string): Promise<MessagePlace | null> {
+  const { rows } = await sql<MessagePlace>`
+    select mailbox.source, sync_cursor.cursor, held.uid::float8 as key
+    from message_mailbox as held
+    join mailbox on mailbox.id = held.mailbox_id
+    left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
+    where held.message_id = ${messageId} and held.uid is not null and mailbox.source is not null
+    limit 1
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+/** Where the provider has a message, as `MailProvider.readContent` takes it. */
+export interface MessagePlace {
+  source: string
+  cursor: Cursor | null
+  key: number
+}
+
+/** What a list of messages is narrowed to. */
+export interface MessageFilters {
+  mailboxId?: string | undefined
+  /** Part of the sender's name or address. */
+  from?: string | undefined
+  /** Part of the name or address of somebody in To, Cc or Bcc. */
+  to?: string | undefined
+  unread?: boolean | undefined
+  flagged?: boolean | undefined
+  hasAttachments?: boolean | undefined
+  importance?: NonNullable<MessageSummary['importance']> | undefined
+  /** Included. */
+  after?: Date | undefined
+  /** Not included. */
+  before?: Date | undefined
+}
+
+/**
+ * Lists the messages of an account within its sync window, newest first, as the JSON texts of their summaries: at least
+ * one more than `limit` where there are more. None of an account that is not a live one of the tenant.
+ */
+export async function listSummaries(
+  db: Db,
+  account: { tenantId: string; id: string },
+  list: { filters: MessageFilters; position: NewestFirst | null; limit: number },
+): Promise<string[]> {
+  const { filters, position, limit } = list
+  const { tenantId, id: accountId } = account
+  const walk =
+    filters.mailboxId === undefined ? walkAccount(accountId) : walkMailbox(accountId, filters.mailboxId)
+  const [time, id] = [sql.ref(walk.time), sql.ref(walk.id)]
+  const conditions = [
+    walk.where,
+    sql`${time} >= ${windowStart(accountId, tenantId)}`,
+    isAfter(position, walk),
+    ...timeConditions(filters, time),
+    ...messageConditions(filters),
+  ]
+  const { rows } = await sql<{ json: string }>`
+    select row_to_json(summary)::text as json from (
+      select ${summaryFields} from ${walk.from}
+      where ${sql.join(conditions, sql` and `)}
+      order by ${time} desc, ${id} desc
+      limit ${rowsToRead(limit)}
+    ) as summary
+  `.execute(db)
+  return rows.map(row => row.json)
+}
+
+interface Walk {
+  from: RawBuilder<unknown>
+  where: RawBuilder<unknown>
+  time: string
+  id: string
+}
+
+function walkAccount(accountId: string): Walk {
+  return {
+    from: sql`message`,
+    where: sql`message.account_id = ${accountId}`,
+    time: 'message.received_at',
+    id: 'message.id',
+  }
+}
+
+/**
+ * OFFSET 0 keeps the walk through the mailbox the outer loop, whatever the planner thinks of the filters. A mailbox of
+ * another account is not walked at all.
+ */
+function walkMailbox(accountId: string, mailboxId: string): Walk {
+  return {
+    from: sql`message_mailbox as held cross join lateral (
+      select * from message where message.id = held.message_id and message.account_id = ${accountId} offset 0
+    ) as message`,
+    where: sql`held.mailbox_id = ${ownMailbox(accountId, mailboxId)}`,
+    time: 'held.received_at',
+    id: 'held.message_id',
+  }
+}
+
+export function timeConditions(
+  { after, before }: MessageFilters,
+  time: RawBuilder<unknown>,
+): RawBuilder<unknown>[] {
+  const conditions: RawBuilder<unknown>[] = []
+  if (after) conditions.push(sql`${time} >= ${after}`)
+  if (before) conditions.push(sql`${time} < ${before}`)
+  return conditions
+}
+
+/**
+ * `strpos` needs no escapes, and the planner takes `<> 0` for true of nearly every row. It therefore walks the index in
+ * order, and does not gather and sort the whole account as it would for a LIKE that it believes to be rare.
+ */
+export function messageConditions(filters: MessageFilters): RawBuilder<unknown>[] {
+  const conditions: RawBuilder<unknown>[] = []
+  const { from, to, unread, flagged, hasAttachments, importance } = filters
+  if (from !== undefined) conditions.push(sql`strpos(message.sender_text, ${from.toLowerCase()}) <> 0`)
+  if (to !== undefined) conditions.push(sql`strpos(message.recipients_text, ${to.toLowerCase()}) <> 0`)
+  if (unread !== undefined) conditions.push(sql`message.is_read = ${!unread}`)
+  if (flagged !== undefined) conditions.push(sql`message.is_flagged = ${flagged}`)
+  if (hasAttachments !== undefined) conditions.push(sql`message.has_attachments = ${hasAttachments}`)
+  if (importance !== undefined) conditions.push(sql`message.importance = ${importance}`)
+  return conditions
+}

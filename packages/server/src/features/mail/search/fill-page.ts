@@ -1,0 +1,86 @@
+import type { NewestFirst } from '../../../database/page.ts'
+import type { Band, BandResult } from './store.ts'
+
+/** Messages that one statement looks at to see whether they match: more where that is quick, fewer where it is not. */
+const LOOKS = { min: 250, max: 80_000 }
+const QUICK_MS = 200
+const SLOW_MS = 500
+/** A page that is not full by then says where to go on. */
+const PAGE_MS = 400
+
+/** Where a search goes on. */
+export interface Place {
+  band: Band
+  /**
+   * Whether every message of the band is looked at, newest first: where most have the words, that is quicker than to
+   * have the index list them all.
+   */
+  isWalk: boolean
+}
+
+/** Reads a band, looking at so many messages at most; null where that took too long. */
+export type ReadBand = (place: Place, looks: number) => Promise<BandResult | null>
+
+export interface FilledPage {
+  results: string[]
+  /** Null at the end of the account. */
+  next: Place | null
+}
+
+/** The end of the last band, once it was read. */
+const OLDEST: NewestFirst = { time: '-infinity', id: '00000000-0000-0000-0000-000000000000' }
+
+/**
+ * Reads band after band until the page is full; null where the first of them takes too long, whichever way it is read.
+ * @param page.looks how many messages the first statement looks at
+ * @param page.canList whether the index of words knows the query, so that a band can be listed as well as walked
+ */
+export async function fillPage(
+  readBand: ReadBand,
+  start: Place,
+  page: { looks: number; limit: number; canList: boolean },
+  now: () => number = () => performance.now(),
+): Promise<FilledPage | null> {
+  const until = now() + PAGE_MS
+  const results: string[] = []
+  let last: Place | null = null
+  let { band, isWalk } = start
+  let { looks } = page
+  let hasSwitched = false
+  for (;;) {
+    const read = await readBand({ band, isWalk }, looks)
+    if (read === null) {
+      if (band !== start.band) return { results, next: { band, isWalk: true } }
+      if (band.end !== null) {
+        // What was found before has to be found again: by the other way, as fewer looks would find less.
+        if (hasSwitched || !page.canList) return null
+        hasSwitched = true
+        isWalk = !isWalk
+        continue
+      }
+      if (isWalk && looks <= LOOKS.min) return null
+      if (isWalk) looks = LOOKS.min
+      isWalk = true
+      continue
+    }
+    const isSlow = read.tookMs > SLOW_MS
+    const end = read.end ?? OLDEST
+    // What took long to list is not listed again for the rest of the band, unless that is the rest of the account.
+    const isWalkedOn = isWalk || (isSlow && read.end !== null)
+    for (const result of read.ranked) {
+      if (results.length === page.limit) return { results, next: last }
+      results.push(result.json)
+      last = { band: { ...band, end, behind: result }, isWalk: isWalkedOn }
+    }
+    if (end.time === OLDEST.time) return { results, next: null }
+    band = { above: end, end: null, behind: null }
+    isWalk ||= isSlow
+    if (now() > until) return { results, next: { band, isWalk } }
+    looks = nextLooks(looks, read.tookMs)
+  }
+}
+
+function nextLooks(looks: number, tookMs: number): number {
+  if (tookMs < QUICK_MS) return Math.min(LOOKS.max, looks * 4)
+  return tookMs > SLOW_MS ? Math.max(LOOKS.min, Math.ceil(looks / 2)) : looks
+}

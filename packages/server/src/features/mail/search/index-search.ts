@@ -1,0 +1,83 @@
+import type { NewestFirst } from '../../../database/page.ts'
+import { parseQuery, type SearchQuery } from '../../../kit/search-text/query.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import { fillPage, type Place } from './fill-page.ts'
+import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
+import type { Found } from './search-page.ts'
+import { type Band, searchBand } from './store.ts'
+
+/** So many of the newest matches are ranked together, then the next: a common word costs no more in a larger account. */
+const BAND_MESSAGES = 5000
+/** Of a query of more words, fewer messages, since each costs more. */
+const WORDS_PER_BAND = 40_000
+const RETRY_SECONDS = 5
+/** PostgreSQL's query_canceled: here, the statement's time is up. */
+const QUERY_CANCELED = '57014'
+
+const NEWEST: Band = { above: null, end: null, behind: null }
+
+/** Searches the index: best matches first, within bands of time. */
+export async function searchIndex(
+  context: Pick<RequestContext, 'db' | 'tenantId' | 'services'>,
+  input: SearchInput,
+  page: { place: string[] | null; limit: number; bandMessages?: number },
+): Promise<Found> {
+  const query = parseQuery(input.q)
+  if (query === null) return { items: [], nextCursor: null }
+  // Of some queries the index knows nothing.
+  const first = { band: NEWEST, isWalk: query.loose === null }
+  const start = page.place === null ? first : readPlace(page.place)
+  const size = page.bandMessages ?? bandSize(query)
+  const walked = { ...query, loose: null, isLoose: false }
+  const readBand = ({ band, isWalk }: Place, looks: number) => {
+    const search = { filters: input.filters, band, size, looks, limit: page.limit + 1 }
+    const reading = searchBand(context.db, input.accountId, { query: isWalk ? walked : query, ...search })
+    return reading.catch(orTimeout)
+  }
+  const turn = context.services.searches.take(() =>
+    fillPage(readBand, start, { looks: 2 * size, limit: page.limit, canList: query.loose !== null }),
+  )
+  const filled = await (turn ?? refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
+  const { results, next } = filled ?? refuseTimeout()
+  const place = next && writePlace(next)
+  return {
+    items: results,
+    nextCursor: place && sealSearchPosition(context, input, { source: 'index', place }),
+  }
+}
+
+function bandSize({ words }: SearchQuery): number {
+  return Math.min(BAND_MESSAGES, Math.ceil(WORDS_PER_BAND / words))
+}
+
+/** Null for a statement whose time was up; anything else is thrown on. */
+function orTimeout(error: unknown): null {
+  if (error instanceof Error && 'code' in error && error.code === QUERY_CANCELED) return null
+  throw error
+}
+
+function refuseTimeout(): never {
+  refuse('overloaded', undefined, {
+    message: 'The search took too long. Ask for rarer words, or for a shorter time with after and before.',
+    retryAfterSeconds: RETRY_SECONDS,
+  })
+}
+
+function writePlace({ band: { above, end, behind }, isWalk }: Place): string[] {
+  const pair = (position: NewestFirst | null) => [position?.time ?? '', position?.id ?? '']
+  return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind), isWalk ? 'walk' : '']
+}
+
+/** What `writePlace` wrote: nobody else can have sealed it. */
+function readPlace(place: readonly string[]): Place {
+  const [aboveTime = '', aboveId = '', endTime = '', endId = '', rank = '', time = '', id = '', walk = ''] =
+    place
+  const pair = (at: string, of: string) => (at === '' ? null : { time: at, id: of })
+  const band = {
+    above: pair(aboveTime, aboveId),
+    end: pair(endTime, endId),
+    behind: rank === '' ? null : { rank, time, id },
+  }
+  return { band, isWalk: walk !== '' }
+}

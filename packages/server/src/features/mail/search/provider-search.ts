@@ -1,0 +1,139 @@
+import type { SearchResult } from '@waxwing/contract/mail/search.ts'
+import { SealError } from '../../../kit/seal.ts'
+import {
+  type MessageKey,
+  ProviderFailure,
+  type RemoteAddress,
+  type RemoteMessage,
+  type SearchPosition,
+} from '../../../providers/provider.ts'
+import { requireConnectable } from '../../accounts/accounts/access.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { RequestContext } from '../../context.ts'
+import { directionOf, isDraftIn } from '../messages/rules.ts'
+import type { MessageFilters } from '../messages/store.ts'
+import { refuseFailure } from '../../provider-failure.ts'
+import { Refusal, refuse } from '../../refuse.ts'
+import { findReceived, findSummaries, listSearched, type SearchedMailbox } from './provider-store.ts'
+import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
+import type { Found } from './search-page.ts'
+
+type SearchContext = Pick<RequestContext, 'db' | 'tenantId' | 'services'>
+
+/**
+ * Asks the account's provider, at most so long. The filters narrow what it answered, so that the page may be short while
+ * more follows. Throws a `Refusal` for the account's state, and what `ProviderMail.search` throws.
+ * @param place of an earlier page's cursor; null at the start
+ */
+export async function searchProvider(
+  context: SearchContext,
+  account: AccountView,
+  input: SearchInput,
+  { place, limit, secondsMax }: { place: readonly string[] | null; limit: number; secondsMax: number },
+): Promise<Found> {
+  const { db, services } = context
+  const { q, filters } = input
+  requireConnectable(account)
+  const mailboxes = await listSearched(db, account.id, filters.mailboxId)
+  const reader = { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
+  const query = {
+    text: q,
+    places: mailboxes,
+    after: filters.after ?? null,
+    before: filters.before ?? null,
+    position: place && readPlace(place),
+    limit,
+    secondsWanted: secondsMax / 2,
+    known: (mailboxId: string, keys: readonly MessageKey[]) => findReceived(db, mailboxId, keys),
+  }
+  const { hits, next } = await services.mail.search(reader, query, secondsMax)
+  const indexed = await findSummaries(
+    db,
+    account.id,
+    hits.filter(({ message }) => message === null),
+    filters,
+  )
+  const byId = new Map(mailboxes.map(mailbox => [mailbox.id, mailbox]))
+  const items = hits.flatMap((hit): string | string[] => {
+    const mailbox = byId.get(hit.placeId)
+    if (hit.message === null || !mailbox) return indexed.get(hit) ?? []
+    const found = presentFound(account, mailbox, hit.message)
+    return matches(found, hit.message.bcc, filters) ? [JSON.stringify(found)] : []
+  })
+  return { items, nextCursor: next && sealSearchPosition(context, input, toPosition(next)) }
+}
+
+function toPosition({ receivedAt, placeId, key }: SearchPosition) {
+  return { source: 'provider' as const, place: [receivedAt.toISOString(), placeId, JSON.stringify(key)] }
+}
+
+/** What `toPosition` wrote: nobody else can have sealed it. */
+function readPlace([receivedAt = '', placeId = '', key = '']: readonly string[]): SearchPosition {
+  return { receivedAt: new Date(receivedAt), placeId, key: JSON.parse(key) as MessageKey }
+}
+
+/** What arrives reads alike once the index has it, but for what only the index knows. */
+function presentFound(
+  account: AccountView,
+  { id, role }: SearchedMailbox,
+  message: RemoteMessage,
+): SearchResult {
+  return {
+    id: null,
+    threadId: null,
+    internetMessageId: message.internetMessageId,
+    mailboxIds: [id],
+    subject: message.subject,
+    from: message.from,
+    to: message.to,
+    cc: message.cc,
+    snippet: message.snippet,
+    receivedAt: message.receivedAt.toISOString(),
+    sentAt: message.sentAt === null ? null : message.sentAt.toISOString(),
+    isRead: message.isRead,
+    isFlagged: message.isFlagged,
+    isDraft: isDraftIn(role, message.isDraft),
+    hasAttachments: message.hasAttachments,
+    categories: message.categories,
+    direction: directionOf({ addresses: new Set([account.email.toLowerCase()]) }, role, message.from),
+    outboxId: null,
+    reference: null,
+    importance: message.importance,
+  }
+}
+
+/** As the conditions of `findSummaries`; the times were the provider's to keep. */
+function matches(found: SearchResult, bcc: readonly RemoteAddress[], filters: MessageFilters): boolean {
+  const { from, to, unread, flagged, hasAttachments } = filters
+  if (from !== undefined && !isAmong(from, found.from ? [found.from] : [])) return false
+  if (to !== undefined && !isAmong(to, [...found.to, ...found.cc, ...bcc])) return false
+  if (unread !== undefined && found.isRead === unread) return false
+  if (flagged !== undefined && found.isFlagged !== flagged) return false
+  return hasAttachments === undefined || found.hasAttachments === hasAttachments
+}
+
+function isAmong(part: string, addresses: readonly RemoteAddress[]): boolean {
+  const wanted = part.toLowerCase()
+  return addresses.some(
+    ({ name, address }) =>
+      address.toLowerCase().includes(wanted) || (name ?? '').toLowerCase().includes(wanted),
+  )
+}
+
+/** Refuses for what kept the provider from answering; any other error is thrown on. */
+export function refuseSearch(error: unknown): never {
+  if (error instanceof SealError) refuse('account_misconfigured', undefined, { cause: error })
+  if (error instanceof ProviderFailure) {
+    const options = { message: error.message, cause: error }
+    if (error.kind === 'login_failed') refuse('account_reauth_required', undefined, { cause: error })
+    if (error.kind === 'not_allowed') refuse('account_misconfigured', undefined, options)
+    if (error.kind === 'conflict') refuse('provider_unavailable', undefined, options)
+    if (error.kind === 'not_found') refuse('account_not_found', undefined, { cause: error })
+  }
+  return refuseFailure(error)
+}
+
+/** Whether the provider cannot be asked, so that another source may answer in its place. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof ProviderFailure || error instanceof SealError || error instanceof Refusal
+}

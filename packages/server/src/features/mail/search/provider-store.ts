@@ -1,0 +1,65 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { MailboxRole } from '../../../providers/mailbox-role.ts'
+import type { MessageKey, SearchHit, SearchPlace } from '../../../providers/provider.ts'
+import { summaryFields } from '../messages/present.ts'
+import { type MessageFilters, messageConditions } from '../messages/store.ts'
+
+/** A mailbox of the account that its provider can search, by its id. */
+export interface SearchedMailbox extends SearchPlace {
+  role: MailboxRole
+}
+
+/**
+ * What a search of the provider looks through: the one mailbox, else all but junk and trash. The inbox comes first and
+ * then the fullest: what is found there spares the provider most of the others.
+ */
+export async function listSearched(
+  db: Db,
+  accountId: string,
+  mailboxId: string | undefined,
+): Promise<SearchedMailbox[]> {
+  const chosen: RawBuilder<boolean> =
+    mailboxId === undefined ? sql`role not in ('junk', 'trash')` : sql`mailbox.id = ${mailboxId}`
+  const { rows } = await sql<SearchedMailbox>`
+    select mailbox.id, mailbox.role, mailbox.source, sync_cursor.cursor, mailbox.total_count as size
+    from mailbox
+    left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
+    where mailbox.account_id = ${accountId} and mailbox.source is not null and ${chosen}
+    order by role = 'inbox' desc, total_count desc nulls last, mailbox.id
+  `.execute(db)
+  return rows
+}
+
+/** When messages of a mailbox were received, of those that the index holds. */
+export async function findReceived(
+  db: Db,
+  mailboxId: string,
+  uids: readonly MessageKey[],
+): Promise<Map<MessageKey, Date>> {
+  const { rows } = await sql<{ uid: number; received_at: Date }>`
+    select uid::float8 as uid, received_at from message_mailbox
+    where mailbox_id = ${mailboxId} and uid = any(${uids}::bigint[])
+  `.execute(db)
+  return new Map(rows.map(({ uid, received_at }) => [uid, received_at]))
+}
+
+/** The summaries of indexed hits that the filters leave, as JSON texts by hit. */
+export async function findSummaries(
+  db: Db,
+  accountId: string,
+  hits: readonly SearchHit[],
+  filters: MessageFilters,
+): Promise<Map<SearchHit, string>> {
+  if (hits.length === 0) return new Map()
+  const conditions = [sql`message.account_id = ${accountId}`, ...messageConditions(filters)]
+  const { rows } = await sql<{ nth: number; json: string }>`
+    select hit.nth::int as nth, (select row_to_json(summary)::text from (select ${summaryFields}) as summary) as json
+    from unnest(${hits.map(({ placeId }) => placeId)}::uuid[], ${hits.map(({ key }) => key)}::bigint[])
+      with ordinality as hit (mailbox_id, uid, nth)
+    join message_mailbox as held on held.mailbox_id = hit.mailbox_id and held.uid = hit.uid
+    join message on message.id = held.message_id
+    where ${sql.join(conditions, sql` and `)}
+  `.execute(db)
+  return new Map(rows.flatMap(({ nth, json }) => (hits[nth - 1] ? [[hits[nth - 1]!, json] as const] : [])))
+}

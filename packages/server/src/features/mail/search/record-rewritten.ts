@@ -1,0 +1,89 @@
+import { sql } from 'kysely'
+import { binaryArray } from '../../../database/binary-array.ts'
+import type { Db } from '../../../database/pool.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
+import { documentOf, type Searchable } from './record.ts'
+
+/** A message whose document is written again. */
+export interface WholeMessage extends Searchable {
+  /** Its stored body; null where none is stored. */
+  blobId: string | null
+  /** The words of that body (`bodyVector`); null where it is too hard to read. */
+  words: Uint8Array | null
+}
+
+/** Gives empty, stale documents to messages that have none, so that what is stored meanwhile finds them. */
+export async function recordMissingDocuments(db: Db, messageIds: readonly string[]): Promise<void> {
+  if (messageIds.length === 0) return
+  await sql`
+    insert into message_search (message_id, account_id, received_at, document, version)
+    select id, account_id, received_at, '', 0 from message
+    where id = any(${messageIds}::uuid[]) order by id for key share skip locked
+    on conflict do nothing
+  `.execute(db)
+}
+
+/**
+ * Writes existing documents again as `recordDocuments` and `recordBodies` would today. Leaves out those that another
+ * transaction holds, and those whose body was stored or deleted since it was read. @returns how many were written
+ */
+export async function rewriteDocuments(
+  unit: Pick<UnitOfWork, 'sql'>,
+  messages: readonly WholeMessage[],
+): Promise<number> {
+  const held = await holdDocuments(unit, messages)
+  if (held.length === 0) return 0
+  // A document that stays the same touches neither the index nor what lies apart of its row.
+  const { rows } = await sql<{ count: number }>`
+    with read as (
+      select message_id, blob_id,
+        case when body is null then header else ts_filter(header, '{a,b,c}') || body end as document
+      from unnest(
+        ${held.map(({ id }) => id)}::uuid[],
+        ${held.map(({ blobId }) => blobId)}::uuid[],
+        ${vectors(held.map(message => documentOf(message)))}::tsvector[],
+        ${vectors(held.map(({ words }) => words))}::tsvector[]
+      ) as read (message_id, blob_id, header, body)
+    ),
+    rewritten as (
+      update message_search as search
+      set document = case when search.document = read.document then search.document else read.document end,
+        version = ${SEARCH_VERSION}
+      from read
+      where search.message_id = read.message_id and (read.blob_id is not null or not exists (
+        select from message_blob where message_blob.message_id = read.message_id and is_indexed
+      ))
+      returning read.blob_id
+    ),
+    marked as (
+      update message_blob set is_indexed = true from rewritten
+      where message_blob.id = rewritten.blob_id and not is_indexed
+    )
+    select count(*)::int as count from rewritten
+  `.execute(unit.sql)
+  return rows[0]?.count ?? 0
+}
+
+/** Locks bodies before documents, as `recordBodies` does, and waits for nobody. */
+async function holdDocuments(
+  { sql: tx }: Pick<UnitOfWork, 'sql'>,
+  messages: readonly WholeMessage[],
+): Promise<WholeMessage[]> {
+  const blobs = await sql<{ id: string }>`
+    select id from message_blob
+    where id = any(${messages.flatMap(({ blobId }) => blobId ?? [])}::uuid[]) and message_id is not null
+    order by id for update skip locked
+  `.execute(tx)
+  const documents = await sql<{ message_id: string }>`
+    select message_id from message_search where message_id = any(${messages.map(({ id }) => id)}::uuid[])
+    order by message_id for update skip locked
+  `.execute(tx)
+  const heldBlobs = new Set(blobs.rows.map(({ id }) => id))
+  const heldDocuments = new Set(documents.rows.map(({ message_id }) => message_id))
+  return messages.filter(
+    ({ id, blobId }) => heldDocuments.has(id) && (blobId === null || heldBlobs.has(blobId)),
+  )
+}
+
+const vectors = (documents: ReadonlyArray<Uint8Array | null>) => binaryArray('tsvector', documents)

@@ -1,0 +1,49 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
+
+/** An account with documents of an earlier version, or messages without a document. */
+export interface StaleAccount {
+  id: string
+  tenant_id: string
+  search_version: number
+}
+
+/** The next accounts to rewrite, in a lasting order. Reads those alone, however many accounts there are. */
+export async function listStaleAccounts(
+  db: Db,
+  after: StaleAccount | null,
+  limit: number,
+): Promise<StaleAccount[]> {
+  const { rows } = await sql<StaleAccount>`
+    select id, tenant_id, search_version from account
+    where deleted_at is null and search_version < ${SEARCH_VERSION}
+      ${after === null ? sql`` : sql`and (search_version, id) > (${after.search_version}, ${after.id}::uuid)`}
+    order by search_version, id limit ${limit}
+  `.execute(db)
+  return rows
+}
+
+export async function countStaleAccounts(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from account where deleted_at is null and search_version < ${SEARCH_VERSION}
+  `.execute(db)
+  return rows[0]?.count ?? 0
+}
+
+/** Says that every message of the account has a document of this release. */
+export async function markCurrent(db: Db, accountId: string): Promise<void> {
+  await sql`
+    update account set search_version = ${SEARCH_VERSION}
+    where id = ${accountId} and search_version < ${SEARCH_VERSION}
+  `.execute(db)
+}
+
+/**
+ * A statement for a `with`: where a newer release has rewritten these accounts already, what this one writes is stale at
+ * once. Both run side by side while processes are replaced one by one.
+ */
+export function lowerVersions(accountIds: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`update account set search_version = ${SEARCH_VERSION}
+    where id in (${accountIds}) and search_version > ${SEARCH_VERSION}`
+}

@@ -1,0 +1,52 @@
+import { effectiveSettings } from '../../accounts/accounts/rules.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { RequestContext } from '../../context.ts'
+import { searchIndex } from './index-search.ts'
+import { isUnanswered, refuseSearch, searchProvider } from './provider-search.ts'
+import { holdsEverything, isCurrent, reachesBehindWindow } from './rules.ts'
+import type { SearchInput } from './search-cursor.ts'
+import { type Found, SearchPage } from './search-page.ts'
+
+/** A server without a full-text index reads some 10,000 messages a second. */
+const PROVIDER_SECONDS = 30
+/** Where the index can answer in its place, the provider is not waited for as long. */
+const AUTO_SECONDS = 10
+
+/** A page of the provider. Refuses where it cannot be asked. */
+export async function answerFromProvider(
+  context: RequestContext,
+  account: AccountView,
+  input: SearchInput,
+  page: { place: string[] | null; limit: number },
+): Promise<SearchPage> {
+  try {
+    const found = await searchProvider(context, account, input, { ...page, secondsMax: PROVIDER_SECONDS })
+    return new SearchPage(found, 'provider')
+  } catch (error) {
+    return refuseSearch(error)
+  }
+}
+
+/** The first page of whichever source serves: see the operation's description. */
+export async function answerFromEither(
+  context: RequestContext,
+  account: AccountView,
+  input: SearchInput,
+  limit: number,
+): Promise<SearchPage> {
+  const settings = effectiveSettings(account.tenant_settings, account)
+  let indexed: Found | null = null
+  if (isCurrent(account) && !reachesBehindWindow(settings, input.filters.after, Date.now())) {
+    indexed = await searchIndex(context, input, { place: null, limit })
+    const isNothing = indexed.items.length === 0 && indexed.nextCursor === null
+    if (!isNothing || holdsEverything(settings)) return new SearchPage(indexed, 'index')
+  }
+  try {
+    const page = { place: null, limit, secondsMax: AUTO_SECONDS }
+    return new SearchPage(await searchProvider(context, account, input, page), 'provider')
+  } catch (error) {
+    if (!isUnanswered(error)) throw error
+    context.services.log.debug({ error, accountId: account.id }, 'The index answers for the provider')
+    return new SearchPage(indexed ?? (await searchIndex(context, input, { place: null, limit })), 'index')
+  }
+}
