@@ -9,7 +9,7 @@ import {
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Database, Db } from '../src/database/pool.ts'
 import type { Tables } from '../src/database/tables.ts'
-import { findFeedHead, readFeed } from '../src/features/changes/store.ts'
+import { findFeedHead, readFeed } from '../src/features/notifications/changes/store.ts'
 import { type MessageFilters, listSummaries } from '../src/features/mail/messages/store.ts'
 import { listStale } from '../src/features/mail/content/rewrite-documents.ts'
 import { listUnstored } from '../src/features/mail/content/unstored.ts'

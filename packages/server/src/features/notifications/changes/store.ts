@@ -1,8 +1,8 @@
 import type { EventType } from '@waxwing/contract/events.ts'
 import { type RawBuilder, sql } from 'kysely'
-import { rowsToRead } from '../../database/page.ts'
-import type { Db } from '../../database/pool.ts'
-import { isoTime } from '../mail/messages/present.ts'
+import { rowsToRead } from '../../../database/page.ts'
+import type { Db } from '../../../database/pool.ts'
+import { isoTime } from '../../mail/messages/present.ts'
 
 /** Whose events, and which. */
 export interface FeedFilter {

@@ -1,11 +1,11 @@
 import { implement } from '@orpc/server'
 import { changes } from '@waxwing/contract/notifications/changes.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
-import { ReadyPage } from '../../kit/ready-page.ts'
-import type { RequestContext } from '../context.ts'
-import { recordRestore } from '../../database/feed-epoch.ts'
-import type { Db } from '../../database/pool.ts'
-import { refuse } from '../refuse.ts'
+import { ReadyPage } from '../../../kit/ready-page.ts'
+import type { RequestContext } from '../../context.ts'
+import { recordRestore } from '../../../database/feed-epoch.ts'
+import type { Db } from '../../../database/pool.ts'
+import { refuse } from '../../refuse.ts'
 import { type FeedPage, type FeedPosition, findFeedHead, readFeed } from './store.ts'
 
 const OLDER_HISTORY =

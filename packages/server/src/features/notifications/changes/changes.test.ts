@@ -1,10 +1,10 @@
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { openTestApp, type TestApp } from '../../../test/open-app.ts'
-import { sampleAccount } from '../../../test/sample-rows.ts'
-import { recordRestore } from '../../database/feed-epoch.ts'
-import { type Announcement, inTransaction } from '../../events/unit-of-work.ts'
+import { openTestApp, type TestApp } from '../../../../test/open-app.ts'
+import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { recordRestore } from '../../../database/feed-epoch.ts'
+import { type Announcement, inTransaction } from '../../../events/unit-of-work.ts'
 
 interface Page {
   items: ChangeEvent[]
