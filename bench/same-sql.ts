@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
-import { openEmbedded } from '../packages/server/src/database/embedded.ts'
+import { openEmbedded } from '../packages/server/src/database/embedded/embedded.ts'
 import { clientSettings, type Db } from '../packages/server/src/database/pool.ts'
 import type { Tables } from '../packages/server/src/database/tables.ts'
 import { silentLog } from '../packages/server/src/kit/log.ts'

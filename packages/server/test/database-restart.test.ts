@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { openEmbedded } from '../src/database/embedded.ts'
+import { openEmbedded } from '../src/database/embedded/embedded.ts'
 import { openDatabase } from '../src/database/pool.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { sampleAccount } from './sample-rows.ts'

@@ -1,5 +1,5 @@
 import { inject } from 'vitest'
-import { SUPERUSER } from '../src/database/cluster.ts'
+import { SUPERUSER } from '../src/database/embedded/cluster.ts'
 import { openTestDatabase } from './open-database.ts'
 
 /** A database of the run's server, as an operator would name it. */

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openEmbedded } from '../src/database/embedded.ts'
+import { openEmbedded } from '../src/database/embedded/embedded.ts'
 import { clientSettings } from '../src/database/pool.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { startDovecot } from './servers/dovecot.ts'

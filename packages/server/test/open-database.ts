@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { inject } from 'vitest'
-import { SUPERUSER } from '../src/database/cluster.ts'
+import { SUPERUSER } from '../src/database/embedded/cluster.ts'
 import { clientSettings, type Database, type DatabaseAddress, openDatabase } from '../src/database/pool.ts'
 
 export interface TestDatabaseOptions {

@@ -2,10 +2,10 @@ import type { ChildProcess } from 'node:child_process'
 import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { connectWhenReady, createCluster, spawnServer, SUPERUSER } from '../src/database/cluster.ts'
+import { connectWhenReady, createCluster, spawnServer, SUPERUSER } from '../src/database/embedded/cluster.ts'
 import type { DatabaseAddress } from '../src/database/pool.ts'
-import { findBinaries, reachableBinaries } from '../src/database/postgres-binaries.ts'
-import { postgresUser } from '../src/database/system-user.ts'
+import { findBinaries, reachableBinaries } from '../src/database/embedded/postgres-binaries.ts'
+import { postgresUser } from '../src/database/embedded/system-user.ts'
 
 /** A PostgreSQL for tests and scripts: fast, on a unix socket in a temporary folder, gone when disposed. */
 export interface PostgresServer extends AsyncDisposable {

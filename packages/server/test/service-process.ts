@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { serverPid } from '../src/database/cluster.ts'
+import { serverPid } from '../src/database/embedded/cluster.ts'
 
 /** The command line. */
 export const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))

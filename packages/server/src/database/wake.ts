@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Client } from 'pg'
 import type { Logger } from '../kit/log.ts'
-import { tryConnect } from './cluster.ts'
+import { tryConnect } from './embedded/cluster.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
 /** Of accounts that changed, and of accounts that have new mail. */

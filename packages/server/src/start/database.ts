@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { type EmbeddedPostgres, openEmbedded } from '../database/embedded.ts'
+import { type EmbeddedPostgres, openEmbedded } from '../database/embedded/embedded.ts'
 import { watchForRestore } from '../database/feed-epoch.ts'
 import { migrate } from '../database/migrate.ts'
 import { type Database, type DatabaseAddress, type Db, openDatabase } from '../database/pool.ts'

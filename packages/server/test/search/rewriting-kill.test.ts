@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { openEmbedded } from '../../src/database/embedded.ts'
+import { openEmbedded } from '../../src/database/embedded/embedded.ts'
 import { clientSettings } from '../../src/database/pool.ts'
 import { silentLog } from '../../src/kit/log.ts'
 import { SEARCH_VERSION } from '../../src/kit/search-text/version.ts'

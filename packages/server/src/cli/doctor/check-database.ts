@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import path from 'node:path'
 import type { Config } from '../../config.ts'
-import { openEmbedded } from '../../database/embedded.ts'
+import { openEmbedded } from '../../database/embedded/embedded.ts'
 import { findMissing, serverVersionProblem } from '../../database/migrate.ts'
 import { type Database, openDatabase } from '../../database/pool.ts'
 import { openLog } from '../../kit/log.ts'

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import type { Config } from '../../config.ts'
-import { blockedAt, postgresUser } from '../../database/system-user.ts'
+import { blockedAt, postgresUser } from '../../database/embedded/system-user.ts'
 import { type Finding, ok, warning, wrong } from './finding.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -14,7 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import path from 'node:path'
-import { makeFolder } from '../kit/make-folder.ts'
+import { makeFolder } from '../../kit/make-folder.ts'
 import { type ClusterFolders, createCluster, makePrivateFolder } from './cluster.ts'
 import { type PostgresBinaries, PostgresUnavailable, STAGED } from './postgres-binaries.ts'
 import { blockedAt, type SystemUser } from './system-user.ts'

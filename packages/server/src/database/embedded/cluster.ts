@@ -4,7 +4,7 @@ import { chown, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
-import { clientSettings, type DatabaseAddress } from './pool.ts'
+import { clientSettings, type DatabaseAddress } from '../pool.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { SystemUser } from './system-user.ts'
 

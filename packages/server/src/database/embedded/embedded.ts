@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, DatabaseError } from 'pg'
-import { describeDiskTrouble, diskTroubleIn, diskTroubleOf, findDiskTrouble } from '../kit/disk-room.ts'
-import type { Logger } from '../kit/log.ts'
+import { describeDiskTrouble, diskTroubleIn, diskTroubleOf, findDiskTrouble } from '../../kit/disk-room.ts'
+import type { Logger } from '../../kit/log.ts'
 import { connectWhenReady, serverPid, spawnServer, SUPERUSER, tryConnect } from './cluster.ts'
 import {
   type LocalCluster,
@@ -15,7 +15,7 @@ import {
   rotateLog,
 } from './data-folder.ts'
 import { findOwner, joinUsers, tryBeLast, tryLockOutUsers, tryOwn } from './embedded-lock.ts'
-import type { DatabaseAddress } from './pool.ts'
+import type { DatabaseAddress } from '../pool.ts'
 import {
   findBinaries,
   type PostgresBinaries,

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { Client, DatabaseError } from 'pg'
 import { SUPERUSER } from './cluster.ts'
-import { clientSettings, type DatabaseAddress } from './pool.ts'
+import { clientSettings, type DatabaseAddress } from '../pool.ts'
 
 /** Owns the embedded database and everything in it, and is no superuser: it can neither read files nor run programs. */
 export const SERVICE_ROLE = 'waxwing_service'
