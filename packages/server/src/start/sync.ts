@@ -6,7 +6,7 @@ import { askingGauge, askingGauges } from '../kit/metrics.ts'
 import { SyncEngine } from '../sync/engine.ts'
 import type { LeasePace } from '../sync/instance.ts'
 import { openMail } from '../sync/open-mail.ts'
-import { countAllQuarantined } from '../sync/quarantine.ts'
+import { countAllQuarantined } from '../sync/mail/quarantine.ts'
 import { measureTroubles, TROUBLES, type Troubled } from '../features/accounts/accounts/following.ts'
 import type { Shared } from './roles.ts'
 

@@ -16,7 +16,7 @@ import {
   releaseOfDead,
   takeWanted,
 } from './ownership.ts'
-import { TableStatistics } from './table-statistics.ts'
+import { TableStatistics } from './mail/table-statistics.ts'
 import { Turns } from './turns.ts'
 
 const CLAIM_INTERVAL_MS = 3_000

@@ -11,7 +11,7 @@ import { HostBudget } from './host-budget.ts'
 import { Keeper } from './keeper.ts'
 import { pause } from './nudge.ts'
 import { claimAccounts, type OwnedAccount } from './ownership.ts'
-import { TableStatistics } from './table-statistics.ts'
+import { TableStatistics } from './mail/table-statistics.ts'
 import { Place, Turns } from './turns.ts'
 
 const SITES = [

@@ -1,15 +1,15 @@
-import { recordMailboxes, recordVanishedMailboxes } from '../features/mail/mailboxes/record.ts'
+import { recordMailboxes, recordVanishedMailboxes } from '../../features/mail/mailboxes/record.ts'
 import {
   type IndexedMailbox,
   isSettled,
   type MailboxPlan,
   planMailboxes,
-} from '../features/mail/mailboxes/rules.ts'
-import { type DirectionsPosition, recordDirections } from '../features/mail/messages/record-directions.ts'
-import { recordLost } from '../features/mail/messages/record-missing.ts'
-import { MAILBOX_ROLES, type MailboxRole } from '../providers/mailbox-role.ts'
-import type { Cursor, RemoteMailbox } from '../providers/provider.ts'
-import { beginLook } from './ownership.ts'
+} from '../../features/mail/mailboxes/rules.ts'
+import { type DirectionsPosition, recordDirections } from '../../features/mail/messages/record-directions.ts'
+import { recordLost } from '../../features/mail/messages/record-missing.ts'
+import { MAILBOX_ROLES, type MailboxRole } from '../../providers/mailbox-role.ts'
+import type { Cursor, RemoteMailbox } from '../../providers/provider.ts'
+import { beginLook } from '../ownership.ts'
 import { type FollowedSource, type Session, underFence } from './session.ts'
 import { countMessages, listIndexedMailboxes } from './source-store.ts'
 

@@ -1,4 +1,4 @@
-import { forgetOlder } from '../features/mail/messages/record-missing.ts'
+import { forgetOlder } from '../../features/mail/messages/record-missing.ts'
 import { type Session, underFence } from './session.ts'
 import { listCursors, storeCursor } from './source-store.ts'
 

@@ -8,11 +8,11 @@ import {
   settleMissing,
   startLook,
 } from './mailbox-pass.ts'
-import type { Cursor } from '../providers/provider.ts'
+import type { Cursor } from '../../providers/provider.ts'
 import type { FollowedSource, Session } from './session.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
 import { findUnfinished, listIndexedMailboxes, type Unfinished } from './source-store.ts'
-import type { Turn } from './turns.ts'
+import type { Turn } from '../turns.ts'
 
 /** So long an account reads old mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db } from '../database/pool.ts'
-import type { Logger } from '../kit/log.ts'
+import type { Db } from '../../database/pool.ts'
+import type { Logger } from '../../kit/log.ts'
 
 const FIRST_AFTER = 500
 const GROWTH_TO_ANALYZE = 0.5
