@@ -18,7 +18,7 @@ import { openTurns } from '../kit/turns.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import { serverCheck } from '../providers/server-check.ts'
-import { budgetedCheck } from './budgeted-check.ts'
+import { budgetedCheck } from '../connections/budgeted-check.ts'
 import type { Shared } from './roles.ts'
 
 /** Of the database's connections and processors, most are for requests that are quick. */

@@ -1,7 +1,7 @@
 import { accountKeys } from '../features/accounts/accounts/secrets.ts'
 import { ProviderFailure } from '../providers/provider.ts'
-import { OnDemandMail } from '../sync/on-demand-mail.ts'
-import { openDoor } from '../sync/open-mail.ts'
+import { OnDemandMail } from '../connections/on-demand-mail.ts'
+import { openDoor } from '../connections/open-mail.ts'
 import { FenceLost } from '../sync/ownership.ts'
 import type { RoleOptions, Shared } from './roles.ts'
 

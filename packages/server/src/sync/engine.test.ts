@@ -8,7 +8,7 @@ import type { Tables } from '../database/tables.ts'
 import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
 import { SyncEngine } from './engine.ts'
-import { HostBudget } from './host-budget.ts'
+import { HostBudget } from '../connections/host-budget.ts'
 
 /** A process that follows one account of a memory server, with a short lease. */
 async function openEngine() {

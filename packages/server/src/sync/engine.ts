@@ -1,6 +1,6 @@
 import type { DatabaseAddress, Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
-import type { HostBudget } from './host-budget.ts'
+import type { HostBudget } from '../connections/host-budget.ts'
 import { Instance, type LeasePace } from './instance.ts'
 import { Keeper, type KeeperOptions, type MailDoor } from './keeper.ts'
 import { Nudge, pause, unlessAborted } from './nudge.ts'

@@ -8,8 +8,8 @@ import { imapMail } from '../providers/imap/mail.ts'
 import { Suspicions } from '../providers/imap/suspicions.ts'
 import { ProviderFailure } from '../providers/provider.ts'
 import { resolveServer } from '../providers/resolve-server.ts'
-import type { MailDoor } from './keeper.ts'
-import { FenceLost, type OwnedAccount } from './ownership.ts'
+import type { MailDoor } from '../sync/keeper.ts'
+import { FenceLost, type OwnedAccount } from '../sync/ownership.ts'
 
 export interface OpenMailOptions {
   db: Db

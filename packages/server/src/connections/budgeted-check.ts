@@ -1,5 +1,5 @@
 import { type MailServer, ProviderFailure, type ServerCheck } from '../providers/provider.ts'
-import type { HostBudget } from '../sync/host-budget.ts'
+import type { HostBudget } from './host-budget.ts'
 
 const WAIT_SECONDS = 10
 

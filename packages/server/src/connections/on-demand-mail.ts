@@ -9,7 +9,7 @@ import {
 } from '../providers/provider.ts'
 import { Suspicions } from '../providers/imap/suspicions.ts'
 import type { ConnectionPermit, HostBudget } from './host-budget.ts'
-import type { MailDoor } from './keeper.ts'
+import type { MailDoor } from '../sync/keeper.ts'
 
 const IDLE_SECONDS = 60
 /** Others may need every connection to a host; a caller waits no longer. */
