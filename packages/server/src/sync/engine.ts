@@ -1,9 +1,9 @@
 import type { DatabaseAddress, Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 import type { HostBudget } from '../connections/host-budget.ts'
-import { Instance, type LeasePace } from './instance.ts'
+import { Instance, type LeasePace } from '../jobs/instance.ts'
 import { Keeper, type KeeperOptions, type MailDoor } from './keeper.ts'
-import { Nudge, pause, unlessAborted } from './nudge.ts'
+import { Nudge, pause, unlessAborted } from '../jobs/nudge.ts'
 import { DEFAULT_REFUSAL_SECONDS } from './login-refusals.ts'
 import {
   claimAccounts,

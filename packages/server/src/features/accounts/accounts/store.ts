@@ -9,7 +9,7 @@ import type { AccountRow, AccountView, ImapServers } from './account.ts'
 import { presentAccount } from './present.ts'
 import { changedFields, mustRestart } from './rules.ts'
 
-/** The lease that a heartbeat gives is 10 seconds (sync/instance.ts), so this is 30 seconds after the last one. */
+/** The lease that a heartbeat gives is 10 seconds (jobs/instance.ts), so this is 30 seconds after the last one. */
 const SILENCE_AFTER_LEASE_SECONDS = 20
 
 /**
