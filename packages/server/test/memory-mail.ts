@@ -1,20 +1,18 @@
 import { createHash } from 'node:crypto'
+import { CONTENT_BYTES_MAX } from '../src/providers/content.ts'
 import {
-  CONTENT_BYTES_MAX,
   FlagBit,
   type FollowOptions,
   type MailProvider,
   type MessageKey,
   type Notice,
-  ProviderFailure,
   type RemoteFlags,
   type RemoteMailbox,
   type RemoteMessage,
-  type SearchHit,
-  type SearchPage,
-  type SearchPosition,
   type SourceStep,
-} from '../src/providers/provider.ts'
+} from '../src/providers/mail.ts'
+import { ProviderFailure } from '../src/providers/failure.ts'
+import type { SearchHit, SearchPage, SearchPosition } from '../src/providers/search.ts'
 import type { MailboxRole } from '../src/providers/mailbox-role.ts'
 
 const CHUNK = 7

@@ -1,4 +1,5 @@
-import { type MailServer, ProviderFailure, type ServerCheck } from '../providers/provider.ts'
+import type { MailServer, ServerCheck } from '../providers/sign-in.ts'
+import { ProviderFailure } from '../providers/failure.ts'
 import type { HostBudget } from './host-budget.ts'
 
 const WAIT_SECONDS = 10

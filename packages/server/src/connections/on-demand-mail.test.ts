@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { MemoryServer, memoryMail } from '../../test/memory-mail.ts'
-import {
-  type MailProvider,
-  type MessageKey,
-  ProviderFailure,
-  type SearchQuery,
-} from '../providers/provider.ts'
+import type { MailProvider, MessageKey } from '../providers/mail.ts'
+import { ProviderFailure } from '../providers/failure.ts'
+import type { SearchQuery } from '../providers/search.ts'
 import { HostBudget } from './host-budget.ts'
 import { OnDemandMail } from './on-demand-mail.ts'
 

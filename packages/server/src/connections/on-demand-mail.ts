@@ -1,12 +1,7 @@
-import {
-  type ContentRange,
-  type Cursor,
-  type MailProvider,
-  type MessageKey,
-  ProviderFailure,
-  type SearchPage,
-  type SearchQuery,
-} from '../providers/provider.ts'
+import type { ContentRange } from '../providers/content.ts'
+import type { Cursor, MailProvider, MessageKey } from '../providers/mail.ts'
+import { ProviderFailure } from '../providers/failure.ts'
+import type { SearchPage, SearchQuery } from '../providers/search.ts'
 import { Suspicions } from '../providers/imap/suspicions.ts'
 import type { ConnectionPermit, HostBudget } from './host-budget.ts'
 import type { MailDoor } from '../sync/keeper.ts'

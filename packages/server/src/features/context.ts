@@ -7,15 +7,11 @@ import type { Logger } from '../kit/log.ts'
 import type { MessageReader } from '../kit/mime/message-reader.ts'
 import type { PartPlaces } from './mail/content/part-places.ts'
 import type { Turns } from '../kit/turns.ts'
-import type {
-  ContentRange,
-  Cursor,
-  MessageKey,
-  SearchPage,
-  SearchQuery,
-  ServerCheck,
-  ServerSearch,
-} from '../providers/provider.ts'
+import type { ContentRange } from '../providers/content.ts'
+import type { Cursor, MessageKey } from '../providers/mail.ts'
+import type { SearchPage, SearchQuery } from '../providers/search.ts'
+import type { ServerCheck } from '../providers/sign-in.ts'
+import type { ServerSearch } from '../providers/discovery.ts'
 import type { AccountKeys } from './accounts/accounts/secrets.ts'
 import type { Credential } from './tenancy/credentials/credential.ts'
 

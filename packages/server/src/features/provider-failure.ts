@@ -1,5 +1,5 @@
 import type { Reason } from '@waxwing/contract/reasons.ts'
-import { type FailureKind, ProviderFailure } from '../providers/provider.ts'
+import { type FailureKind, ProviderFailure } from '../providers/failure.ts'
 import { refuse } from './refuse.ts'
 
 const REASONS = {

@@ -5,7 +5,7 @@ import {
   type EgressKind,
   EgressUnresolved,
 } from '../kit/egress/guard.ts'
-import { ProviderFailure } from './provider.ts'
+import { ProviderFailure } from './failure.ts'
 
 /**
  * Where to connect for a server, as the egress guard allows it now; to be asked before each connection. Throws

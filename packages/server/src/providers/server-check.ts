@@ -2,8 +2,8 @@ import type { SecureContext } from 'node:tls'
 import { discreetGuard } from '../kit/egress/discreet-guard.ts'
 import type { EgressGuard } from '../kit/egress/guard.ts'
 import { checkImap } from './imap/check.ts'
-import type { ServerCheck } from './provider.ts'
-import { ProviderFailure } from './provider.ts'
+import type { ServerCheck } from './sign-in.ts'
+import { ProviderFailure } from './failure.ts'
 import { checkSmtp } from './smtp/check.ts'
 
 export interface CheckOptions {

@@ -1,5 +1,5 @@
 import { accountKeys } from '../features/accounts/accounts/secrets.ts'
-import { ProviderFailure } from '../providers/provider.ts'
+import { ProviderFailure } from '../providers/failure.ts'
 import { OnDemandMail } from '../connections/on-demand-mail.ts'
 import { openDoor } from '../connections/open-mail.ts'
 import { FenceLost } from '../sync/ownership.ts'

@@ -1,6 +1,6 @@
 import { findShortage } from '../database/shortage.ts'
 import { DatabaseUnavailable } from '../database/unavailable.ts'
-import { ProviderFailure } from '../providers/provider.ts'
+import { ProviderFailure } from '../providers/failure.ts'
 
 /** Why an account is not followed, in words for `runtime.detail`: the provider's, or what the service lacks. */
 export function describeFailure(error: unknown): string {

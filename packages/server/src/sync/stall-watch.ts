@@ -1,4 +1,4 @@
-import { ProviderFailure } from '../providers/provider.ts'
+import { ProviderFailure } from '../providers/failure.ts'
 
 const CHECK_INTERVAL_MS_MAX = 5_000
 

@@ -1,4 +1,4 @@
-import type { FoundServers } from '../provider.ts'
+import type { FoundServers } from '../discovery.ts'
 import { type Fetcher, fetchSmall } from './fetch-small.ts'
 import { type RecordResolver, findPath, findTargets } from './records.ts'
 import { within } from './within.ts'

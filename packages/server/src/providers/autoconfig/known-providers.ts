@@ -1,4 +1,4 @@
-import type { MailServer } from '../provider.ts'
+import type { MailServer } from '../sign-in.ts'
 
 type Server = Omit<MailServer, 'user'>
 

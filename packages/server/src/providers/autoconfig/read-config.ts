@@ -1,7 +1,7 @@
 import { XMLParser } from 'fast-xml-parser'
 import { z } from 'zod'
 import { parseHost } from '../../kit/egress/host.ts'
-import type { MailServer } from '../provider.ts'
+import type { MailServer } from '../sign-in.ts'
 
 /** Servers of an address in order of preference. Nothing about them was checked yet. */
 export interface ServerCandidates {

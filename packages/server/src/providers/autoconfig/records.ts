@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { parseHost } from '../../kit/egress/host.ts'
-import type { MailServer } from '../provider.ts'
+import type { MailServer } from '../sign-in.ts'
 import type { ServerCandidates } from './read-config.ts'
 import { within } from './within.ts'
 

@@ -1,7 +1,8 @@
 import { wholeSecondsSince } from '../../kit/egress/discreet-guard.ts'
 import type { EgressKind } from '../../kit/egress/guard.ts'
 import { parseHost } from '../../kit/egress/host.ts'
-import type { FoundServers, MailServer, ServerSearch } from '../provider.ts'
+import type { FoundServers, ServerSearch } from '../discovery.ts'
+import type { MailServer } from '../sign-in.ts'
 import { findDav } from './dav.ts'
 import { type Fetcher, fetchSmall } from './fetch-small.ts'
 import {

@@ -1,4 +1,4 @@
-import type { MailProvider, MessageKey, RemoteMailbox } from '../provider.ts'
+import type { MailProvider, MessageKey, RemoteMailbox } from '../mail.ts'
 
 /** The mailboxes of an account as another client changes them. Mailboxes go by their `/`-separated path. */
 export interface ProviderWorld extends AsyncDisposable {

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type {
-  MailProvider,
-  MessageKey,
-  SearchPage,
-  SearchPlace,
-  SearchPosition,
-  SearchQuery,
-} from '../provider.ts'
+import type { MailProvider, MessageKey } from '../mail.ts'
+import type { SearchPage, SearchPlace, SearchPosition, SearchQuery } from '../search.ts'
 import { letter, letters, type MailArrangement, requireMailbox } from './arrangement.ts'
 import { openIndex } from './memory-index.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type MailProvider, ProviderFailure } from '../provider.ts'
+import type { MailProvider } from '../mail.ts'
+import { ProviderFailure } from '../failure.ts'
 import { letters, type MailArrangement, never, requireMailbox } from './arrangement.ts'
 import { openIndex } from './memory-index.ts'
 

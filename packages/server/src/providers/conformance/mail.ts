@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { CONTENT_BYTES_MAX, type ContentRange, type MessageKey, ProviderFailure } from '../provider.ts'
+import { CONTENT_BYTES_MAX, type ContentRange } from '../content.ts'
+import type { MessageKey } from '../mail.ts'
+import { ProviderFailure } from '../failure.ts'
 import { DAY_MS, letter, letters, type MailArrangement, requireMailbox } from './arrangement.ts'
 import { describeSearch } from './mail-search.ts'
 import { describeTrouble, describeWatching } from './mail-trouble.ts'

@@ -7,7 +7,7 @@ import {
   type MessageKey,
   type RemoteMessage,
   type SourceStep,
-} from '../provider.ts'
+} from '../mail.ts'
 
 /** What the engine's index does with the steps of one source, in memory: enough to tell whether they say the truth. */
 export interface MemoryIndex {

@@ -1,4 +1,5 @@
-import { type FollowOptions, ProviderFailure, type RemoteMessage, type SourceStep } from '../provider.ts'
+import type { FollowOptions, RemoteMessage, SourceStep } from '../mail.ts'
+import { ProviderFailure } from '../failure.ts'
 import { hasUid, lowerBound } from './compare.ts'
 import type { Selected } from './open-mailbox.ts'
 import { type ImapCursor, reachesBack, readCursor } from './cursor.ts'

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type MailServer, ProviderFailure } from '../provider.ts'
+import type { MailServer } from '../sign-in.ts'
+import { ProviderFailure } from '../failure.ts'
 import { resolveServer } from '../resolve-server.ts'
 import type { CheckOptions } from '../server-check.ts'
 import { connectImap } from './connect.ts'

@@ -1,4 +1,5 @@
-import { type FollowOptions, type KnownMessages, ProviderFailure, type SourceStep } from '../provider.ts'
+import type { FollowOptions, KnownMessages, SourceStep } from '../mail.ts'
+import { ProviderFailure } from '../failure.ts'
 import {
   hasUid,
   knownWithin,

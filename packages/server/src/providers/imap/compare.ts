@@ -1,4 +1,4 @@
-import { FlagBit, type RemoteFlags } from '../provider.ts'
+import { FlagBit, type RemoteFlags } from '../mail.ts'
 
 /** Ranges of UIDs, ascending or not, as a server names them. */
 export type UidRange = readonly [from: number, to: number]

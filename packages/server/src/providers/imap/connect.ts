@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { ImapFlow } from 'imapflow'
-import { ProviderFailure } from '../provider.ts'
+import { ProviderFailure } from '../failure.ts'
 import { type AnswerGuard, guardAnswers } from './answer-guard.ts'
 import { NUMBERS_LINE_BYTES_MAX } from './answer-line.ts'
 import { toFailure } from './failure.ts'

@@ -1,6 +1,7 @@
 import type { ImapFlow } from 'imapflow'
 import type { ImapResponse } from 'imapflow/lib/handler/types.js'
-import { type Notice, ProviderFailure } from '../provider.ts'
+import type { Notice } from '../mail.ts'
+import { ProviderFailure } from '../failure.ts'
 import type { AnswerGuard } from './answer-guard.ts'
 import type { AnswerHandler, Command, CommandArguments } from './command.ts'
 import { expectedAnswers } from './expected-answers.ts'

@@ -1,10 +1,6 @@
-import {
-  CONTENT_BYTES_MAX,
-  type ContentRange,
-  type Cursor,
-  type MessageKey,
-  ProviderFailure,
-} from '../provider.ts'
+import { CONTENT_BYTES_MAX, type ContentRange } from '../content.ts'
+import type { Cursor, MessageKey } from '../mail.ts'
+import { ProviderFailure } from '../failure.ts'
 import type { CommandArguments } from './command.ts'
 import { readCursor } from './cursor.ts'
 import { fetchItems } from './fetch.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Cursor } from '../provider.ts'
+import type { Cursor } from '../mail.ts'
 
 const uint32 = z.int().min(0).max(0xffff_ffff)
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ProviderFailure } from '../provider.ts'
+import { ProviderFailure } from '../failure.ts'
 import { toFailure } from './failure.ts'
 
 const login = (response: string, serverResponseCode?: string) =>

@@ -1,4 +1,4 @@
-import { type FailureKind, ProviderFailure } from '../provider.ts'
+import { type FailureKind, ProviderFailure } from '../failure.ts'
 import { serverText } from '../server-text.ts'
 import { tlsReason } from '../tls-reason.ts'
 

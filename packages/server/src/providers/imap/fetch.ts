@@ -1,5 +1,6 @@
 import { type MessageSummary, summarize } from '../../kit/mime/summary.ts'
-import { ProviderFailure, type RemoteMessage } from '../provider.ts'
+import { ProviderFailure } from '../failure.ts'
+import type { RemoteMessage } from '../mail.ts'
 import { uidSets } from './compare.ts'
 import type { CommandArguments } from './command.ts'
 import type { ImapConnection } from './connection.ts'

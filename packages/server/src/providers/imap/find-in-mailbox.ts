@@ -1,13 +1,8 @@
 import { readDate } from '../../kit/mime/date.ts'
 import { summarize } from '../../kit/mime/summary.ts'
-import {
-  type FailureKind,
-  type MessageKey,
-  ProviderFailure,
-  type SearchPlace,
-  type SearchPosition,
-  type SearchQuery,
-} from '../provider.ts'
+import { type FailureKind, ProviderFailure } from '../failure.ts'
+import type { MessageKey } from '../mail.ts'
+import type { SearchPlace, SearchPosition, SearchQuery } from '../search.ts'
 import type { ImapConnection } from './connection.ts'
 import { readCursor } from './cursor.ts'
 import { fetchItems } from './fetch.ts'

@@ -1,12 +1,6 @@
-import {
-  ProviderFailure,
-  type RemoteMessage,
-  type SearchHit,
-  type SearchPage,
-  type SearchPlace,
-  type SearchPosition,
-  type SearchQuery,
-} from '../provider.ts'
+import { ProviderFailure } from '../failure.ts'
+import type { RemoteMessage } from '../mail.ts'
+import type { SearchHit, SearchPage, SearchPlace, SearchPosition, SearchQuery } from '../search.ts'
 import { fetchMessages } from './fetch.ts'
 import {
   type Candidate,

@@ -1,4 +1,4 @@
-import type { MessageKey } from '../provider.ts'
+import type { MessageKey } from '../mail.ts'
 import type { ImapConnection } from './connection.ts'
 import type { Selected } from './open-mailbox.ts'
 import { freshCursor, type ImapCursor } from './cursor.ts'

@@ -1,4 +1,4 @@
-import { ProviderFailure } from '../provider.ts'
+import { ProviderFailure } from '../failure.ts'
 import type { CommandArguments } from './command.ts'
 import type { ImapConnection } from './connection.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Cursor, MailProvider, MessageKey, RemoteMailbox } from '../provider.ts'
+import type { Cursor, MailProvider, MessageKey, RemoteMailbox } from '../mail.ts'
 import { arrivals } from './arrivals.ts'
 import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
 import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'

@@ -1,5 +1,5 @@
 import { cleanLine } from '../../kit/mime/text.ts'
-import type { RemoteMailbox } from '../provider.ts'
+import type { RemoteMailbox } from '../mail.ts'
 import { decodeMailboxName } from './names.ts'
 import { MESSAGES_MAX } from './open-mailbox.ts'
 import { assignRoles } from './roles.ts'

@@ -1,4 +1,5 @@
-import { type Notice, ProviderFailure } from '../provider.ts'
+import type { Notice } from '../mail.ts'
+import { ProviderFailure } from '../failure.ts'
 import type { AnswerHandler, Command } from './command.ts'
 import { countSet } from './compare.ts'
 import { modseqOf, numberOf, objectIdOf, responseCode, textOf } from './values.ts'

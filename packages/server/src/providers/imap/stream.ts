@@ -1,4 +1,4 @@
-import type { RemoteFlags } from '../provider.ts'
+import type { RemoteFlags } from '../mail.ts'
 import type { CommandArguments } from './command.ts'
 import type { ImapConnection } from './connection.ts'
 import { readFetched } from './translate.ts'

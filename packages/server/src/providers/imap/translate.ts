@@ -3,7 +3,7 @@ import { identityOf } from '../../kit/mime/identity.ts'
 import { bodyHalfOf, countsAsAttachment, type PartPlace, type PartTraits } from '../../kit/mime/part-role.ts'
 import type { MessageSummary } from '../../kit/mime/summary.ts'
 import { cleanLine } from '../../kit/mime/text.ts'
-import type { RemoteFlags, RemoteMessage } from '../provider.ts'
+import type { RemoteFlags, RemoteMessage } from '../mail.ts'
 import { decodeMailboxName } from './names.ts'
 import { bytesOf, type ImapAttribute, numberOf, pairsOf, textOf, textsOf } from './values.ts'
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Notice, ProviderFailure } from '../provider.ts'
+import type { Notice } from '../mail.ts'
+import { ProviderFailure } from '../failure.ts'
 import type { Selected } from './open-mailbox.ts'
 import { type Following, rememberChange, wireNameOf } from './follow.ts'
 

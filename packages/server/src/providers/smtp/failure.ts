@@ -1,4 +1,4 @@
-import { ProviderFailure } from '../provider.ts'
+import { ProviderFailure } from '../failure.ts'
 import { serverText } from '../server-text.ts'
 import { tlsReason } from '../tls-reason.ts'
 

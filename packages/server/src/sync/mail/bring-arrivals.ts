@@ -1,6 +1,7 @@
 import { type Arrival, recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
 import { markMissing, missUnrecognised } from '../../features/mail/messages/record-missing.ts'
-import { type MessageKey, ProviderFailure, type SourceStep } from '../../providers/provider.ts'
+import type { MessageKey, SourceStep } from '../../providers/mail.ts'
+import { ProviderFailure } from '../../providers/failure.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { type FollowedSource, followOptions, type Session, underFence } from './session.ts'
 import {

@@ -1,6 +1,6 @@
 import { markMissing, markRenumbered } from '../../features/mail/messages/record-missing.ts'
 import { recordFlags } from '../../features/mail/messages/record-flags.ts'
-import type { Cursor, KnownMessages, SourceStep } from '../../providers/provider.ts'
+import type { Cursor, KnownMessages, SourceStep } from '../../providers/mail.ts'
 import { type FollowedSource, followOptions, type Session, underFence } from './session.ts'
 import { storeCursor } from './source-store.ts'
 

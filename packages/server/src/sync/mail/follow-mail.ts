@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { Logger } from '../../kit/log.ts'
-import type { MailProvider, Notice } from '../../providers/provider.ts'
+import type { MailProvider, Notice } from '../../providers/mail.ts'
 import { bringArrivals } from './bring-arrivals.ts'
 import { compareSource } from './compare-source.ts'
 import { type Doubts, SECOND_LOOK_SECONDS } from './doubts.ts'

@@ -8,7 +8,7 @@ import {
 import { type DirectionsPosition, recordDirections } from '../../features/mail/messages/record-directions.ts'
 import { recordLost } from '../../features/mail/messages/record-missing.ts'
 import { MAILBOX_ROLES, type MailboxRole } from '../../providers/mailbox-role.ts'
-import type { Cursor, RemoteMailbox } from '../../providers/provider.ts'
+import type { Cursor, RemoteMailbox } from '../../providers/mail.ts'
 import { beginLook } from '../ownership.ts'
 import { type FollowedSource, type Session, underFence } from './session.ts'
 import { countMessages, listIndexedMailboxes } from './source-store.ts'

@@ -8,7 +8,7 @@ import {
   settleMissing,
   startLook,
 } from './mailbox-pass.ts'
-import type { Cursor } from '../../providers/provider.ts'
+import type { Cursor } from '../../providers/mail.ts'
 import type { FollowedSource, Session } from './session.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
 import { findUnfinished, listIndexedMailboxes, type Unfinished } from './source-store.ts'

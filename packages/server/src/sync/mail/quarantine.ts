@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import type { MessageKey } from '../../providers/provider.ts'
+import type { MessageKey } from '../../providers/mail.ts'
 
 /** Raise it when the parser learns to read more: every quarantined message is then tried again at once. */
 export const PARSER_VERSION = 1

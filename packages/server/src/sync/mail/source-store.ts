@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { IndexedMailbox } from '../../features/mail/mailboxes/rules.ts'
-import { type Cursor, FlagBit, type KnownMessages } from '../../providers/provider.ts'
+import { type Cursor, FlagBit, type KnownMessages } from '../../providers/mail.ts'
 import { isDue } from './quarantine.ts'
 
 /** Every mailbox of the account as the index has it, with the cursor of its source. */

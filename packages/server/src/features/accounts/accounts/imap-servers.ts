@@ -1,6 +1,6 @@
 import type { MailServerInput } from '@waxwing/contract/accounts/accounts.ts'
 import { EgressRefused } from '../../../kit/egress/guard.ts'
-import type { MailServer } from '../../../providers/provider.ts'
+import type { MailServer } from '../../../providers/sign-in.ts'
 import { Secret } from '../../../kit/secret.ts'
 import { requireServers } from '../autoconfig/access.ts'
 import type { RequestContext } from '../../context.ts'

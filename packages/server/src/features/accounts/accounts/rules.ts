@@ -8,7 +8,7 @@ import type {
   SyncKind,
 } from '@waxwing/contract/accounts/accounts.ts'
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
-import type { MailServer } from '../../../providers/provider.ts'
+import type { MailServer } from '../../../providers/sign-in.ts'
 import { refuse } from '../../refuse.ts'
 import type { ImapServers } from './account.ts'
 

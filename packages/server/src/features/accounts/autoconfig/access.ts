@@ -1,4 +1,4 @@
-import type { FoundServers } from '../../../providers/provider.ts'
+import type { FoundServers } from '../../../providers/discovery.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 

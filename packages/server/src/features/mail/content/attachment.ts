@@ -7,7 +7,7 @@ import {
   toAttachment,
 } from '../../../kit/mime/message-part.ts'
 import { transferDecoder } from '../../../kit/mime/transfer-decoder.ts'
-import { CONTENT_BYTES_MAX } from '../../../providers/provider.ts'
+import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'

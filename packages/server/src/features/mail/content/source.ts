@@ -1,4 +1,5 @@
-import { type ContentRange, CONTENT_BYTES_MAX, ProviderFailure } from '../../../providers/provider.ts'
+import { type ContentRange, CONTENT_BYTES_MAX } from '../../../providers/content.ts'
+import { ProviderFailure } from '../../../providers/failure.ts'
 import { SealError } from '../../../kit/seal.ts'
 import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'

@@ -1,7 +1,8 @@
 import { failedFor } from '../../../database/shortage.ts'
 import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import type { MessageReader } from '../../../kit/mime/message-reader.ts'
-import { CONTENT_BYTES_MAX, ProviderFailure } from '../../../providers/provider.ts'
+import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
+import { ProviderFailure } from '../../../providers/failure.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { Refusal } from '../../refuse.ts'
 import {

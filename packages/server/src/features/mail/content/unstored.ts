@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import type { Cursor } from '../../../providers/provider.ts'
+import type { Cursor } from '../../../providers/mail.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { findAccountView } from '../../accounts/accounts/store.ts'
 import type { SourceRow } from './source.ts'

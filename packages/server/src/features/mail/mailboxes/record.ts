@@ -2,7 +2,7 @@ import type { MailboxChange } from '@waxwing/contract/mail/mailboxes.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { RemoteMailbox } from '../../../providers/provider.ts'
+import type { RemoteMailbox } from '../../../providers/mail.ts'
 import type { MailAccount } from '../messages/rules.ts'
 import { type MailboxRow, mailboxColumns, presentMailbox } from './present.ts'
 import {

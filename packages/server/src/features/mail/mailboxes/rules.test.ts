@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RemoteMailbox } from '../../../providers/provider.ts'
+import type { RemoteMailbox } from '../../../providers/mail.ts'
 import { type IndexedMailbox, planMailboxes } from './rules.ts'
 
 function indexed(id: string, key: string, more: Partial<IndexedMailbox> = {}): IndexedMailbox {

@@ -1,5 +1,5 @@
 import type { MailboxChange } from '@waxwing/contract/mail/mailboxes.ts'
-import type { Cursor, RemoteMailbox } from '../../../providers/provider.ts'
+import type { Cursor, RemoteMailbox } from '../../../providers/mail.ts'
 
 /** The largest count that a column holds. No mailbox has as many messages, though a server may say so. */
 const COUNT_MAX = 2 ** 31 - 1

@@ -1,7 +1,7 @@
 import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { RemoteFlags } from '../../../providers/provider.ts'
+import type { RemoteFlags } from '../../../providers/mail.ts'
 import { announceUpdated } from './announce.ts'
 import { isDraftIn, type MailAccount, type PlacedMailbox } from './rules.ts'
 

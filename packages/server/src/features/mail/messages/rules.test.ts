@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RemoteMessage } from '../../../providers/provider.ts'
+import type { RemoteMessage } from '../../../providers/mail.ts'
 import type { Arrival } from './record-arrivals.ts'
 import { directionOf, isDraftIn, pairUp, type UnplacedMessage } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import type { MailboxRole } from '../../../providers/mailbox-role.ts'
-import type { RemoteAddress } from '../../../providers/provider.ts'
+import type { RemoteAddress } from '../../../providers/mail.ts'
 import type { Arrival } from './record-arrivals.ts'
 
 /** What recording needs to know of an account, read under the fence of the transaction. */

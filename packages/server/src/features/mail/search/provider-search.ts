@@ -1,12 +1,8 @@
 import type { SearchResult } from '@waxwing/contract/mail/search.ts'
 import { SealError } from '../../../kit/seal.ts'
-import {
-  type MessageKey,
-  ProviderFailure,
-  type RemoteAddress,
-  type RemoteMessage,
-  type SearchPosition,
-} from '../../../providers/provider.ts'
+import type { MessageKey, RemoteAddress, RemoteMessage } from '../../../providers/mail.ts'
+import { ProviderFailure } from '../../../providers/failure.ts'
+import type { SearchPosition } from '../../../providers/search.ts'
 import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { MailboxRole } from '../../../providers/mailbox-role.ts'
-import type { MessageKey, SearchHit, SearchPlace } from '../../../providers/provider.ts'
+import type { MessageKey } from '../../../providers/mail.ts'
+import type { SearchHit, SearchPlace } from '../../../providers/search.ts'
 import { summaryFields } from '../messages/present.ts'
 import { type MessageFilters, messageConditions } from '../messages/store.ts'
 

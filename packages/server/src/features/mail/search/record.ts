@@ -3,7 +3,7 @@ import { binaryArray } from '../../../database/binary-array.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { bodyVector, documentVector } from '../../../kit/search-text/document.ts'
 import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
-import type { RemoteAddress } from '../../../providers/provider.ts'
+import type { RemoteAddress } from '../../../providers/mail.ts'
 import { lowerVersions } from './record-version.ts'
 
 /** What a message is found by. */

@@ -5,7 +5,9 @@
  * Gmail. A *key* names a message within its source: the UID on IMAP, the provider's message id elsewhere. A *cursor* is
  * an adapter's own JSON; the engine stores it in the transaction of the step that it came with, and hands it back.
  */
+import type { ContentRange } from './content.ts'
 import type { MailboxKind, MailboxRole } from './mailbox-role.ts'
+import type { SearchPage, SearchQuery } from './search.ts'
 
 export type MessageKey = number | string
 export type Cursor = { readonly [name: string]: unknown }
@@ -119,67 +121,6 @@ export interface Notice {
   gone: boolean
 }
 
-/** Which octets of a message are wanted. */
-export interface ContentRange {
-  /** A MIME part number, such as `1.2`; null: the whole message. */
-  part: string | null
-  /** The part's MIME header, or the message's, in place of its content. */
-  isHeader: boolean
-  offset: number
-  /** At most `CONTENT_BYTES_MAX`. */
-  length: number
-}
-
-/** Of one answer of `readContent`. */
-export const CONTENT_BYTES_MAX = 256 * 1024
-
-/** A source to search in. */
-export interface SearchPlace {
-  /** What the caller calls it: of messages received at one instant, those of the lowest id come first. */
-  id: string
-  source: string
-  cursor: Cursor | null
-  /** How many messages it holds, about; null: nobody knows. */
-  size: number | null
-}
-
-/** A found message in the order of the search: newest first, then by place, then by key from the highest down. */
-export interface SearchPosition {
-  receivedAt: Date
-  placeId: string
-  key: MessageKey
-}
-
-export interface SearchQuery {
-  /** In the provider's own syntax. */
-  text: string
-  /** Looked through in this order: those with the newest mail are best put first. */
-  places: readonly SearchPlace[]
-  /** Received then or later. */
-  after: Date | null
-  /** Received earlier. */
-  before: Date | null
-  /** The page begins after it; null: with the newest. */
-  position: SearchPosition | null
-  limit: number
-  /** A search that takes longer may end its page early, where it is sure of the newest. */
-  secondsWanted: number
-  /** When these messages of a place were received, of those that the index holds. */
-  known(placeId: string, keys: readonly MessageKey[]): Promise<ReadonlyMap<MessageKey, Date>>
-}
-
-export interface SearchHit extends SearchPosition {
-  /** Null where the index holds the message. */
-  message: RemoteMessage | null
-}
-
-export interface SearchPage {
-  /** At most `limit`; without messages that went meanwhile or cannot be read. May be none although more follow. */
-  hits: SearchHit[]
-  /** Of the next page; null where this is the last one. */
-  next: SearchPosition | null
-}
-
 /** A connected mailbox account. Every method throws only `ProviderFailure`. Not for concurrent use. */
 export interface MailProvider extends AsyncDisposable {
   /** Every mailbox, parents before children. */
@@ -250,66 +191,4 @@ export interface MailProvider extends AsyncDisposable {
 
   /** True when `watch` is told at once rather than by polling. */
   readonly isPushed: boolean
-}
-
-export const FAILURE_KINDS = [
-  'login_failed',
-  'throttled',
-  'unavailable',
-  'forbidden',
-  'not_found',
-  'rejected',
-  'conflict',
-  'unsupported',
-  'not_allowed',
-] as const
-export type FailureKind = (typeof FAILURE_KINDS)[number]
-
-/** The only error that an adapter throws. `message` is for people and holds no secret. */
-export class ProviderFailure extends Error {
-  readonly kind: FailureKind
-  readonly retryAfterSeconds: number | null
-
-  constructor(
-    kind: FailureKind,
-    message: string,
-    options: { cause?: unknown; retryAfterSeconds?: number } = {},
-  ) {
-    super(message, { cause: options.cause })
-    this.name = 'ProviderFailure'
-    this.kind = kind
-    this.retryAfterSeconds = options.retryAfterSeconds ?? null
-  }
-}
-
-export interface MailServer {
-  host: string
-  port: number
-  security: 'tls' | 'starttls' | 'none'
-  user: string
-}
-
-/** Logs in to a server and out again. Throws `ProviderFailure`. */
-export interface ServerCheck {
-  imap(server: MailServer, password: string): Promise<void>
-  smtp(server: MailServer, password: string): Promise<void>
-}
-
-/** The servers of an address, as far as they are known without logging in. */
-export interface FoundServers {
-  source: 'provider' | 'autoconfig' | 'ispdb' | 'srv' | 'mx'
-  imap: MailServer
-  smtp: MailServer | null
-  /** Who signs users in at these servers besides a password. */
-  oauth: 'google' | 'microsoft' | null
-  dav: {
-    source: 'provider' | 'srv' | 'well_known'
-    calendarUrl: string | null
-    contactsUrl: string | null
-  } | null
-}
-
-/** Looks for the servers of an address. Null where none are found; never throws for what the outside answers. */
-export interface ServerSearch {
-  find(email: string): Promise<FoundServers | null>
 }
