@@ -120,6 +120,7 @@ export function memoryMail(server: MemoryServer): MailProvider {
       if (before?.uidValidity !== uidValidity) {
         yield {
           type: 'reset',
+          keys: 'void',
           cursor: { uidValidity, uidNext, exists: null, digest: null, backfillBelow: uidNext },
         }
         return
@@ -145,11 +146,12 @@ export function memoryMail(server: MemoryServer): MailProvider {
         return at >= 0 && bitsOf(message) !== flags[at]
       })
       yield {
-        type: 'flags',
-        changes: changes.map(({ uid, ...rest }) => ({ key: uid, flags: flagsOf(rest) })),
+        type: 'states',
+        changes: changes.map(({ uid, ...rest }) => ({ key: uid, flags: flagsOf(rest), mailboxKeys: null })),
         cursor: after,
       }
-      yield { type: 'gone', keys: [...keys].filter(uid => !present.has(uid)), cursor: after }
+      const gone = [...keys].filter(uid => !present.has(uid))
+      yield { type: 'gone', keys: gone, certainty: 'hint', cursor: after }
     },
 
     async *arrivals(source, { cursor }: FollowOptions): AsyncGenerator<SourceStep> {
@@ -195,12 +197,12 @@ export function memoryMail(server: MemoryServer): MailProvider {
       return state?.uidValidity === cursor.uidValidity
     },
 
-    findPresent: (source, cursor, keys) =>
+    locate: (at, keys) =>
       ask(() => {
-        const mailbox = server.mailboxes.get(source)
-        const isSame = mailbox?.uidValidity === cursor?.uidValidity
+        const mailbox = at && server.mailboxes.get(at.source)
+        const isSame = mailbox?.uidValidity === at?.cursor?.uidValidity
         const uids = new Set(isSame ? mailbox?.messages.map(({ uid }) => uid) : [])
-        return new Set<MessageKey>(keys.filter(key => uids.has(Number(key))))
+        return new Map(keys.filter(key => uids.has(Number(key))).map(key => [key, [at!.source]]))
       }),
 
     readContent: ({ source, cursor, key }, { part, offset, length }) =>

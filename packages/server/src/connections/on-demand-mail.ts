@@ -1,5 +1,5 @@
-import type { ContentRange } from '../providers/content.ts'
-import type { Cursor, MailProvider, MessageKey } from '../providers/mail.ts'
+import type { ContentRange, Location } from '../providers/content.ts'
+import type { MailProvider, MessageKey, SourceCursor } from '../providers/mail.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import type { SearchPage, SearchQuery } from '../providers/search.ts'
 import { Suspicions } from '../providers/imap/suspicions.ts'
@@ -17,12 +17,6 @@ export interface ReadAccount {
   id: string
   tenantId: string
   version: string
-}
-
-export interface ContentPlace {
-  source: string
-  cursor: Cursor | null
-  key: MessageKey
 }
 
 export interface OnDemandMailOptions {
@@ -67,16 +61,16 @@ export class OnDemandMail implements AsyncDisposable {
   }
 
   /** As `MailProvider.readContent`. A connection that broke while it was idle is made anew once. */
-  readContent(account: ReadAccount, place: ContentPlace, range: ContentRange): Promise<Buffer | null> {
+  readContent(account: ReadAccount, location: Location, range: ContentRange): Promise<Buffer | null> {
     return this.#onLine(account, line =>
-      this.#inTurn(line, account, mail => mail.readContent(place, range), null),
+      this.#inTurn(line, account, mail => mail.readContent(location, range), null),
     )
   }
 
   /** As `MailProvider.readSources`. The signal ends what is being asked, and so the connection. */
   readSources(
     account: ReadAccount,
-    place: Omit<ContentPlace, 'key'> & { keys: readonly MessageKey[] },
+    place: SourceCursor & { keys: readonly MessageKey[] },
     bytesMax: number,
     signal: AbortSignal,
   ): Promise<Map<MessageKey, Buffer>> {

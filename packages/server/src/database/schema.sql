@@ -36,18 +36,28 @@ create table account (
   runtime_detail text,
   runtime_instance uuid,
   runtime_updated_at timestamp with time zone,
+  behind_since timestamp with time zone,
+  failing_since timestamp with time zone,
+  look bigint default 0 not null,
+  search_version smallint default 0 not null,
   constraint account_pkey PRIMARY KEY (id),
   constraint account_auth_method_check CHECK ((auth_method = ANY (ARRAY['oauth'::text, 'password'::text, 'org_connection'::text, 'delegate'::text]))),
+  constraint account_owner_instance_fkey FOREIGN KEY (owner_instance) REFERENCES instance(id) ON DELETE SET NULL,
   constraint account_provider_check CHECK ((provider = ANY (ARRAY['gmail'::text, 'graph'::text, 'imap'::text]))),
   constraint account_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'reauth_required'::text, 'disabled'::text]))),
   constraint account_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
   constraint account_tenant_id_id_key UNIQUE (tenant_id, id)
 );
+CREATE INDEX account_attention ON public.account USING btree (owner_instance) WHERE ((owner_instance IS NOT NULL) AND ((sync_wanted <> '{}'::text[]) OR (status <> 'active'::text) OR (deleted_at IS NOT NULL)));
+CREATE INDEX account_behind ON public.account USING btree (behind_since) WHERE ((behind_since IS NOT NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
 CREATE UNIQUE INDEX account_email ON public.account USING btree (tenant_id, lower(email)) WHERE (deleted_at IS NULL);
 CREATE INDEX account_external_ref ON public.account USING btree (tenant_id, external_ref) WHERE (deleted_at IS NULL);
 CREATE INDEX account_list ON public.account USING btree (tenant_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
-CREATE INDEX account_owner ON public.account USING btree (owner_instance) WHERE (deleted_at IS NULL);
+CREATE INDEX account_owned_tenant ON public.account USING btree (tenant_id) WHERE (owner_instance IS NOT NULL);
+CREATE INDEX account_owner ON public.account USING btree (owner_instance, id) WHERE (owner_instance IS NOT NULL);
 CREATE INDEX account_purge ON public.account USING btree (purge_after) WHERE ((deleted_at IS NOT NULL) AND (purged_at IS NULL));
+CREATE INDEX account_search_version ON public.account USING btree (search_version, id) WHERE (deleted_at IS NULL);
+CREATE INDEX account_unowned ON public.account USING btree (id) WHERE ((owner_instance IS NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
 
 create table account_secret (
   account_id uuid not null,
@@ -66,7 +76,9 @@ create table account_token (
   digest bytea not null,
   expires_at timestamp with time zone not null,
   created_at timestamp with time zone default now() not null,
+  api_key_id uuid not null,
   constraint account_token_pkey PRIMARY KEY (id),
+  constraint account_token_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_key(id),
   constraint account_token_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX account_token_account ON public.account_token USING btree (account_id);
@@ -98,6 +110,14 @@ create table event (
   constraint event_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
 CREATE INDEX event_created ON public.event USING btree (created_at);
+
+create table feed_epoch (
+  is_only boolean default true not null,
+  epoch text default ''::text not null,
+  place jsonb,
+  constraint feed_epoch_pkey PRIMARY KEY (is_only),
+  constraint feed_epoch_is_only_check CHECK (is_only)
+);
 
 create table idempotency_key (
   tenant_id uuid not null,
@@ -174,7 +194,8 @@ create table message (
   reference text,
   importance text,
   size bigint not null,
-  missing_since timestamp with time zone,
+  missing_look double precision,
+  remote_id text collate "C",
   constraint message_pkey PRIMARY KEY (id),
   constraint message_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint message_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
@@ -182,7 +203,8 @@ create table message (
 );
 CREATE INDEX message_identity ON public.message USING btree (account_id, identity);
 CREATE INDEX message_list ON public.message USING btree (account_id, received_at DESC, id DESC);
-CREATE INDEX message_missing ON public.message USING btree (account_id) WHERE (missing_since IS NOT NULL);
+CREATE INDEX message_missing ON public.message USING btree (account_id) WHERE (missing_look IS NOT NULL);
+CREATE UNIQUE INDEX message_remote ON public.message USING btree (account_id, remote_id) WHERE (remote_id IS NOT NULL);
 CREATE INDEX message_thread ON public.message USING btree (account_id, thread_id, received_at DESC, id DESC);
 
 create table message_blob (
@@ -219,6 +241,7 @@ create table message_search (
   account_id uuid not null,
   received_at timestamp(3) with time zone not null,
   document tsvector not null, -- storage external, statistics default
+  version smallint default 0 not null,
   constraint message_search_pkey PRIMARY KEY (message_id),
   constraint message_search_message_id_fkey FOREIGN KEY (message_id) REFERENCES message(id) ON DELETE CASCADE
 ) with (toast_tuple_target=128);
@@ -243,18 +266,17 @@ create table plan (
 
 create table quarantined_message (
   account_id uuid not null,
-  mailbox_id uuid not null,
-  uid bigint not null,
+  uid bigint,
   reason text not null,
   attempts integer not null,
   parser_version integer not null,
   first_failed_at timestamp with time zone default now() not null,
   next_attempt_at timestamp with time zone not null,
-  constraint quarantined_message_pkey PRIMARY KEY (mailbox_id, uid),
-  constraint quarantined_message_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
-  constraint quarantined_message_mailbox_id_fkey FOREIGN KEY (mailbox_id) REFERENCES mailbox(id) ON DELETE CASCADE
+  source text not null,
+  remote_id text collate "C",
+  constraint quarantined_message_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
-CREATE INDEX quarantined_message_account ON public.quarantined_message USING btree (account_id);
+CREATE UNIQUE INDEX quarantined_message_key ON public.quarantined_message USING btree (account_id, source, uid, remote_id) NULLS NOT DISTINCT;
 
 create table schema_migration (
   version integer not null,
@@ -289,6 +311,7 @@ create table tenant (
   constraint tenant_name_key UNIQUE (name),
   constraint tenant_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES plan(id)
 );
+CREATE INDEX tenant_suspended ON public.tenant USING btree (id) WHERE (suspended_at IS NOT NULL);
 
 create table tenant_storage (
   tenant_id uuid not null,

@@ -162,6 +162,7 @@ export interface MessageTable {
   importance: 'high' | 'normal' | 'low' | null
   size: Int8
   missing_look: number | null
+  remote_id: string | null
 }
 
 export interface MessageBlobTable {
@@ -202,13 +203,14 @@ export interface PlanTable {
 
 export interface QuarantinedMessageTable {
   account_id: string
-  mailbox_id: string
-  uid: Int8
+  uid: Int8 | null
   reason: string
   attempts: number
   parser_version: number
   first_failed_at: Generated<Timestamp>
   next_attempt_at: Timestamp
+  source: string
+  remote_id: string | null
 }
 
 export interface SchemaMigrationTable {

@@ -1,3 +1,10 @@
+import type { MessageKey, SourceCursor } from './mail.ts'
+
+/** Where a message is at its provider. */
+export interface Location extends SourceCursor {
+  key: MessageKey
+}
+
 /** Which octets of a message are wanted. */
 export interface ContentRange {
   /** A MIME part number, such as `1.2`; null: the whole message. */

@@ -1,16 +1,23 @@
 /**
- * The vocabulary in which the service speaks of mail providers, and the interface that each adapter fulfils.
+ * The vocabulary in which the service follows the mail of an account.
  *
  * A *source* is what a provider lets us follow with one cursor: a folder on IMAP and Graph, the whole history on
- * Gmail. A *key* names a message within its source: the UID on IMAP, the provider's message id elsewhere. A *cursor* is
- * an adapter's own JSON; the engine stores it in the transaction of the step that it came with, and hands it back.
+ * Gmail. A *cursor* is an adapter's own JSON; the engine stores it in the transaction of the step that it came with, and
+ * hands it back. A *key* names a message at the provider: a number is an IMAP UID, valid within its source; a string is
+ * an id that lasts and is unique in the account.
  */
-import type { ContentRange } from './content.ts'
+import type { ContentRange, Location } from './content.ts'
 import type { MailboxKind, MailboxRole } from './mailbox-role.ts'
 import type { SearchPage, SearchQuery } from './search.ts'
 
 export type MessageKey = number | string
 export type Cursor = { readonly [name: string]: unknown }
+
+/** A source as the index has followed it. */
+export interface SourceCursor {
+  source: string
+  cursor: Cursor | null
+}
 
 export interface RemoteMailbox {
   /** What the provider calls it: the path on an IMAP server, the id of a label or folder elsewhere. */
@@ -70,7 +77,7 @@ export interface RemoteMessage extends RemoteFlags {
   size: number
 }
 
-/** What the index holds of a source, as parallel arrays: one entry a message, ascending by key. */
+/** What the index holds of a source whose keys are numbers, as parallel arrays: one entry a message, ascending by key. */
 export interface KnownMessages {
   keys: Uint32Array
   /** Bits of `FlagBit`. */
@@ -79,32 +86,71 @@ export interface KnownMessages {
 
 export const FlagBit = { read: 1, flagged: 2, draft: 4, categories: 8 } as const
 
+/** What may change about a message without a new key. */
+export interface MessageState {
+  key: MessageKey
+  flags: RemoteFlags
+  /** Every mailbox that it is in now; null where these cannot change under the same key. */
+  mailboxKeys: string[] | null
+}
+
+export interface StatesStep {
+  type: 'states'
+  changes: MessageState[]
+}
+
+/**
+ * Messages that left the source. `proof`: the provider deleted them. `hint`: they may be elsewhere, and are looked for
+ * before the index deletes them.
+ */
+export interface GoneStep {
+  type: 'gone'
+  keys: MessageKey[]
+  certainty: 'proof' | 'hint'
+}
+
+export interface ArrivedStep {
+  type: 'arrived'
+  /**
+   * `new`: came after the cursor. `missing`: older, and the index lacks it, since the source was never followed or
+   * was reset. `widened`: lies in a part of the window that was not wanted before, so it is no news.
+   */
+  origin: 'new' | 'missing' | 'widened'
+  /** A message under a lasting key that the index holds already replaces what the index says of it. */
+  messages: RemoteMessage[]
+  /** Messages that the provider lists and would not or could not give, with the reason. */
+  unreadable: Array<{ key: MessageKey; reason: string }>
+  /** Of a first or widened sync: how many messages of the source are still to come, as far as is known. */
+  remaining: number
+}
+
+/**
+ * The index can no longer be brought up to date by changes, and the source is read again from its beginning. `void`: it
+ * was numbered again, or never followed, and no key that the index holds of it is valid. `kept`: keys are as they were,
+ * but what happened to them is not known.
+ */
+export interface ResetStep {
+  type: 'reset'
+  keys: 'void' | 'kept'
+  cursor: Cursor
+}
+
+/** One page of a change log, which may tell of every kind of change. It is recorded in one transaction with its cursor. */
+export interface PageStep {
+  type: 'page'
+  steps: ReadonlyArray<StatesStep | GoneStep | ArrivedStep>
+  cursor: Cursor
+}
+
 /** One step of following a source. `cursor` is stored together with what the step says. */
-export type SourceStep =
-  /** The provider renumbered the source, or it was never followed: no key that the index holds of it is valid. */
-  | { type: 'reset'; cursor: Cursor }
-  | { type: 'flags'; changes: Array<{ key: MessageKey; flags: RemoteFlags }>; cursor: Cursor }
-  /** Messages that are no longer there. The cursor must not be stored before their fate is recorded. */
-  | { type: 'gone'; keys: MessageKey[]; cursor: Cursor }
-  | {
-      type: 'arrived'
-      /**
-       * `new`: came after the cursor. `missing`: older, and the index lacks it, since the source was never followed or
-       * was renumbered. `widened`: lies in a part of the window that was not wanted before, so it is no news.
-       */
-      origin: 'new' | 'missing' | 'widened'
-      messages: RemoteMessage[]
-      /** Messages that the provider lists and would not or could not give, with the reason. */
-      unreadable: Array<{ key: MessageKey; reason: string }>
-      cursor: Cursor
-      /** Of a first or widened sync: how many messages of the source are still to come, as far as is known. */
-      remaining: number
-    }
+export type SourceStep = ResetStep | PageStep | ((StatesStep | GoneStep | ArrivedStep) & { cursor: Cursor })
 
 export interface FollowOptions {
   cursor: Cursor | null
-  /** What the index holds of the source; read only when a comparison needs it. */
+  /** What the index holds of a source whose keys are numbers; read only when a comparison needs it. */
   known(): Promise<KnownMessages>
+  /** Which of these lasting keys the index lacks. The others are taken to be confirmed by a listing. */
+  lacking(keys: readonly string[]): Promise<string[]>
   /** Only messages received from then on are wanted; null wants all. */
   since: Date | null
   /** Keys that could not be read and are not due for another try. */
@@ -132,7 +178,10 @@ export interface MailProvider extends AsyncDisposable {
   /** Whether a source may have changed since the cursor. May be wrong only in one direction: true when it did not. */
   hasChanged(mailbox: RemoteMailbox, cursor: Cursor | null): boolean
 
-  /** What became of the messages that the index holds: `reset`, `flags` and `gone` steps. */
+  /**
+   * What became of the messages that the index holds: `reset`, `states` and `gone` steps, or the pages of a change log.
+   * The cursors of single steps are stored with the last of them, those of pages with each.
+   */
   compare(source: string, options: FollowOptions): AsyncIterable<SourceStep>
 
   /**
@@ -154,20 +203,18 @@ export interface MailProvider extends AsyncDisposable {
   isRenamed(mailbox: RemoteMailbox, cursor: Cursor): boolean
 
   /**
-   * Which of these keys the source still has, asked afresh; none when it was renumbered since the cursor. Only while no
+   * Which of these messages the provider still has, and where: every mailbox by key. Asked again, not remembered. UIDs
+   * are those of `at`, and all gone when it was numbered again since its cursor; lasting ids need none. Only while no
    * `compare` or `arrivals` is being iterated.
    */
-  findPresent(source: string, cursor: Cursor | null, keys: readonly MessageKey[]): Promise<Set<MessageKey>>
+  locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Map<MessageKey, string[]>>
 
   /**
    * Octets of a message as the provider holds them, still in their transfer encoding: fewer than asked for at the end,
    * and none past it. Null where the provider gives nothing, as of a part that the message lacks: that is no end.
    * `not_found` where the message is gone. Only while no `compare` or `arrivals` is being iterated.
    */
-  readContent(
-    place: { source: string; cursor: Cursor | null; key: MessageKey },
-    range: ContentRange,
-  ): Promise<Buffer | null>
+  readContent(location: Location, range: ContentRange): Promise<Buffer | null>
 
   /**
    * Sources of several messages, asked for at once. Left out are those that are gone, that the provider does not give,
@@ -175,7 +222,7 @@ export interface MailProvider extends AsyncDisposable {
    * `arrivals` is being iterated.
    */
   readSources(
-    place: { source: string; cursor: Cursor | null; keys: readonly MessageKey[] },
+    place: SourceCursor & { keys: readonly MessageKey[] },
     bytesMax: number,
   ): Promise<Map<MessageKey, Buffer>>
 

@@ -11,3 +11,8 @@ export const MAILBOX_ROLES = [
 ] as const
 export type MailboxRole = (typeof MAILBOX_ROLES)[number]
 export type MailboxKind = 'folder' | 'label'
+
+/** The role that a stored word names. */
+export function roleOf(word: string): MailboxRole {
+  return MAILBOX_ROLES.find(role => role === word) ?? 'custom'
+}

@@ -25,7 +25,7 @@ const SITES = [
   'arrivals',
   'a step of arrivals',
   'isComplete',
-  'findPresent',
+  'locate',
   'watch',
   'dispose',
 ] as const
@@ -180,9 +180,9 @@ function failing(provider: MailProvider, call: (site: Site) => void, onClosed: (
       call('isComplete')
       return provider.isComplete(cursor, since)
     },
-    async findPresent(source, cursor, keys) {
-      call('findPresent')
-      return provider.findPresent(source, cursor, keys)
+    async locate(at, keys) {
+      call('locate')
+      return provider.locate(at, keys)
     },
     async watch(_source, seconds, signal) {
       call('watch')

@@ -238,7 +238,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       const gone = index.takeSteps().flatMap(step => (step.type === 'gone' ? step.keys : []))
       expect(gone).toEqual([keys[0], keys[3], keys[5]])
       expect(index.keys()).toEqual([keys[1], keys[2], keys[4], ...more])
-      expect(await mail.findPresent('INBOX', index.cursor, [keys[0]!, keys[1]!])).toEqual(new Set([keys[1]]))
+      const at = { source: 'INBOX', cursor: index.cursor }
+      expect(await mail.locate(at, [keys[0]!, keys[1]!])).toEqual(new Map([[keys[1], ['INBOX']]]))
     })
 
     test('lets a message that came and went unseen pass', async () => {
@@ -294,7 +295,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
 
       await arranged.world.renumber('Numbers')
       await using other = await arranged.connect()
-      expect(await other.findPresent(source, old, keys)).toEqual(new Set())
+      expect(await other.locate({ source, cursor: old }, keys)).toEqual(new Map())
       await expect(index.bring(other)).rejects.toThrow(ProviderFailure)
       index.takeSteps()
       await index.follow(other)

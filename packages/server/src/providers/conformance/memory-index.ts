@@ -5,6 +5,7 @@ import {
   type KnownMessages,
   type MailProvider,
   type MessageKey,
+  type PageStep,
   type RemoteMessage,
   type SourceStep,
 } from '../mail.ts'
@@ -33,27 +34,33 @@ export function openIndex(source: string, signal: AbortSignal = new AbortControl
   const options = (): FollowOptions => ({
     cursor: index.cursor,
     known: async () => toKnown(index.messages),
+    lacking: async keys => keys.filter(key => !index.messages.has(key)),
     since: index.since,
     skip: index.skip,
     retry: index.retry,
     signal,
   })
-  const apply = (step: SourceStep) => {
-    index.steps.push(step)
-    if (step.type === 'reset') index.messages.clear()
-    else if (step.type === 'gone') for (const key of step.keys) index.messages.delete(key)
-    else if (step.type === 'flags') {
-      for (const { key, flags } of step.changes) {
+  const applyPart = (step: PageStep['steps'][number]) => {
+    if (step.type === 'gone') for (const key of step.keys) index.messages.delete(key)
+    else if (step.type === 'states') {
+      for (const { key, flags, mailboxKeys } of step.changes) {
         const message = index.messages.get(key)
-        if (message) Object.assign(message, flags)
+        if (message) Object.assign(message, flags, mailboxKeys && { mailboxKeys })
       }
     } else {
       for (const message of step.messages) {
-        if (index.messages.has(message.key)) throw new Error(`${message.key} was handed over twice`)
+        if (typeof message.key === 'number' && index.messages.has(message.key))
+          throw new Error(`${message.key} was handed over twice`)
         index.messages.set(message.key, message)
       }
       for (const { key, reason } of step.unreadable) index.unreadable.set(key, reason)
     }
+  }
+  const apply = (step: SourceStep) => {
+    index.steps.push(step)
+    if (step.type === 'reset') index.messages.clear()
+    else if (step.type === 'page') for (const part of step.steps) applyPart(part)
+    else applyPart(step)
     // A cursor is stored as JSON.
     index.cursor = JSON.parse(JSON.stringify(step.cursor))
   }

@@ -53,7 +53,7 @@ export async function* compareSource(
   following.compared.set(source, opened)
   const cursor = readCursor(options.cursor)
   if (!cursor || isRenumbered(cursor, opened) || isRewound(cursor, opened)) {
-    yield { type: 'reset', cursor: await startCursor(following, source, opened, options.since) }
+    yield { type: 'reset', keys: 'void', cursor: await startCursor(following, source, opened, options.since) }
     return
   }
 
@@ -65,18 +65,22 @@ export async function* compareSource(
     const known = await options.known()
     // The index holds later messages than the cursor knows of: what became of them could not be told.
     if ((known.keys.at(-1) ?? 0) >= cursor.uidNext) {
-      yield { type: 'reset', cursor: await startCursor(following, source, opened, options.since) }
+      yield {
+        type: 'reset',
+        keys: 'void',
+        cursor: await startCursor(following, source, opened, options.since),
+      }
       return
     }
     const gone = await findGone(following, cursor, present, known)
     next.exists = present
-    if (gone.length > 0) yield { type: 'gone', keys: gone, cursor: { ...next } }
+    if (gone.length > 0) yield { type: 'gone', keys: gone, certainty: 'hint', cursor: { ...next } }
   }
   // A message that came and went unseen: nothing is left of it but a number.
   if (arrived === 0 && opened.uidNext !== null) next.uidNext = Math.max(cursor.uidNext, opened.uidNext)
 
   yield* compareFlags(following, source, options, { cursor, next, opened })
-  if (!isSame(next, cursor)) yield { type: 'flags', changes: [], cursor: next }
+  if (!isSame(next, cursor)) yield { type: 'states', changes: [], cursor: next }
 }
 
 /** RFC 9051 section 2.3.1.1: the next UID never goes back. Where it does, a backup came back, or our cursor is no good. */
@@ -134,8 +138,8 @@ async function* changedFlags(
   const values = [sequence(`1:${cursor.uidNext - 1}`), [atom('UID'), atom('FLAGS')], changedSince]
   for await (const batch of streamFlags(connection, values)) {
     yield {
-      type: 'flags',
-      changes: batch.map(({ uid, flags }) => ({ key: uid, flags })),
+      type: 'states',
+      changes: batch.map(({ uid, flags }) => ({ key: uid, flags, mailboxKeys: null })),
       cursor: { ...before },
     }
   }
@@ -152,9 +156,11 @@ async function* differingFlags(
     for await (const batch of streamFlags(connection, [sequence(set), [atom('UID'), atom('FLAGS')]])) {
       const changes = batch.flatMap(({ uid, flags }) => {
         const at = lowerBound(keys, uid)
-        return keys[at] === uid && mayDiffer(flags, known.flags[at] ?? 0) ? [{ key: uid, flags }] : []
+        return keys[at] === uid && mayDiffer(flags, known.flags[at] ?? 0)
+          ? [{ key: uid, flags, mailboxKeys: null }]
+          : []
       })
-      if (changes.length > 0) yield { type: 'flags', changes, cursor: { ...before } }
+      if (changes.length > 0) yield { type: 'states', changes, cursor: { ...before } }
     }
   }
 }

@@ -44,6 +44,7 @@ test('a caller that is busy is never more than one fetch of messages behind, how
   const steps = mail.arrivals('INBOX', {
     cursor: null,
     known: async () => ({ keys: new Uint32Array(0), flags: new Uint8Array(0) }),
+    lacking: async () => [],
     since: null,
     skip: new Set(),
     retry: [],

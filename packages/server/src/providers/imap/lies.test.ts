@@ -103,7 +103,7 @@ describe('mod-sequences', () => {
     await index.compare(arranged.mail)
 
     expect(index.messages.get(uids[1]!)?.isRead).toBe(true)
-    const flags = index.steps.flatMap(step => (step.type === 'flags' ? step.changes : []))
+    const flags = index.steps.flatMap(step => (step.type === 'states' ? step.changes : []))
     expect(flags.map(({ key }) => key)).toEqual([uids[1]])
   })
 })

@@ -1,4 +1,4 @@
-import type { Cursor, MailProvider, MessageKey, RemoteMailbox } from '../mail.ts'
+import type { Cursor, MailProvider, MessageKey, RemoteMailbox, SourceCursor } from '../mail.ts'
 import { arrivals } from './arrivals.ts'
 import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
 import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
@@ -81,7 +81,7 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
       return cursor ? narrowCursor(cursor, since) : stored
     },
     isRenamed,
-    findPresent: (source, cursor, keys) => findPresent(following, source, cursor, keys),
+    locate: (at, keys) => locate(following, at, keys),
     readContent: (place, range) => readContent(following, place, range),
     readSources: (place, bytesMax) => readSources(following, place, bytesMax),
     search: query => findMessages(following, query),
@@ -167,20 +167,17 @@ function isRenamed({ providerId, state }: RemoteMailbox, stored: Cursor): boolea
   return cursor.uidNext > 1 && status.uidNext !== null && status.uidNext >= cursor.uidNext
 }
 
-async function findPresent(
+async function locate(
   following: Following,
-  source: string,
-  stored: Cursor | null,
+  at: SourceCursor | null,
   keys: readonly MessageKey[],
-): Promise<Set<MessageKey>> {
+): Promise<Map<MessageKey, string[]>> {
+  if (!at) return new Map()
   const { connection } = following
+  const { source, cursor: stored } = at
   const opened = await connection.examine(wireNameOf(following, source))
   const cursor = readCursor(stored)
-  if (cursor && isRenumbered(cursor, opened)) return new Set()
-  return new Set(
-    await searchPresent(
-      connection,
-      toUids(keys).toSorted((a, b) => a - b),
-    ),
-  )
+  if (cursor && isRenumbered(cursor, opened)) return new Map()
+  const uids = toUids(keys).toSorted((a, b) => a - b)
+  return new Map([...(await searchPresent(connection, uids))].map(uid => [uid, [source]]))
 }

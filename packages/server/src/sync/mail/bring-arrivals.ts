@@ -1,9 +1,11 @@
+import { uidsOf } from '../../features/mail/messages/keys.ts'
 import { type Arrival, recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
 import { markMissing, missUnrecognised } from '../../features/mail/messages/record-missing.ts'
-import type { MessageKey, SourceStep } from '../../providers/mail.ts'
+import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
+import type { ArrivedStep, Cursor, MessageKey } from '../../providers/mail.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
-import { type FollowedSource, followOptions, type Session, underFence } from './session.ts'
+import { followOptions, mailboxesOf, type Session, underFence } from './session.ts'
 import {
   countMessages,
   countUnrecognised,
@@ -15,11 +17,11 @@ import {
 } from './source-store.ts'
 
 interface Unreadable {
-  uid: number
+  key: MessageKey
   reason: string
 }
 
-type ArrivedStep = Extract<SourceStep, { type: 'arrived' }>
+type Arrived = ArrivedStep & { cursor: Cursor }
 
 export interface BringOptions {
   /** Stop before what is not new mail; it is asked for again later. */
@@ -52,7 +54,7 @@ async function bringOnce(
 ): Promise<'done' | 'paused' | 'again'> {
   const options = await followOptions(session, followed)
   const retries = new Set(options.retry)
-  let unsure: { step: ArrivedStep; candidates: MoveCandidate[] } | undefined
+  let unsure: { step: Arrived; candidates: MoveCandidate[] } | undefined
   for await (const step of session.provider.arrivals(followed.source, options)) {
     session.progressed()
     if (step.type !== 'arrived') continue
@@ -74,7 +76,7 @@ async function bringOnce(
   // What was to be tried again and neither arrived nor failed is gone at the provider.
   if (retries.size > 0) {
     await underFence(session, unit =>
-      releaseFromQuarantine(unit, followed.mailbox.id, [...retries].map(Number)),
+      releaseFromQuarantine(unit, session.owned.id, followed.source, [...retries]),
     )
   }
   await closeRereading(session, followed)
@@ -83,32 +85,30 @@ async function bringOnce(
 
 /**
  * Indexed messages that equal an arrival of the step: copies of it, or messages that moved before this pass could see
- * them vanish. Which of both, the provider tells when it is asked afresh, after the iteration has ended.
+ * them vanish. Which of both, the provider tells when it is asked again, after the iteration has ended. A message with a
+ * lasting id needs no such question: it has that id wherever it moves.
  */
 async function findCandidates(
   session: Session,
-  { mailbox }: FollowedSource,
-  step: ArrivedStep,
+  { mailboxes: [mailbox] }: FollowedSource,
+  step: Arrived,
 ): Promise<MoveCandidate[]> {
-  if (!session.isInitialized || step.origin === 'widened' || step.messages.length === 0) return []
-  const arrivals = step.messages.map(({ identity, key }) => ({ identity, uid: Number(key) }))
+  if (!mailbox || !session.isInitialized || step.origin === 'widened') return []
+  const arrivals = step.messages.flatMap(({ identity, key }) => uidsOf([key]).map(uid => ({ identity, uid })))
+  if (arrivals.length === 0) return []
   return findMoveCandidates(session.db, session.owned.id, mailbox.id, arrivals)
 }
 
 async function missMoved(session: Session, candidates: readonly MoveCandidate[]): Promise<void> {
   for (const group of Map.groupBy(candidates, ({ source }) => source).values()) {
-    const [{ source, mailboxId }] = group as [MoveCandidate]
+    const [{ source, mailbox }] = group as [MoveCandidate]
     const uids = group.map(({ uid }) => uid)
-    const present = await session.provider.findPresent(
-      source,
-      await findCursor(session.db, session.owned.id, source),
-      uids,
-    )
+    const cursor = await findCursor(session.db, session.owned.id, source)
+    const located = await session.provider.locate({ source, cursor }, uids)
     session.progressed()
-    const gone = uids.filter(uid => !present.has(uid))
-    if (gone.length > 0) {
-      await underFence(session, (unit, account) => markMissing(unit, account, mailboxId, gone))
-    }
+    const gone = uids.filter(uid => !located.has(uid))
+    const place = { source, mailboxes: [mailbox] }
+    if (gone.length > 0) await underFence(session, (unit, account) => markMissing(unit, account, place, gone))
   }
 }
 
@@ -116,32 +116,31 @@ async function missMoved(session: Session, candidates: readonly MoveCandidate[])
 async function recordStep(
   session: Session,
   followed: FollowedSource,
-  step: ArrivedStep,
+  step: Arrived,
   retries: Set<MessageKey>,
 ): Promise<void> {
+  const accountId = session.owned.id
   const arrivals = step.messages.map(message => ({
     message,
-    mailbox: followed.mailbox,
-    uid: Number(message.key),
+    mailboxes: mailboxesOf(session, message.mailboxKeys),
   }))
-  const unreadable = step.unreadable.map(({ key, reason }) => ({ uid: Number(key), reason }))
   const isNews = step.origin !== 'widened'
   const commit = (recordable: readonly Arrival[], failed: readonly Unreadable[]) =>
     underFence(session, async (unit, account) => {
       await recordArrivals(unit, account, recordable, isNews)
-      await quarantine(unit, session.owned.id, followed.mailbox.id, failed)
-      const readAfterAll = recordable.flatMap(({ uid }) => (uid !== null && retries.has(uid) ? [uid] : []))
-      await releaseFromQuarantine(unit, followed.mailbox.id, readAfterAll)
-      await storeCursor(unit, session.owned.id, followed.source, step.cursor)
+      await quarantine(unit, accountId, followed.source, failed)
+      const readAfterAll = recordable.map(({ message }) => message.key).filter(key => retries.has(key))
+      await releaseFromQuarantine(unit, accountId, followed.source, readAfterAll)
+      await storeCursor(unit, accountId, followed.source, step.cursor)
     })
   try {
-    await commit(arrivals, unreadable)
+    await commit(arrivals, step.unreadable)
   } catch (error) {
     if (!isDataError(error)) throw error
     const refused = await recordPiecemeal(session, arrivals, isNews)
-    await commit([], [...unreadable, ...refused])
+    await commit([], [...step.unreadable, ...refused])
   }
-  for (const { uid } of [...arrivals, ...unreadable]) retries.delete(uid)
+  for (const { key } of [...step.messages, ...step.unreadable]) retries.delete(key)
   if (session.isInitialized && arrivals.length > 0) session.hasMail()
 }
 
@@ -158,7 +157,7 @@ async function recordPiecemeal(
     if (!isDataError(error)) throw error
     const [only] = arrivals
     if (arrivals.length === 1 && only)
-      return [{ uid: only.uid ?? 0, reason: `refused by the index: ${error.code}` }]
+      return [{ key: only.message.key, reason: `refused by the index: ${error.code}` }]
     const middle = Math.ceil(arrivals.length / 2)
     return [
       ...(await recordPiecemeal(session, arrivals.slice(0, middle), isNews)),
@@ -175,22 +174,23 @@ function isDataError(error: unknown): error is Error & { code: string } {
 }
 
 /**
- * The source was read to its end: messages that were not recognised since it was renumbered are missing. When that is
- * most of a mailbox, it is read anew once more, on another connection, and even then not believed at once.
+ * The source was read to its end: messages that were not recognised since it was reset are missing. When that is most of
+ * it, it is read once more, on another connection, and even then not believed at once.
  */
-async function closeRereading(session: Session, { source, mailbox }: FollowedSource): Promise<void> {
-  const unrecognised = await countUnrecognised(session.db, session.owned.id, mailbox.id)
+async function closeRereading(session: Session, followed: FollowedSource): Promise<void> {
+  const mailboxIds = followed.mailboxes.map(({ id }) => id)
+  const unrecognised = await countUnrecognised(session.db, session.owned.id, mailboxIds)
   if (unrecognised === 0) return
-  const doubt = `reading ${source}`
+  const doubt = `reading ${followed.source}`
   const isDoubted = session.doubts.has(doubt)
-  const all = await countMessages(session.db, [mailbox.id])
+  const all = await countMessages(session.db, mailboxIds)
   if (!session.doubts.believes(doubt, unrecognised, all)) {
     if (isDoubted) return
-    await underFence(session, unit => dropCursor(unit, session.owned.id, source))
+    await underFence(session, unit => dropCursor(unit, session.owned.id, followed.source))
     throw new ProviderFailure(
       'unavailable',
       'a mailbox seems to have been emptied; the server is asked once more',
     )
   }
-  await underFence(session, (unit, account) => missUnrecognised(unit, account, mailbox.id))
+  await underFence(session, (unit, account) => missUnrecognised(unit, account, followed))
 }

@@ -1,21 +1,33 @@
-import { markMissing, markRenumbered } from '../../features/mail/messages/record-missing.ts'
-import { recordFlags } from '../../features/mail/messages/record-flags.ts'
-import type { Cursor, KnownMessages, SourceStep } from '../../providers/mail.ts'
-import { type FollowedSource, followOptions, type Session, underFence } from './session.ts'
+import { recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
+import { markMissing, markUnrecognised, recordDeleted } from '../../features/mail/messages/record-missing.ts'
+import { recordStates } from '../../features/mail/messages/record-states.ts'
+import { remoteIdsOf } from '../../features/mail/messages/keys.ts'
+import type { FollowedSource } from '../../features/mail/messages/rules.ts'
+import type {
+  Cursor,
+  GoneStep,
+  KnownMessages,
+  MessageKey,
+  PageStep,
+  ResetStep,
+  StatesStep,
+} from '../../providers/mail.ts'
+import { quarantine } from './quarantine.ts'
+import { followOptions, mailboxesOf, type Session, underFence } from './session.ts'
 import { storeCursor } from './source-store.ts'
 
 const ROWS_PER_TRANSACTION = 500
 const MISSING_PER_TRANSACTION = 5_000
 
 /**
- * Brings what became of the indexed messages of a source into the index: flags, messages that are gone (they are
- * missing from then on), or that the source was renumbered. The cursor is stored last: after a crash in between, the
- * comparison runs again and finds the rest.
+ * Brings what became of the indexed messages of a source into the index: flags, mailboxes, messages that are gone (they
+ * are missing from then on), or that the source was reset. Each page of a change log commits with its cursor. The cursor
+ * of single steps is stored last: after a crash in between, the comparison runs again and finds the rest.
  */
 export async function compareSource(session: Session, followed: FollowedSource): Promise<void> {
   const options = await followOptions(session, followed)
   let known: KnownMessages | undefined
-  const gone: number[] = []
+  const gone: MessageKey[] = []
   let cursor: Cursor | undefined
   const steps = session.provider.compare(followed.source, {
     ...options,
@@ -23,62 +35,95 @@ export async function compareSource(session: Session, followed: FollowedSource):
   })
   for await (const step of steps) {
     session.progressed()
+    if (step.type === 'page') {
+      await recordPage(session, followed, step)
+      continue
+    }
     cursor = step.cursor
     if (step.type === 'reset') await recordReset(session, followed, step)
-    else if (step.type === 'flags') await recordFlagStep(session, followed, step)
-    else if (step.type === 'gone') for (const key of step.keys) gone.push(Number(key))
+    else if (step.type === 'states') await recordStatesStep(session, followed, step)
+    else if (step.type === 'gone') gone.push(...step.keys)
   }
+  if (!cursor) return
   if (!session.doubts.believes(`comparing ${followed.source}`, gone.length, known?.keys.length ?? 0)) {
     session.log.warn(
-      { mailboxId: followed.mailbox.id, count: gone.length },
+      { mailboxId: followed.mailboxes[0]?.id, count: gone.length },
       'Not yet believed that messages are gone',
     )
     return
   }
   await recordGone(session, followed, gone)
-  if (cursor) await underFence(session, unit => storeCursor(unit, session.owned.id, followed.source, cursor))
+  const last = cursor
+  await underFence(session, unit => storeCursor(unit, session.owned.id, followed.source, last))
 }
 
-async function recordReset(
-  session: Session,
-  { source, mailbox }: FollowedSource,
-  step: SourceStep,
-): Promise<void> {
-  session.log.debug({ mailboxId: mailbox.id }, 'Mailbox is read anew')
-  await underFence(session, async unit => {
-    await markRenumbered(unit, mailbox.id)
-    await storeCursor(unit, session.owned.id, source, step.cursor)
+async function recordReset(session: Session, followed: FollowedSource, step: ResetStep): Promise<void> {
+  session.log.debug({ mailboxId: followed.mailboxes[0]?.id }, 'Reading a source again')
+  await underFence(session, async (unit, account) => {
+    await markUnrecognised(unit, account, followed, step.keys)
+    await storeCursor(unit, session.owned.id, followed.source, step.cursor)
   })
 }
 
-async function recordFlagStep(
-  session: Session,
-  { mailbox }: FollowedSource,
-  step: Extract<SourceStep, { type: 'flags' }>,
-): Promise<void> {
+async function recordStatesStep(session: Session, followed: FollowedSource, step: StatesStep): Promise<void> {
   for (let at = 0; at < step.changes.length; at += ROWS_PER_TRANSACTION) {
-    const changes = step.changes.slice(at, at + ROWS_PER_TRANSACTION)
-    await underFence(session, (unit, account) =>
-      recordFlags(
-        unit,
-        account,
-        mailbox,
-        changes.map(({ key, flags }) => ({ uid: Number(key), flags })),
-      ),
-    )
+    const changes = changesOf(session, step.changes.slice(at, at + ROWS_PER_TRANSACTION))
+    await underFence(session, (unit, account) => recordStates(unit, account, followed, changes))
     session.progressed()
   }
+}
+
+function changesOf(session: Session, changes: StatesStep['changes']) {
+  return changes.map(({ key, flags, mailboxKeys }) => ({
+    key,
+    flags,
+    mailboxes: mailboxKeys && mailboxesOf(session, mailboxKeys),
+  }))
 }
 
 async function recordGone(
   session: Session,
-  { mailbox }: FollowedSource,
-  gone: readonly number[],
+  followed: FollowedSource,
+  gone: readonly MessageKey[],
 ): Promise<void> {
   for (let at = 0; at < gone.length; at += MISSING_PER_TRANSACTION) {
     await underFence(session, (unit, account) =>
-      markMissing(unit, account, mailbox.id, gone.slice(at, at + MISSING_PER_TRANSACTION)),
+      markMissing(unit, account, followed, gone.slice(at, at + MISSING_PER_TRANSACTION)),
     )
     session.progressed()
   }
+}
+
+/** All that a page tells, in the order in which it happened, and the cursor behind it: one transaction. */
+async function recordPage(session: Session, followed: FollowedSource, page: PageStep): Promise<void> {
+  const steps = page.steps.map(step => prepare(session, followed, step))
+  await underFence(session, async (unit, account) => {
+    for (const record of steps) await record(unit, account)
+    await storeCursor(unit, session.owned.id, followed.source, page.cursor)
+  })
+  const hasArrived = page.steps.some(step => step.type === 'arrived' && step.messages.length > 0)
+  if (session.isInitialized && hasArrived) session.hasMail()
+}
+
+type Record = Parameters<typeof underFence<void>>[1]
+
+function prepare(session: Session, followed: FollowedSource, step: PageStep['steps'][number]): Record {
+  if (step.type === 'states') {
+    const changes = changesOf(session, step.changes)
+    return (unit, account) => recordStates(unit, account, followed, changes)
+  }
+  if (step.type === 'gone') return recordGoneIn(followed, step)
+  const arrivals = step.messages.map(message => ({
+    message,
+    mailboxes: mailboxesOf(session, message.mailboxKeys),
+  }))
+  return async (unit, account) => {
+    await recordArrivals(unit, account, arrivals, step.origin !== 'widened')
+    await quarantine(unit, account.id, followed.source, step.unreadable)
+  }
+}
+
+function recordGoneIn(followed: FollowedSource, { keys, certainty }: GoneStep): Record {
+  if (certainty === 'proof') return (unit, account) => recordDeleted(unit, account, remoteIdsOf(keys))
+  return (unit, account) => markMissing(unit, account, followed, keys)
 }

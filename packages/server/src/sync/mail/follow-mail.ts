@@ -11,7 +11,8 @@ import { type Nudge, pause } from '../../jobs/nudge.ts'
 import { type OwnedAccount, takeWanted } from '../ownership.ts'
 import { type PassOutcome, runPass } from './pass.ts'
 import type { RuntimeReport } from '../report.ts'
-import type { FollowedSource, Session } from './session.ts'
+import type { FollowedSource } from '../../features/mail/messages/rules.ts'
+import type { Session } from './session.ts'
 import type { StallWatch } from '../stall-watch.ts'
 import type { TableStatistics } from './table-statistics.ts'
 import type { Place, Turns } from '../turns.ts'
@@ -77,6 +78,8 @@ function openSession(options: FollowAccountOptions, isInitialized: boolean): Ses
     hasMail: onMail,
     doubts,
     looks,
+    mailboxes: new Map(),
+    unlisted: new Set(),
     log,
   }
 }

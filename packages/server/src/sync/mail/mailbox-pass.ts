@@ -1,4 +1,8 @@
-import { recordMailboxes, recordVanishedMailboxes } from '../../features/mail/mailboxes/record.ts'
+import {
+  recordMailboxes,
+  recordUnlabelled,
+  recordVanishedMailboxes,
+} from '../../features/mail/mailboxes/record.ts'
 import {
   type IndexedMailbox,
   isSettled,
@@ -6,25 +10,32 @@ import {
   planMailboxes,
 } from '../../features/mail/mailboxes/rules.ts'
 import { type DirectionsPosition, recordDirections } from '../../features/mail/messages/record-directions.ts'
-import { recordLost } from '../../features/mail/messages/record-missing.ts'
-import { MAILBOX_ROLES, type MailboxRole } from '../../providers/mailbox-role.ts'
+import { recordDeleted, recordLost } from '../../features/mail/messages/record-missing.ts'
+import { recordStates } from '../../features/mail/messages/record-states.ts'
+import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
+import { type MailboxRole, roleOf } from '../../providers/mailbox-role.ts'
 import type { Cursor, RemoteMailbox } from '../../providers/mail.ts'
 import { beginLook } from '../ownership.ts'
-import { type FollowedSource, type Session, underFence } from './session.ts'
-import { countMessages, listIndexedMailboxes } from './source-store.ts'
+import { mailboxesOf, type Session, underFence } from './session.ts'
+import { countMessages, listIndexedMailboxes, listMissing } from './source-store.ts'
 
 const SUSPICIOUS_LOSS = 100
 const LOST_PER_TRANSACTION = 500
 const DIRECTIONS_PER_TRANSACTION = 500
+const LABELLED_PER_TRANSACTION = 500
+const LOCATED_AT_ONCE = 100
+/** Lasting ids need no source. */
+const NO_SOURCE: FollowedSource = { source: '', mailboxes: [] }
 
+/** A source, and the mailboxes that are filled from it as the provider lists them. */
 export interface RemoteSource extends FollowedSource {
-  remote: RemoteMailbox
+  remotes: readonly RemoteMailbox[]
 }
 
 export interface MailboxPass {
   /** In the order to be read: inbox first, junk and trash last. */
   sources: RemoteSource[]
-  /** Where each mailbox stood when it was listed, by mailbox id. */
+  /** Where each source stood when the mailboxes were listed. */
   cursors: ReadonlyMap<string, Cursor | null>
   vanished: IndexedMailbox[]
 }
@@ -39,19 +50,25 @@ export async function passMailboxes(session: Session): Promise<MailboxPass> {
     await underFence(session, (unit, account) => recordMailboxes(unit, account, plan))
     rows = await listIndexedMailboxes(session.db, session.owned.id)
   }
-  const indexed = new Map(rows.map(mailbox => [mailbox.provider_key, mailbox]))
+  session.mailboxes = new Map(
+    rows.map(({ id, provider_key: key, role }) => [key, { id, key, role: roleOf(role) }]),
+  )
   const remotes = [...plan.kept.map(({ remote }) => remote), ...plan.created]
-  const sources = remotes.flatMap(remote => {
-    const mailbox = indexed.get(remote.key)
-    return mailbox && remote.source !== null
-      ? [{ source: remote.source, mailbox: { id: mailbox.id, role: roleOf(mailbox.role) }, remote }]
-      : []
-  })
   return {
-    sources: sources.toSorted((a, b) => urgency(a) - urgency(b)),
-    cursors: new Map(rows.map(({ id, cursor }) => [id, cursor])),
+    sources: sourcesOf(remotes, session.mailboxes).toSorted((a, b) => urgency(a) - urgency(b)),
+    cursors: new Map(rows.flatMap(({ source, cursor }) => (source === null ? [] : [[source, cursor]]))),
     vanished: plan.vanished,
   }
+}
+
+function sourcesOf(
+  remotes: readonly RemoteMailbox[],
+  mailboxes: ReadonlyMap<string, PlacedMailbox>,
+): RemoteSource[] {
+  return [...Map.groupBy(remotes, ({ source }) => source)].flatMap(([source, filled]) => {
+    const placed = filled.flatMap(({ key }) => mailboxes.get(key) ?? [])
+    return source === null || placed.length === 0 ? [] : [{ source, mailboxes: placed, remotes: filled }]
+  })
 }
 
 async function planPass(session: Session): Promise<MailboxPlan> {
@@ -90,10 +107,6 @@ async function turnDirections(session: Session, plan: MailboxPlan): Promise<void
   }
 }
 
-function roleOf(text: string): MailboxRole {
-  return MAILBOX_ROLES.find(role => role === text) ?? 'custom'
-}
-
 const URGENCY: readonly MailboxRole[] = [
   'inbox',
   'sent',
@@ -106,8 +119,8 @@ const URGENCY: readonly MailboxRole[] = [
   'trash',
 ]
 
-function urgency({ mailbox }: RemoteSource): number {
-  return URGENCY.indexOf(mailbox.role)
+function urgency({ mailboxes }: RemoteSource): number {
+  return Math.min(...mailboxes.map(({ role }) => URGENCY.indexOf(role)))
 }
 
 /**
@@ -120,6 +133,7 @@ export async function settleMissing(
   vanished: readonly IndexedMailbox[],
   look: number | null,
 ): Promise<void> {
+  await locateMissing(session)
   const missingBefore = look ?? session.looks.findHeld()
   for (let lost = LOST_PER_TRANSACTION; lost === LOST_PER_TRANSACTION;) {
     lost = await underFence(session, async (unit, account) =>
@@ -127,8 +141,43 @@ export async function settleMissing(
     )
     session.progressed()
   }
-  if (vanished.length > 0) {
-    await underFence(session, (unit, account) => recordVanishedMailboxes(unit, account, vanished))
+  if (vanished.length > 0) await settleVanished(session, vanished)
+}
+
+async function settleVanished(session: Session, vanished: readonly IndexedMailbox[]): Promise<void> {
+  const labelIds = vanished.flatMap(({ id, kind }) => (kind === 'label' ? [id] : []))
+  for (let taken = LABELLED_PER_TRANSACTION; labelIds.length > 0 && taken === LABELLED_PER_TRANSACTION;) {
+    taken = await underFence(session, (unit, account) =>
+      recordUnlabelled(unit, account, labelIds, LABELLED_PER_TRANSACTION),
+    )
+    session.progressed()
+  }
+  await underFence(session, (unit, account) => recordVanishedMailboxes(unit, account, vanished))
+}
+
+/**
+ * Asks the provider about missing messages with lasting ids: those that it has elsewhere are put there, and the others
+ * are deleted.
+ */
+async function locateMissing(session: Session): Promise<void> {
+  for (;;) {
+    const keys = await listMissing(session.db, session.owned.id, LOCATED_AT_ONCE)
+    if (keys.length === 0) return
+    const located = await session.provider.locate(null, keys)
+    session.progressed()
+    const found = [...located].map(([key, mailboxKeys]) => ({
+      key,
+      flags: null,
+      mailboxes: mailboxesOf(session, mailboxKeys),
+    }))
+    await underFence(session, async (unit, account) => {
+      await recordStates(unit, account, NO_SOURCE, found)
+      await recordDeleted(
+        unit,
+        account,
+        keys.filter(key => !located.has(key)),
+      )
+    })
   }
 }
 

@@ -58,6 +58,8 @@ async function openSession(
     hasMail: () => undefined,
     doubts,
     looks: new LookTimes(),
+    mailboxes: new Map(),
+    unlisted: new Set(),
     log: silentLog,
   }
 }

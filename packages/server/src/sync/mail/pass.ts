@@ -9,15 +9,18 @@ import {
   startLook,
 } from './mailbox-pass.ts'
 import type { Cursor } from '../../providers/mail.ts'
-import type { FollowedSource, Session } from './session.ts'
+import type { FollowedSource } from '../../features/mail/messages/rules.ts'
+import { MailboxUnlisted, type Session } from './session.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
-import { findUnfinished, listIndexedMailboxes, type Unfinished } from './source-store.ts'
+import { findUnfinished, listCursors, type Unfinished } from './source-store.ts'
 import type { Turn } from '../turns.ts'
 
 /** So long an account reads old mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000
 /** Where others never rest, what is missing is left to a later pass. */
 const LOOKS_MAX = 4
+/** Of mailboxes that a provider names and does not list. */
+const UNLISTED_MAX = 100
 
 export interface PassOptions {
   /** The right to read much; null when it did not come in time. */
@@ -41,6 +44,19 @@ export interface PassOutcome {
  * missing still is lost. Older mail that the index lacks comes last, in slices.
  */
 export async function runPass(session: Session, options: PassOptions): Promise<PassOutcome> {
+  const relisted = new Set<string>()
+  for (;;) {
+    try {
+      return await passOnce(session, options)
+    } catch (error) {
+      if (!(error instanceof MailboxUnlisted) || session.unlisted.size >= UNLISTED_MAX) throw error
+      if (relisted.has(error.key)) session.unlisted.add(error.key)
+      relisted.add(error.key)
+    }
+  }
+}
+
+async function passOnce(session: Session, options: PassOptions): Promise<PassOutcome> {
   await forgetOutsideWindow(session)
   let listed = await passMailboxes(session)
   const unfinished = await findUnfinished(session.db, session.owned.id)
@@ -59,7 +75,7 @@ export async function runPass(session: Session, options: PassOptions): Promise<P
 }
 
 function outcomeOf(hasMore: boolean, { sources }: MailboxPass, { unreadable }: Unfinished): PassOutcome {
-  const inbox = sources.find(({ mailbox }) => mailbox.role === 'inbox') ?? null
+  const inbox = sources.find(({ mailboxes }) => mailboxes.some(({ role }) => role === 'inbox')) ?? null
   return { hasMore, inbox, unreadable }
 }
 
@@ -67,7 +83,12 @@ async function readChanges(session: Session, changed: readonly RemoteSource[]): 
   for (const followed of changed) await compareSource(session, followed)
   if (!session.isInitialized) return
   const unfinished = await findUnfinished(session.db, session.owned.id)
-  for (const followed of changedSources(session, changed, await cursorsByMailbox(session), unfinished))
+  for (const followed of changedSources(
+    session,
+    changed,
+    await listCursors(session.db, session.owned.id),
+    unfinished,
+  ))
     await bringArrivals(session, followed, { onlyNew: true })
 }
 
@@ -115,18 +136,13 @@ async function bringOlder(
   return true
 }
 
-async function cursorsByMailbox(session: Session) {
-  const mailboxes = await listIndexedMailboxes(session.db, session.owned.id)
-  return new Map(mailboxes.map(({ id, cursor }) => [id, cursor]))
-}
-
 async function incompleteSources(
   session: Session,
   sources: readonly RemoteSource[],
 ): Promise<RemoteSource[]> {
-  const cursors = await cursorsByMailbox(session)
+  const cursors = await listCursors(session.db, session.owned.id)
   return sources.filter(
-    ({ mailbox }) => !session.provider.isComplete(cursors.get(mailbox.id) ?? null, session.since),
+    ({ source }) => !session.provider.isComplete(cursors.get(source) ?? null, session.since),
   )
 }
 
@@ -137,11 +153,11 @@ function changedSources(
   cursors: ReadonlyMap<string, Cursor | null>,
   unfinished: Unfinished,
 ): RemoteSource[] {
-  return sources.filter(({ mailbox, remote }) => {
-    const cursor = cursors.get(mailbox.id) ?? null
+  return sources.filter(({ source, remotes }) => {
+    const cursor = cursors.get(source) ?? null
     return (
-      unfinished.mailboxIds.has(mailbox.id) ||
-      session.provider.hasChanged(remote, cursor) ||
+      unfinished.sources.has(source) ||
+      remotes.some(remote => session.provider.hasChanged(remote, cursor)) ||
       !session.provider.isComplete(cursor, session.since)
     )
   })

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
-import type { MailAccount, PlacedMailbox } from '../../features/mail/messages/rules.ts'
+import { recordListed } from '../../features/mail/messages/record-missing.ts'
+import type { FollowedSource, MailAccount, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { FollowOptions, MailProvider } from '../../providers/mail.ts'
 import type { Doubts } from './doubts.ts'
@@ -26,13 +27,31 @@ export interface Session {
   hasMail(): void
   doubts: Doubts
   looks: LookTimes
+  /** The mailboxes as they were last listed, by the provider's key. */
+  mailboxes: ReadonlyMap<string, PlacedMailbox>
+  /** Keys of mailboxes that the provider named and does not list; the pass goes on without them. */
+  unlisted: Set<string>
   log: Logger
 }
 
-/** A source and the mailbox whose messages come from it. */
-export interface FollowedSource {
-  source: string
-  mailbox: PlacedMailbox
+/** The provider put a message into a mailbox that it had not listed: the mailboxes are listed again. */
+export class MailboxUnlisted extends Error {
+  readonly key: string
+
+  constructor(key: string) {
+    super('a message is in a mailbox that was made after the mailboxes were listed')
+    this.name = 'MailboxUnlisted'
+    this.key = key
+  }
+}
+
+/** @throws MailboxUnlisted */
+export function mailboxesOf(session: Session, keys: readonly string[]): PlacedMailbox[] {
+  return keys.flatMap(key => {
+    const mailbox = session.mailboxes.get(key)
+    if (!mailbox && !session.unlisted.has(key)) throw new MailboxUnlisted(key)
+    return mailbox ?? []
+  })
 }
 
 /** A transaction that commits only while the account is owned. */
@@ -45,22 +64,20 @@ export function underFence<T>(
   )
 }
 
-export async function followOptions(
-  session: Session,
-  { source, mailbox }: FollowedSource,
-): Promise<FollowOptions> {
-  const [cursor, quarantine] = await Promise.all([
-    findCursor(session.db, session.owned.id, source),
-    loadQuarantine(session.db, mailbox.id),
+export async function followOptions(session: Session, followed: FollowedSource): Promise<FollowOptions> {
+  const { provider, since, db, owned } = session
+  const [cursor, { skip, retry }] = await Promise.all([
+    findCursor(db, owned.id, followed.source),
+    loadQuarantine(db, owned.id, followed.source),
   ])
-  const { provider, since } = session
   return {
     // What arrives from before the window is left out, so the cursor must not tell that it was handed over.
     cursor: cursor && since ? provider.narrow(cursor, since) : cursor,
-    known: () => loadKnown(session.db, mailbox.id),
+    known: () => loadKnown(db, followed.mailboxes),
+    lacking: keys => underFence(session, (unit, account) => recordListed(unit, account, followed, keys)),
     since,
-    skip: quarantine.skip,
-    retry: quarantine.retry,
+    skip,
+    retry,
     signal: session.signal,
   }
 }

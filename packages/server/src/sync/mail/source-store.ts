@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import type { PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import type { IndexedMailbox } from '../../features/mail/mailboxes/rules.ts'
+import { roleOf } from '../../providers/mailbox-role.ts'
 import { type Cursor, FlagBit, type KnownMessages } from '../../providers/mail.ts'
 import { isDue } from './quarantine.ts'
 
@@ -65,8 +67,11 @@ export async function dropCursor(unit: UnitOfWork, accountId: string, source: st
 // As one row of two arrays: a million messages are two buffers of 4 MB and 1 MB, not a million row objects.
 const KNOWN_CHUNK = 20_000
 
-/** What the index holds of a mailbox, ascending by UID. Memory: 5 bytes a message. */
-export async function loadKnown(db: Kysely<Tables>, mailboxId: string): Promise<KnownMessages> {
+/** What the index holds of a source whose keys are numbers, ascending by UID. Memory: 5 bytes a message. */
+export async function loadKnown(
+  db: Kysely<Tables>,
+  [mailbox]: readonly PlacedMailbox[],
+): Promise<KnownMessages> {
   const keys: Uint32Array[] = []
   const flags: Uint8Array[] = []
   for (let above = 0; ;) {
@@ -74,7 +79,7 @@ export async function loadKnown(db: Kysely<Tables>, mailboxId: string): Promise<
       select uid, is_read::int * ${FlagBit.read}::int + is_flagged::int * ${FlagBit.flagged}::int
         + is_draft::int * ${FlagBit.draft}::int + (categories <> '{}')::int * ${FlagBit.categories}::int as bits
       from message_mailbox as held join message on message.id = held.message_id
-      where mailbox_id = ${mailboxId} and uid > ${above} order by uid limit ${KNOWN_CHUNK}
+      where mailbox_id = ${mailbox?.id ?? null} and uid > ${above} order by uid limit ${KNOWN_CHUNK}
     `.execute(db)
     keys.push(Uint32Array.from(rows, row => Number(row.uid)))
     flags.push(Uint8Array.from(rows, row => row.bits))
@@ -103,7 +108,7 @@ function joined<T extends Uint32Array | Uint8Array>(chunks: readonly T[], into: 
 /** A message of the index that an arrival elsewhere equals: either a copy, or it is moving. */
 export interface MoveCandidate {
   source: string
-  mailboxId: string
+  mailbox: PlacedMailbox
   uid: number
 }
 
@@ -114,8 +119,8 @@ export async function findMoveCandidates(
   mailboxId: string,
   arrivals: ReadonlyArray<{ identity: string; uid: number }>,
 ): Promise<MoveCandidate[]> {
-  const { rows } = await sql<{ source: string; mailbox_id: string; uid: string }>`
-    select mailbox.source, held.mailbox_id, held.uid
+  const { rows } = await sql<{ source: string; mailbox_id: string; key: string; role: string; uid: string }>`
+    select mailbox.source, held.mailbox_id, mailbox.provider_key as key, mailbox.role, held.uid
     from message
     join message_mailbox as held on held.message_id = message.id
     join mailbox on mailbox.id = held.mailbox_id
@@ -123,26 +128,30 @@ export async function findMoveCandidates(
       and held.uid is not null
       and not (held.mailbox_id = ${mailboxId} and held.uid = any(${arrivals.map(({ uid }) => uid)}::bigint[])) and mailbox.source is not null
   `.execute(db)
-  return rows.map(row => ({ source: row.source, mailboxId: row.mailbox_id, uid: Number(row.uid) }))
+  return rows.map(({ source, mailbox_id: id, key, role, uid }) => ({
+    source,
+    mailbox: { id, key, role: roleOf(role) },
+    uid: Number(uid),
+  }))
 }
 
-/** How many messages of a mailbox wait to be recognised since it was renumbered. */
+/** How many messages of these mailboxes wait to be recognised since their source was reset. */
 export async function countUnrecognised(
   db: Kysely<Tables>,
   accountId: string,
-  mailboxId: string,
+  mailboxIds: readonly string[],
 ): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from message
-    where account_id = ${accountId} and missing_look = 'infinity' and ${mailboxId} = any(mailbox_ids)
+    where account_id = ${accountId} and missing_look = 'infinity' and mailbox_ids && ${mailboxIds}::uuid[]
   `.execute(db)
   return rows[0]?.count ?? 0
 }
 
 /** What passes have left to be done. */
 export interface Unfinished {
-  /** They hold a message that is due for another try, or messages that wait to be recognised. */
-  mailboxIds: ReadonlySet<string>
+  /** Sources that hold a message which is due for another try, or messages that wait to be recognised. */
+  sources: ReadonlySet<string>
   /** Whether any message is missing. */
   hasMissing: boolean
   /** Messages that could not be read. */
@@ -150,19 +159,32 @@ export interface Unfinished {
 }
 
 export async function findUnfinished(db: Kysely<Tables>, accountId: string): Promise<Unfinished> {
-  const { rows } = await sql<{ mailbox_ids: string[]; has_missing: boolean; unreadable: number }>`
+  const { rows } = await sql<{ sources: string[]; has_missing: boolean; unreadable: number }>`
     select
       array(
-        select mailbox_id from quarantined_message where account_id = ${accountId} and ${isDue}
+        select source from quarantined_message where account_id = ${accountId} and ${isDue}
         union
-        select mailbox_id from message join message_mailbox as held on held.message_id = message.id
-        where account_id = ${accountId} and missing_look = 'infinity' and uid is null
-      ) as mailbox_ids,
+        select mailbox.source from message
+        join message_mailbox as held on held.message_id = message.id
+        join mailbox on mailbox.id = held.mailbox_id
+        where message.account_id = ${accountId} and missing_look = 'infinity' and uid is null
+          and mailbox.source is not null
+      ) as sources,
       exists (select from message where account_id = ${accountId} and missing_look is not null) as has_missing,
       (select count(*)::int from quarantined_message where account_id = ${accountId}) as unreadable
   `.execute(db)
-  const { mailbox_ids, has_missing, unreadable } = rows[0]!
-  return { mailboxIds: new Set(mailbox_ids), hasMissing: has_missing, unreadable }
+  const { sources, has_missing, unreadable } = rows[0]!
+  return { sources: new Set(sources), hasMissing: has_missing, unreadable }
+}
+
+/** Up to `limit` messages with a lasting id that are missing, by that id, in a stable order. */
+export async function listMissing(db: Kysely<Tables>, accountId: string, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ remote_id: string }>`
+    select remote_id from message
+    where account_id = ${accountId} and missing_look < 'infinity' and remote_id is not null
+    order by id limit ${limit}
+  `.execute(db)
+  return rows.map(row => row.remote_id)
 }
 
 export async function countMessages(db: Kysely<Tables>, mailboxIds: readonly string[]): Promise<number> {

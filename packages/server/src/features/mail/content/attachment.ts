@@ -12,7 +12,7 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { readMessage } from './body.ts'
-import { isStorable, openPlace } from './source.ts'
+import { isStorable, openAtProvider } from './source.ts'
 import type { FullRow } from '../messages/store.ts'
 import { openStored } from './stored-source.ts'
 
@@ -49,7 +49,7 @@ async function readRange(
   message: FullRow,
   { start, end }: ParsedAttachment,
 ): Promise<AsyncGenerator<Buffer>> {
-  const read = await openPlace(context, account, message)
+  const read = await openAtProvider(context, account, message)
   const piece = async (offset: number) => {
     const length = Math.min(CONTENT_BYTES_MAX, end - offset)
     const bytes = length > 0 ? await read({ part: null, isHeader: false, offset, length }) : null
@@ -74,7 +74,7 @@ async function openRemotePart(
   message: FullRow,
   id: string,
 ): Promise<Download> {
-  const read = await openPlace(context, account, message)
+  const read = await openAtProvider(context, account, message)
   if (!PART.test(id)) refuse('provider_not_found')
   const piece = async (part: string | null, isHeader: boolean, offset = 0) =>
     (await read({ part, isHeader, offset, length: CONTENT_BYTES_MAX })) ?? Buffer.alloc(0)

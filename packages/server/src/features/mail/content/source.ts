@@ -6,7 +6,8 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import { refuseFailure } from '../../provider-failure.ts'
 import { refuse } from '../../refuse.ts'
-import { type FullRow, findPlace } from '../messages/store.ts'
+import { findLocation } from '../messages/location.ts'
+import type { FullRow } from '../messages/store.ts'
 import {
   type CopyOutcome,
   keepCopy,
@@ -50,7 +51,7 @@ async function* readFromProvider(
   account: AccountView,
   message: SourceRow,
 ): AsyncGenerator<Buffer, boolean> {
-  const read = await openPlace(context, account, message)
+  const read = await openAtProvider(context, account, message)
   for (let offset = 0; offset < SOURCE_BYTES_MAX;) {
     const bytes = await read({ part: null, isHeader: false, offset, length: CONTENT_BYTES_MAX })
     // No content is no end, unless it was told to be here; nor is a message empty that has a size.
@@ -65,18 +66,18 @@ async function* readFromProvider(
 }
 
 /** Asks the provider for pieces of a message. Refuses where the account cannot reach it, or it no longer has the message. */
-export async function openPlace(
+export async function openAtProvider(
   { db, services }: SourceContext,
   account: AccountView,
   message: SourceRow,
 ): Promise<(range: ContentRange) => Promise<Buffer | null>> {
   requireConnectable(account)
-  const place = await findPlace(db, message.id)
-  if (!place) refuse(message.is_renumbered ? 'provider_unavailable' : 'provider_not_found')
+  const location = await findLocation(db, message.id)
+  if (!location) refuse(message.is_renumbered ? 'provider_unavailable' : 'provider_not_found')
   const reader = { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
   return async range => {
     try {
-      return await services.mail.readContent(reader, place, range)
+      return await services.mail.readContent(reader, location, range)
     } catch (error) {
       return refuseReading(error)
     }

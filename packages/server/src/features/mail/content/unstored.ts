@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import type { Cursor } from '../../../providers/mail.ts'
+import type { Location } from '../../../providers/content.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { findAccountView } from '../../accounts/accounts/store.ts'
+import { type LocationRow, located, locationColumns, toLocation } from '../messages/location.ts'
 import type { SourceRow } from './source.ts'
 import { STORED_BYTES_MAX } from './stored-source.ts'
 import { type Walk, type WalkPlace, walkOn } from './walk.ts'
@@ -12,11 +13,8 @@ export const BATCH_BYTES_MAX = 1024 * 1024
 const BATCH_MESSAGES_MAX = 100
 
 /** A message without stored content, and where the provider has it. */
-export interface UnstoredMessage extends SourceRow {
+export interface UnstoredMessage extends SourceRow, Location {
   received_at: Date
-  source: string
-  cursor: Cursor | null
-  key: number
 }
 
 export interface FullAccount {
@@ -47,28 +45,24 @@ export async function findFullAccount(db: Db, { id, tenant_id }: FullAccount): P
 }
 
 /** The next messages of a walk that are to be stored, and where it goes on; null at the end of the account. */
-export function listUnstored(
+export async function listUnstored(
   db: Db,
   accountId: string,
   walk: Walk,
 ): Promise<{ found: UnstoredMessage[]; end: WalkPlace | null }> {
   // `offset 0`, since the planner expects more of reading all of the table once than of an index for each message.
-  const choose = (looked: RawBuilder<unknown>) => sql<UnstoredMessage>`
+  const choose = (looked: RawBuilder<unknown>) => sql<Omit<UnstoredMessage, 'key'> & LocationRow>`
     select looked.id, looked.received_at, placed.*
     from ${looked}
     cross join lateral (
-      select is_draft, size::float8 as size, false as is_renumbered,
-        mailbox.source, sync_cursor.cursor, held.uid::float8 as key
-      from message
-      join message_mailbox as held on held.message_id = message.id
-      join mailbox on mailbox.id = held.mailbox_id
-      left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
+      select is_draft, size::float8 as size, false as is_renumbered, ${locationColumns}
+      from message join ${located}
       where message.id = looked.id and not is_draft and missing_look is null and size <= ${STORED_BYTES_MAX}
-        and held.uid is not null and mailbox.source is not null
       limit 1
     ) as placed
     where not exists (select from message_blob where message_id = looked.id offset 0)`
-  return walkOn(db, accountId, { walk, limit: BATCH_MESSAGES_MAX, choose })
+  const { found, end } = await walkOn(db, accountId, { walk, limit: BATCH_MESSAGES_MAX, choose })
+  return { found: found.map(row => ({ ...row, ...toLocation(row) })), end }
 }
 
 /** As many of the first messages as are fetched at once, within the room that there is; one at least, if that fits. */

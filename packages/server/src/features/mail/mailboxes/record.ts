@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { RemoteMailbox } from '../../../providers/mail.ts'
+import { announceUpdated } from '../messages/announce.ts'
 import type { MailAccount } from '../messages/rules.ts'
 import { type MailboxRow, mailboxColumns, presentMailbox } from './present.ts'
 import {
@@ -13,6 +14,9 @@ import {
   rowDiffers,
   toColumns,
 } from './rules.ts'
+
+/** Begins what stands for a name while it passes from one row to another. */
+const MOVING = '\u0001'
 
 /**
  * Records the provider's mailboxes and announces what changed. Mailboxes that vanished stay until their messages are
@@ -37,16 +41,47 @@ export async function recordMailboxes(
     return fields.length > 0 || rowDiffers(indexed, next) ? [next] : []
   })
   await updateMailboxes(unit, updates)
-  await moveCursors(unit, account, plan)
+  await moveSources(unit, account, plan)
   await stopFollowing(unit, account, plan.vanished)
   await setParents(
     unit,
     plan.created.map(remote => ({ id: ids.get(remote.key)!, parentId: parentOf(remote) })),
   )
-  await missAll(unit, account, plan.vanished)
+  await missAll(
+    unit,
+    account,
+    plan.vanished.filter(({ kind }) => kind === 'folder'),
+  )
   if (account.isInitialized) {
     await announceMailboxes(unit, account, new Set(plan.created.map(remote => ids.get(remote.key)!)), changes)
   }
+}
+
+/** Takes up to `limit` messages out of labels that vanished; they stay where else they are. @returns how many */
+export async function recordUnlabelled(
+  unit: UnitOfWork,
+  account: MailAccount,
+  labelIds: readonly string[],
+  limit: number,
+): Promise<number> {
+  const { rows } = await sql<{ id: string }>`
+    with placed as (
+      select mailbox_id, received_at, message_id from message_mailbox
+      where mailbox_id = any(${labelIds}::uuid[]) order by mailbox_id, received_at, message_id limit ${limit}
+    ), taken as (
+      delete from message_mailbox as held using placed
+      where held.mailbox_id = placed.mailbox_id and held.received_at = placed.received_at
+        and held.message_id = placed.message_id
+    )
+    update message set mailbox_ids = array(
+      select id from unnest(mailbox_ids) with ordinality as kept (id, nth)
+      where id <> all(${labelIds}::uuid[]) order by nth
+    )
+    where id in (select message_id from placed) returning id
+  `.execute(unit.sql)
+  if (account.isInitialized)
+    await announceUpdated(unit, account, new Map(rows.map(({ id }) => [id, ['mailboxIds']])))
+  return rows.length
 }
 
 /** Deletes vanished mailboxes that hold no message any more. @returns how many are left */
@@ -81,7 +116,7 @@ async function releaseKeys(unit: UnitOfWork, plan: MailboxPlan): Promise<void> {
   ]
   if (holders.length === 0) return
   await sql`
-    update mailbox set provider_key = ${'\u0001'} || id where id = any(${holders.map(({ id }) => id)}::uuid[])
+    update mailbox set provider_key = ${MOVING} || id where id = any(${holders.map(({ id }) => id)}::uuid[])
   `.execute(unit.sql)
 }
 
@@ -134,31 +169,31 @@ async function updateMailboxes(
   `.execute(unit.sql)
 }
 
-/** A renamed mailbox is followed on from where it stood. */
-async function moveCursors(unit: UnitOfWork, account: MailAccount, plan: MailboxPlan): Promise<void> {
-  const moved = plan.kept.filter(
-    ({ indexed, remote }) => indexed.source !== null && indexed.source !== remote.source,
+/** A renamed mailbox is followed on from where it stood, and what could not be read in it is tried again there. */
+async function moveSources(unit: UnitOfWork, account: MailAccount, plan: MailboxPlan): Promise<void> {
+  const moved = plan.kept.flatMap(({ indexed: { source: from, cursor }, remote: { source: to } }) =>
+    from !== null && from !== to ? [{ from, to, cursor }] : [],
   )
   if (moved.length === 0) return
-  await unit.sql
-    .deleteFrom('sync_cursor')
-    .where('account_id', '=', account.id)
-    .where(
-      'source',
-      'in',
-      moved.map(({ indexed }) => indexed.source!),
-    )
-    .execute()
-  for (const { indexed, remote } of moved) {
-    if (remote.source === null || indexed.cursor === null) continue
-    await unit.sql
-      .insertInto('sync_cursor')
-      .values({ account_id: account.id, source: remote.source, cursor: JSON.stringify(indexed.cursor) })
-      .onConflict(conflict =>
-        conflict.columns(['account_id', 'source']).doUpdateSet({ cursor: JSON.stringify(indexed.cursor) }),
-      )
-      .execute()
-  }
+  await sql`
+    delete from sync_cursor where account_id = ${account.id} and source = any(${moved.map(({ from }) => from)})
+  `.execute(unit.sql)
+  const followed = JSON.stringify(moved.filter(({ to, cursor }) => to !== null && cursor !== null))
+  await sql`
+    insert into sync_cursor (account_id, source, cursor)
+    select ${account.id}::uuid, "to", cursor from json_to_recordset(${followed}::json) as moved ("to" text, cursor jsonb)
+    on conflict (account_id, source) do update set cursor = excluded.cursor
+  `.execute(unit.sql)
+  // In two steps, since two mailboxes may have changed names and the key is checked row by row.
+  await sql`
+    update quarantined_message set source = ${MOVING} || source
+    where account_id = ${account.id} and source = any(${moved.map(({ from }) => from)})
+  `.execute(unit.sql)
+  await sql`
+    update quarantined_message set source = moved."to"
+    from json_to_recordset(${JSON.stringify(moved)}::json) as moved ("from" text, "to" text)
+    where account_id = ${account.id} and source = ${MOVING} || moved."from" and moved."to" is not null
+  `.execute(unit.sql)
 }
 
 async function stopFollowing(
@@ -171,10 +206,13 @@ async function stopFollowing(
   await sql`
     update mailbox set source = null where id = any(${vanished.map(({ id }) => id)}::uuid[])
   `.execute(unit.sql)
-  await sql`
-    delete from sync_cursor where account_id = ${account.id} and source = any(${sources})
-      and not exists (select from mailbox where account_id = ${account.id} and source = sync_cursor.source)
-  `.execute(unit.sql)
+  for (const table of ['sync_cursor', 'quarantined_message']) {
+    const followed = sql.table(table)
+    await sql`
+      delete from ${followed} where account_id = ${account.id} and source = any(${sources})
+        and not exists (select from mailbox where account_id = ${account.id} and source = ${followed}.source)
+    `.execute(unit.sql)
+  }
 }
 
 async function missAll(

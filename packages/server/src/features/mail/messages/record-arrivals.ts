@@ -1,4 +1,3 @@
-import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
@@ -6,27 +5,21 @@ import type { RemoteMessage } from '../../../providers/mail.ts'
 import { recordDocuments } from '../search/record.ts'
 import { recordThreads } from '../threads/record.ts'
 import { announceCreated, announceUpdated, type Changes } from './announce.ts'
-import {
-  type MailAccount,
-  type PlacedMailbox,
-  directionOf,
-  isDraftIn,
-  pairUp,
-  type UnplacedMessage,
-} from './rules.ts'
+import { keyColumns, remoteIdsOf } from './keys.ts'
+import { differingColumns, fieldsOf, rowColumns, rowTypes, toRow, toState } from './message-row.ts'
+import { type HeldMessage, lockHeld, rewriteHeld } from './record-known.ts'
+import { type MailAccount, type PlacedMailbox, pairUp, type UnplacedMessage } from './rules.ts'
 
-/** A message of the provider, with the mailbox of ours that it is in. */
+/** A message of the provider, with the mailboxes of ours that it is in. */
 export interface Arrival {
   message: RemoteMessage
-  mailbox: PlacedMailbox
-  /** RFC 9051 UID; null where the provider has ids of its own. */
-  uid: number | null
+  mailboxes: readonly PlacedMailbox[]
 }
 
 /**
- * Records messages that a source holds and the index does not. A message that is missing elsewhere and turns up here
- * moved: it keeps its id and is announced as updated. One that the index has under this UID already is left alone, so
- * that a repeated step changes nothing.
+ * Records messages that a source handed over. A message that is missing elsewhere and turns up here moved: it keeps its
+ * id and is announced as updated. One that the index holds under its UID already is left alone, so that a repeated step
+ * changes nothing; one that it holds under its lasting id is rewritten where it reads otherwise.
  * @param isNews whether new messages are announced; moved ones are in any case
  */
 export async function recordArrivals(
@@ -35,11 +28,14 @@ export async function recordArrivals(
   arrivals: readonly Arrival[],
   isNews: boolean,
 ): Promise<{ created: number; moved: number }> {
-  const fresh = await withoutKnown(unit, arrivals)
+  const { fresh, known } = await sortOut(unit, account, arrivals)
   const unplaced = account.hasMissing ? await lockUnplaced(unit, account, fresh) : []
   const { found, created } = pairUp(fresh, unplaced)
 
-  const changes: Changes = await placeFound(unit, account, found)
+  const changes: Changes = new Map([
+    ...(await placeFound(unit, account, found)),
+    ...(await rewriteHeld(unit, account, known)),
+  ])
   const ids = await insertMessages(unit, account, created, changes)
   if (account.isInitialized) {
     await announceUpdated(unit, account, changes)
@@ -48,20 +44,40 @@ export async function recordArrivals(
   return { created: created.length, moved: found.length }
 }
 
-async function withoutKnown(unit: UnitOfWork, arrivals: readonly Arrival[]): Promise<Arrival[]> {
-  const unique = [
-    ...new Map(arrivals.map(arrival => [`${arrival.mailbox.id} ${arrival.uid}`, arrival])).values(),
-  ]
+/** Tells the messages that the index lacks from those that it holds under the key of the arrival. */
+async function sortOut(unit: UnitOfWork, account: MailAccount, arrivals: readonly Arrival[]) {
+  // The last word on a key counts: a change log may tell of a message twice.
+  const unique = [...new Map(arrivals.map(arrival => [placeOf(arrival), arrival])).values()]
+  const numbered = unique.filter(({ message }) => typeof message.key === 'number')
+  const lasting = unique.filter(({ message }) => typeof message.key === 'string')
+  const held = await lockHeld(unit, account, remoteIdsOf(lasting.map(({ message }) => message.key)))
+  const heldOf = ({ message }: Arrival): HeldMessage | undefined => held.get(String(message.key))
+  return {
+    fresh: [...(await withoutNumbered(unit, numbered)), ...lasting.filter(arrival => !heldOf(arrival))],
+    known: lasting.flatMap(arrival => {
+      const row = heldOf(arrival)
+      const threadId = arrival.message.threadId ?? row?.thread_id ?? null
+      return row ? [{ held: row, next: toRow(account, arrival.message, arrival.mailboxes, threadId) }] : []
+    }),
+  }
+}
+
+function placeOf({ message: { key }, mailboxes }: Arrival): string {
+  return typeof key === 'number' ? `${mailboxes[0]?.id} ${key}` : key
+}
+
+async function withoutNumbered(unit: UnitOfWork, arrivals: readonly Arrival[]): Promise<Arrival[]> {
+  if (arrivals.length === 0) return []
   const { rows } = await sql<{ mailbox_id: string; uid: string }>`
     select held.mailbox_id, held.uid
     from unnest(
-      ${unique.map(({ mailbox }) => mailbox.id)}::uuid[],
-      ${unique.map(({ uid }) => uid)}::bigint[]
+      ${arrivals.map(({ mailboxes }) => mailboxes[0]?.id)}::uuid[],
+      ${arrivals.map(({ message }) => message.key)}::bigint[]
     ) as arrived (mailbox_id, uid)
     join message_mailbox as held on held.mailbox_id = arrived.mailbox_id and held.uid = arrived.uid
   `.execute(unit.sql)
   const known = new Set(rows.map(row => `${row.mailbox_id} ${row.uid}`))
-  return unique.filter(({ mailbox, uid }) => !known.has(`${mailbox.id} ${uid}`))
+  return arrivals.filter(arrival => !known.has(placeOf(arrival)))
 }
 
 async function lockUnplaced(
@@ -89,17 +105,18 @@ async function placeFound(
 ): Promise<Changes> {
   const changes: Changes = new Map()
   if (found.length === 0) return changes
-  const rows = found.map(({ arrival, unplaced }) => {
-    const after = placedState(account, arrival)
-    changes.set(unplaced.id, changedFields(unplaced, after))
-    return { id: unplaced.id, uid: arrival.uid, mailbox_id: arrival.mailbox.id, ...after }
+  const rows = found.map(({ arrival: { message, mailboxes }, unplaced }) => {
+    const after = toState(account, message, mailboxes)
+    changes.set(unplaced.id, fieldsOf(differingColumns<Partial<UnplacedMessage>>(unplaced, after)))
+    return { id: unplaced.id, ...keyColumns(message.key), ...after }
   })
   const json = JSON.stringify(rows)
   await sql`
     update message set mailbox_ids = placed.mailbox_ids, is_read = placed.is_read, is_flagged = placed.is_flagged,
-      is_draft = placed.is_draft, categories = placed.categories, direction = placed.direction, missing_look = null
+      is_draft = placed.is_draft, categories = placed.categories, direction = placed.direction,
+      remote_id = placed.remote_id, missing_look = null
     from json_to_recordset(${json}::json) as placed (id uuid, mailbox_ids uuid[], is_read boolean,
-      is_flagged boolean, is_draft boolean, categories text[], direction text)
+      is_flagged boolean, is_draft boolean, categories text[], direction text, remote_id text)
     where message.id = placed.id
   `.execute(unit.sql)
   await sql`delete from message_mailbox where message_id = any(${rows.map(row => row.id)}::uuid[])`.execute(
@@ -107,33 +124,11 @@ async function placeFound(
   )
   await sql`
     insert into message_mailbox (mailbox_id, received_at, message_id, uid)
-    select placed.mailbox_id, message.received_at, placed.id, placed.uid
-    from json_to_recordset(${json}::json) as placed (id uuid, mailbox_id uuid, uid bigint)
-    join message on message.id = placed.id
+    select mailbox_id, message.received_at, placed.id, placed.uid
+    from json_to_recordset(${json}::json) as placed (id uuid, mailbox_ids uuid[], uid bigint)
+    join message on message.id = placed.id cross join unnest(placed.mailbox_ids) as mailbox_id
   `.execute(unit.sql)
   return changes
-}
-
-function placedState(account: MailAccount, { message, mailbox }: Arrival) {
-  return {
-    mailbox_ids: [mailbox.id],
-    is_read: message.isRead,
-    is_flagged: message.isFlagged,
-    is_draft: isDraftIn(mailbox.role, message.isDraft),
-    categories: message.categories.toSorted(),
-    direction: directionOf(account, mailbox.role, message.from),
-  }
-}
-
-function changedFields(before: UnplacedMessage, after: ReturnType<typeof placedState>): MessageChange[] {
-  const changed: MessageChange[] = []
-  if (before.mailbox_ids.join() !== after.mailbox_ids.join()) changed.push('mailboxIds')
-  if (before.is_read !== after.is_read) changed.push('isRead')
-  if (before.is_flagged !== after.is_flagged) changed.push('isFlagged')
-  if (before.is_draft !== after.is_draft) changed.push('isDraft')
-  if (before.categories.join() !== after.categories.join()) changed.push('categories')
-  if (before.direction !== after.direction) changed.push('direction')
-  return changed
 }
 
 /** Inserts new messages and threads them; messages whose thread joined another one are added to `changes`. */
@@ -146,28 +141,26 @@ async function insertMessages(
   if (arrivals.length === 0) return []
   const ids = arrivals.map(() => newId())
   const threadIds = await threadArrivals(unit, account, arrivals, ids, changes)
-  const rows = arrivals.map((arrival, index) => toRow(account, arrival, ids[index]!, threadIds[index]!))
+  const rows = arrivals.map(({ message, mailboxes }, index) => ({
+    id: ids[index]!,
+    ...toRow(account, message, mailboxes, threadIds[index]!),
+  }))
 
   await sql`
-    insert into message (id, tenant_id, account_id, thread_id, internet_message_id, identity, mailbox_ids, subject,
-      "from", "to", cc, bcc, reply_to, sender_text, recipients_text, snippet, received_at, sent_at, is_read, is_flagged,
-      is_draft, has_attachments, categories, direction, importance, size)
-    select id, ${account.tenantId}::uuid, ${account.id}::uuid, thread_id, internet_message_id, identity, mailbox_ids,
-      subject, "from", "to", cc, bcc, reply_to, sender_text, recipients_text, snippet, received_at, sent_at, is_read,
-      is_flagged, is_draft, has_attachments, categories, direction, importance, size
-    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, thread_id text,
-      internet_message_id text, identity uuid, mailbox_ids uuid[], subject text, "from" jsonb, "to" jsonb, cc jsonb,
-      bcc jsonb, reply_to jsonb, sender_text text, recipients_text text, snippet text, received_at timestamptz,
-      sent_at timestamptz, is_read boolean, is_flagged boolean, is_draft boolean, has_attachments boolean,
-      categories text[], direction text, importance text, size bigint)
+    insert into message (id, tenant_id, account_id, ${rowColumns})
+    select id, ${account.tenantId}::uuid, ${account.id}::uuid, ${rowColumns}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, ${rowTypes})
   `.execute(unit.sql)
+  const placements = arrivals.flatMap(({ message, mailboxes }, index) =>
+    mailboxes.map(mailbox => ({ mailbox, message, id: ids[index]! })),
+  )
   await sql`
     insert into message_mailbox (mailbox_id, received_at, message_id, uid)
     select * from unnest(
-      ${arrivals.map(({ mailbox }) => mailbox.id)}::uuid[],
-      ${arrivals.map(({ message }) => message.receivedAt)}::timestamptz[],
-      ${ids}::uuid[],
-      ${arrivals.map(({ uid }) => uid)}::bigint[]
+      ${placements.map(({ mailbox }) => mailbox.id)}::uuid[],
+      ${placements.map(({ message }) => message.receivedAt)}::timestamptz[],
+      ${placements.map(({ id }) => id)}::uuid[],
+      ${placements.map(({ message }) => keyColumns(message.key).uid)}::bigint[]
     )
   `.execute(unit.sql)
   await recordDocuments(unit, account.id, rows)
@@ -187,41 +180,4 @@ async function threadArrivals(
   const { threadIds, movedMessageIds } = await recordThreads(unit, account.id, threadless)
   for (const id of movedMessageIds) changes.set(id, [...(changes.get(id) ?? []), 'threadId'])
   return arrivals.map(({ message }, index) => message.threadId ?? threadIds.get(ids[index]!) ?? ids[index]!)
-}
-
-function toRow(account: MailAccount, { message, mailbox }: Arrival, id: string, threadId: string) {
-  const recipients = [...message.to, ...message.cc, ...message.bcc]
-  return {
-    id,
-    thread_id: threadId,
-    internet_message_id: message.internetMessageId,
-    identity: message.identity,
-    mailbox_ids: [mailbox.id],
-    subject: message.subject,
-    from: message.from,
-    to: message.to,
-    cc: message.cc,
-    bcc: message.bcc,
-    reply_to: message.replyTo,
-    sender_text: message.from ? searchText([message.from]) : '',
-    recipients_text: searchText(recipients),
-    snippet: message.snippet,
-    received_at: message.receivedAt,
-    sent_at: message.sentAt,
-    is_read: message.isRead,
-    is_flagged: message.isFlagged,
-    is_draft: isDraftIn(mailbox.role, message.isDraft),
-    has_attachments: message.hasAttachments,
-    categories: message.categories.toSorted(),
-    direction: directionOf(account, mailbox.role, message.from),
-    importance: message.importance,
-    size: message.size,
-  }
-}
-
-function searchText(addresses: RemoteMessage['to']): string {
-  return addresses
-    .flatMap(({ name, address }) => (name === null ? [address] : [name, address]))
-    .join('\n')
-    .toLowerCase()
 }

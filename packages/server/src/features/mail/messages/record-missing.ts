@@ -1,55 +1,129 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { MessageKey } from '../../../providers/mail.ts'
 import { announceDeleted } from './announce.ts'
-import type { MailAccount } from './rules.ts'
+import { remoteIdsOf, uidsOf } from './keys.ts'
+import type { FollowedSource, MailAccount } from './rules.ts'
+
+const idsOf = ({ mailboxes }: FollowedSource) => mailboxes.map(({ id }) => id)
 
 /**
  * A message that is gone from where it was is *missing* first: it may turn up in another mailbox, and then it moved.
  * Only what no mailbox has at the end of a pass is deleted. The state lies in the rows, so that a crash forgets nothing.
+ * A message under a lasting id that was found in another source meanwhile is not missing.
  */
 export async function markMissing(
   unit: UnitOfWork,
   account: MailAccount,
-  mailboxId: string,
-  uids: readonly number[],
+  followed: FollowedSource,
+  keys: readonly MessageKey[],
 ): Promise<void> {
+  const [uids, remoteIds] = [uidsOf(keys), remoteIdsOf(keys)]
+  if (uids.length > 0) {
+    await sql`
+      with gone as (
+        update message_mailbox set uid = null
+        where mailbox_id = any(${idsOf(followed)}::uuid[]) and uid = any(${uids}::bigint[]) returning message_id
+      )
+      update message set missing_look = ${account.look} from gone where message.id = gone.message_id
+    `.execute(unit.sql)
+  }
+  if (remoteIds.length > 0) {
+    await sql`
+      update message set missing_look = ${account.look}
+      where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
+        and mailbox_ids && ${idsOf(followed)}::uuid[]
+    `.execute(unit.sql)
+  }
+}
+
+/**
+ * What became of the messages of a source is not known: they wait to be recognised as it is read again. With `void` all
+ * their keys are void, too (RFC 9051 section 2.3.1.1).
+ */
+export async function markUnrecognised(
+  unit: UnitOfWork,
+  account: MailAccount,
+  followed: FollowedSource,
+  keys: 'void' | 'kept',
+): Promise<void> {
+  const mailboxIds = idsOf(followed)
+  if (keys === 'void') {
+    await sql`
+      with void as (
+        update message_mailbox set uid = null where mailbox_id = any(${mailboxIds}::uuid[]) and uid is not null
+        returning message_id
+      )
+      update message set missing_look = 'infinity' from void where message.id = void.message_id
+    `.execute(unit.sql)
+  }
   await sql`
-    with gone as (
-      update message_mailbox set uid = null
-      where mailbox_id = ${mailboxId} and uid = any(${uids}::bigint[]) returning message_id
-    )
-    update message set missing_look = ${account.look} from gone where message.id = gone.message_id
+    update message set missing_look = 'infinity', remote_id = ${keys === 'void' ? null : sql`remote_id`}
+    from message_mailbox as held
+    where held.mailbox_id = any(${mailboxIds}::uuid[]) and message.id = held.message_id and remote_id is not null
+      and missing_look is null
+  `.execute(unit.sql)
+  await sql`
+    delete from quarantined_message where account_id = ${account.id} and source = ${followed.source}
   `.execute(unit.sql)
 }
 
-/** All UIDs of a mailbox became void (RFC 9051 section 2.3.1.1): its messages wait to be recognised as it is read anew. */
-export async function markRenumbered(unit: UnitOfWork, mailboxId: string): Promise<void> {
-  await sql`
-    with void as (
-      update message_mailbox set uid = null where mailbox_id = ${mailboxId} and uid is not null returning message_id
+/** A listing names these lasting ids: those that waited to be recognised are. @returns the ids that the source lacks */
+export async function recordListed(
+  unit: UnitOfWork,
+  account: MailAccount,
+  followed: FollowedSource,
+  remoteIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql<{ remote_id: string }>`
+    with held as (
+      select id, remote_id from message
+      where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
+        and mailbox_ids && ${idsOf(followed)}::uuid[] and (missing_look is null or missing_look = 'infinity')
+      order by id for update
+    ), recognised as (
+      update message set missing_look = null from held where message.id = held.id and missing_look is not null
     )
-    update message set missing_look = 'infinity' from void where message.id = void.message_id
+    select remote_id from held
   `.execute(unit.sql)
-  await unit.sql.deleteFrom('quarantined_message').where('mailbox_id', '=', mailboxId).execute()
+  const held = new Set(rows.map(row => row.remote_id))
+  return remoteIds.filter(id => !held.has(id))
 }
 
-/** The mailbox was read anew to its end: what was not recognised in it is missing. */
+/** The source was read again to its end: what was not recognised in it is missing. */
 export async function missUnrecognised(
   unit: UnitOfWork,
   account: MailAccount,
-  mailboxId: string,
+  followed: FollowedSource,
 ): Promise<void> {
   await sql`
     update message set missing_look = ${account.look}
     from message_mailbox as held
-    where held.mailbox_id = ${mailboxId} and held.uid is null
+    where held.mailbox_id = any(${idsOf(followed)}::uuid[]) and held.uid is null
       and message.id = held.message_id and message.missing_look = 'infinity'
   `.execute(unit.sql)
 }
 
+/** Deletes messages that the provider has deleted, and announces them as last indexed. */
+export async function recordDeleted(
+  unit: UnitOfWork,
+  account: MailAccount,
+  remoteIds: readonly string[],
+): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    select id from message where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
+    order by id for update
+  `.execute(unit.sql)
+  await deleteMessages(
+    unit,
+    account,
+    rows.map(({ id }) => id),
+  )
+}
+
 /**
- * Deletes up to `limit` messages that were missing before this look began, and announces them as last indexed.
- * @returns how many
+ * Deletes up to `limit` messages without a lasting id that were missing before this look began, and announces them
+ * as last indexed. @returns how many
  */
 export async function recordLost(
   unit: UnitOfWork,
@@ -59,13 +133,21 @@ export async function recordLost(
 ): Promise<number> {
   const { rows } = await sql<{ id: string }>`
     select id from message
-    where account_id = ${account.id} and missing_look < ${look} order by id limit ${limit} for update
+    where account_id = ${account.id} and missing_look < ${look} and remote_id is null
+    order by id limit ${limit} for update
   `.execute(unit.sql)
-  const ids = rows.map(row => row.id)
-  if (ids.length === 0) return 0
+  await deleteMessages(
+    unit,
+    account,
+    rows.map(({ id }) => id),
+  )
+  return rows.length
+}
+
+async function deleteMessages(unit: UnitOfWork, account: MailAccount, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
   if (account.isInitialized) await announceDeleted(unit, account, ids)
   await sql`delete from message where id = any(${ids}::uuid[])`.execute(unit.sql)
-  return ids.length
 }
 
 /** Takes up to `limit` messages that fell out of the sync window out of the index, in silence. @returns how many */

@@ -14,7 +14,9 @@ describe('directionOf', () => {
     ['archive', null, 'inbound'],
     ['sent', null, 'outbound'],
   ] as const)('in %s from %s it is %s', (role, address, direction) => {
-    expect(directionOf(account, role, address === null ? null : { name: null, address })).toBe(direction)
+    expect(directionOf(account, [{ role }], address === null ? null : { name: null, address })).toBe(
+      direction,
+    )
   })
 })
 
@@ -24,16 +26,15 @@ describe('isDraftIn', () => {
     ['inbox', true, true],
     ['inbox', false, false],
   ] as const)('in %s with the flag %s it is %s', (role, flag, expected) => {
-    expect(isDraftIn(role, flag)).toBe(expected)
+    expect(isDraftIn([{ role }], flag)).toBe(expected)
   })
 })
 
 describe('pairUp', () => {
   const arrival = (mailbox: string, identity: string, uid: number): Arrival => ({
-    // Only the identity matters to the rule.
-    message: { identity } as RemoteMessage,
-    mailbox: { id: mailbox, role: 'custom' },
-    uid,
+    // Only the identity and, to tell them apart here, the key matter.
+    message: { identity, key: uid } as RemoteMessage,
+    mailboxes: [{ id: mailbox, key: mailbox, role: 'custom' }],
   })
   const unplaced = (id: string, mailbox: string, identity: string, isRenumbered = false) =>
     ({ id, identity, mailbox_ids: [mailbox], is_renumbered: isRenumbered }) as UnplacedMessage
@@ -44,7 +45,7 @@ describe('pairUp', () => {
       [unplaced('1', 'a', 'x'), unplaced('2', 'a', 'x')],
     )
     expect(found.map(pair => pair.unplaced.id)).toEqual(['1', '2'])
-    expect(created.map(({ uid }) => uid)).toEqual([3])
+    expect(created.map(({ message }) => message.key)).toEqual([3])
   })
 
   test.each([
@@ -66,7 +67,7 @@ describe('pairUp', () => {
   test('what equals nothing is created', () => {
     expect(pairUp([arrival('a', 'x', 1)], [unplaced('1', 'a', 'y')])).toMatchObject({
       found: [],
-      created: [{ uid: 1 }],
+      created: [{ message: { key: 1 } }],
     })
   })
 })

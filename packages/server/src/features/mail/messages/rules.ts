@@ -16,9 +16,17 @@ export interface MailAccount {
   look: number
 }
 
+/** A mailbox of ours by the provider's key. */
 export interface PlacedMailbox {
   id: string
+  key: string
   role: MailboxRole
+}
+
+/** A source, and the mailboxes whose messages come from it: one where keys are numbers, else any number of them. */
+export interface FollowedSource {
+  source: string
+  mailboxes: readonly PlacedMailbox[]
 }
 
 /** A row whose place at the provider is unknown, as locked in the transaction. */
@@ -31,22 +39,25 @@ export interface UnplacedMessage {
   is_flagged: boolean
   is_draft: boolean
   categories: string[]
-  direction: string
+  direction: 'inbound' | 'outbound'
   /** True while its mailbox is read anew, so that it is probably still there. */
   is_renumbered: boolean
 }
 
+type InRole = Pick<PlacedMailbox, 'role'>
+
+/** @param mailboxes all that the message is in */
 export function directionOf(
   account: Pick<MailAccount, 'addresses'>,
-  role: MailboxRole,
+  mailboxes: readonly InRole[],
   from: RemoteAddress | null,
 ): 'inbound' | 'outbound' {
-  if (role === 'sent') return 'outbound'
+  if (mailboxes.some(({ role }) => role === 'sent')) return 'outbound'
   return from !== null && account.addresses.has(from.address.toLowerCase()) ? 'outbound' : 'inbound'
 }
 
-export function isDraftIn(role: MailboxRole, isFlaggedDraft: boolean): boolean {
-  return isFlaggedDraft || role === 'drafts'
+export function isDraftIn(mailboxes: readonly InRole[], isFlaggedDraft: boolean): boolean {
+  return isFlaggedDraft || mailboxes.some(({ role }) => role === 'drafts')
 }
 
 /**
@@ -74,6 +85,6 @@ export function pairUp(
 }
 
 function rank(message: UnplacedMessage, arrival: Arrival): number {
-  if (message.mailbox_ids.includes(arrival.mailbox.id)) return 0
+  if (arrival.mailboxes.some(({ id }) => message.mailbox_ids.includes(id))) return 0
   return message.is_renumbered ? 2 : 1
 }

@@ -3,7 +3,6 @@ import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { isAfter, type NewestFirst, rowsToRead } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
-import type { Cursor } from '../../../providers/mail.ts'
 import { ownMailbox } from '../mailboxes/store.ts'
 import { type SummaryRow, summaryColumns, summaryFields } from './present.ts'
 import { windowStart } from './sync-window.ts'
@@ -26,26 +25,6 @@ export async function findMessage(db: Db, accountId: string, id: string): Promis
     from message where id = ${id} and account_id = ${accountId}
   `.execute(db)
   return rows[0] ?? null
-}
-
-/** Where the provider has a message; null while that is not known. */
-export async function findPlace(db: Db, messageId: string): Promise<MessagePlace | null> {
-  const { rows } = await sql<MessagePlace>`
-    select mailbox.source, sync_cursor.cursor, held.uid::float8 as key
-    from message_mailbox as held
-    join mailbox on mailbox.id = held.mailbox_id
-    left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-    where held.message_id = ${messageId} and held.uid is not null and mailbox.source is not null
-    limit 1
-  `.execute(db)
-  return rows[0] ?? null
-}
-
-/** Where the provider has a message, as `MailProvider.readContent` takes it. */
-export interface MessagePlace {
-  source: string
-  cursor: Cursor | null
-  key: number
 }
 
 /** What a list of messages is narrowed to. */

@@ -3,6 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { MailboxRole } from '../../../providers/mailbox-role.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import type { SearchHit, SearchPlace } from '../../../providers/search.ts'
+import { keyColumns, keyOf, remoteIdsOf, uidsOf } from '../messages/keys.ts'
 import { summaryFields } from '../messages/present.ts'
 import { type MessageFilters, messageConditions } from '../messages/store.ts'
 
@@ -36,14 +37,24 @@ export async function listSearched(
 export async function findReceived(
   db: Db,
   mailboxId: string,
-  uids: readonly MessageKey[],
+  keys: readonly MessageKey[],
 ): Promise<Map<MessageKey, Date>> {
-  const { rows } = await sql<{ uid: number; received_at: Date }>`
-    select uid::float8 as uid, received_at from message_mailbox
-    where mailbox_id = ${mailboxId} and uid = any(${uids}::bigint[])
+  const { rows } = await sql<{ uid: number | null; remote_id: string | null; received_at: Date }>`
+    select uid::float8 as uid, null as remote_id, received_at from message_mailbox
+    where mailbox_id = ${mailboxId} and uid = any(${uidsOf(keys)}::bigint[])
+    union all
+    select null, remote_id, message.received_at
+    from message join mailbox on mailbox.account_id = message.account_id
+    where mailbox.id = ${mailboxId} and remote_id = any(${remoteIdsOf(keys)}::text[])
   `.execute(db)
-  return new Map(rows.map(({ uid, received_at }) => [uid, received_at]))
+  return new Map(rows.map(row => [keyOf(row)!, row.received_at]))
 }
+
+const toHit = ({ placeId, key }: SearchHit, index: number) => ({
+  nth: index + 1,
+  mailbox_id: placeId,
+  ...keyColumns(key),
+})
 
 /** The summaries of indexed hits that the filters leave, as JSON texts by hit. */
 export async function findSummaries(
@@ -55,11 +66,12 @@ export async function findSummaries(
   if (hits.length === 0) return new Map()
   const conditions = [sql`message.account_id = ${accountId}`, ...messageConditions(filters)]
   const { rows } = await sql<{ nth: number; json: string }>`
-    select hit.nth::int as nth, (select row_to_json(summary)::text from (select ${summaryFields}) as summary) as json
-    from unnest(${hits.map(({ placeId }) => placeId)}::uuid[], ${hits.map(({ key }) => key)}::bigint[])
-      with ordinality as hit (mailbox_id, uid, nth)
-    join message_mailbox as held on held.mailbox_id = hit.mailbox_id and held.uid = hit.uid
+    select hit.nth, (select row_to_json(summary)::text from (select ${summaryFields}) as summary) as json
+    from json_to_recordset(${JSON.stringify(hits.map(toHit))}::json)
+      as hit (nth int, mailbox_id uuid, uid bigint, remote_id text)
+    left join message_mailbox as held on held.mailbox_id = hit.mailbox_id and held.uid = hit.uid
     join message on message.id = held.message_id
+      or message.account_id = ${accountId} and message.remote_id = hit.remote_id
     where ${sql.join(conditions, sql` and `)}
   `.execute(db)
   return new Map(rows.flatMap(({ nth, json }) => (hits[nth - 1] ? [[hits[nth - 1]!, json] as const] : [])))

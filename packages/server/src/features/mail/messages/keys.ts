@@ -1,0 +1,29 @@
+import type { MessageKey } from '../../../providers/mail.ts'
+
+/**
+ * The two columns that a message's key is kept in. A number is an IMAP UID, valid within its mailbox: `uid` of
+ * `message_mailbox`. A string is the provider's lasting id, unique in the account: `remote_id` of `message`.
+ */
+export interface KeyColumns {
+  uid: number | null
+  remote_id: string | null
+}
+
+export function keyColumns(key: MessageKey): KeyColumns {
+  return typeof key === 'number' ? { uid: key, remote_id: null } : { uid: null, remote_id: key }
+}
+
+/** The key that the columns of a row hold; null where the message has none now. `uid` may be read as text. */
+export function keyOf(row: { uid: number | string | null; remote_id: string | null }): MessageKey | null {
+  return row.remote_id ?? (row.uid === null ? null : Number(row.uid))
+}
+
+/** The keys that are UIDs. */
+export function uidsOf(keys: Iterable<MessageKey>): number[] {
+  return [...keys].filter(key => typeof key === 'number')
+}
+
+/** The keys that are lasting ids. */
+export function remoteIdsOf(keys: Iterable<MessageKey>): string[] {
+  return [...keys].filter(key => typeof key === 'string')
+}

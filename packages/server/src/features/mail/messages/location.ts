@@ -1,0 +1,38 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { Location } from '../../../providers/content.ts'
+import type { Cursor } from '../../../providers/mail.ts'
+import { keyOf } from './keys.ts'
+
+/** The columns that say where the provider has a message; select them with `locationColumns` from `located`. */
+export interface LocationRow {
+  source: string
+  cursor: Cursor | null
+  uid: number | null
+  remote_id: string | null
+}
+
+export const locationColumns = sql.raw(
+  'mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id',
+)
+
+/** A join to `message`: a row for each mailbox in which the provider has it. */
+export const located = sql.raw(
+  `message_mailbox as held
+     on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
+   join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
+   left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source`,
+)
+
+export function toLocation({ source, cursor, ...key }: LocationRow): Location {
+  return { source, cursor, key: keyOf(key)! }
+}
+
+/** Where the provider has a message; null while that is not known. */
+export async function findLocation(db: Db, messageId: string): Promise<Location | null> {
+  const { rows } = await sql<LocationRow>`
+    select ${locationColumns} from message join ${located} where message.id = ${messageId} limit 1
+  `.execute(db)
+  const [row] = rows
+  return row ? toLocation(row) : null
+}
