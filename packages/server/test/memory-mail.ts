@@ -307,31 +307,43 @@ function presentMailbox(mailbox: MemoryMailbox): RemoteMailbox {
 }
 
 function toRemote(mailbox: MemoryMailbox, message: MemoryMessage): RemoteMessage {
-  const identity = createHash('sha256').update(message.content).digest('hex')
+  return remoteMessage({ ...message, key: message.uid, mailboxKeys: [mailbox.path] })
+}
+
+/** A message as an adapter hands it over, of which only these facts matter. */
+export function remoteMessage({
+  key,
+  mailboxKeys,
+  content,
+  receivedAt,
+  ...flags
+}: RemoteFlags &
+  Pick<RemoteMessage, 'key' | 'mailboxKeys' | 'receivedAt'> & { content: string }): RemoteMessage {
+  const identity = createHash('sha256').update(content).digest('hex')
   return {
-    ...flagsOf(message),
-    key: message.uid,
-    mailboxKeys: [mailbox.path],
+    ...flagsOf(flags),
+    key,
+    mailboxKeys,
     identity: identity.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
     threadId: null,
-    internetMessageId: `<${message.content}@memory.test>`,
+    internetMessageId: `<${content}@memory.test>`,
     references: [],
-    subject: message.content,
+    subject: content,
     from: { name: null, address: 'sender@memory.test' },
     to: [],
     cc: [],
     bcc: [],
     replyTo: [],
     snippet: '',
-    receivedAt: message.receivedAt,
+    receivedAt,
     sentAt: null,
     hasAttachments: false,
     importance: 'normal',
-    size: message.content.length,
+    size: content.length,
   }
 }
 
-function flagsOf({ isRead, isFlagged, isDraft, categories }: RemoteFlags): RemoteFlags {
+export function flagsOf({ isRead, isFlagged, isDraft, categories }: RemoteFlags): RemoteFlags {
   return { isRead, isFlagged, isDraft, categories }
 }
 

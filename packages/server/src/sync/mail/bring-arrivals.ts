@@ -3,8 +3,9 @@ import { type Arrival, recordArrivals } from '../../features/mail/messages/recor
 import { markMissing, missUnrecognised } from '../../features/mail/messages/record-missing.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
-import type { ArrivedStep, Cursor, MessageKey } from '../../providers/mail.ts'
+import type { ArrivedStep, Cursor, MessageKey, PageStep } from '../../providers/mail.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
+import { recordPage } from './record-page.ts'
 import { followOptions, mailboxesOf, type Session, underFence } from './session.ts'
 import {
   countMessages,
@@ -57,6 +58,13 @@ async function bringOnce(
   let unsure: { step: Arrived; candidates: MoveCandidate[] } | undefined
   for await (const step of session.provider.arrivals(followed.source, options)) {
     session.progressed()
+    if (step.type === 'page') {
+      if (onlyNew) return 'paused'
+      await recordPage(session, followed, step)
+      await onProgress?.(arrivedIn(step), 0)
+      if (mustPause()) return 'paused'
+      continue
+    }
     if (step.type !== 'arrived') continue
     if (onlyNew && step.origin !== 'new') return 'paused'
     const candidates = await findCandidates(session, followed, step)
@@ -81,6 +89,10 @@ async function bringOnce(
   }
   await closeRereading(session, followed)
   return 'done'
+}
+
+function arrivedIn({ steps }: PageStep): number {
+  return steps.reduce((sum, step) => sum + (step.type === 'arrived' ? step.messages.length : 0), 0)
 }
 
 /**

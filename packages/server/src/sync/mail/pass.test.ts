@@ -1,12 +1,20 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { MemoryServer, memoryMail, type MemoryMessage } from '../../../test/memory-mail.ts'
+import {
+  labelledHistory,
+  lineOf,
+  loggedFolders,
+  type MailWorld,
+  numberedFolders,
+} from '../../../test/mail-worlds.ts'
+import { MemoryServer, memoryMail } from '../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../test/open-database.ts'
-import { type Random, seeded } from '../../../test/seeded.ts'
+import { seeded } from '../../../test/seeded.ts'
 import { type Db, openDatabase } from '../../database/pool.ts'
 import { newId } from '../../kit/ids.ts'
 import { silentLog } from '../../kit/log.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
+import type { MailProvider } from '../../providers/mail.ts'
 import { Doubts } from './doubts.ts'
 import { LookTimes } from './look-times.ts'
 import { claimAccounts, type OwnedAccount } from '../ownership.ts'
@@ -39,7 +47,7 @@ async function ownAccount(db: Db): Promise<OwnedAccount> {
 async function openSession(
   db: Db,
   owned: OwnedAccount,
-  server: MemoryServer,
+  provider: MailProvider,
   doubts = new Doubts(),
 ): Promise<Session> {
   const account = await db
@@ -50,7 +58,7 @@ async function openSession(
   return {
     db,
     owned,
-    provider: memoryMail(server),
+    provider,
     isInitialized: account.initialized_at !== null,
     since: null,
     signal: new AbortController().signal,
@@ -69,14 +77,18 @@ const NO_OTHERS: PassOptions = {
   onBackfill: () => Promise.resolve(),
 }
 
-const pass = async (db: Db, owned: OwnedAccount, server: MemoryServer, doubts?: Doubts) =>
-  runPass(await openSession(db, owned, server, doubts), NO_OTHERS)
+const pass = async (db: Db, owned: OwnedAccount, world: Pick<MailWorld, 'connect'>, doubts?: Doubts) =>
+  runPass(await openSession(db, owned, world.connect(), doubts), NO_OTHERS)
 
-async function passUntilCaughtUp(db: Db, owned: OwnedAccount, server: MemoryServer): Promise<void> {
+async function passUntilCaughtUp(
+  db: Db,
+  owned: OwnedAccount,
+  world: Pick<MailWorld, 'connect'>,
+): Promise<void> {
   const doubts = new Doubts()
   for (let tries = 0; tries < 20; tries++) {
     try {
-      if (!(await pass(db, owned, server, doubts)).hasMore && tries > 1) return
+      if (!(await pass(db, owned, world, doubts)).hasMore && tries > 1) return
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error
     }
@@ -87,39 +99,34 @@ async function passUntilCaughtUp(db: Db, owned: OwnedAccount, server: MemoryServ
 interface IndexedMessage {
   id: string
   content: string
-  mailbox: string
-  mailboxId: string
-  flags: string
+  mailboxIds: string[]
 }
 
 async function readIndex(db: Db): Promise<IndexedMessage[]> {
   const { rows } = await sql<IndexedMessage>`
-    select message.id, subject as content, path as mailbox, mailbox.id as "mailboxId",
-      concat_ws(' ', is_read, is_flagged, array_to_string(categories, ',')) as flags
-    from message join mailbox on mailbox.id = any(mailbox_ids) order by content, mailbox, flags
+    select id, subject as content, mailbox_ids as "mailboxIds" from message order by id
   `.execute(db)
   return rows
 }
 
-function asOnServer({ content, mailbox, flags }: IndexedMessage) {
-  return { content, mailbox, flags }
+interface IndexedPlace {
+  content: string
+  mailbox: string
+  is_read: boolean
+  is_flagged: boolean
+  categories: string[]
 }
 
-function readServer(server: MemoryServer) {
-  return [...server.mailboxes.values()]
-    .flatMap(({ path, messages }) =>
-      messages.map(({ content, isRead, isFlagged, categories }) => ({
-        content,
-        mailbox: path,
-        flags: [isRead ? 't' : 'f', isFlagged ? 't' : 'f', categories.join(',')].join(' '),
-      })),
-    )
-    .toSorted((a, b) => compare([a.content, a.mailbox, a.flags], [b.content, b.mailbox, b.flags]))
-}
-
-function compare(a: string[], b: string[]): number {
-  const [x, y] = [a.join('\u0000'), b.join('\u0000')]
-  return x < y ? -1 : x > y ? 1 : 0
+/** What the index holds, as `MailWorld.truth` says it; by what lists and listings of mailboxes are made of. */
+async function readPlaces(db: Db): Promise<string[]> {
+  const { rows } = await sql<IndexedPlace>`
+    select subject as content, path as mailbox, is_read, is_flagged, categories
+    from message_mailbox as held join message on message.id = held.message_id join mailbox on mailbox.id = mailbox_id
+    where mailbox.id = any(message.mailbox_ids) and held.received_at = message.received_at
+  `.execute(db)
+  return rows
+    .map(row => lineOf(row.content, row.mailbox, [row.is_read, row.is_flagged, row.categories]))
+    .toSorted()
 }
 
 interface FeedEvent {
@@ -132,91 +139,76 @@ async function readFeed(db: Db): Promise<FeedEvent[]> {
   return rows
 }
 
+const held = (content: string, mailboxIds: readonly string[]) =>
+  `${content} in ${mailboxIds.toSorted().join()}`
+
 /** Folds the feed over what the index held when the account was initialized. */
 function fold(initial: readonly IndexedMessage[], feed: readonly FeedEvent[]): string[] {
-  const held = new Map(initial.map(message => [message.id, `${message.content} in ${message.mailboxId}`]))
+  const messages = new Map(initial.map(({ id, content, mailboxIds }) => [id, held(content, mailboxIds)]))
   for (const { type, data } of feed) {
     if (!data.message || !data.mailboxes) continue
     const { id, subject } = data.message
-    if (type === 'message.created' && held.has(id)) throw new Error(`${subject} was created twice`)
-    if (type !== 'message.created' && !held.has(id))
+    if (type === 'message.created' && messages.has(id)) throw new Error(`${subject} was created twice`)
+    if (type !== 'message.created' && !messages.has(id))
       throw new Error(`${type} of ${subject} before its creation`)
-    if (type === 'message.deleted') held.delete(id)
-    else held.set(id, `${subject} in ${data.mailboxes.map(mailbox => mailbox.id).join()}`)
+    if (type === 'message.deleted') messages.delete(id)
+    else
+      messages.set(
+        id,
+        held(
+          subject,
+          data.mailboxes.map(mailbox => mailbox.id),
+        ),
+      )
   }
-  return [...held.values()].toSorted()
+  return [...messages.values()].toSorted()
 }
 
-/** What another client does to the server at some moment. */
-function disturb(server: MemoryServer, random: Random, state: { delivered: number }): void {
-  const mailboxes = [...server.mailboxes.values()]
-  const mailbox = random.pick(mailboxes)
-  const message: MemoryMessage | undefined = mailbox.messages[random.between(0, mailbox.messages.length)]
-  const kind = random.between(0, 19)
-  if (kind < 6)
-    server.deliver(mailbox.path, `content ${state.delivered++}`, new Date(1.7e12 + state.delivered * 1_000))
-  else if (kind < 10 && message) message.isRead = !message.isRead
-  else if (kind < 11 && message) message.categories = message.categories.length > 0 ? [] : ['work']
-  else if (kind < 15 && message) server.move(mailbox.path, message, random.pick(mailboxes).path)
-  else if (kind < 17 && message) server.expunge(mailbox.path, message)
-  else if (kind === 17) server.renumber(mailbox.path)
-  else if (kind === 18 && mailbox.role === 'custom')
-    server.rename(mailbox.path, `Renamed ${state.delivered++}`)
-  else if (kind === 19 && mailbox.role === 'custom' && mailboxes.length < 8)
-    server.create(`Made ${state.delivered++}`)
-}
-
-function furnish(random: Random): { server: MemoryServer; state: { delivered: number } } {
-  const server = new MemoryServer()
-  const state = { delivered: 0 }
-  server.create('INBOX', 'inbox')
-  server.create('Sent', 'sent')
-  server.create('Work')
-  server.create('Old')
-  for (const { path } of server.mailboxes.values()) {
-    for (let count = random.between(0, 30); count > 0; count--)
-      server.deliver(path, `content ${state.delivered++}`, new Date(1.7e12 + state.delivered * 1_000))
-  }
-  return { server, state }
-}
+const WORLDS = { numberedFolders, labelledHistory, loggedFolders }
+const SEEDS = Array.from({ length: 30 }, (_, index) => index + 1)
 
 describe('runPass', () => {
-  const seeds = Array.from({ length: 30 }, (_, index) => index + 1)
-  test.each(seeds)('the index comes to equal a server that others change meanwhile (seed %i)', async seed => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const random = seeded(seed)
-    const { server, state } = furnish(random)
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, server)
-    const initial = await readIndex(db)
-    expect(initial.map(asOnServer)).toEqual(readServer(server))
+  const attacks = Object.keys(WORLDS).flatMap(name =>
+    SEEDS.map(seed => [name as keyof typeof WORLDS, seed] as const),
+  )
+  test.each(attacks)(
+    'the index comes to equal %s that others change meanwhile (seed %i)',
+    async (name, seed) => {
+      await using database = await openTestDatabase()
+      const { db } = database
+      const random = seeded(seed)
+      const world = WORLDS[name](random)
+      const owned = await ownAccount(db)
+      await passUntilCaughtUp(db, owned, world)
+      const initial = await readIndex(db)
+      expect(await readPlaces(db)).toEqual(world.truth())
 
-    server.onAwait = () => {
-      if (random.chance(0.3)) disturb(server, random, state)
-      if (random.chance(0.02)) throw new ProviderFailure('unavailable', 'the connection broke')
-    }
-    for (let passes = 0; passes < 15; passes++) {
-      await pass(db, owned, server).catch((error: unknown) => {
-        if (!(error instanceof ProviderFailure)) throw error
+      world.onAwait(() => {
+        if (random.chance(0.3)) world.disturb()
+        if (random.chance(0.02)) throw new ProviderFailure('unavailable', 'the connection broke')
       })
-    }
-    server.onAwait = () => undefined
-    await passUntilCaughtUp(db, owned, server)
+      for (let passes = 0; passes < 15; passes++) {
+        await pass(db, owned, world).catch((error: unknown) => {
+          if (!(error instanceof ProviderFailure)) throw error
+        })
+      }
+      world.onAwait(() => undefined)
+      await passUntilCaughtUp(db, owned, world)
 
-    const index = await readIndex(db)
-    expect(index.map(asOnServer)).toEqual(readServer(server))
-    const feed = await readFeed(db)
-    expect(fold(initial, feed)).toEqual(
-      index.map(({ content, mailboxId }) => `${content} in ${mailboxId}`).toSorted(),
-    )
-    // Contents are unique, so whatever moved or was renumbered keeps its id: nothing is created or deleted twice.
-    const announced = feed.flatMap(({ type, data }) =>
-      data.message ? [`${type} ${data.message.subject}`] : [],
-    )
-    const born = announced.filter(text => /created|deleted/.test(text))
-    expect(born.length).toBe(new Set(born).size)
-  })
+      expect(await readPlaces(db)).toEqual(world.truth())
+      const index = await readIndex(db)
+      const feed = await readFeed(db)
+      expect(fold(initial, feed)).toEqual(
+        index.map(({ content, mailboxIds }) => held(content, mailboxIds)).toSorted(),
+      )
+      // Contents are unique, so whatever moved or was renumbered keeps its id: nothing is created or deleted twice.
+      const announced = feed.flatMap(({ type, data }) =>
+        data.message ? [`${type} ${data.message.subject}`] : [],
+      )
+      const born = announced.filter(text => /created|deleted/.test(text))
+      expect(born.length).toBe(new Set(born).size)
+    },
+  )
 
   test('holds the messages of one step at a time: each is indexed before the next ones are asked for', async () => {
     await using database = await openTestDatabase()
@@ -225,8 +217,8 @@ describe('runPass', () => {
     server.create('INBOX', 'inbox')
     for (let count = 1; count <= 300; count++)
       server.deliver('INBOX', `content ${count}`, new Date(1.7e12 + count * 1_000))
-    const session = await openSession(db, await ownAccount(db), server)
-    const held: number[] = []
+    const session = await openSession(db, await ownAccount(db), memoryMail(server))
+    const waiting: number[] = []
     let handed = 0
     const { arrivals, ...rest } = session.provider
     const provider: typeof session.provider = {
@@ -235,14 +227,14 @@ describe('runPass', () => {
         for await (const step of arrivals(...given)) {
           if (step.type === 'arrived') handed += step.messages.length
           yield step
-          held.push(handed - (await readIndex(db)).length)
+          waiting.push(handed - (await readIndex(db)).length)
         }
       },
     }
     await runPass({ ...session, provider }, NO_OTHERS)
     expect(await readIndex(db)).toHaveLength(300)
-    expect(held.length).toBeGreaterThan(10)
-    expect(held.filter(count => count !== 0)).toEqual([])
+    expect(waiting.length).toBeGreaterThan(10)
+    expect(waiting.filter(count => count !== 0)).toEqual([])
   })
 
   test('deletes what is missing although the clock of the database was set back meanwhile', async () => {
@@ -252,11 +244,12 @@ describe('runPass', () => {
     server.create('INBOX', 'inbox')
     for (let count = 1; count <= 10; count++)
       server.deliver('INBOX', `content ${count}`, new Date(1.7e12 + count * 1_000))
+    const world = { connect: () => memoryMail(server) }
     const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, server)
+    await passUntilCaughtUp(db, owned, world)
 
     for (const message of server.get('INBOX').messages.slice(0, 6)) server.expunge('INBOX', message)
-    const session = await openSession(db, owned, server)
+    const session = await openSession(db, owned, world.connect())
     const { listMailboxes } = session.provider
     let lists = 0
     session.provider.listMailboxes = () => {
@@ -267,9 +260,10 @@ describe('runPass', () => {
     await expect(runPass(session, NO_OTHERS)).rejects.toThrow('the connection broke')
     expect(await readIndex(db)).toHaveLength(10)
     await clock.turn('-2 hours')
-    await pass(db, owned, server)
+    await pass(db, owned, world)
 
-    expect((await readIndex(db)).map(asOnServer)).toEqual(readServer(server))
+    const left = server.get('INBOX').messages.map(({ content }) => content)
+    expect((await readIndex(db)).map(({ content }) => content).toSorted()).toEqual(left.toSorted())
     expect((await readFeed(db)).filter(({ type }) => type === 'message.deleted')).toHaveLength(6)
   })
 })

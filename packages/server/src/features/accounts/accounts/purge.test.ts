@@ -58,7 +58,7 @@ async function accountFullOf(app: TestApp, word: string, messageCount = 3) {
     .insertInto('quarantined_message')
     .values({
       account_id: account.id,
-      mailbox_id: mailbox.id,
+      source: word,
       uid: 1,
       reason: word,
       attempts: 3,

@@ -18,7 +18,8 @@ export interface HeldMessage extends MessageRow {
   is_missing: boolean
 }
 
-const SEARCHED: ReadonlyArray<keyof MessageRow> = ['subject', 'from', 'to', 'cc', 'bcc', 'snippet']
+/** What a message is found by. */
+const SEARCHED = new Set<keyof MessageRow>(['subject', 'from', 'to', 'cc', 'bcc', 'snippet'])
 
 /** The messages that the index holds under these lasting ids, by id of the provider. */
 export async function lockHeld(
@@ -62,7 +63,7 @@ export async function rewriteHeld(
       columns.includes('mailbox_ids') || columns.includes('received_at') ? [id] : [],
     ),
   )
-  const found = rewritten.filter(({ columns }) => columns.some(column => SEARCHED.includes(column)))
+  const found = rewritten.filter(({ columns }) => columns.some(column => SEARCHED.has(column)))
   if (found.length > 0)
     await recordDocuments(
       unit,

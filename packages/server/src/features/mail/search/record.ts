@@ -18,7 +18,7 @@ export interface Searchable {
   snippet: string
 }
 
-/** Writes what new messages are found by, in the transaction of their rows. */
+/** Writes what messages are found by that are new or read otherwise now, in the transaction of their rows. */
 export async function recordDocuments(
   unit: Pick<UnitOfWork, 'sql'>,
   accountId: string,
@@ -33,6 +33,7 @@ export async function recordDocuments(
       ${messages.map(({ received_at }) => received_at)}::timestamptz[],
       ${vectors(messages.map(message => documentOf(message)))}::tsvector[]
     ) as arrived (message_id, received_at, document)
+    on conflict (message_id) do update set received_at = excluded.received_at, document = excluded.document
   `.execute(unit.sql)
 }
 

@@ -1,0 +1,299 @@
+import { ProviderFailure } from '../src/providers/failure.ts'
+import type {
+  ArrivedStep,
+  Cursor,
+  GoneStep,
+  MailProvider,
+  MessageKey,
+  Notice,
+  RemoteFlags,
+  RemoteMailbox,
+  RemoteMessage,
+  SourceStep,
+  StatesStep,
+} from '../src/providers/mail.ts'
+import { flagsOf, remoteMessage } from './memory-mail.ts'
+
+const ENTRIES_PER_PAGE = 3
+const IDS_PER_PAGE = 7
+
+export interface LoggedMessage extends RemoteFlags {
+  id: string
+  content: string
+  receivedAt: Date
+  /** Keys of mailboxes. */
+  mailboxes: Set<string>
+}
+
+export interface LoggedMailbox {
+  key: string
+  name: string
+  role: RemoteMailbox['role']
+}
+
+/** An entry of a change log: something happened to the message. */
+interface Entry {
+  n: number
+  id: string
+}
+
+interface LogCursor {
+  /** The last entry that was read. */
+  at: number
+  /** Ids below this one are still to be listed, from the highest down; null: none. */
+  listBelow: string | null
+  [name: string]: unknown
+}
+
+/**
+ * A provider without a wire that names messages by lasting ids and keeps a log of changes. With `labels` one log tells of
+ * everything, and a message is in any number of mailboxes; with `folders` each has a log, a message is in one, and a log
+ * may forget to tell of a message that was moved in. Logs expire. `onAwait` is called wherever a provider awaits.
+ */
+export class LogServer {
+  readonly kind: 'labels' | 'folders'
+  readonly mailboxes = new Map<string, LoggedMailbox>()
+  readonly messages = new Map<string, LoggedMessage>()
+  readonly #logs = new Map<string, { entries: Entry[]; oldest: number }>()
+  onAwait: () => void = () => undefined
+  #last = 0
+
+  constructor(kind: 'labels' | 'folders') {
+    this.kind = kind
+  }
+
+  create(name: string, role: RemoteMailbox['role'] = 'custom'): LoggedMailbox {
+    const mailbox = { key: `mailbox-${++this.#last}`, name, role }
+    this.mailboxes.set(mailbox.key, mailbox)
+    return mailbox
+  }
+
+  deliver(mailboxes: readonly string[], content: string, receivedAt: Date): void {
+    // Ascending, so that the newest are listed first.
+    const id = `id-${String(++this.#last).padStart(6, '0')}`
+    const flags = { isRead: false, isFlagged: false, isDraft: false, categories: [] }
+    this.messages.set(id, { ...flags, id, content, receivedAt, mailboxes: new Set(mailboxes) })
+    for (const key of mailboxes) this.#tell(key, id)
+  }
+
+  touch(message: LoggedMessage): void {
+    for (const key of message.mailboxes) this.#tell(key, message.id)
+  }
+
+  /** @param isForgotten whether the log of the folders that it came to says nothing of it */
+  place(message: LoggedMessage, mailboxes: readonly string[], isForgotten = false): void {
+    const before = [...message.mailboxes]
+    message.mailboxes = new Set(mailboxes)
+    for (const key of before) this.#tell(key, message.id)
+    if (!isForgotten) for (const key of mailboxes) this.#tell(key, message.id)
+  }
+
+  delete(message: LoggedMessage): void {
+    this.messages.delete(message.id)
+    for (const key of message.mailboxes) this.#tell(key, message.id)
+  }
+
+  /** A label goes without its messages, a folder with them. */
+  drop(mailbox: LoggedMailbox): void {
+    this.mailboxes.delete(mailbox.key)
+    for (const message of this.messages.values()) {
+      if (!message.mailboxes.has(mailbox.key)) continue
+      if (this.kind === 'folders') this.delete(message)
+      else
+        this.place(
+          message,
+          [...message.mailboxes].filter(key => key !== mailbox.key),
+        )
+    }
+  }
+
+  /** What the logs told so far, they tell no more. */
+  expire(): void {
+    for (const log of this.#logs.values()) {
+      log.oldest = this.#last + 1
+      log.entries = []
+    }
+  }
+
+  sourceOf(mailboxKey: string): string {
+    return this.kind === 'labels' ? 'history' : mailboxKey
+  }
+
+  log(source: string) {
+    const log = this.#logs.get(source) ?? { entries: [], oldest: 0 }
+    this.#logs.set(source, log)
+    return log
+  }
+
+  /** The last entry of any log. */
+  get head(): number {
+    return this.#last
+  }
+
+  isIn(source: string, message: LoggedMessage): boolean {
+    return this.kind === 'labels' || message.mailboxes.has(source)
+  }
+
+  #tell(mailboxKey: string, id: string): void {
+    this.log(this.sourceOf(mailboxKey)).entries.push({ n: ++this.#last, id })
+  }
+}
+
+/** A connection to a `LogServer`. */
+export function logMail(server: LogServer): MailProvider {
+  const ask = async <T>(answer: () => T): Promise<T> => {
+    server.onAwait()
+    await Promise.resolve()
+    return answer()
+  }
+  const open = (source: string) => {
+    if (server.kind === 'folders' && !server.mailboxes.has(source))
+      throw new ProviderFailure('not_found', `no mailbox ${source}`)
+    return server.log(source)
+  }
+
+  return {
+    isPushed: false,
+    mailboxesLeftOut: 0,
+    listMailboxes: () => ask(() => [...server.mailboxes.values()].map(mailbox => present(server, mailbox))),
+
+    hasChanged: ({ state }, cursor) => cursor === null || (state?.['last'] as number) > asLog(cursor).at,
+
+    async *compare(source, { cursor: stored }): AsyncGenerator<SourceStep> {
+      const reset = (keys: 'void' | 'kept'): SourceStep => ({
+        type: 'reset',
+        keys,
+        cursor: { at: server.head, listBelow: LISTED_FIRST },
+      })
+      if (stored === null) return yield await ask(() => reset('void'))
+      for (let cursor = asLog(stored); ;) {
+        const page = await ask(() => {
+          const { entries, oldest } = open(source)
+          if (cursor.at < oldest - 1) return null
+          return entries.filter(({ n }) => n > cursor.at).slice(0, ENTRIES_PER_PAGE)
+        })
+        if (page === null) return yield await ask(() => reset('kept'))
+        const last = page.at(-1)
+        if (!last) return
+        const read = await ask(() => readNow(server, source, new Set(page.map(({ id }) => id))))
+        cursor = { ...cursor, at: last.n }
+        yield { type: 'page', steps: read, cursor }
+      }
+    },
+
+    async *arrivals(source, { cursor: stored, lacking }): AsyncGenerator<SourceStep> {
+      if (stored === null) return
+      for (let cursor = asLog(stored); cursor.listBelow !== null;) {
+        const below = cursor.listBelow
+        const listed = await ask(() => {
+          open(source)
+          return [...server.messages.values()]
+            .filter(message => message.id < below && server.isIn(source, message))
+            .map(({ id }) => id)
+            .toSorted()
+            .slice(-IDS_PER_PAGE)
+        })
+        // What is in a folder may read otherwise since the log expired; labelled messages are what they were.
+        const missing = new Set(server.kind === 'labels' ? await lacking(listed) : listed)
+        const held = listed.filter(id => !missing.has(id))
+        const steps = await ask(() => [
+          statesOf(server, held),
+          arrivedOf(server, 'missing', [...missing], source),
+        ])
+        cursor = { ...cursor, listBelow: listed[0] ?? null }
+        yield { type: 'page', steps, cursor }
+      }
+    },
+
+    isComplete: cursor => cursor !== null && asLog(cursor).listBelow === null,
+    narrow: cursor => cursor,
+    isRenamed: () => false,
+
+    locate: (_, keys) =>
+      ask(
+        () =>
+          new Map<MessageKey, string[]>(
+            keys.flatMap(key => {
+              const message = server.messages.get(String(key))
+              return message ? [[key, [...message.mailboxes]]] : []
+            }),
+          ),
+      ),
+
+    readContent: () => Promise.reject(new ProviderFailure('unsupported', 'not played')),
+    readSources: () => Promise.reject(new ProviderFailure('unsupported', 'not played')),
+    // oxlint-disable-next-line require-yield -- it fails before the first step
+    async *search() {
+      throw new ProviderFailure('unsupported', 'not played')
+    },
+    watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+}
+
+/** Above every id. */
+const LISTED_FIRST = '~'
+
+const asLog = (cursor: Cursor) => cursor as LogCursor
+
+/** What is true now of the messages that a page of the log names, whatever happened to them in between. */
+function readNow(
+  server: LogServer,
+  source: string,
+  ids: ReadonlySet<string>,
+): Array<StatesStep | GoneStep | ArrivedStep> {
+  const gone = [...ids].filter(id => {
+    const message = server.messages.get(id)
+    return !message || !server.isIn(source, message)
+  })
+  const certainty = server.kind === 'labels' ? 'proof' : 'hint'
+  const there = [...ids].filter(id => !gone.includes(id))
+  return [{ type: 'gone', keys: gone, certainty }, arrivedOf(server, 'new', there, source)]
+}
+
+function statesOf(server: LogServer, ids: readonly string[]): StatesStep {
+  const messages = ids.flatMap(id => server.messages.get(id) ?? [])
+  return {
+    type: 'states',
+    changes: messages.map(message => ({
+      key: message.id,
+      flags: flagsOf(message),
+      mailboxKeys: [...message.mailboxes],
+    })),
+  }
+}
+
+function arrivedOf(
+  server: LogServer,
+  origin: 'new' | 'missing',
+  ids: readonly string[],
+  source: string,
+): ArrivedStep {
+  const messages = ids.flatMap(id => {
+    const message = server.messages.get(id)
+    return message && server.isIn(source, message) ? [toRemote(message)] : []
+  })
+  return { type: 'arrived', origin, messages, unreadable: [], remaining: 0 }
+}
+
+function toRemote({ id, mailboxes, ...message }: LoggedMessage): RemoteMessage {
+  return remoteMessage({ ...message, key: id, mailboxKeys: [...mailboxes] })
+}
+
+function present(server: LogServer, { key, name, role }: LoggedMailbox): RemoteMailbox {
+  const source = server.sourceOf(key)
+  const { entries, oldest } = server.log(source)
+  return {
+    key,
+    providerId: key,
+    name,
+    path: name,
+    parentKey: null,
+    role,
+    kind: server.kind === 'labels' ? 'label' : 'folder',
+    totalCount: null,
+    unreadCount: null,
+    source,
+    state: { last: entries.at(-1)?.n ?? oldest - 1 },
+  }
+}
