@@ -4,34 +4,62 @@ import { describe, expect, test } from 'vitest'
 
 const PACKAGES = path.resolve(import.meta.dirname, '../..')
 
+/** Packages that only the rooms of HTTP, and those of SQL, may name. */
+const HTTP = '@orpc|hono'
+const SQL = 'kysely|pg$'
+
 /** What each room may import besides itself; tests may import anything. First match of the importing file counts. */
 const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [/^contract\//, /^(?:contract\/|zod$|@orpc\/contract$)/],
-  [/^server\/kit\//, /^(?:server\/kit\/|(?!@waxwing|@orpc|hono|kysely|pg$|server\/|contract\/))/],
-  [/^server\/database\//, /^(?:server\/(?:database|kit)\/|(?!@orpc|hono|server\/|contract\/))/],
-  [/^server\/providers\//, /^(?:server\/(?:providers|kit)\/|(?!@orpc|hono|kysely|pg$|server\/|contract\/))/],
+  [/^server\/kit\//, room('kit', `@waxwing|${HTTP}|${SQL}|contract/`)],
+  [/^server\/database\//, room('database|kit', `${HTTP}|contract/`)],
+  [/^server\/providers\//, room('providers|kit', `${HTTP}|${SQL}|contract/`)],
+  [/^server\/(?:events|jobs)\//, room('events|jobs|database|kit', HTTP)],
   [
-    /^server\/(?:events|jobs)\//,
-    /^(?:server\/(?:events|jobs|database|kit)\/|contract\/events|(?!@orpc|hono|server\/|contract\/))/,
+    /^server\/connections\//,
+    room(
+      'connections|providers|database|kit',
+      `${HTTP}|contract/`,
+      'features/accounts/[^/]+/(?:store|rules|secrets|account)\\.ts',
+    ),
   ],
   [
     /^server\/features\//,
-    /^(?:server\/(?:features|events|jobs|database|kit)\/|server\/providers\/(?:provider|mailbox-role)\.ts|contract\/|(?!hono|server\/))/,
+    room('features|events|jobs|database|kit', 'hono', 'providers/[^/]+\\.ts', 'connections/connections\\.ts'),
   ],
   [
     /^server\/sync\//,
-    /^(?:server\/(?:sync|providers|events|jobs|database|kit)\/|server\/features\/[^/]+\/(?:store|rules|record[^/]*|secrets)\.ts|(?!@orpc|hono|server\/|contract\/))/,
+    room(
+      'sync|events|jobs|database|kit',
+      `${HTTP}|contract/`,
+      'features/[^/]+/[^/]+/(?:store|rules|keys|record[^/]*)\\.ts',
+      'providers/[^/]+\\.ts',
+      'connections/[^/]+\\.ts',
+    ),
   ],
   [
     /^server\/http\//,
-    /^(?:server\/(?:http|database|kit)\/|server\/features\/(?:[^/]+\/(?:operations|access)|context|refuse|credentials\/[^/]+)\.ts|contract\/|(?!server\/))/,
+    room(
+      'http|database|kit',
+      '-',
+      'features/(?:tenancy/credentials/[^/]+|[^/]+/[^/]+/(?:operations|access)|context|refuse)\\.ts',
+    ),
   ],
   [/^server\/config/, /^(?:server\/(?:config|kit)|(?!server\/|contract\/))/],
 ]
 
-/** Of another feature, a feature knows what it stores and decides, not how it answers. */
-const SHARED_BETWEEN_FEATURES =
-  /^server\/features\/(?:context|refuse|[^/]+\/(?:store|rules|access|account|present|record[^/]*|credential|threading|sync-window))\.ts$/
+/** Rooms of the server, files in other rooms, and packages but the banned ones. */
+function room(rooms: string, banned: string, ...files: string[]): RegExp {
+  const own = [`server/(?:${rooms})/`, ...files.map(file => `server/${file}`)]
+  return new RegExp(`^(?:${own.join('|')}|(?!server/|${banned}))`)
+}
+
+/** A wing imports itself and those before it. */
+const WINGS = ['tenancy', 'accounts', 'mail', 'notifications']
+
+/** Of another noun, a noun knows what it stores and decides, not how it answers. */
+const SHARED_BETWEEN_NOUNS =
+  /\/(?:store|rules|access|account|present|announce|keys|location|record[^/]*|credential|threading|sync-window)\.ts$/
 
 interface Import {
   from: string
@@ -56,7 +84,7 @@ function importsOf(file: string): Import[] {
 const files = globSync('*/src/**/*.ts', { cwd: PACKAGES }).filter(file => !file.endsWith('.test.ts'))
 const imports = files.flatMap(importsOf)
 const arrow = ({ from, to }: Import) => `${from} -> ${to}`
-const featureOf = (file: string) => /^server\/features\/([^/]+)\//.exec(file)?.[1]
+const placeOf = (file: string) => /^server\/features\/([^/]+)\/([^/]+)\//.exec(file)?.slice(1) ?? []
 
 describe('the import law', () => {
   test('finds imports at all', () => expect(imports.length).toBeGreaterThan(50))
@@ -68,10 +96,18 @@ describe('the import law', () => {
     expect(broken.map(arrow)).toEqual([])
   })
 
-  test('keeps features from each other’s insides', () => {
+  test('keeps nouns from each other’s insides', () => {
     const broken = imports.filter(({ from, to }) => {
-      const other = featureOf(to)
-      return featureOf(from) && other && other !== featureOf(from) && !SHARED_BETWEEN_FEATURES.test(to)
+      const [[, noun], [, other]] = [placeOf(from), placeOf(to)]
+      return noun && other && other !== noun && !SHARED_BETWEEN_NOUNS.test(to)
+    })
+    expect(broken.map(arrow)).toEqual([])
+  })
+
+  test('lets wings import only what stands before them', () => {
+    const broken = imports.filter(({ from, to }) => {
+      const [[wing], [other]] = [placeOf(from), placeOf(to)]
+      return wing && other && WINGS.indexOf(other) > WINGS.indexOf(wing)
     })
     expect(broken.map(arrow)).toEqual([])
   })

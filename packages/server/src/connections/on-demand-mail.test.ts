@@ -30,7 +30,7 @@ function open(change: Change = mail => mail) {
   let connections = 0
   const mail = new OnDemandMail({
     budget: new HostBudget(2),
-    openDoor: () =>
+    findConnector: () =>
       Promise.resolve({
         host: 'mail.test',
         syncWindowDays: null,

@@ -4,7 +4,7 @@ import { ProviderFailure } from '../providers/failure.ts'
 import type { SearchPage, SearchQuery } from '../providers/search.ts'
 import { Suspicions } from '../providers/imap/suspicions.ts'
 import type { ConnectionPermit, HostBudget } from './host-budget.ts'
-import type { MailDoor } from '../sync/keeper.ts'
+import type { Connector } from './connector.ts'
 
 const IDLE_SECONDS = 60
 /** Others may need every connection to a host; a caller waits no longer. */
@@ -21,7 +21,7 @@ export interface ReadAccount {
 
 export interface OnDemandMailOptions {
   /** Reads servers and secrets. */
-  openDoor(account: ReadAccount, suspicions: Suspicions): Promise<MailDoor>
+  findConnector(account: ReadAccount, suspicions: Suspicions): Promise<Connector>
   budget: HostBudget
   idleSeconds?: number
 }
@@ -166,12 +166,12 @@ export class OnDemandMail implements AsyncDisposable {
 
   async #connect(line: Line, account: ReadAccount, signal: AbortSignal | null): Promise<Connected> {
     if (this.#isClosed) throw new ProviderFailure('unavailable', 'The service is stopping.')
-    const door = await this.#options.openDoor(account, line.suspicions)
-    const permit = await this.#acquire(door.host)
+    const connector = await this.#options.findConnector(account, line.suspicions)
+    const permit = await this.#acquire(connector.host)
     const stop = new AbortController()
     using _ = stopOn(signal, stop)
     try {
-      return { version: account.version, mail: await door.connect(stop.signal), permit, stop }
+      return { version: account.version, mail: await connector.connect(stop.signal), permit, stop }
     } catch (error) {
       permit[Symbol.dispose]()
       throw error

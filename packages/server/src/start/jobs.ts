@@ -4,11 +4,11 @@ import { listenForWakes } from '../database/wake.ts'
 import { deleteOldEvents } from '../events/retention.ts'
 import { deleteExpiredTokens } from '../features/accounts/accounts/deletion.ts'
 import { accountKeys } from '../features/accounts/accounts/secrets.ts'
-import { purgeDueAccounts } from '../features/accounts/accounts/purge.ts'
+import { purgeDueAccounts, type PurgeStep } from '../features/accounts/accounts/purge.ts'
 import { listTenantRetention } from '../features/accounts/settings/store.ts'
 import { Backfill } from '../features/mail/content/backfill.ts'
 import { DocumentRewriter } from '../features/mail/content/document-rewriter.ts'
-import { sweepBlobs } from '../features/mail/content/record-blobs.ts'
+import { purgeBlobs, sweepBlobs } from '../features/mail/content/record-blobs.ts'
 import { measureStorage } from '../features/tenancy/plans/store.ts'
 import { countStaleAccounts } from '../features/mail/search/record-version.ts'
 import { sweepThreadLinks } from '../features/mail/threads/sweep.ts'
@@ -45,8 +45,9 @@ export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
 }
 
 function recurringTasks(db: Db, blobs: BlobStore): RecurringTask[] {
+  const purging: PurgeStep[] = [(id, signal) => purgeBlobs(db, blobs, id, signal)]
   return [
-    { name: 'purge_accounts', schedule: '* * * * *', run: signal => purgeDueAccounts(db, blobs, signal) },
+    { name: 'purge_accounts', schedule: '* * * * *', run: signal => purgeDueAccounts(db, purging, signal) },
     { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
     { name: 'sweep_events', schedule: '*/10 * * * *', run: signal => sweepEvents(db, signal) },
     { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },

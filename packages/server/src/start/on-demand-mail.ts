@@ -1,8 +1,6 @@
 import { accountKeys } from '../features/accounts/accounts/secrets.ts'
-import { ProviderFailure } from '../providers/failure.ts'
 import { OnDemandMail } from '../connections/on-demand-mail.ts'
-import { openDoor } from '../connections/open-mail.ts'
-import { FenceLost } from '../sync/ownership.ts'
+import { findConnector } from '../connections/connector.ts'
 import type { RoleOptions, Shared } from './roles.ts'
 
 /** What reads messages for callers and for the backfill of stored bodies. */
@@ -20,10 +18,6 @@ export function openOnDemandMail(
   }
   return new OnDemandMail({
     budget,
-    openDoor: (account, suspicions) =>
-      openDoor(options, account, suspicions).catch((error: unknown) => {
-        if (error instanceof FenceLost) throw new ProviderFailure('not_found', 'The account was deleted.')
-        throw error
-      }),
+    findConnector: (account, suspicions) => findConnector(options, account, suspicions),
   })
 }

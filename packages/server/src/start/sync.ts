@@ -5,7 +5,7 @@ import { accountKeys } from '../features/accounts/accounts/secrets.ts'
 import { askingGauge, askingGauges } from '../kit/metrics.ts'
 import { SyncEngine } from '../sync/engine.ts'
 import type { LeasePace } from '../jobs/instance.ts'
-import { openMail } from '../connections/open-mail.ts'
+import { connectorOf } from '../connections/connector.ts'
 import { countAllQuarantined } from '../sync/mail/quarantine.ts'
 import { measureTroubles, TROUBLES, type Troubled } from '../features/accounts/accounts/following.ts'
 import type { Shared } from './roles.ts'
@@ -40,7 +40,7 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
     await SyncEngine.start({
       db,
       address,
-      openMail: owned => openMail(mail, owned),
+      connectorOf: owned => connectorOf(mail, owned),
       budget,
       isAlone: installation.isEmbedded,
       onMail: newMail.wake,

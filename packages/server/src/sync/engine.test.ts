@@ -24,7 +24,7 @@ async function openEngine() {
     await SyncEngine.start({
       db,
       address,
-      openMail: () => () =>
+      connectorOf: () => () =>
         Promise.resolve({
           host: 'memory.test',
           syncWindowDays: null,

@@ -1,8 +1,9 @@
 import type { DatabaseAddress, Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
+import type { Connector } from '../connections/connector.ts'
 import type { HostBudget } from '../connections/host-budget.ts'
 import { Instance, type LeasePace } from '../jobs/instance.ts'
-import { Keeper, type KeeperOptions, type MailDoor } from './keeper.ts'
+import { Keeper, type KeeperOptions } from './keeper.ts'
 import { Nudge, pause, unlessAborted } from '../jobs/nudge.ts'
 import { DEFAULT_REFUSAL_SECONDS } from './login-refusals.ts'
 import {
@@ -35,7 +36,7 @@ export interface SyncOptions {
   db: Db
   /** Of the same database, for the lease's own connection. */
   address: DatabaseAddress
-  openMail(owned: OwnedAccount): () => Promise<MailDoor>
+  connectorOf(owned: OwnedAccount): () => Promise<Connector>
   budget: HostBudget
   /** Whether no other process can be using this database. */
   isAlone: boolean
@@ -75,7 +76,7 @@ export class SyncEngine implements AsyncDisposable {
     this.#statistics = new TableStatistics(options.db, options.log)
     this.#keeperOptions = {
       db: options.db,
-      openMail: owned => options.openMail(owned),
+      connectorOf: owned => options.connectorOf(owned),
       budget: options.budget,
       turns: new Turns(HEAVY_PASSES_AT_ONCE),
       statistics: this.#statistics,

@@ -16,7 +16,7 @@ import { TableStatistics } from './mail/table-statistics.ts'
 import { Place, Turns } from './turns.ts'
 
 const SITES = [
-  'openMail',
+  'connectorOf',
   'connect',
   'listMailboxes',
   'hasChanged',
@@ -125,8 +125,8 @@ function begin(
   }
   const keeper = new Keeper(owned, {
     db,
-    openMail: () => async () => {
-      call('openMail')
+    connectorOf: () => async () => {
+      call('connectorOf')
       return {
         host: 'memory.test',
         syncWindowDays: null,

@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import type { Logger } from '../kit/log.ts'
-import type { MailProvider } from '../providers/mail.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { backoffMs } from './backoff.ts'
 import { describeFailure } from './describe-failure.ts'
 import { Doubts } from './mail/doubts.ts'
 import { followAccount } from './mail/follow-mail.ts'
+import type { Connector } from '../connections/connector.ts'
 import type { ConnectionPermit, HostBudget } from '../connections/host-budget.ts'
 import { LoginRefusals } from './login-refusals.ts'
 import { LookTimes } from './mail/look-times.ts'
@@ -18,19 +18,10 @@ import type { TableStatistics } from './mail/table-statistics.ts'
 import { recordMisconfigured, recordRefusedGrant } from './trouble.ts'
 import { Place, type Turns } from './turns.ts'
 
-/** How an account's mail is reached, with what the account has now. */
-export interface MailDoor {
-  host: string
-  /** null: the full history. */
-  syncWindowDays: number | null
-  /** The signal ends the connection, whatever is being done over it. */
-  connect(signal: AbortSignal): Promise<MailProvider>
-}
-
 export interface KeeperOptions {
   db: Kysely<Tables>
   /** Called once for an account; what it returns reads servers and secrets, anew for each connection. */
-  openMail(owned: OwnedAccount): () => Promise<MailDoor>
+  connectorOf(owned: OwnedAccount): () => Promise<Connector>
   budget: HostBudget
   turns: Turns
   statistics: TableStatistics
@@ -55,7 +46,7 @@ export class Keeper implements AsyncDisposable {
   readonly #options: KeeperOptions
   readonly #stop = new AbortController()
   readonly #report: RuntimeReport
-  readonly #openDoor: () => Promise<MailDoor>
+  readonly #findConnector: () => Promise<Connector>
   readonly #refusals: LoginRefusals
   readonly #place = new Place()
   readonly #doubts = new Doubts()
@@ -70,7 +61,7 @@ export class Keeper implements AsyncDisposable {
     this.#options = options
     this.#report = new RuntimeReport(options.db, owned)
     this.#log = options.log.child({ accountId: owned.id })
-    this.#openDoor = options.openMail(owned)
+    this.#findConnector = options.connectorOf(owned)
     this.#refusals = new LoginRefusals(options.refusalSeconds)
     this.finished = this.#run()
   }
@@ -118,12 +109,12 @@ export class Keeper implements AsyncDisposable {
     const { db, budget, stallSeconds } = this.#options
     // What was asked for until now is this very attempt; left there, it would end each wait after a failure.
     await takeWanted(db, this.owned)
-    const door = await this.#openDoor()
-    await this.#report.tell('connecting', `waiting for a connection to ${door.host}`)
-    using permit = await budget.acquire(door.host, until)
+    const connector = await this.#findConnector()
+    await this.#report.tell('connecting', `waiting for a connection to ${connector.host}`)
+    using permit = await budget.acquire(connector.host, until)
     using stall = new StallWatch(stallSeconds, until)
     try {
-      return await this.#follow(door, permit, stall)
+      return await this.#follow(connector, permit, stall)
     } catch (error) {
       // A connection that was ended for this reason fails in ways of its own.
       stall.signal.throwIfAborted()
@@ -131,16 +122,20 @@ export class Keeper implements AsyncDisposable {
     }
   }
 
-  async #follow(door: MailDoor, permit: ConnectionPermit, stall: StallWatch): Promise<'caught_up' | 'more'> {
+  async #follow(
+    connector: Connector,
+    permit: ConnectionPermit,
+    stall: StallWatch,
+  ): Promise<'caught_up' | 'more'> {
     const { db, turns, statistics, onMail, pollSeconds } = this.#options
-    await using provider = await door.connect(stall.signal)
+    await using provider = await connector.connect(stall.signal)
     this.#refusals.clear()
     await recordMisconfigured(db, this.owned, null)
     return await followAccount({
       db,
       owned: this.owned,
       provider,
-      syncWindowDays: door.syncWindowDays,
+      syncWindowDays: connector.syncWindowDays,
       stall,
       permit,
       turns,

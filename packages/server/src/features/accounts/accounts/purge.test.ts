@@ -6,8 +6,7 @@ import { type TestApp, openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../../../../test/sample-rows.ts'
 import type { Db } from '../../../database/pool.ts'
 import { newId } from '../../../kit/ids.ts'
-import { openBlobStore } from '../../../kit/blobs/blob-store.ts'
-import { purgeDueAccounts } from './purge.ts'
+import { purgeDueAccounts, type PurgeStep } from './purge.ts'
 
 const NEVER = new AbortController().signal
 
@@ -98,7 +97,7 @@ async function countRows(db: Db, accountId: string) {
   return counts
 }
 
-const NO_BLOBS = openBlobStore('/nonexistent')
+const NO_STEPS: PurgeStep[] = []
 
 describe('purgeDueAccounts', () => {
   test('leaves nothing of the account in any table, and keeps the ids of its events', async () => {
@@ -110,7 +109,7 @@ describe('purgeDueAccounts', () => {
     await app.delete(`/v1/accounts/${purged.id}?purge=true`)
     const before = await eventsOf(app)
 
-    await purgeDueAccounts(app.db, NO_BLOBS, NEVER)
+    await purgeDueAccounts(app.db, NO_STEPS, NEVER)
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect(Object.values(await countRows(app.db, purged.id))).toEqual([0, 0, 0, 0, 0, 0, 0])
@@ -134,14 +133,14 @@ describe('purgeDueAccounts', () => {
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}`)
 
-    await purgeDueAccounts(app.db, NO_BLOBS, NEVER)
+    await purgeDueAccounts(app.db, NO_STEPS, NEVER)
     expect(await tablesWith(app.db, 'canary')).toContain('message')
 
     await app.db
       .updateTable('account')
       .set({ purge_after: sql`now() - interval '1 second'` })
       .execute()
-    await purgeDueAccounts(app.db, NO_BLOBS, NEVER)
+    await purgeDueAccounts(app.db, NO_STEPS, NEVER)
     expect(await tablesWith(app.db, 'canary')).toEqual([])
   })
 
@@ -150,8 +149,8 @@ describe('purgeDueAccounts', () => {
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}?purge=true`)
 
-    for (let steps = 1; steps < 40; steps += 1) await purgeDueAccounts(app.db, NO_BLOBS, abortedAfter(steps))
-    await Promise.all([purgeDueAccounts(app.db, NO_BLOBS, NEVER), purgeDueAccounts(app.db, NO_BLOBS, NEVER)])
+    for (let steps = 1; steps < 40; steps += 1) await purgeDueAccounts(app.db, NO_STEPS, abortedAfter(steps))
+    await Promise.all([purgeDueAccounts(app.db, NO_STEPS, NEVER), purgeDueAccounts(app.db, NO_STEPS, NEVER)])
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect((await eventsOf(app)).filter(({ type }) => type === 'account.purged')).toHaveLength(1)

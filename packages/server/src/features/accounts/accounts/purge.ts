@@ -1,8 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { emptyAccountEvents } from '../../../events/retention.ts'
-import type { BlobStore } from '../../../kit/blobs/blob-store.ts'
-import { purgeBlobs } from '../../mail/content/record-blobs.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 
 const BATCH_ROWS = 2000
@@ -13,8 +11,15 @@ interface PurgedAccount {
   externalRef: string | null
 }
 
+/** Deletes what a later wing keeps of an account outside its tables, before the rows go. May be repeated. */
+export type PurgeStep = (accountId: string, signal: AbortSignal) => Promise<void>
+
 /** Purges every deleted account whose time has come. An interrupted purge goes on with what is left. */
-export async function purgeDueAccounts(db: Db, blobs: BlobStore, signal: AbortSignal): Promise<void> {
+export async function purgeDueAccounts(
+  db: Db,
+  steps: readonly PurgeStep[],
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     const row = await db
       .selectFrom('account')
@@ -26,7 +31,7 @@ export async function purgeDueAccounts(db: Db, blobs: BlobStore, signal: AbortSi
       .limit(1)
       .executeTakeFirst()
     if (!row) return
-    await purgeBlobs(db, blobs, row.id, signal)
+    for (const purge of steps) await purge(row.id, signal)
     await purgeAccount(db, { id: row.id, tenantId: row.tenant_id, externalRef: row.external_ref }, signal)
   }
 }

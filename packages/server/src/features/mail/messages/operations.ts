@@ -2,17 +2,12 @@ import { implement } from '@orpc/server'
 import { type MessageSummary, messages } from '@waxwing/contract/mail/messages.ts'
 import { cutPage } from '../../../database/page.ts'
 import { ReadyPage } from '../../../kit/ready-page.ts'
-import { requireAccount, requireAccountView, requireReachable } from '../../accounts/accounts/access.ts'
-import { isUuid } from '../../../kit/ids.ts'
+import { requireAccount, requireReachable } from '../../accounts/accounts/access.ts'
 import type { RequestContext } from '../../context.ts'
 import { requirePosition, sealPosition } from '../../list-cursor.ts'
 import { requireMailbox } from '../mailboxes/store.ts'
 import { refuse } from '../../refuse.ts'
-import { openAttachment } from '../content/attachment.ts'
-import { correctMessage, readMessage } from '../content/body.ts'
-import { presentMessage } from './present.ts'
-import { openSource } from '../content/source.ts'
-import { type FullRow, findMessage, listSummaries } from './store.ts'
+import { listSummaries } from './store.ts'
 
 const on = implement(messages).$context<RequestContext>()
 
@@ -39,35 +34,4 @@ export const messageOperations = {
       return sealPosition(context, { time: receivedAt, id }, binding)
     }
   }),
-
-  get: on.get.handler(async ({ input: { params }, context }) => {
-    const account = await requireAccountView(context, params.accountId)
-    const message = await requireMessage(context, account.id, params.messageId)
-    const read = await readMessage(context, account, message)
-    return presentMessage(read ? await correctMessage(context, account, message, read) : message, read)
-  }),
-
-  raw: on.raw.handler(async ({ input: { params }, context }) => {
-    const account = await requireAccountView(context, params.accountId)
-    const message = await requireMessage(context, account.id, params.messageId)
-    const content = await openSource(context, account, message)
-    return { contentType: 'message/rfc822', fileName: `${message.id}.eml`, content }
-  }),
-
-  attachment: on.attachment.handler(async ({ input: { params }, context }) => {
-    const account = await requireAccountView(context, params.accountId)
-    const message = await requireMessage(context, account.id, params.messageId)
-    return openAttachment(context, account, message, params.attachmentId)
-  }),
-}
-
-/** The account's message of the path; another account's and a malformed id are refused alike. */
-async function requireMessage(
-  context: RequestContext,
-  accountId: string,
-  messageId: string,
-): Promise<FullRow> {
-  const id = messageId.toLowerCase()
-  const message = isUuid(id) ? await findMessage(context.db, accountId, id) : null
-  return message ?? refuse('message_not_found')
 }

@@ -8,10 +8,18 @@ import { imapMail } from '../providers/imap/mail.ts'
 import { Suspicions } from '../providers/imap/suspicions.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { resolveServer } from '../providers/resolve-server.ts'
-import type { MailDoor } from '../sync/keeper.ts'
-import { FenceLost, type OwnedAccount } from '../sync/ownership.ts'
+import type { MailProvider } from '../providers/mail.ts'
 
-export interface OpenMailOptions {
+/** How an account is reached, with what the account has now. */
+export interface Connector {
+  host: string
+  /** null: the full history. */
+  syncWindowDays: number | null
+  /** The signal ends the connection, whatever is being done over it. */
+  connect(signal: AbortSignal): Promise<MailProvider>
+}
+
+export interface ConnectorOptions {
   db: Db
   accountKeys: AccountKeys
   guard: EgressGuard
@@ -27,23 +35,28 @@ export interface OpenMailOptions {
   now?: () => number
 }
 
-/** How an account's mail is reached. The returned function reads it anew for each connection: a change counts at once. */
-export function openMail(options: OpenMailOptions, owned: OwnedAccount): () => Promise<MailDoor> {
-  // Over all connections of the account: what killed the last one must not kill each.
-  const suspicions = new Suspicions()
-  return () => openDoor(options, owned, suspicions)
+interface ConnectedAccount {
+  id: string
+  tenantId: string
 }
 
-/** How an account's mail is reached now. */
-export async function openDoor(
-  options: OpenMailOptions,
-  owned: Pick<OwnedAccount, 'id' | 'tenantId'>,
+/** Finds an account's connector again before each connection, so that a change of the account counts at once. */
+export function connectorOf(options: ConnectorOptions, account: ConnectedAccount): () => Promise<Connector> {
+  // Over all connections of the account: what killed the last one must not kill each.
+  const suspicions = new Suspicions()
+  return () => findConnector(options, account, suspicions)
+}
+
+/** Rejects with `not_found` where the account was deleted. */
+export async function findConnector(
+  options: ConnectorOptions,
+  { id, tenantId }: ConnectedAccount,
   suspicions: Suspicions,
-): Promise<MailDoor> {
+): Promise<Connector> {
   const { db, accountKeys, guard, allowPlaintext, authorities, keepAliveSeconds, answerSeconds, now } =
     options
-  const account = await findAccountView(db, owned.tenantId, owned.id)
-  if (!account) throw new FenceLost(owned.id)
+  const account = await findAccountView(db, tenantId, id)
+  if (!account) throw new ProviderFailure('not_found', 'The account was deleted.')
   const server = account.imap?.imap
   if (!server) throw new ProviderFailure('unsupported', `accounts of ${account.provider} cannot be followed`)
   if (server.security === 'none' && !allowPlaintext) {

@@ -1,0 +1,47 @@
+import { implement } from '@orpc/server'
+import { messages } from '@waxwing/contract/mail/messages.ts'
+import { isUuid } from '../../../kit/ids.ts'
+import { requireAccountView } from '../../accounts/accounts/access.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import { presentMessage } from '../messages/present.ts'
+import { type FullRow, findMessage } from '../messages/store.ts'
+import { openAttachment } from './attachment.ts'
+import { correctMessage, readMessage } from './body.ts'
+import { openSource } from './source.ts'
+
+const on = implement(messages).$context<RequestContext>()
+
+/** What reads a message whole. */
+export const contentOperations = {
+  get: on.get.handler(async ({ input: { params }, context }) => {
+    const account = await requireAccountView(context, params.accountId)
+    const message = await requireMessage(context, account.id, params.messageId)
+    const read = await readMessage(context, account, message)
+    return presentMessage(read ? await correctMessage(context, account, message, read) : message, read)
+  }),
+
+  raw: on.raw.handler(async ({ input: { params }, context }) => {
+    const account = await requireAccountView(context, params.accountId)
+    const message = await requireMessage(context, account.id, params.messageId)
+    const content = await openSource(context, account, message)
+    return { contentType: 'message/rfc822', fileName: `${message.id}.eml`, content }
+  }),
+
+  attachment: on.attachment.handler(async ({ input: { params }, context }) => {
+    const account = await requireAccountView(context, params.accountId)
+    const message = await requireMessage(context, account.id, params.messageId)
+    return openAttachment(context, account, message, params.attachmentId)
+  }),
+}
+
+/** The account's message of the path; another account's and a malformed id are refused alike. */
+async function requireMessage(
+  context: RequestContext,
+  accountId: string,
+  messageId: string,
+): Promise<FullRow> {
+  const id = messageId.toLowerCase()
+  const message = isUuid(id) ? await findMessage(context.db, accountId, id) : null
+  return message ?? refuse('message_not_found')
+}
