@@ -19,13 +19,21 @@ export const SESSION_SETTINGS = `
   set extra_float_digits = 3; set statement_timeout = 0; set lock_timeout = 0;
   set idle_in_transaction_session_timeout = 0`
 
-/** The tables in an order in which each comes after those that it refers to. */
+/**
+ * The tables in an order in which each comes after those that it refers to. Columns that refer to what is not copied are
+ * left out: they are null in the copy.
+ */
 export async function listTables(client: Client): Promise<CopiedTable[]> {
   const { rows } = await client.query<CopiedTable & { refers: string[] }>(
     `select c.relname as name,
        array(
          select attname::text from pg_attribute
-         where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '' order by attnum
+         where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = ''
+           and not exists (
+             select from pg_constraint join pg_class other on other.oid = confrelid
+             where conrelid = c.oid and contype = 'f' and attnum = any(conkey) and other.relname = any($1)
+           )
+         order by attnum
        ) as columns,
        array(
          select distinct other.relname::text from pg_constraint join pg_class other on other.oid = confrelid
