@@ -19,6 +19,12 @@ test.each([
   ['flags of a hundred messages', fetch('1:100', atom('FLAGS')), 300, 164 * KB],
   ['flags of a mailbox', fetch('1:4294967295', atom('FLAGS')), 2100, (64 + 1000) * KB],
   ['a piece of a source', fetch('7', source(256 * KB)), 102, (64 + 1 + 256) * KB],
+  [
+    'structures, which senders can make long',
+    fetch('1:10', atom('BODYSTRUCTURE')),
+    120,
+    (64 + 10 * 33 + 64 * KB) * KB,
+  ],
   ['beginnings of messages', fetch('1:500', source(16 * KB)), 1100, (64 + 500 * 17) * KB],
 ])('expects as much as was asked for: %s', (_, command, answers, bytes) => {
   expect(expectedAnswers(command, 1000)).toMatchObject({ answers, bytes })

@@ -35,6 +35,8 @@ const MESSAGE_BYTES = 1 * KB
 const MESSAGE_ANSWERS = 2
 const MESSAGE_LINE_BYTES = 16 * KB
 const STRUCTURE_BYTES = 32 * KB
+/** Beside that, for messages whose senders gave them thousands of parts: their structures are read and left out. */
+const STRUCTURES_BYTES = 64 * KB * KB
 const STRUCTURE_LINE_BYTES = 256 * KB
 /** Of a section that is asked for without a range: fields of a header. */
 const SECTION_BYTES = 64 * KB
@@ -56,7 +58,7 @@ function fetched([set, items, modifiers]: ImapCompileNode[], exists: number): Ex
   const base = hasVanished ? NUMBERS : LITTLE
   return {
     answers: base.answers + messages * MESSAGE_ANSWERS,
-    bytes: base.bytes + messages * bytesEach,
+    bytes: base.bytes + messages * bytesEach + (hasStructure ? STRUCTURES_BYTES : 0),
     lineBytes: hasStructure ? STRUCTURE_LINE_BYTES : MESSAGE_LINE_BYTES,
   }
 }

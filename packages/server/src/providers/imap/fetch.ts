@@ -12,6 +12,8 @@ import { type FetchedMessage, readFetched, showsAttachment, toRemoteMessage } fr
 const SOURCE_BYTES = 16 * 1024
 /** Of the few whose header is longer, or whose text begins behind it: both, for nearly all of them. */
 const LONG_SOURCE_BYTES = 256 * 1024
+/** Messages whose structures are asked for at once, unless one alone is larger. */
+const STRUCTURED_BYTES_AT_ONCE = 32 * 1024 * 1024
 export const MESSAGES_PER_FETCH = 500
 /** So many refusals in a row without a single message are the server's trouble. */
 const HOPELESS = 16
@@ -165,15 +167,27 @@ async function completeStructures({ connection }: FetchPlace, read: readonly Rea
   const unsure = new Map(
     read.flatMap(entry => (needsStructure(entry) ? [[entry.fetched.uid, entry] as const] : [])),
   )
-  await fetchItems(
-    connection,
-    [...unsure.keys()],
-    [atom('UID'), atom('BODYSTRUCTURE')],
-    ({ uid, structure }) => {
+  for (const uids of inGroups([...unsure].map(([uid, { fetched }]) => ({ uid, size: fetched.size })))) {
+    await fetchItems(connection, uids, [atom('UID'), atom('BODYSTRUCTURE')], ({ uid, structure }) => {
       const entry = unsure.get(uid)
       if (entry) entry.summary.hasAttachments = showsAttachment(structure)
-    },
-  )
+    })
+  }
+}
+
+/** A structure is no longer than its message or a few times that, so this bounds what one command is answered with. */
+function inGroups(messages: ReadonlyArray<{ uid: number; size: number }>): number[][] {
+  const groups: number[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const { uid, size } of messages) {
+    if (bytes + size > STRUCTURED_BYTES_AT_ONCE) {
+      groups.push([])
+      bytes = 0
+    }
+    groups.at(-1)?.push(uid)
+    bytes += size
+  }
+  return groups
 }
 
 /**
