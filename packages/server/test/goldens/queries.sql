@@ -138,14 +138,14 @@ from account join tenant on tenant.id = account.tenant_id where account.id = $7
 select newest.thread_id as id, newest.subject, newest.snippet,
 (
 select coalesce(json_agg(person order by since, field, nth, person), '[]') from (
-select distinct on (lower(person ->> 'address')) person, since, field, nth
+select distinct on (lower(person ->> 'address'), case when person ->> 'address' = '' then person ->> 'name' end) person, since, field, nth
 from (
 select field, people, min(received_at) as since
 from member cross join lateral (values (1, jsonb_build_array("from")), (2, "to"), (3, cc)) as named (field, people)
 group by field, people
 ) as circle cross join lateral jsonb_array_elements(people) with ordinality as listed (person, nth)
 where person <> 'null'
-order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
+order by lower(person ->> 'address'), case when person ->> 'address' = '' then person ->> 'name' end, (person ->> 'name') is null, since, field, nth, person
 ) as participant) as participants,
 total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
 array(select distinct unnest(mailbox_ids) from member order by 1) as "mailboxIds",
@@ -200,14 +200,14 @@ from account join tenant on tenant.id = account.tenant_id where account.id = $10
 select newest.thread_id as id, newest.subject, newest.snippet,
 (
 select coalesce(json_agg(person order by since, field, nth, person), '[]') from (
-select distinct on (lower(person ->> 'address')) person, since, field, nth
+select distinct on (lower(person ->> 'address'), case when person ->> 'address' = '' then person ->> 'name' end) person, since, field, nth
 from (
 select field, people, min(received_at) as since
 from member cross join lateral (values (1, jsonb_build_array("from")), (2, "to"), (3, cc)) as named (field, people)
 group by field, people
 ) as circle cross join lateral jsonb_array_elements(people) with ordinality as listed (person, nth)
 where person <> 'null'
-order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
+order by lower(person ->> 'address'), case when person ->> 'address' = '' then person ->> 'name' end, (person ->> 'name') is null, since, field, nth, person
 ) as participant) as participants,
 total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
 array(select distinct unnest(mailbox_ids) from member order by 1) as "mailboxIds",
@@ -258,14 +258,14 @@ from account join tenant on tenant.id = account.tenant_id where account.id = $6
 select newest.thread_id as id, newest.subject, newest.snippet,
 (
 select coalesce(json_agg(person order by since, field, nth, person), '[]') from (
-select distinct on (lower(person ->> 'address')) person, since, field, nth
+select distinct on (lower(person ->> 'address'), case when person ->> 'address' = '' then person ->> 'name' end) person, since, field, nth
 from (
 select field, people, min(received_at) as since
 from member cross join lateral (values (1, jsonb_build_array("from")), (2, "to"), (3, cc)) as named (field, people)
 group by field, people
 ) as circle cross join lateral jsonb_array_elements(people) with ordinality as listed (person, nth)
 where person <> 'null'
-order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
+order by lower(person ->> 'address'), case when person ->> 'address' = '' then person ->> 'name' end, (person ->> 'name') is null, since, field, nth, person
 ) as participant) as participants,
 total."messageCount", total."unreadCount", total."isFlagged", total."hasAttachments", total."hasDrafts",
 array(select distinct unnest(mailbox_ids) from member order by 1) as "mailboxIds",

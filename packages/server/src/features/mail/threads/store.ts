@@ -123,19 +123,22 @@ function summarize(accountId: string, threadId: RawBuilder<unknown>): RawBuilder
     ) as total`
 }
 
+const NAME_WITHOUT_ADDRESS = sql`case when person ->> 'address' = '' then person ->> 'name' end`
+
 /**
  * Everybody in From, To and Cc in the order in which they appeared, with a name where any message gives one; an address
- * is the same in any case. Equal fields of several messages become one before their addresses are taken apart, which
- * is what costs most in a long thread.
+ * is the same in any case. Senders of bounces may have a name and no address: those are told apart by their names. Equal
+ * fields of several messages become one before their addresses are taken apart, which is what costs most in a long
+ * thread.
  */
 const PARTICIPANTS = sql`
   select coalesce(json_agg(person order by since, field, nth, person), '[]') from (
-    select distinct on (lower(person ->> 'address')) person, since, field, nth
+    select distinct on (lower(person ->> 'address'), ${NAME_WITHOUT_ADDRESS}) person, since, field, nth
     from (
       select field, people, min(received_at) as since
       from member cross join lateral (values (1, jsonb_build_array("from")), (2, "to"), (3, cc)) as named (field, people)
       group by field, people
     ) as circle cross join lateral jsonb_array_elements(people) with ordinality as listed (person, nth)
     where person <> 'null'
-    order by lower(person ->> 'address'), (person ->> 'name') is null, since, field, nth, person
+    order by lower(person ->> 'address'), ${NAME_WITHOUT_ADDRESS}, (person ->> 'name') is null, since, field, nth, person
   ) as participant`

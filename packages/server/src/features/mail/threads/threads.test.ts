@@ -114,6 +114,19 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
     })
   })
 
+  test('keeps senders apart that have a name and no address, as bounces do', async () => {
+    await using mail = await openThreadApp()
+    const daemon = { name: 'Mail Delivery System', address: '' }
+    const other = { name: 'MAILER-DAEMON', address: '' }
+    const ada = { name: 'Ada', address: 'ada@example.com' }
+    await mail.add('t', 1, { from: daemon, to: [ada] })
+    await mail.add('t', 2, { from: other, to: [ada] })
+    await mail.add('t', 3, { from: daemon, to: [ada] })
+
+    const { body } = await mail.list()
+    expect(body.items[0]?.participants).toEqual([daemon, ada, other])
+  })
+
   test('with a mailbox orders by the latest message there and still describes the whole thread', async () => {
     await using mail = await openThreadApp()
     await mail.add('a', 1)
