@@ -49,7 +49,10 @@ export const emailInput = z
   .max(320)
 
 export const address = z
-  .object({ name: z.string().nullable().describe('The display name.'), address: z.string() })
+  .object({
+    name: z.string().nullable().describe('The display name.'),
+    address: z.string().describe('Empty where the sender gives only a name, as bounces do.'),
+  })
   .meta({ id: 'Address' })
 export type Address = z.infer<typeof address>
 

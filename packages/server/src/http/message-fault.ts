@@ -5,7 +5,8 @@ import type { IncomingMessage } from 'node:http'
  * segments of dots, backslashes, and percent-encoded characters that need no encoding (RFC 3986 sections 2.3 and 6.2.2).
  * An encoded slash is part of an id, as threads of some providers have it, but never the end of a segment of dots.
  */
-const AMBIGUOUS_PATH = /(?:\/|%2f)\.{1,2}(?:\/|%2f|$)|[\\#]|%(?:2[de]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/i
+const AMBIGUOUS_PATH =
+  /(?:\/|%2f)\.{1,2}(?:\/|%2f|$)|[\\#]|%(?:2[de]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/i
 /** RFC 9112 section 3.2.2: a client of a proxy sends the whole URL. */
 const ORIGIN = /^https?:\/\/[^/?#]*/i
 
