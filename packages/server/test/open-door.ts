@@ -15,6 +15,7 @@ import { createApp } from '../src/http/app.ts'
 import { createIdempotencyKeys } from '../src/http/idempotency.ts'
 import { createInFlight } from '../src/http/in-flight.ts'
 import { type Patience, listen } from '../src/http/listen.ts'
+import type { ObserveAnswer } from '../src/http/observe-answers.ts'
 import { createMemoryWindows } from '../src/http/memory-windows.ts'
 import { newId } from '../src/kit/ids.ts'
 import { openLog } from '../src/kit/log.ts'
@@ -128,6 +129,11 @@ export async function openTestDoor(options: DoorOptions = {}) {
   const clock = { now: () => Date.now() + skewMilliseconds }
   const lines: string[] = []
   const answers: string[] = []
+  const answeredIds: string[] = []
+  const observe: ObserveAnswer = ({ requestId, method, status }) => {
+    answers.push(`${method} ${status}`)
+    answeredIds.push(requestId)
+  }
   const log = openLog({
     level: 'info',
     format: 'json',
@@ -150,9 +156,9 @@ export async function openTestDoor(options: DoorOptions = {}) {
     corsOrigins: options.corsOrigins ?? [],
     trustProxy: options.trustProxy ?? [],
     isReady: () => Promise.resolve(true),
-    observe: ({ method, status }) => void answers.push(`${method} ${status}`),
+    observe,
   })
-  const listener = await listen(app, { host: '127.0.0.1', port: 0 }, options.patience)
+  const listener = await listen(app, { host: '127.0.0.1', port: 0 }, { patience: options.patience, observe })
   return {
     ...listener,
     db,
@@ -161,6 +167,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     lines,
     /** Method and status of every answer. */
     answers,
+    /** Ids of the requests that were answered. */
+    answeredIds,
     inFlight,
     /** Pieces of downloads that are being read. */
     piecesUnderWay: () => piecesUnderWay,

@@ -21,6 +21,7 @@ import { readParams } from './read-params.ts'
 import { REFERENCE_PATHS, makeReference } from './reference/files.ts'
 import { answerFile, staticFile } from './reference/static-file.ts'
 import { requestIdOf } from './request-id.ts'
+import { NO_ROUTE, type ObserveAnswer } from './observe-answers.ts'
 
 type Env = { Bindings: HttpBindings }
 export type App = Hono<Env>
@@ -35,8 +36,8 @@ export interface AppOptions extends Omit<Door, 'services'> {
   /** Whether requests can be served: the database answers and the service is not shutting down. */
   isReady: () => Promise<boolean>
   overload: Overload
-  /** Told of each answer, for metrics. `route` is the path with its parameters unfilled, or `none`. */
-  observe?: (answer: { method: string; route: string; status: number; seconds: number }) => void
+  /** Called with each answer. */
+  observe?: ObserveAnswer
 }
 
 type Serve = (
@@ -77,9 +78,8 @@ export function createApp(options: AppOptions): App {
       log,
       requestId,
     )
-    const milliseconds = performance.now() - startedAt
-    options.observe?.({ method, route, status: answer.status, seconds: milliseconds / 1000 })
-    log.debug({ requestId, method, route, status: answer.status, milliseconds }, 'Answered')
+    const seconds = (performance.now() - startedAt) / 1000
+    options.observe?.({ requestId, method, route, status: answer.status, seconds })
     return answer
   }
 
@@ -99,7 +99,7 @@ export function createApp(options: AppOptions): App {
   for (const [path, methods] of operationPaths(options)) addPath(path, methods)
   for (const [path, methods] of publicPaths(options)) addPath(path, methods)
   app.notFound(context =>
-    exchange(context, 'none', (_, headers) => answerProtocolError(headers, 'not_found')),
+    exchange(context, NO_ROUTE, (_, headers) => answerProtocolError(headers, 'not_found')),
   )
   return app
 }

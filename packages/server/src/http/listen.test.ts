@@ -69,6 +69,9 @@ describe('listen', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(answer.toLowerCase()).toContain('x-request-id: ')
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ defined: false, status })
+    // So that log and metrics have what the caller was told.
+    expect(door.answers.map(line => line.split(' ').at(-1))).toEqual([String(status)])
+    expect(door.answeredIds).toEqual([/x-request-id: (\S+)/i.exec(answer)?.[1]])
   })
 
   test.each([
@@ -176,7 +179,7 @@ describe('listen', () => {
     await using door = await openTestDoor({ patience })
     const key = await door.createKey()
     const authorization = `Authorization: Bearer ${key}\r\n`
-    const body = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}${authorization}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
+    const body = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}${authorization}X-Request-Id: mine\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`
     const slow = Array.from({ length: 100 }, (_, nth) =>
       exchange(door.port, nth % 10 > 0 ? `GET / HTTP/1.1\r\n${HOST}` : body),
     )
@@ -184,7 +187,9 @@ describe('listen', () => {
 
     const answer = await exchange(door.port, `GET /v1/echo HTTP/1.1\r\n${HOST}${authorization}\r\n`)
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
-    for (const cut of await Promise.all(slow)) expect(cut).toMatch(/^HTTP\/1\.1 408 /)
+    const cuts = await Promise.all(slow)
+    for (const cut of cuts) expect(cut).toMatch(/^HTTP\/1\.1 408 /)
+    expect(cuts.filter(cut => /x-request-id: mine/i.test(cut))).toHaveLength(10)
     await vi.waitFor(() => expect(door.inFlight.total).toBe(0), { timeout: 60_000 })
   })
 

@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server'
 import { newId } from '../kit/ids.ts'
 import { type ErrorBody, answerProtocolError, errorOfStatus, headersFor, protocolError } from './answer.ts'
 import type { App } from './app.ts'
+import { NO_ROUTE, type ObserveAnswer } from './observe-answers.ts'
 import { hasNeedlessBody, messageFault } from './message-fault.ts'
 import { requestIdOf } from './request-id.ts'
 
@@ -25,6 +26,12 @@ const KEEP_ALIVE_MILLISECONDS = 65_000
 const HEADER_BYTES_MAX = 16 * 1024
 const CLOSE_POLL_MILLISECONDS = 50
 
+export interface ListenOptions {
+  patience?: Patience | undefined
+  /** Called with each answer that the app does not give itself: to messages that never get so far. */
+  observe?: ObserveAnswer
+}
+
 export interface Listener {
   /** Such as `http://127.0.0.1:8025`. */
   address: string
@@ -42,11 +49,15 @@ export class UnknownHost extends Error {
 export async function listen(
   app: App,
   where: { host: string; port: number },
-  patience: Patience = PATIENCE,
+  { patience = PATIENCE, observe = () => {} }: ListenOptions = {},
 ): Promise<Listener> {
   const serve = getRequestListener(app.fetch, {
     // Only a request that is no valid HTTP gets here: the app answers everything else.
-    errorHandler: () => answerProtocolError(headersFor(newId(), {}), 'bad_request'),
+    errorHandler: () => {
+      const requestId = newId()
+      observe({ ...UNREAD, requestId, status: 400 })
+      return answerProtocolError(headersFor(requestId, {}), 'bad_request')
+    },
   })
   const server = createServer(
     {
@@ -62,16 +73,23 @@ export async function listen(
   )
   function answer(incoming: IncomingMessage, outgoing: ServerResponse) {
     const fault = messageFault(incoming)
-    if (fault !== null) return refuseMessage(incoming, outgoing, fault)
+    if (fault !== null) return refuse(incoming, outgoing, fault)
     // HTTP/1.0 has no Host (RFC 1945), and health checks of load balancers still speak it.
     if (incoming.httpVersion === '1.0') incoming.headers.host ??= 'localhost'
     if (hasNeedlessBody(incoming)) outgoing.shouldKeepAlive = false
     void serve(incoming, outgoing)
   }
+  function refuse(incoming: IncomingMessage, outgoing: ServerResponse, status: number) {
+    const requestId = refuseMessage(incoming, outgoing, status)
+    observe({ ...UNREAD, requestId, method: incoming.method ?? '', status })
+  }
   // Node would ask for the body at once; `readBody` does when the sender may send it.
   server.on('checkContinue', answer)
-  server.on('checkExpectation', (incoming, outgoing) => refuseMessage(incoming, outgoing, 417))
-  server.on('clientError', answerClientError)
+  server.on('checkExpectation', (incoming, outgoing) => refuse(incoming, outgoing, 417))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: ClientSocket) => {
+    const answered = answerClientError(error, socket)
+    if (answered) observe({ ...UNREAD, ...answered })
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.syscall !== 'getaddrinfo') return reject(error)
@@ -102,18 +120,33 @@ async function close(server: Server, { deadlineMilliseconds = 10_000 } = {}): Pr
   clearTimeout(deadline)
 }
 
-/** Refuses a message whose body may not be where it seems to be: nothing behind it on its connection is read. */
-function refuseMessage(incoming: IncomingMessage, outgoing: ServerResponse, status: number): void {
-  const given = incoming.headers['x-request-id']
+/** What is known of a message that Node's parser refuses. It is not known when it began. */
+const UNREAD = { method: '', route: NO_ROUTE, seconds: 0 }
+
+/**
+ * Refuses a message whose body may not be where it seems to be: nothing behind it on its connection is read.
+ * @returns the id of the request
+ */
+function refuseMessage(incoming: IncomingMessage, outgoing: ServerResponse, status: number): string {
+  const requestId = givenOrNewId(incoming)
   const body = status === 400 ? protocolError('bad_request') : errorOfStatus(status)
   outgoing.shouldKeepAlive = false
   const text = JSON.stringify(body)
   outgoing.writeHead(status, {
-    ...headersFor(requestIdOf(typeof given === 'string' ? given : undefined), {}),
+    ...headersFor(requestId, {}),
     'content-length': Buffer.byteLength(text),
   })
   outgoing.end(text)
+  return requestId
 }
+
+function givenOrNewId({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id']
+  return requestIdOf(typeof given === 'string' ? given : undefined)
+}
+
+/** With the answer that is under way on it, which Node keeps there. */
+type ClientSocket = Socket & { _httpMessage?: ServerResponse }
 
 const STATUS_OF_CODE: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -121,18 +154,26 @@ const STATUS_OF_CODE: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 
-/** Answers what Node's parser refuses, in the shape of every other error. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }) {
+/**
+ * Answers what Node's parser refuses, in the shape of every other error.
+ * @returns what to observe; null where it can answer nothing, or where the app answers too, to the message under way
+ */
+function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: ClientSocket,
+): { requestId: string; status: number } | null {
   // Once an answer has begun, another one would be read as its content.
   if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy(error)
-    return
+    return null
   }
   const status = STATUS_OF_CODE[error.code ?? '']
   const body: ErrorBody = status === undefined ? protocolError('bad_request') : errorOfStatus(status)
   const text = JSON.stringify(body)
+  const underWay = socket._httpMessage?.req
+  const requestId = underWay ? givenOrNewId(underWay) : newId()
   const headers = {
-    ...headersFor(newId(), {}),
+    ...headersFor(requestId, {}),
     connection: 'close',
     'content-length': Buffer.byteLength(text),
   }
@@ -140,6 +181,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket & { _htt
   socket.end(
     `HTTP/1.1 ${body.status} ${errorOfStatus(body.status).message.slice(0, -1)}\r\n${lines.join('')}\r\n${text}`,
   )
+  return underWay ? null : { requestId, status: body.status }
 }
 
 function hostInUrl(host: string): string {

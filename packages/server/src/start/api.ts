@@ -11,7 +11,7 @@ import { listen } from '../http/listen.ts'
 import { createMemoryWindows } from '../http/memory-windows.ts'
 import { operations } from '../http/operations.ts'
 import { watchOverload } from '../http/overload.ts'
-import { observeRequests } from '../http/request-metrics.ts'
+import { observeAnswers } from '../http/observe-answers.ts'
 import { openPartPlaces } from '../features/mail/content/part-places.ts'
 import { openMessageReader } from '../kit/mime/message-reader.ts'
 import { openTurns } from '../kit/turns.ts'
@@ -43,6 +43,7 @@ export async function startApi(shared: Shared): Promise<Api> {
   const answerKey = await requireSealedValue(db, keyRing, 'answer_key')
   await using opened = new AsyncDisposableStack()
   const overload = shared.overload ?? opened.use(watchOverload(database.waitMilliseconds, log))
+  const observe = observeAnswers(metrics, log)
   const app = createApp({
     db,
     services: await makeServices(shared, opened),
@@ -57,9 +58,9 @@ export async function startApi(shared: Shared): Promise<Api> {
     corsOrigins: config.corsOrigins,
     trustProxy: config.trustProxy,
     isReady: async () => (await readiness.findProblems()).length === 0,
-    observe: observeRequests(metrics),
+    observe,
   })
-  const listener = await listen(app, { host: config.host, port: config.port })
+  const listener = await listen(app, { host: config.host, port: config.port }, { observe })
   const watching = opened.move()
   let closing: Promise<void> | null = null
   async function end(seconds: number) {
