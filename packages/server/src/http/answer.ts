@@ -68,10 +68,15 @@ export function protocolError(code: ProtocolError): ErrorBody {
   return { defined: false, code, ...PROTOCOL_ERRORS[code] }
 }
 
-/** An error body for a status that Node answers by itself (400, 408, 413, 431). */
-export function errorOfStatus(status: number): ErrorBody {
+/** An error body for a status that the listener answers without the app. Its message is the status's phrase by default. */
+export function errorOfStatus(status: number, message?: string): ErrorBody {
   const phrase = STATUS_CODES[status] ?? 'Bad Request'
-  return { defined: false, code: phrase.toLowerCase().replaceAll(' ', '_'), status, message: `${phrase}.` }
+  return {
+    defined: false,
+    code: phrase.toLowerCase().replaceAll(' ', '_'),
+    status,
+    message: message ?? `${phrase}.`,
+  }
 }
 
 function answerError(headers: AnswerHeaders, error: ErrorBody): Response {

@@ -74,6 +74,14 @@ describe('listen', () => {
     expect(door.answeredIds).toEqual([/x-request-id: (\S+)/i.exec(answer)?.[1]])
   })
 
+  test('says what it takes in place of an expectation or a transfer coding that it does not know', async () => {
+    await using door = await openTestDoor()
+    const send = (headers: string) =>
+      exchange(door.port, `POST /v1/echo HTTP/1.1\r\n${HOST}${headers}\r\n\r\n`)
+    expect(await send('Expect: x')).toContain('Only Expect: 100-continue is supported.')
+    expect(await send('Transfer-Encoding: gzip, chunked')).toContain('with Transfer-Encoding: chunked alone.')
+  })
+
   test.each([
     '/v1/accounts/../settings',
     '/v1/accounts/./../settings',
@@ -91,7 +99,9 @@ describe('listen', () => {
     await using door = await openTestDoor()
     const answer = await exchange(door.port, `GET ${target} HTTP/1.1\r\n${HOST}\r\n`)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-    expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ code: 'bad_request' })
+    const body = JSON.parse(answer.slice(answer.indexOf('{')))
+    expect(body).toMatchObject({ defined: false, code: 'bad_request' })
+    expect(body.message).toMatch(target.includes('#') ? /not valid HTTP/ : /needless percent-encoding/)
   })
 
   test.each(['/health/live?a=/../b', '/health/live?%2e', 'http://localhost/health/live'])(

@@ -5,7 +5,7 @@ import { newId } from '../kit/ids.ts'
 import { type ErrorBody, answerProtocolError, errorOfStatus, headersFor, protocolError } from './answer.ts'
 import type { App } from './app.ts'
 import { NO_ROUTE, type ObserveAnswer } from './observe-answers.ts'
-import { hasNeedlessBody, messageFault } from './message-fault.ts'
+import { UNKNOWN_EXPECTATION, hasNeedlessBody, messageFault } from './message-fault.ts'
 import { requestIdOf } from './request-id.ts'
 
 /** How long a client may dribble before it loses its connection. */
@@ -79,13 +79,13 @@ export async function listen(
     if (hasNeedlessBody(incoming)) outgoing.shouldKeepAlive = false
     void serve(incoming, outgoing)
   }
-  function refuse(incoming: IncomingMessage, outgoing: ServerResponse, status: number) {
-    const requestId = refuseMessage(incoming, outgoing, status)
-    observe({ ...UNREAD, requestId, method: incoming.method ?? '', status })
+  function refuse(incoming: IncomingMessage, outgoing: ServerResponse, error: ErrorBody) {
+    const requestId = refuseMessage(incoming, outgoing, error)
+    observe({ ...UNREAD, requestId, method: incoming.method ?? '', status: error.status })
   }
   // Node would ask for the body at once; `readBody` does when the sender may send it.
   server.on('checkContinue', answer)
-  server.on('checkExpectation', (incoming, outgoing) => refuse(incoming, outgoing, 417))
+  server.on('checkExpectation', (incoming, outgoing) => refuse(incoming, outgoing, UNKNOWN_EXPECTATION))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: ClientSocket) => {
     const answered = answerClientError(error, socket)
     if (answered) observe({ ...UNREAD, ...answered })
@@ -127,12 +127,11 @@ const UNREAD = { method: '', route: NO_ROUTE, seconds: 0 }
  * Refuses a message whose body may not be where it seems to be: nothing behind it on its connection is read.
  * @returns the id of the request
  */
-function refuseMessage(incoming: IncomingMessage, outgoing: ServerResponse, status: number): string {
+function refuseMessage(incoming: IncomingMessage, outgoing: ServerResponse, error: ErrorBody): string {
   const requestId = givenOrNewId(incoming)
-  const body = status === 400 ? protocolError('bad_request') : errorOfStatus(status)
   outgoing.shouldKeepAlive = false
-  const text = JSON.stringify(body)
-  outgoing.writeHead(status, {
+  const text = JSON.stringify(error)
+  outgoing.writeHead(error.status, {
     ...headersFor(requestId, {}),
     'content-length': Buffer.byteLength(text),
   })

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { type ErrorBody, errorOfStatus, protocolError } from './answer.ts'
 
 /**
  * Spellings of a path that a proxy in front may read in another way than we do, so that its rules would be passed by:
@@ -6,23 +7,36 @@ import type { IncomingMessage } from 'node:http'
  * An encoded slash is part of an id, as threads of some providers have it, but never the end of a segment of dots.
  */
 const AMBIGUOUS_PATH =
-  /(?:\/|%2f)\.{1,2}(?:\/|%2f|$)|[\\#]|%(?:2[de]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/i
+  /(?:\/|%2f)\.{1,2}(?:\/|%2f|$)|\\|%(?:2[de]|3[0-9]|4[1-9a-f]|5[0-9acf]|6[1-9a-f]|7[0-9ae])/i
 /** RFC 9112 section 3.2.2: a client of a proxy sends the whole URL. */
 const ORIGIN = /^https?:\/\/[^/?#]*/i
 
-/** The status to refuse a message with that a proxy could read in another way, or that we cannot read; null: none. */
-export function messageFault({ url = '', rawHeaders, headers, httpVersion }: IncomingMessage): number | null {
+const MALFORMED: ErrorBody = protocolError('bad_request')
+const AMBIGUOUS: ErrorBody = {
+  ...MALFORMED,
+  message: 'The path must have no dot segments, backslashes or needless percent-encoding.',
+}
+const UNKNOWN_CODING = errorOfStatus(
+  501,
+  'Send the body with Content-Length, or with Transfer-Encoding: chunked alone.',
+)
+export const UNKNOWN_EXPECTATION = errorOfStatus(417, 'Only Expect: 100-continue is supported.')
+
+/** The error to refuse a message with that a proxy could read in another way, or that we cannot read; null: none. */
+export function messageFault(message: IncomingMessage): ErrorBody | null {
+  const { url = '', rawHeaders, headers, httpVersion } = message
   const target = url.replace(ORIGIN, '')
   const [path = ''] = target.split('?', 1)
-  if (AMBIGUOUS_PATH.test(path) || target.includes('#')) return 400
+  if (target.includes('#')) return MALFORMED
+  if (AMBIGUOUS_PATH.test(path)) return AMBIGUOUS
   // RFC 9112 section 3.2: more than one Host is refused. Node keeps the first.
   if (rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1)
-    return 400
+    return MALFORMED
   const coding = headers['transfer-encoding']
   if (coding === undefined) return null
   // RFC 9112 section 6.1: HTTP/1.0 has no chunks, and another coding than chunks is not implemented.
-  if (httpVersion === '1.0') return 400
-  return coding.trim().toLowerCase() === 'chunked' ? null : 501
+  if (httpVersion === '1.0') return MALFORMED
+  return coding.trim().toLowerCase() === 'chunked' ? null : UNKNOWN_CODING
 }
 
 /** Whether a request that takes no body brings one. It is answered, and its connection ends before the body is read. */
