@@ -133,6 +133,16 @@ describe('listen', () => {
     expect(continued).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 202 /)
   })
 
+  test.each(['100-continue', 'x'])('ignores Expect: %s of HTTP/1.0', async expectation => {
+    await using door = await openTestDoor()
+    const answer = await exchange(
+      door.port,
+      `POST /v1/accounts/x/echo HTTP/1.0\r\nAuthorization: Bearer ${await door.createKey()}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: 2\r\nExpect: ${expectation}\r\n\r\n{}`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 202 /)
+  })
+
   test('answers a GET with an endless body, and reads none of it', async () => {
     await using door = await openTestDoor()
     const socket = connect(door.port, '127.0.0.1')

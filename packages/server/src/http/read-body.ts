@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Issue } from '@waxwing/contract/reasons.ts'
 import { pathPart } from './input-issues.ts'
@@ -29,10 +29,13 @@ export function declaresTooMuch(headers: Headers): boolean {
   return Number(headers.get('content-length') ?? 0) > BODY_BYTES_MAX
 }
 
-/** Reads a JSON body within the bound. A sender that waits to be asked for it (RFC 9110 section 10.1.1) is asked. */
+/**
+ * Reads a JSON body within the bound. A sender that waits to be asked for it (RFC 9110 section 10.1.1) is asked; HTTP/1.0
+ * does not know how to wait.
+ */
 export async function readBody(
   headers: Headers,
-  incoming: Readable,
+  incoming: IncomingMessage,
   outgoing: Pick<ServerResponse, 'writeContinue'>,
 ): Promise<Body> {
   const isBodiless = headers.get('content-length') === '0' || !hasBody(headers)
@@ -41,7 +44,7 @@ export async function readBody(
   if (!JSON_TYPE.test(headers.get('content-type') ?? '') || (encoding && encoding !== 'identity')) {
     return { outcome: 'unsupported' }
   }
-  if (headers.has('expect')) outgoing.writeContinue()
+  if (headers.has('expect') && incoming.httpVersion !== '1.0') outgoing.writeContinue()
   try {
     const body = await readBytes(incoming)
     if (body === null) return { outcome: 'too_large' }
