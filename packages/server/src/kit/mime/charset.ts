@@ -97,11 +97,19 @@ const windows1252 = new TextDecoder('windows-1252')
 
 /** Bytes that declare nothing: UTF-8 where they are that, else windows-1252, which knows every byte. */
 export function decodeUnlabelled(bytes: Buffer, isCut = false): string {
-  for (let cut = 0; cut <= (isCut ? CHARACTER_BYTES_MAX - 1 : 0); cut++) {
-    const whole = bytes.subarray(0, bytes.length - cut)
-    if (isUtf8(whole)) return withoutMark(whole.toString('utf8'))
+  const whole = isCut ? bytes.subarray(0, bytes.length - cutBytes(bytes)) : bytes
+  return isUtf8(whole) ? withoutMark(whole.toString('utf8')) : windows1252.decode(bytes)
+}
+
+/** How many bytes at the end begin a character of UTF-8 that is longer (RFC 3629 section 4). */
+function cutBytes(bytes: Buffer): number {
+  for (let cut = 1; cut < CHARACTER_BYTES_MAX; cut++) {
+    const byte = bytes[bytes.length - cut] ?? 0
+    if (byte >= 0x80 && byte < 0xc0) continue
+    const length = byte < 0xc2 || byte > 0xf4 ? 0 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4
+    return cut < length ? cut : 0
   }
-  return windows1252.decode(bytes)
+  return 0
 }
 
 /** RFC 2152. The library takes a second for a megabyte. */

@@ -10,21 +10,30 @@ const PLAIN = new Set(['', '7bit', '8bit', 'binary'])
 /** Encoded octets that mostly hold a whole snippet; four times as many are decoded where they do not, and so on. */
 const FIRST_GLANCE = { plain: 320, html: 2048 }
 
-/** The first characters of the first part that shows any text, on one line. `text` is the latin1 of `bytes`. */
-export function readSnippet(bytes: Buffer, text: string, parts: readonly TextPart[]): string {
+/** The beginning of a message. */
+interface Source {
+  bytes: Buffer
+  /** The latin1 of `bytes`. */
+  text: string
+  /** Whether the message may go on. */
+  isCut: boolean
+}
+
+/** The first characters of the first part that shows any text, on one line. */
+export function readSnippet(source: Source, parts: readonly TextPart[]): string {
   for (const part of parts) {
-    const snippet = readText(bytes, text, part)
+    const snippet = readText(source, part)
     // The end of what is at hand may cut a character in two.
-    const whole = part.end === text.length ? snippet.replace(/\ufffd$/, '') : snippet
+    const whole = isCutAt(source, part.end) ? snippet.replace(/\ufffd$/, '') : snippet
     if (whole) return cutText(whole, SNIPPET_LENGTH).trimEnd()
   }
   return ''
 }
 
-function readText(bytes: Buffer, text: string, part: TextPart): string {
+function readText(source: Source, part: TextPart): string {
   for (let length = part.isHtml ? FIRST_GLANCE.html : FIRST_GLANCE.plain; ; length *= 4) {
     const end = Math.min(part.end, part.start + length)
-    const shown = show(decodePart(bytes, text, part, end), part)
+    const shown = show(decodePart(source, part, end), part)
     // One more than is wanted: the last may be half a character.
     if (shown.length > SNIPPET_LENGTH || end === part.end) return shown
   }
@@ -34,15 +43,15 @@ function show(decoded: string, { isHtml }: TextPart): string {
   return isHtml ? htmlText(decoded, SNIPPET_LENGTH + 1) : collapseText(decoded)
 }
 
-function decodePart(bytes: Buffer, text: string, part: TextPart, end: number): string {
-  return decodeBytes(
-    decodeTransfer(bytes, text, part, end),
-    part.charset,
-    end < part.end || end === text.length,
-  )
+function decodePart(source: Source, part: TextPart, end: number): string {
+  return decodeBytes(decodeTransfer(source, part, end), part.charset, end < part.end || isCutAt(source, end))
 }
 
-function decodeTransfer(bytes: Buffer, text: string, { encoding, start }: TextPart, end: number): Buffer {
+function isCutAt({ text, isCut }: Source, end: number): boolean {
+  return isCut && end === text.length
+}
+
+function decodeTransfer({ bytes, text }: Source, { encoding, start }: TextPart, end: number): Buffer {
   if (encoding === 'base64') return Buffer.from(text.slice(start, end), 'base64')
   if (PLAIN.has(encoding)) return bytes.subarray(start, end)
   if (encoding === 'quoted-printable') return decodeQuotedPrintable(text.slice(start, end))

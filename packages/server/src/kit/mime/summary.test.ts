@@ -161,13 +161,37 @@ describe('summarize', () => {
   test('never cuts a character of the snippet in two, wherever the octets at hand end', () => {
     const bytes = Buffer.from(`Content-Type: text/plain; charset=utf-8\r\n\r\n${'😀é'.repeat(150)}`)
     for (let length = bytes.length - 12; length <= bytes.length; length++) {
-      const { snippet } = summarize(bytes.subarray(0, length))
+      const { snippet } = summarize(bytes.subarray(0, length), true)
       expect(snippet.isWellFormed()).toBe(true)
       expect(snippet).not.toContain('\ufffd')
       expect(snippet.length).toBeLessThanOrEqual(200)
     }
-    const short = summarize(Buffer.from('Subject: x\r\n\r\nGrüß').subarray(0, -1))
+    const short = summarize(Buffer.from('Subject: x\r\n\r\nGrüß').subarray(0, -1), true)
     expect(short.snippet).toBe('Grü')
+  })
+
+  test.each([
+    ['one accent at the end', 'Caf\xe9', 'Café'],
+    ['an accent before the line end', 'Caf\xe9\r\n', 'Café'],
+    ['three accents at the end', 'na\xef\xe9\xe8', 'naïéè'],
+    ['quotes at the end', '\x93Hello\x94', '“Hello”'],
+  ])('keeps the last characters of short text in 8 bits without a charset: %s', (_, body, snippet) => {
+    const raw = Buffer.from(`Subject: x\r\n\r\n${body}`, 'latin1')
+    expect(summarize(raw).snippet).toBe(snippet)
+  })
+
+  test.each([
+    ['a byte that continues', 'Hello\x94', 'Hello”'],
+    ['a byte that begins nothing', 'Hello\xff', 'Helloÿ'],
+    ['a whole character and a byte too many', 'Hello\xc3\xa9\xa9', 'HelloÃ©©'],
+    ['half a character of UTF-8', 'Hello\xf0\x9f\x98', 'Hello'],
+  ])('takes %s at the end of what is at hand for cut only where UTF-8 could go on', (_, body, snippet) => {
+    expect(summarize(Buffer.from(`Subject: x\r\n\r\n${body}`, 'latin1'), true).snippet).toBe(snippet)
+  })
+
+  test('shows U+FFFD for what is broken at the end of a whole message', () => {
+    const raw = Buffer.from('Content-Type: text/plain; charset=utf-8\r\n\r\nHello\xc3', 'latin1')
+    expect(summarize(raw).snippet).toBe('Hello\ufffd')
   })
 
   test.each([

@@ -43,8 +43,9 @@ export function summarize(source: Buffer, isCut = false): MessageSummary {
   const bytes = source.length > HEADER_BYTES_MAX ? source.subarray(0, HEADER_BYTES_MAX) : source
   const text = bytes.toString('latin1')
   const header = readHeader(text, 0, text.length)
-  const parts = readParts(text, header, isCut || bytes.length < source.length)
-  const snippet = readSnippet(bytes, text, parts.texts)
+  const mayGoOn = isCut || bytes.length < source.length
+  const parts = readParts(text, header, mayGoOn)
+  const snippet = readSnippet({ bytes, text, isCut: mayGoOn }, parts.texts)
   const internetMessageId = readMessageId(fieldText(header, 'message-id'))
   return {
     internetMessageId,
