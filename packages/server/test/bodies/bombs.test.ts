@@ -15,6 +15,8 @@ import { measureParse } from './measured-parse.ts'
 const CPU_MS_MAX = 1000
 const MEMORY_MB_MAX = 64
 const PIECE_BYTES = 256 * 1024
+/** Of each message. */
+const ATTACHMENTS_DOWNLOADED = 3
 
 async function* inPieces(raw: Buffer, pieceBytes = PIECE_BYTES) {
   for (let at = 0; at < raw.length; at += pieceBytes) yield raw.subarray(at, at + pieceBytes)
@@ -81,6 +83,12 @@ describe('hostile mail, served by Dovecot', () => {
       const raw = Buffer.from(await answer.arrayBuffer())
       digests.push(digest(raw))
       expect(body.attachments.length).toBeLessThanOrEqual(1000)
+      for (const { id: part, size } of body.attachments.slice(0, ATTACHMENTS_DOWNLOADED)) {
+        const attachment = await fetch(`${app.address}${url}/attachments/${part}`, {
+          headers: { authorization: `Bearer ${app.key}` },
+        })
+        expect((await attachment.arrayBuffer()).byteLength).toBe(size)
+      }
       const { isWhole, text, html } = parse(raw)
       expect(body.body.text === null && body.body.html === null).toBe(!isWhole || (text ?? html) === null)
     }

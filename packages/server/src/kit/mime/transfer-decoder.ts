@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { decodeQuotedPrintable, isBlank, PADDING_MAX } from './transfer-encoding.ts'
 import { uuDecoder } from './uuencode.ts'
 
@@ -18,6 +19,26 @@ export function transferDecoder(encoding: string): TransferDecoder {
   if (encoding === 'quoted-printable') return quotedPrintableDecoder()
   if (UUENCODE.has(encoding)) return uuDecoder()
   return { push: bytes => bytes, end: () => NOTHING }
+}
+
+/** What is decoded before others get their turn: two bytes of uuencode can become 63. */
+const SLICE_BYTES = 32 * 1024
+
+/** Undoes a transfer encoding where requests are served: however large the pieces are, they never wait long. */
+export async function* decodeContent(
+  content: AsyncIterable<Buffer>,
+  encoding: string,
+): AsyncGenerator<Buffer> {
+  const decoder = transferDecoder(encoding)
+  for await (const bytes of content) {
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+      const decoded = decoder.push(bytes.subarray(at, at + SLICE_BYTES))
+      if (decoded.length > 0) yield decoded
+      await nextTurn()
+    }
+  }
+  const rest = decoder.end()
+  if (rest.length > 0) yield rest
 }
 
 /** RFC 2045 section 6.8: other characters are ignored, and padding is the end of the data. */

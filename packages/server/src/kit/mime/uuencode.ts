@@ -2,6 +2,7 @@ import type { TransferDecoder } from './transfer-decoder.ts'
 
 const LF = 10
 const BLANKS: ReadonlySet<number> = new Set([9, LF, 13, 32])
+const LOWER_E = 101
 const BEGIN = Buffer.from('begin ')
 const LINE_BYTES_MAX = 63
 /** The sign for its length, and four for each three bytes: what a line has beyond says nothing. */
@@ -39,7 +40,7 @@ export function uuDecoder(): TransferDecoder {
   const isBehind = () => state === 'behind'
   const takeLine = (line: Buffer, out: Buffer, length: number): number => {
     if (state === 'heading') state = 'within'
-    else if (line.toString('latin1', 0, 4).trimEnd() === 'end') state = 'behind'
+    else if (isEnd(line)) state = 'behind'
     else return decodeLine(line, out, length)
     return length
   }
@@ -73,6 +74,11 @@ export function uuDecoder(): TransferDecoder {
       return out.subarray(0, takeLine(held, out, 0))
     },
   }
+}
+
+function isEnd(line: Buffer): boolean {
+  // Of millions of lines, few begin with it.
+  return line[0] === LOWER_E && line.toString('latin1', 0, 4).trimEnd() === 'end'
 }
 
 /** @returns the length of `out` with the bytes of the line */

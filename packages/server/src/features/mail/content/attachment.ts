@@ -1,12 +1,7 @@
 import type { Download } from '@waxwing/contract/shapes.ts'
 import { readHeader } from '../../../kit/mime/header.ts'
-import {
-  openLeaf,
-  type ParsedAttachment,
-  readPartFields,
-  toAttachment,
-} from '../../../kit/mime/message-part.ts'
-import { transferDecoder } from '../../../kit/mime/transfer-decoder.ts'
+import { openLeaf, type ParsedAttachment, readPartFields, toAttachment } from '../../../kit/mime/message-part.ts'
+import { decodeContent } from '../../../kit/mime/transfer-decoder.ts'
 import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
@@ -108,17 +103,7 @@ function toDownload(
   { filename, contentType, encoding }: ParsedAttachment,
   content: AsyncIterable<Buffer>,
 ): Download {
-  return { contentType, fileName: filename, content: decode(content, encoding) }
-}
-
-async function* decode(content: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
-  const decoder = transferDecoder(encoding)
-  for await (const bytes of content) {
-    const decoded = decoder.push(bytes)
-    if (decoded.length > 0) yield decoded
-  }
-  const rest = decoder.end()
-  if (rest.length > 0) yield rest
+  return { contentType, fileName: filename, content: decodeContent(content, encoding) }
 }
 
 async function* slice(content: AsyncIterable<Buffer>, start: number, end: number): AsyncGenerator<Buffer> {
