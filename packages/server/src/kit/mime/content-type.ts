@@ -6,8 +6,11 @@ const VALUE_LENGTH_MAX = 4096
 /** RFC 2046 section 5.1.1 allows 70 characters. */
 const BOUNDARY_LENGTH_MAX = 1000
 
+/** RFC 2045 section 5.2: what is no type leaves the type that is meant by default. */
+const PARAMETER = /^\s*[a-z][a-z0-9*-]*\s*=/i
+
 export interface ContentField {
-  /** Lower-cased, without parameters: `text/plain`, `attachment`. */
+  /** Lower-cased, without parameters: `text/plain`, `attachment`. Empty where there are only parameters. */
   value: string
   /** By lower-cased name. RFC 2231 continuations are joined and decoded. */
   parameters: Map<string, string>
@@ -20,8 +23,9 @@ export function readContentField(field: string | null): ContentField {
   const parameters = new Map<string, string>()
   const words = semicolon < 0 ? text : text.slice(0, semicolon)
   // Comments (RFC 2045 section 5.1), and parameters of senders that forget the semicolon.
-  const value = words.trim().toLowerCase().split(/[\s(]/, 1)[0] ?? ''
-  const forgotten = findForgotten(words)
+  const isWithoutValue = PARAMETER.test(words)
+  const value = isWithoutValue ? '' : (words.trim().toLowerCase().split(/[\s(]/, 1)[0] ?? '')
+  const forgotten = isWithoutValue ? 0 : findForgotten(words)
   if (semicolon >= 0 || forgotten >= 0) {
     let position = forgotten >= 0 ? forgotten : semicolon + 1
     for (let count = 0; count < PARAMETERS_MAX && position < text.length; count++) {

@@ -141,6 +141,18 @@ const TYPES: OddTable = {
     ...SHOWN,
     unlike: { python: ['text', 'attachments'], why: 'What comes first is the type' },
   },
+  'a parameter in place of the type': { raw: typed('charset=utf-8'), ...SHOWN },
+  'a quoted parameter with a slash in place of the type': {
+    raw: typed('charset = "utf-8"; x="a/b"; format=flowed'),
+    ...SHOWN,
+  },
+  'a file name in place of the disposition': {
+    raw: multi('mixed', [
+      '\nHello.',
+      'Content-Type: application/pdf\nContent-Disposition: filename="a/b.pdf"\n\n%PDF',
+    ]),
+    ...pdf('a/b.pdf'),
+  },
   'a type with semicolons too many': { raw: typed('text/plain;;; charset=utf-8;'), ...SHOWN },
   'a type of nonsense': {
     raw: typed('nonsense'),
