@@ -11,6 +11,14 @@ const HIGH = 0x80
 const SINGLE_SHIFT_2 = 0x8e
 const SINGLE_SHIFT_3 = 0x8f
 
+/** Escapes of ISO 2022 that say what SO, and single shifts, lead to. */
+const DESIGNATION = /^\$[)*+][A-Z]$/
+const FULL_STOP = 0x2e
+/** After an escape. */
+const SINGLE_SHIFT = 0x4e
+/** No byte of EUC or GBK, which becomes U+FFFD. */
+const UNKNOWN = 0xff
+
 export interface StatefulCharset {
   decode(bytes: Buffer): string
   /** Whether the bytes end before they return to ASCII; null where they contain no shift. */
@@ -18,18 +26,25 @@ export interface StatefulCharset {
 }
 
 const JAPANESE: StatefulCharset = { decode: decodeJapanese, endsShifted: endsInJapanese }
-const KOREAN: StatefulCharset = { decode: decodeKorean, endsShifted: endsInKorean }
+const KOREAN: StatefulCharset = { decode: decodeKorean, endsShifted: endsShiftedOut }
+const CHINESE: StatefulCharset = { decode: decodeChinese, endsShifted: endsShiftedOut }
 const HZ: StatefulCharset = { decode: decodeHz, endsShifted: endsInHz }
 
 const BY_LABEL = new Map<string, StatefulCharset>([
   ['iso-2022-jp', JAPANESE],
   ['csiso2022jp', JAPANESE],
   ['iso-2022-jp-1', JAPANESE],
+  ['iso-2022-jp-2', JAPANESE],
+  ['csiso2022jp2', JAPANESE],
+  ['iso-2022-jp-3', JAPANESE],
+  ['iso-2022-jp-2004', JAPANESE],
   ['iso-2022-jp-ms', JAPANESE],
   ['cp50220', JAPANESE],
   ['cp50221', JAPANESE],
   ['iso-2022-kr', KOREAN],
   ['csiso2022kr', KOREAN],
+  ['iso-2022-cn', CHINESE],
+  ['iso-2022-cn-ext', CHINESE],
   ['hz-gb-2312', HZ],
   ['hz', HZ],
 ])
@@ -43,9 +58,15 @@ const eucJp = new TextDecoder('euc-jp')
 const eucKr = new TextDecoder('euc-kr')
 const gbk = new TextDecoder('gbk')
 
-/** ISO-2022-JP (RFC 1468) and ISO-2022-JP-1 (RFC 2237). TextDecoder knows the former, save JIS X 0212. */
+/** Beginnings of escapes that the TextDecoder of ISO-2022-JP does not know. */
+const BEYOND_RFC_1468 = ['\x1b$(', '\x1b$A', '\x1b.']
+
+/**
+ * ISO-2022-JP (RFC 1468), with JIS X 0212 (RFC 2237), and of its other extensions what EUC-JP has. The Chinese, Korean
+ * and Latin characters of RFC 1554 and the second plane of JIS X 0213 become U+FFFD.
+ */
 function decodeJapanese(bytes: Buffer): string {
-  return bytes.includes('\x1b$(D', 0, 'latin1')
+  return BEYOND_RFC_1468.some(escape => bytes.includes(escape, 0, 'latin1'))
     ? eucJp.decode(toEucJp(bytes))
     : iso2022Jp.decode(withoutIdleEscapes(bytes))
 }
@@ -66,7 +87,7 @@ function withoutIdleEscapes(bytes: Buffer): Buffer {
   return out.subarray(0, length)
 }
 
-type JapaneseSet = 'ascii' | 'roman' | 'katakana' | 'x0208' | 'x0212'
+type JapaneseSet = 'ascii' | 'roman' | 'katakana' | 'x0208' | 'x0212' | 'foreign'
 
 const JAPANESE_SETS = new Map<string, JapaneseSet>([
   ['(B', 'ascii'],
@@ -74,6 +95,17 @@ const JAPANESE_SETS = new Map<string, JapaneseSet>([
   ['(I', 'katakana'],
   ['$@', 'x0208'],
   ['$B', 'x0208'],
+  ['$A', 'foreign'],
+])
+/** Those whose escapes take four bytes. The first plane of JIS X 0213 is JIS X 0208 with additions. */
+const LONG_JAPANESE_SETS = new Map<string, JapaneseSet>([
+  ['$(B', 'x0208'],
+  ['$(O', 'x0208'],
+  ['$(Q', 'x0208'],
+  ['$(D', 'x0212'],
+  ['$(A', 'foreign'],
+  ['$(C', 'foreign'],
+  ['$(P', 'foreign'],
 ])
 
 /** The set that an escape of three bytes shifts to. */
@@ -89,11 +121,17 @@ function toEucJp(bytes: Buffer): Buffer {
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!
     if (byte === ESC) {
-      const isX0212 = bytes.toString('latin1', at + 1, at + 4) === '$(D'
-      const found = isX0212 ? 'x0212' : findJapaneseSet(bytes, at)
+      const long = LONG_JAPANESE_SETS.get(bytes.toString('latin1', at + 1, at + 4))
+      const found = long ?? findJapaneseSet(bytes, at)
       if (found) {
         set = found
-        at += isX0212 ? 3 : 2
+        at += long ? 3 : 2
+        continue
+      }
+      // RFC 1554: a set for single characters, and one of them.
+      if (bytes[at + 1] === FULL_STOP || bytes[at + 1] === SINGLE_SHIFT) {
+        if (bytes[at + 1] === SINGLE_SHIFT) out[length++] = UNKNOWN
+        at += 2
         continue
       }
     }
@@ -106,9 +144,10 @@ function toEucJp(bytes: Buffer): Buffer {
       out[length++] = byte | HIGH
     } else {
       if (set === 'x0212') out[length++] = SINGLE_SHIFT_3
-      out[length++] = byte | HIGH
-      const trail = bytes[at + 1] ?? 0
-      if (trail > 0x20 && trail < 0x7f) out[length++] = bytes[++at]! | HIGH
+      out[length++] = set === 'foreign' ? UNKNOWN : byte | HIGH
+      if (!isGraphic(bytes[at + 1])) continue
+      at++
+      if (set !== 'foreign') out[length++] = bytes[at]! | HIGH
     }
   }
   return out.subarray(0, length)
@@ -130,22 +169,45 @@ function endsInJapanese(bytes: Buffer): boolean | null {
 
 /** RFC 1557: Korean between SO and SI, which is EUC-KR without its high bits. */
 function decodeKorean(bytes: Buffer): string {
+  return eucKr.decode(withHighBits(bytes, '$)C'))
+}
+
+/** RFC 1922: Chinese between SO and SI. GB 2312 is EUC-CN without its high bits; what other sets hold becomes U+FFFD. */
+function decodeChinese(bytes: Buffer): string {
+  return gbk.decode(withHighBits(bytes, '$)A'))
+}
+
+/** What is between SO and SI with high bits where the escape announced it, else `UNKNOWN` for each two bytes. */
+function withHighBits(bytes: Buffer, announced: string): Buffer {
   const out = Buffer.allocUnsafe(bytes.length)
   let length = 0
   let isShifted = false
+  let isKnown = true
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!
-    if (byte === ESC && bytes.toString('latin1', at + 1, at + 4) === '$)C') at += 3
-    else if (byte === SHIFT_OUT || byte === SHIFT_IN) isShifted = byte === SHIFT_OUT
+    const escape = byte === ESC ? bytes.toString('latin1', at + 1, at + 4) : ''
+    if (DESIGNATION.test(escape)) {
+      isKnown = escape === announced || (isKnown && escape.startsWith('$*'))
+      at += 3
+    } else if (byte === SHIFT_OUT || byte === SHIFT_IN) isShifted = byte === SHIFT_OUT
     else {
       if (byte === LF || byte === CR) isShifted = false
-      out[length++] = isShifted && byte > 0x20 && byte < 0x7f ? byte | HIGH : byte
+      if (!isShifted || !isGraphic(byte)) out[length++] = byte
+      else if (isKnown) out[length++] = byte | HIGH
+      else {
+        out[length++] = UNKNOWN
+        if (isGraphic(bytes[at + 1])) at++
+      }
     }
   }
-  return eucKr.decode(out.subarray(0, length))
+  return out.subarray(0, length)
 }
 
-function endsInKorean(bytes: Buffer): boolean | null {
+function isGraphic(byte = 0): boolean {
+  return byte > 0x20 && byte < 0x7f
+}
+
+function endsShiftedOut(bytes: Buffer): boolean | null {
   const [out, back] = [bytes.lastIndexOf(SHIFT_OUT), bytes.lastIndexOf(SHIFT_IN)]
   return out === back ? null : out > back
 }

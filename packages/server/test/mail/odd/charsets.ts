@@ -237,6 +237,36 @@ const SPECIAL: OddTable = {
     text: '日本丂 ￥  ok ～',
     unlike: { python: ['text'], why: 'Python has another tilde and another yen sign' },
   },
+  'iso-2022-jp-2 with Chinese, Korean and Latin letters': {
+    raw: typed(
+      'text/plain; charset=iso-2022-jp-2',
+      '\x1b$BF|K\\\x1b$AVPND\x1b$(CGQ19\x1b(B ok \x1b.A\x1bNi.\n',
+      '7bit',
+    ),
+    text: '日本\ufffd\ufffd\ufffd\ufffd ok \ufffd.',
+    unlike: {
+      python: ['text'],
+      why: 'The other sets of RFC 1554 are not known, and next to nobody uses them',
+    },
+  },
+  'iso-2022-jp-3, whose first plane is nearly JIS X 0208': {
+    raw: typed('text/plain; charset=iso-2022-jp-3', '\x1b$(OF|K\\\x1b(B ok \x1b$(P!"\x1b(B.\n', '7bit'),
+    text: '日本 ok \ufffd.',
+    unlike: { python: ['text'], why: 'The second plane is not known' },
+  },
+  'iso-2022-jp-2004': {
+    raw: typed('text/plain; charset=iso-2022-jp-2004', '\x1b$(QF|K\\\x1b(B ok\n', '7bit'),
+    text: '日本 ok',
+  },
+  'iso-2022-cn': {
+    raw: typed(
+      'text/plain; charset=iso-2022-cn',
+      '\x1b$)APlain, \x0eVPND\x0f, \x1b$)G\x0e!"!#\x0f ok\n\x1b$)A\x0eVPND\nplain\n',
+      '7bit',
+    ),
+    text: 'Plain, 中文, \ufffd\ufffd ok\n中文\nplain',
+    unlike: { python: ['text'], why: 'Python does not know the name' },
+  },
   'iso-2022-kr': {
     raw: typed('text/plain; charset=iso-2022-kr', '\x1b$)CPlain, \x0eGQ19\x0f, \x0eGQ19\nplain\n', '7bit'),
     text: 'Plain, 한국, 한국\nplain',
