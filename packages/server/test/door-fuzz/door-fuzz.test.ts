@@ -39,7 +39,7 @@ test(
         const sent = fillIn(fuzzed, world.fill)
         const answer = await send(world.app.address, agent, fuzzed.method, sent)
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
-        const problems = problemsOf(fuzzed.operationId, sent, answer)
+        const problems = problemsOf(fuzzed.operationId, { ...sent, method: fuzzed.method }, answer)
         if (problems.length === 0) return
         const shown = JSON.stringify({ method: fuzzed.method, ...sent }).slice(0, SHOWN_CHARACTERS)
         throw new Error(
@@ -54,6 +54,22 @@ test(
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([400, 401, 403, 404]))
   },
 )
+
+test.each([
+  ['a page of HTML', 'text/html', '<h1>Not Found</h1>'],
+  ['another text', 'text/plain', '404 Not Found'],
+  ['nothing', undefined, ''],
+  ['JSON of another shape', 'application/json', '{"error":"not found"}'],
+  [
+    'another status in the body',
+    'application/json',
+    '{"defined":false,"code":"x","status":400,"message":"No."}',
+  ],
+])('finds fault with an error that is %s', (_, type, text) => {
+  const headers = { 'x-request-id': 'mine', 'content-type': type }
+  const sent = { method: 'GET', query: [], body: null, headers: {} }
+  expect(problemsOf(null, sent, { status: 404, headers, text, seconds: 0 })).not.toEqual([])
+})
 
 type Sent = SentRequest & { path: string }
 

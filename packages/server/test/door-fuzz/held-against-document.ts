@@ -38,7 +38,11 @@ const inputs = new Ajv2020({ strict: false, validateFormats: false })
 inputs.addSchema(document, 'openapi')
 
 /** What is wrong with an answer; empty where it is as the document says. */
-export function problemsOf(operationId: string | null, sent: SentRequest, answer: FuzzAnswer): string[] {
+export function problemsOf(
+  operationId: string | null,
+  sent: SentRequest & { method: string },
+  answer: FuzzAnswer,
+): string[] {
   const operation = operations.find(({ id: other }) => other === operationId)
   const problems: string[] = []
   const { status, headers, seconds } = answer
@@ -52,15 +56,20 @@ export function problemsOf(operationId: string | null, sent: SentRequest, answer
   if (status === 500) problems.push('is a fault of the service')
   return [
     ...problems,
-    ...(operation ? problemsOfOperation(operation, sent, answer) : problemsOfProtocol(answer)),
+    ...(operation ? problemsOfOperation(operation, sent, answer) : problemsOfProtocol(answer, sent.method)),
   ]
 }
 
-function problemsOfProtocol({ status, text, headers }: FuzzAnswer): string[] {
-  if (status < 400 || text === '') return []
-  const body = parse(text)
-  const isError = Object(body)['defined'] === false && Object(body)['status'] === status
-  return isError || headers['content-type'] !== 'application/json' ? [] : ['is no error of HTTP']
+/** Of paths that are not in the document, and of HEAD, OPTIONS and others on those that are. */
+function problemsOfProtocol({ status, text, headers }: FuzzAnswer, method: string): string[] {
+  if (status < 400) return []
+  if (headers['content-type'] !== 'application/json') return [`has the type ${headers['content-type']}`]
+  // RFC 9110 section 9.3.2: an answer to HEAD has no body.
+  if (method === 'HEAD') return text === '' ? [] : ['has a body']
+  const body = Object(parse(text))
+  const { defined, code, message } = body
+  const isShaped = typeof defined === 'boolean' && typeof code === 'string' && typeof message === 'string'
+  return isShaped && body['status'] === status ? [] : ['has not the shape of an error']
 }
 
 function problemsOfOperation(operation: Operation, sent: SentRequest, answer: FuzzAnswer): string[] {
