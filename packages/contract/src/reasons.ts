@@ -89,7 +89,7 @@ export const reasons = {
     scope_denied: 'The user did not grant a permission that is needed. Let them sign in and tick it.',
     scope_missing: 'The grant lacks a permission that is needed. Reconnect the account with it.',
     server_not_allowed:
-      'The server is private, local or not on the list of allowed hosts. Use another one, or ask the operator to allow it.',
+      'The server’s name does not exist, or it has no public address or usual port. Check the name, or ask the operator to allow the server.',
     session_expired: 'The session has expired. Create a new one.',
     shared_mailbox_account: 'The account is a shared mailbox. This works only on the account that opens it.',
     shared_mailbox_unsupported: 'The provider has no shared mailboxes that can be opened this way.',
