@@ -21,7 +21,7 @@ test('servers with certificates of an own authority are trusted with WAXWING_CA_
     key = service.key
     const refused = await callerOf(service.address, key).post('/v1/imap-accounts', connection)
     expect(refused).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
-    expect(refused.body['message']).toContain('comes from no authority that is trusted here')
+    expect(refused.body['message']).toContain('was not issued by an authority that this service trusts')
     expect(refused.body['message']).toContain('WAXWING_CA_FILE')
     expect(refused.body['message']).not.toContain('Node')
     service.kill('SIGINT')

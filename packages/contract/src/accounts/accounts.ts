@@ -310,8 +310,8 @@ export const accounts = {
     section: '4.1',
     summary: 'Mint a short-lived token that acts on this account only.',
     description:
-      'It ends with the account, and when the key that minted it is revoked or expires; a key that loses a scope takes it ' +
-      'from its tokens. A repetition with the same `Idempotency-Key` needs the scopes of the token.',
+      'It ends with the account, and when the key that minted it is revoked or expires. If a key loses a scope, its tokens ' +
+      'lose it too. To replay this request with the same `Idempotency-Key`, the caller needs every scope of the token.',
     refuses: ['account_not_found'],
     params: accountPath,
     body: z.strictObject({
@@ -320,7 +320,7 @@ export const accounts = {
         .min(60)
         .max(86_400)
         .default(3600)
-        .describe('How long it is good, unless its key expires earlier.'),
+        .describe('How long the token is valid. It ends earlier if its key expires earlier.'),
       scopes: z
         .array(z.enum(SCOPES))
         .min(1)

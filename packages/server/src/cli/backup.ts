@@ -17,7 +17,7 @@ export function register(program: Command) {
     .command('backup')
     .description('write everything into one file, beside the running service or without one')
     .argument('<file>', 'a file that does not exist yet')
-    .option('--with-key', 'put the master keys in as well: whoever has the file can then read all passwords')
+    .option('--with-key', 'put the master keys in as well: anyone with the file can then read all passwords')
     .addHelpText(
       'after',
       `
@@ -25,7 +25,7 @@ The file holds the database as it was at one moment, and the stored messages. It
 It holds subjects, names and the beginnings of messages in the clear, so keep it as safe as the database itself.
 
 The master key (secret.key in the data folder, or WAXWING_SECRET_KEY) is not in it. Keep that apart: without it no
-backup can be used, and whoever has both can read the passwords of the accounts.
+backup can be used, and anyone with both can read the passwords of the accounts.
 
 Examples:
   $ npx waxwing backup /srv/backup/waxwing-$(date +%F)
@@ -63,7 +63,7 @@ async function backup(name: string, { withKey = false }: { withKey?: boolean }) 
     )
   console.log(
     keys
-      ? 'It holds the master keys: whoever has this file can read the passwords of the accounts.'
+      ? 'It holds the master keys: anyone with this file can read the passwords of the accounts.'
       : 'The master key is not in it. Keep it apart from this file: without it the backup cannot be used.',
   )
 }

@@ -22,7 +22,7 @@ export function readQuery(url: string): { query: Query; issues: Issue[] } {
   for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
     count += 1
     if (count > PARAMETERS_MAX) {
-      const message = `is one parameter too many: a query has at most ${PARAMETERS_MAX}`
+      const message = `is one parameter too many; a query may have at most ${PARAMETERS_MAX}`
       return { query: NONE, issues: [{ path: [pathPart(name)], message }] }
     }
     if (value.includes('\0')) issues.push({ path: [pathPart(name)], message: 'must not contain U+0000' })

@@ -2,8 +2,8 @@
 const UNTRUSTED =
   /^(?:self-signed certificate|unable to (?:verify the first|get (?:local )?issuer) certificate)/
 const UNTRUSTED_WORDS =
-  'its certificate comes from no authority that is trusted here. Where the server is your own, ' +
-  'the operator of the service can name its authority with WAXWING_CA_FILE.'
+  'its certificate was not issued by an authority that this service trusts. If the server is your own, ' +
+  'the operator can add its authority with WAXWING_CA_FILE.'
 
 /** What OpenSSL says of a failed handshake, without where in its sources; with what to do where that is plain. */
 export function tlsReason(text: string): string {

@@ -74,7 +74,7 @@ function storageGauges(db: Db): Gauge[] {
 function staleGauge(db: Db): Gauge {
   return askingGauge(
     'waxwing_search_accounts_stale',
-    'Accounts of the whole installation whose search documents are not rewritten by the rules of this release yet',
+    'Accounts of the whole installation whose search documents have not yet been rewritten for this release',
     () => countStaleAccounts(db),
   )
 }

@@ -81,7 +81,7 @@ function troubleGauges(db: Db): Gauge[] {
     ),
     askingGauges(
       'waxwing_accounts_troubled_oldest_seconds',
-      'How long the account has had this trouble that has had it longest; 0 where none has',
+      'How long the longest-troubled account has been in this state; 0 if there is none',
       { label: 'trouble', ask: () => measure(({ oldestSeconds }) => oldestSeconds) },
     ),
   ]

@@ -9,12 +9,12 @@ export async function checkSearch({ pool, db }: Database): Promise<Finding[]> {
   const missing = await findMissing(pool).catch(() => null)
   if (missing?.length !== 0) return []
   const count = await countStaleAccounts(db)
-  if (count === 0) return [ok('search', 'The index holds every account by the rules of this release.')]
+  if (count === 0) return [ok('search', 'The search index of every account is up to date with this release.')]
   const accounts = count === 1 ? '1 account' : `${count} accounts`
   return [
     warning(
       'search',
-      `The index of ${accounts} is not rewritten by the rules of this release yet; their providers are searched.`,
+      `The index of ${accounts} is not yet rewritten for this release; until then, their providers are searched.`,
       'A service with the role jobs rewrites it: wait until waxwing_search_accounts_stale is 0.',
     ),
   ]

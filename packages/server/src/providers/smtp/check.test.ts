@@ -82,7 +82,7 @@ test.each([
     'what another service says',
     'SSH-2.0-OpenSSH_9.2\r\n',
     'unsupported',
-    /^What answers there is no SMTP server/,
+    /^This host and port do not answer as an SMTP server/,
   ],
   ['a refusal, printable', '554 go\u001b[2J away\r\n', 'unavailable', /: 554 go \[2J away$/],
   ['a refusal, cut', `554 ${'x'.repeat(5000)}\r\n`, 'unavailable', /^.{200,250}$/],

@@ -27,9 +27,13 @@ export function toFailure(error: unknown): ProviderFailure {
   }
   // What some other service says first is nobody's business.
   if (typeof message === 'string' && message.startsWith('Invalid greeting') && !REFUSAL.test(text)) {
-    return new ProviderFailure('unsupported', 'What answers there is no SMTP server. Check host and port.', {
-      cause: error,
-    })
+    return new ProviderFailure(
+      'unsupported',
+      'This host and port do not answer as an SMTP server. Check both.',
+      {
+        cause: error,
+      },
+    )
   }
   if (typeof message === 'string' && /with STARTTLS/.test(message)) {
     return new ProviderFailure('unsupported', 'The server does not offer STARTTLS.', { cause: error })

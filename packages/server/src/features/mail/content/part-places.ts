@@ -5,7 +5,7 @@ const PARTS_MAX = 20_000
 
 /**
  * Where the attachments of messages lie that were read of their providers last, so that a download need not read the
- * whole message again. The source of a message never changes, save that of drafts.
+ * whole message again. The source of a message never changes, except of drafts.
  */
 export interface PartPlaces {
   find(messageId: string): readonly ParsedAttachment[] | null
