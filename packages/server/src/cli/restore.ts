@@ -64,6 +64,7 @@ async function restore(name: string, { replace = false }: { replace?: boolean })
     mayReplace: replace,
     beforeCommit: () => ring.save(),
     progress: showProgress(line => console.error(line)),
+    warn: line => console.error(line),
   })
   const { rows, files } = contents.ending
   const rowCount = Object.values(rows).reduce((sum, count) => sum + count, 0)

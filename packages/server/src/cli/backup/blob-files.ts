@@ -7,8 +7,11 @@ import { PIECE_BYTES } from './backup-file.ts'
 
 /** Stored files lie below folders that are named by their tenant. */
 async function listTenantFolders(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => [])
-  return names.filter(isUuid)
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  return names.filter(isUuid).toSorted()
 }
 
 export async function hasFiles(blobDir: string): Promise<boolean> {
@@ -44,19 +47,36 @@ export async function openStoredFile(blobDir: string, key: string) {
 
 /**
  * Files that are brought in beside those that are there, and take their place at once. Disposing without `keep` puts
- * everything back.
+ * everything back; what cannot be put back stays where it lies, and `warn` says where.
  */
-export async function openStaging(blobDir: string) {
+export async function openStaging(blobDir: string, warn: (line: string) => void) {
   await makeFolder(blobDir, 0o700)
   const id = randomUUID()
   const staged = path.join(blobDir, `.restore-${id}`)
   const replaced = path.join(blobDir, `.replaced-${id}`)
   for (const folder of [staged, replaced]) await makeFolder(folder, 0o700)
+  const moved: Array<{ from: string; to: string }> = []
   const moveAll = async (source: string, target: string) => {
-    for (const name of await listTenantFolders(source))
-      await rename(path.join(source, name), path.join(target, name))
+    for (const name of await listTenantFolders(source)) {
+      const move = { from: path.join(source, name), to: path.join(target, name) }
+      await rename(move.from, move.to)
+      moved.push(move)
+    }
   }
-  let isSwapped = false
+  /** The last move first, since it may have taken the place that an earlier one freed. */
+  const putBack = async () => {
+    let isWhole = true
+    for (const { from, to } of moved.toReversed()) {
+      try {
+        await rename(to, from)
+      } catch (error) {
+        isWhole = false
+        const reason = error instanceof Error ? error.message : String(error)
+        warn(`${to} could not be moved back to ${from} and stays where it is: ${reason}`)
+      }
+    }
+    return isWhole
+  }
   let isKept = false
   return {
     async create(key: string) {
@@ -69,16 +89,12 @@ export async function openStaging(blobDir: string) {
       }
     },
     async swap() {
-      isSwapped = true
       await moveAll(blobDir, replaced)
       await moveAll(staged, blobDir)
     },
     keep: () => void (isKept = true),
     async [Symbol.asyncDispose]() {
-      if (isSwapped && !isKept) {
-        await moveAll(blobDir, staged)
-        await moveAll(replaced, blobDir)
-      }
+      if (!isKept && !(await putBack())) return
       for (const folder of [staged, replaced]) await rm(folder, { recursive: true, force: true })
     },
   }

@@ -27,6 +27,8 @@ export interface RestoreOptions {
   /** Called when everything is in place but for the commit. */
   beforeCommit: () => void
   progress: Progress
+  /** Told what could not be put back after a failure, and where it lies. */
+  warn: (line: string) => void
 }
 
 /** Somebody who holds a table for longer does not belong here. */
@@ -66,7 +68,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
     await requireAlone(client)
     await requireRoom(client, mayReplace)
     await lockOutOthers(client)
-    await using staging = await openStaging(blobDir)
+    await using staging = await openStaging(blobDir, options.warn)
     await client.query('begin')
     await client.query(DROP_EVERYTHING)
     await applyMigrations(client, first)

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { openStaging } from './blob-files.ts'
+
+const NAMES = [randomUUID(), randomUUID()].toSorted()
+const [FIRST = '', SECOND = ''] = NAMES
+
+/** A blob folder with a file of two tenants, a restore that brings in another file of each. */
+async function openExchange() {
+  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-blobs-'))
+  for (const name of NAMES) await put(path.join(folder, name), 'old')
+  const warnings: string[] = []
+  const staging = await openStaging(folder, line => void warnings.push(line))
+  for (const name of NAMES) {
+    await using file = await staging.create(`${name}/file`)
+    await file.write(Buffer.from('new'))
+  }
+  const find = async (kind: string) =>
+    path.join(folder, (await readdir(folder)).find(name => name.startsWith(kind)) ?? 'none')
+  return {
+    folder,
+    staging,
+    warnings,
+    replaced: await find('.replaced-'),
+    staged: await find('.restore-'),
+    read: (name: string) => readFile(path.join(folder, name, 'file'), 'utf8'),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  }
+}
+
+async function put(folder: string, content: string) {
+  await mkdir(folder)
+  await writeFile(path.join(folder, 'file'), content)
+}
+
+test('an exchange of folders that fails midway is undone', async () => {
+  await using exchange = await openExchange()
+  const { folder, staging, replaced, read, warnings } = exchange
+  await put(path.join(replaced, SECOND), 'in the way')
+  await expect(staging.swap()).rejects.toThrow('ENOTEMPTY')
+  await staging[Symbol.asyncDispose]()
+
+  expect(await readdir(folder)).toEqual(NAMES)
+  for (const name of NAMES) expect(await read(name)).toBe('old')
+  expect(warnings).toEqual([])
+})
+
+test('an exchange that succeeded is undone where nobody keeps it', async () => {
+  await using exchange = await openExchange()
+  const { folder, staging, read } = exchange
+  await staging.swap()
+  for (const name of NAMES) expect(await read(name)).toBe('new')
+  await staging[Symbol.asyncDispose]()
+
+  expect(await readdir(folder)).toEqual(NAMES)
+  for (const name of NAMES) expect(await read(name)).toBe('old')
+})
+
+test('a folder that cannot be put back is kept, and a warning says where it lies', async () => {
+  await using exchange = await openExchange()
+  const { folder, staging, replaced, read, warnings } = exchange
+  await put(path.join(replaced, SECOND), 'in the way')
+  await expect(staging.swap()).rejects.toThrow('ENOTEMPTY')
+  await put(path.join(folder, FIRST), 'made since')
+  await staging[Symbol.asyncDispose]()
+
+  const kept = path.join(replaced, FIRST)
+  expect(await readFile(path.join(kept, 'file'), 'utf8')).toBe('old')
+  expect(await read(SECOND)).toBe('old')
+  expect(warnings).toEqual([expect.stringContaining(`${kept} could not be moved back`)])
+})
