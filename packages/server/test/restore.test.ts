@@ -116,6 +116,25 @@ test('a backup of an older schema is brought forward, one of a newer refused', a
   )
 }, 300_000)
 
+test('a restore is refused while an idle service runs whose connections broke', async () => {
+  await using place = await makeDataFolder()
+  await using target = await makeOwnedDatabase()
+  const env = { ...target.env, WAXWING_DATA_DIR: place.path }
+  await using service = await startServiceProcess(place, { env: { ...target.env, WAXWING_ROLES: 'api' } })
+  await callerOf(service.address, service.key).patch('/v1/settings', { syncWindowDays: 17 })
+  const file = path.join(place.path, 'backup')
+  expect(await runWaxwing(['backup', file], { env })).toMatchObject({ code: 0 })
+  // It opens another one for a request, and nobody sends any.
+  await query(
+    target.address,
+    'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and pid <> pg_backend_pid()',
+  )
+  expect(await runWaxwing(['restore', '--replace', file], { env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`"waxwing service, process ${service.pid}"`),
+  })
+}, 300_000)
+
 test('a restore that fails leaves everything as it was', async () => {
   await using place = await makeDataFolder()
   await using target = await makeOwnedDatabase()

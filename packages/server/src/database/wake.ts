@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { Client } from 'pg'
 import type { Logger } from '../kit/log.ts'
-import { tryConnect } from './embedded/cluster.ts'
+import { keepSession } from './kept-session.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
 /** Of accounts that changed, and of accounts that have new mail. */
@@ -12,7 +11,6 @@ export type WakeChannel = 'waxwing_wake' | 'waxwing_mail'
 const NOTICE_INTERVAL_MILLISECONDS = 50
 /** 36 characters an id and a comma stay under the 8000 bytes that NOTIFY takes. */
 const IDS_PER_NOTICE_MAX = 200
-const RECONNECT_SECONDS = 1
 
 /** Tells whoever listens, in whatever process, that there is something to do for accounts. */
 export interface Waker extends AsyncDisposable {
@@ -64,46 +62,14 @@ export function listenForWakes(
   listener: WakeListener,
   log: Logger,
 ): AsyncDisposable {
-  const stop = new AbortController()
-  const done = keepListening({ address, channels, listener }, log, stop.signal)
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort()
-      await done
+  return keepSession({
+    address,
+    applicationName: 'waxwing listen',
+    log,
+    async onConnect(client) {
+      client.on('notification', ({ payload }) => listener.onWake(payload ? payload.split(',') : []))
+      for (const channel of channels) await client.query(`listen ${channel}`)
+      listener.onListening()
     },
-  }
-}
-
-interface Listening {
-  address: DatabaseAddress
-  channels: readonly WakeChannel[]
-  listener: WakeListener
-}
-
-async function keepListening(listening: Listening, log: Logger, signal: AbortSignal) {
-  while (!signal.aborted) {
-    try {
-      const client = await tryConnect(listening.address, 'waxwing listen')
-      if (client) await listenUntilBroken(client, listening, signal)
-    } catch (error) {
-      log.warn({ error }, 'Lost the connection that listens for wake-ups')
-    }
-    await sleep(RECONNECT_SECONDS * 1000, undefined, { signal }).catch(() => {})
-  }
-}
-
-async function listenUntilBroken(client: Client, { channels, listener }: Listening, signal: AbortSignal) {
-  try {
-    const broken = new Promise<void>(resolve => {
-      client.once('end', resolve)
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
-    client.on('notification', ({ payload }) => listener.onWake(payload ? payload.split(',') : []))
-    for (const channel of channels) await client.query(`listen ${channel}`)
-    if (signal.aborted) return
-    listener.onListening()
-    await broken
-  } finally {
-    await client.end().catch(() => {})
-  }
+  })
 }

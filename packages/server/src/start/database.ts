@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { type EmbeddedPostgres, openEmbedded } from '../database/embedded/embedded.ts'
+import { keepSession } from '../database/kept-session.ts'
 import { watchForRestore } from '../database/feed-epoch.ts'
 import { migrate } from '../database/migrate.ts'
 import { type Database, type DatabaseAddress, type Db, openDatabase } from '../database/pool.ts'
@@ -33,17 +34,23 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   if (config.databaseUrl) {
     // Before connecting: without a key nothing is to be touched.
     const keyRing = openKeyRing(config, { mayCreate: false })
-    const { database } = await openMigrated(
-      { url: config.databaseUrl.reveal() },
-      options,
-      async () => keyRing,
+    await using opened = new AsyncDisposableStack()
+    const url = config.databaseUrl.reveal()
+    // The pool closes its connections while nobody uses it. This one stays, so that a restore sees that we run.
+    opened.use(
+      keepSession({ address: { url }, applicationName: `waxwing ${as}, process ${process.pid}`, log }),
     )
+    const { database } = await openMigrated({ url }, options, async () => keyRing)
+    const held = opened.move()
     return {
       database,
       keyRing,
       isEmbedded: false,
       abandon: async () => {},
-      [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+      async [Symbol.asyncDispose]() {
+        await database[Symbol.asyncDispose]()
+        await held.disposeAsync()
+      },
     }
   }
   const embedded = await openEmbedded({ dataDir: config.dataDir, as, log, onLost: options.onLost })

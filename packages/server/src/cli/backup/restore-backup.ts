@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { recordRestoreHere } from '../../database/feed-epoch.ts'
+import { SETTLED_SECONDS } from '../../database/kept-session.ts'
 import { applyMigrations, lockOutOthers, type Migration, readMigrations } from '../../database/migrate.ts'
 import { clientSettings, type DatabaseAddress } from '../../database/pool.ts'
 import { CommandError } from '../command-error.ts'
@@ -65,9 +67,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
   try {
     await client.query(SESSION_SETTINGS)
     await client.query(`set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`)
+    // First, so that a service that starts from now on waits for the end of the restore.
+    await lockOutOthers(client)
     await requireAlone(client)
     await requireRoom(client, mayReplace)
-    await lockOutOthers(client)
     await using staging = await openStaging(blobDir, options.warn)
     await client.query('begin')
     await client.query(DROP_EVERYTHING)
@@ -85,7 +88,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
   }
 }
 
+/** Every service and command holds a connection as long as it runs. */
 async function requireAlone(client: Client) {
+  await sleep(SETTLED_SECONDS * 1000)
   const { rows } = await client.query<{ name: string }>(
     `select application_name as name from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'waxwing %' limit 1`,
