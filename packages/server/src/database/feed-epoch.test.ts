@@ -79,11 +79,28 @@ describe('watchForRestore', () => {
     expect(after.next).toBeGreaterThan(before.next + 1_000_000_000n)
     expect(await start(server.address(copy))).toBe(0)
     expect((await readState(copy)).epoch).toBe(after.epoch)
+  })
 
-    // Another copy of the same backup takes other ids.
-    const again = await makeDatabase(name)
-    await start(server.address(again))
-    expect((await readState(again)).next).toBeGreaterThan(after.next)
+  test.each([
+    ['a backup', 0],
+    ['a backup that was taken soon after a restore', 1],
+  ])('keeps two restores of %s apart', async (_, restores) => {
+    let backup = await makeDatabase()
+    await start(server.address(backup))
+    for (let done = 0; done < restores; done += 1) {
+      backup = await makeDatabase(backup)
+      await start(server.address(backup))
+    }
+    const { next } = await readState(backup)
+    const restored = [await makeDatabase(backup), await makeDatabase(backup)]
+    for (const name of restored) await start(server.address(name))
+    const [one = 0n, other = 0n] = await Promise.all(
+      restored.map(async name => (await readState(name)).next - next),
+    )
+
+    for (const ahead of [one, other]) expect(ahead).toBeGreaterThan(1_000_000_000n)
+    // Two random numbers of 10^12 are closer than this once in a million times.
+    expect(Math.abs(Number(one - other))).toBeGreaterThan(500_000)
   })
 
   test('notices tables that were loaded again in place', async () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { sql } from 'kysely'
 import { type ClientBase, DatabaseError, type Pool } from 'pg'
 import type { Db } from './pool.ts'
@@ -21,13 +21,17 @@ interface Place {
 
 const EPOCH_BYTES = 6
 
+/** About 10^12, so that ids stay below 2^53 through thousands of restores. */
+const OFFSET_MAX = 2 ** 40
+
 /**
  * Event ids go on above everything that any history of this database can have used. A billion covers what was appended
- * after the backup; the microseconds since 1970 keep two restores of one backup apart.
+ * after the backup. The microseconds since 1970 and a random offset keep restores of one backup apart, even where the
+ * backup's own ids are ahead of the clock because it was restored before.
  */
 const restored = () => `
   with raised as (
-    select setval('event_id', greatest(
+    select setval('event_id', ${randomInt(OFFSET_MAX)} + greatest(
       last_value + 1000000000, (extract(epoch from clock_timestamp()) * 1000000)::bigint
     )) as id from event_id
   )
