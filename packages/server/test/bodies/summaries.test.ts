@@ -1,4 +1,5 @@
 import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { mail, multi } from '../mail/odd/odd-message.ts'
 import type { TestApp } from '../open-app.ts'
@@ -169,3 +170,46 @@ test.each(['none', 'cache', 'full'])(
     await waitUntil('the words', async () => (await search(app, accountId, 'behind')) === 1)
   },
 )
+
+/** Whether a statement waits for a lock. */
+async function isWaiting({ db }: TestApp): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+  `.execute(db)
+  return rows.length > 0
+}
+
+test.each([
+  ['message', 'id'],
+  ['message_search', 'message_id'],
+])('reads a message whose row of %s is locked, and corrects its summary later', async (table, column) => {
+  await using server = await startDovecot()
+  const user = await server.addUser()
+  await using world = await openWorld(server, user)
+  await world.deliver([{ raw: FAR }])
+  await using app = await openSyncApp()
+  const accountId = await connectMailbox(app, server, user, { bodyStorage: 'none' })
+  await waitForFirstSync(app, accountId)
+  const [{ id } = { id: '' }] = await readMessages(app, accountId)
+  const url = `/v1/accounts/${accountId}/messages/${id}`
+  const other = await app.database.pool.connect()
+  try {
+    await other.query('begin')
+    await other.query(`select from ${table} where ${column} = $1 for update`, [id])
+    let isAnswered = false
+    const answer = app.get(url).finally(() => (isAnswered = true))
+    const outcome = await waitUntil('an answer', async () =>
+      isAnswered ? 'answered' : (await isWaiting(app)) && 'waiting',
+    )
+    expect(outcome).toBe('answered')
+    expect(await answer).toMatchObject({ status: 200, body: { snippet: 'Words behind a file.' } })
+    expect(await readMessages(app, accountId)).toMatchObject([{ snippet: '' }])
+    // As the sync deletes it, which takes its document.
+    await other.query('delete from message where id = $1', [id])
+    await other.query('rollback')
+  } finally {
+    other.release(true)
+  }
+  expect((await app.get(url)).status).toBe(200)
+  expect(await readMessages(app, accountId)).toMatchObject([{ snippet: 'Words behind a file.' }])
+})

@@ -21,21 +21,26 @@ interface ChangedRow {
 
 /**
  * Corrects the summaries of messages that were read as a whole: the index is made from their beginnings, which may not
- * reach to their text or show their attachments. A snippet that is there stays as it is.
+ * reach to their text or show their attachments. A snippet that is there stays as it is. Waits for nobody, since others
+ * lock the same rows in another order: a message that is being changed is corrected when it is read again.
  */
 export async function recordContents(unit: UnitOfWork, read: readonly ReadContent[]): Promise<void> {
   const wrong = await findWrong(unit, read)
   if (wrong.length === 0) return
-  // Before the messages, as whoever stores or indexes their bodies does it.
-  await sql`
-    select from message_search where message_id = any(${wrong}::uuid[]) order by message_id for update
+  const { rows: documents } = await sql<{ message_id: string }>`
+    select message_id from message_search where message_id = any(${wrong}::uuid[])
+    order by message_id for update skip locked
   `.execute(unit.sql)
+  const held = documents.map(({ message_id: id }) => id)
   const { rows } = await sql<ChangedRow>`
     with read as (select * from ${recordsOf(read)}),
     before as (
       select message.id, message.snippet, message.has_attachments
-      from read join message on message.id = read.id where ${IS_WRONG}
-      order by message.id for update of message
+      from read join message on message.id = read.id
+      where ${IS_WRONG} and (message.id = any(${held}::uuid[]) or not exists (
+        select from message_search where message_search.message_id = message.id
+      ))
+      order by message.id for update of message skip locked
     )
     update message set
       snippet = case when before.snippet = '' then read.snippet else before.snippet end,
