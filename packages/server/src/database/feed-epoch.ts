@@ -1,7 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { sql } from 'kysely'
-import { type ClientBase, DatabaseError, type Pool } from 'pg'
+import type { ClientBase, Pool } from 'pg'
 import type { Db } from './pool.ts'
+import { isWithheld } from './withheld.ts'
 
 type Session = Pick<ClientBase, 'query'>
 
@@ -52,8 +53,6 @@ const QUESTIONS = [
   `select ${OIDS}, ${SYSTEM} as system, null as timeline`,
 ]
 const LAST_QUESTION = `select ${OIDS}, null as system, null as timeline`
-/** insufficient_privilege, undefined_function, feature_not_supported */
-const REFUSED = new Set(['42501', '42883', '0A000'])
 
 /** Begins a new history of the feed: cursors issued so far are refused, and no event id is used twice. */
 export async function recordRestore(db: Db): Promise<void> {
@@ -113,7 +112,7 @@ async function askForPlace(session: Session) {
     try {
       return requireRow((await session.query<Place & { isStandby: boolean }>(question)).rows)
     } catch (error) {
-      if (!(error instanceof DatabaseError && REFUSED.has(error.code ?? ''))) throw error
+      if (!isWithheld(error)) throw error
     }
   }
   return requireRow((await session.query<Place & { isStandby: boolean }>(LAST_QUESTION)).rows)

@@ -11,4 +11,8 @@ test('every database has an id of its own, which stays, and is told to a role th
 
   await one.pool.query('set role pg_read_all_data')
   expect(await findInstallationId(one.pool)).toBe(id)
+
+  await one.pool.query('reset role; revoke execute on function pg_control_system() from public')
+  await one.pool.query('set role pg_read_all_data')
+  expect(await findInstallationId(one.pool)).toBeNull()
 })

@@ -1,11 +1,19 @@
 import type { Pool } from 'pg'
+import { isWithheld } from './withheld.ts'
 
-/** Tells one installation from another on the same machine: that of a database, whoever asks. Says nothing else of it. */
-export async function findInstallationId(pool: Pool): Promise<string> {
-  const { rows } = await pool.query<{ id: string }>(`
-    select encode(sha256(convert_to(system_identifier || '/' || oid, 'UTF8')), 'hex') as id
-    from pg_control_system(), pg_database where datname = current_database()`)
-  const [row] = rows
-  if (!row) throw new Error('The database does not know itself')
-  return row.id
+/**
+ * A name for the database, the same for all who ask, by which two installations on one machine are told apart. It reveals
+ * nothing about the database. Null where the role may not ask the server who it is.
+ */
+export async function findInstallationId(pool: Pool): Promise<string | null> {
+  const { rows } = await pool
+    .query<{ id: string }>(
+      `select encode(sha256(convert_to(system_identifier || '/' || oid, 'UTF8')), 'hex') as id
+       from pg_control_system(), pg_database where datname = current_database()`,
+    )
+    .catch((error: unknown) => {
+      if (isWithheld(error)) return { rows: [] }
+      throw error
+    })
+  return rows[0]?.id ?? null
 }

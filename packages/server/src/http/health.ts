@@ -6,7 +6,8 @@ import type { App } from './app.ts'
 export function createMetricsApp(options: {
   metrics: Registry
   findProblems: () => Promise<string[]>
-  installationId: string
+  /** Null where the database does not tell it. */
+  installationId: string | null
 }): App {
   const { metrics, findProblems, installationId } = options
   const app: App = new Hono()
