@@ -14,6 +14,14 @@ function fileError(code: string, path?: string) {
 describe('findShortage', () => {
   test.each([
     [databaseError('53100'), 'The disk of the database is full.', true],
+    [
+      databaseError(
+        '53100',
+        'could not resize shared memory segment "/PostgreSQL.1" to 8 bytes: No space left on device',
+      ),
+      'The database has run out of shared memory.',
+      false,
+    ],
     [databaseError('53200'), 'The database has run out of memory.', false],
     [databaseError('53300'), 'The database takes no more connections.', false],
     [

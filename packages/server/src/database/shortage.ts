@@ -57,7 +57,16 @@ export function failedFor(what: string, error: unknown): string {
   return shortage ? `${what}. ${shortage.message}` : what
 }
 
+/** For parallel queries, in memory: it has the code of a full disk. */
+const SHARED_MEMORY: Shortage = {
+  message:
+    'The database has run out of shared memory. Give /dev/shm more room; a container has a setting for it, such as ' +
+    '--shm-size.',
+  stopsWrites: false,
+}
+
 function ofDatabase({ code = '', message }: DatabaseError): Shortage | null {
+  if (/shared memory segment/.test(message)) return SHARED_MEMORY
   if (OF_DATABASE[code]) return OF_DATABASE[code]
   // PostgreSQL has no SQLSTATE for a quota, nor for a disk that turned read-only.
   const trouble = diskTroubleIn(message)
