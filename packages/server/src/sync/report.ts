@@ -15,14 +15,22 @@ export class RuntimeReport {
   #state: RuntimeState = 'pending'
   #detail: string | null = null
   #writtenAt = 0
+  /** Unless that is known to be settled: an earlier owner may have failed. */
+  #mayBeFailing = true
 
   constructor(db: Kysely<Tables>, owned: OwnedAccount) {
     this.#db = db
     this.#owned = owned
   }
 
-  async tell(state: RuntimeState, detail: string | null = null): Promise<void> {
-    const isProgress = state === this.#state
+  /** @param hasBrought whether something was brought in since the last report, so that attempts do not fail altogether */
+  async tell(
+    state: RuntimeState,
+    detail: string | null = null,
+    { hasBrought = false }: { hasBrought?: boolean } = {},
+  ): Promise<void> {
+    const isSuccess = state === 'live' || hasBrought
+    const isProgress = state === this.#state && !(isSuccess && this.#mayBeFailing)
     if (isProgress && detail === this.#detail) return
     if (isProgress && performance.now() - this.#writtenAt < PROGRESS_INTERVAL_MS) return
     this.#state = state
@@ -33,12 +41,14 @@ export class RuntimeReport {
       update account set runtime_state = ${state}, runtime_detail = ${detail?.slice(0, DETAIL_CHARACTERS_MAX) ?? null},
         runtime_instance = ${instanceId}, runtime_updated_at = clock_timestamp(),
         behind_since = case when ${state} = 'live' then null else coalesce(behind_since, clock_timestamp()) end,
-        failing_since = case ${state}
-          when 'live' then null
-          when 'backoff' then coalesce(failing_since, clock_timestamp())
+        failing_since = case
+          when ${isSuccess} then null
+          when ${state} = 'backoff' then coalesce(failing_since, clock_timestamp())
           else failing_since
         end
       where id = ${id} and owner_instance = ${instanceId} and owner_epoch = ${epoch}
     `.execute(this.#db)
+    if (isSuccess) this.#mayBeFailing = false
+    if (state === 'backoff') this.#mayBeFailing = true
   }
 }

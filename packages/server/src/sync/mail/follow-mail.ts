@@ -104,6 +104,7 @@ async function pass(session: Session, options: FollowAccountOptions): Promise<Pa
       await report.tell(
         'syncing',
         `about ${remaining} older messages of the mailbox at hand are still to come`,
+        { hasBrought: count > 0 },
       )
     },
   })
