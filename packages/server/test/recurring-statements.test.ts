@@ -21,6 +21,9 @@ const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>
   'accounts in trouble': db => measureTroubles(db),
 }
 
+/** Those of the dead process are in trouble until they are taken from it. */
+const BOUNDS: Record<string, number> = { 'accounts in trouble': ACCOUNTS + ROWS_MAX }
+
 /** Rows of the table that the session has read so far, by any way. */
 async function countRead(db: Db): Promise<number> {
   await sql`select pg_stat_force_next_flush()`.execute(db)
@@ -37,10 +40,27 @@ test('what is asked every few seconds does not read the accounts that are well',
   const instanceId = newId()
   const until = sql<Date>`clock_timestamp() + interval '50 seconds'`
   await db.insertInto('instance').values({ id: instanceId, heartbeat_until: until }).execute()
+  const deadId = newId()
+  await db
+    .insertInto('instance')
+    .values({ id: deadId, heartbeat_until: sql`clock_timestamp() - interval '1 minute'` })
+    .execute()
+  const suspended = await sampleTenant(db)
+  await db.updateTable('tenant').set({ suspended_at: new Date() }).where('id', '=', suspended.id).execute()
   await sql`
     insert into account (id, tenant_id, provider, email, auth_method, owner_instance, runtime_state)
     select gen_random_uuid(), ${tenant.id}, 'imap', n || '@a.test', 'password', ${instanceId}, 'live'
     from generate_series(1, ${ACCOUNTS}::int) as n
+  `.execute(db)
+  // What is suspended, paused, or waits in its turn to be taken from a dead process.
+  await sql`
+    insert into account (id, tenant_id, provider, email, auth_method, status, owner_instance)
+    select gen_random_uuid(), tenant_id, 'imap', kind || n || '@b.test', 'password', status, owner
+    from generate_series(1, ${ACCOUNTS}::int) as n, (values
+      ('suspended', ${suspended.id}::uuid, 'active', null::uuid),
+      ('paused', ${tenant.id}::uuid, 'paused', null),
+      ('dead', ${tenant.id}::uuid, 'active', ${deadId}::uuid)
+    ) as kinds (kind, tenant_id, status, owner)
   `.execute(db)
   await sql`analyze account, instance, tenant`.execute(db)
 
@@ -50,5 +70,5 @@ test('what is asked every few seconds does not read the accounts that are well',
     await run(db, instanceId)
     read[name] = (await countRead(db)) - before
   }
-  expect(Object.entries(read).filter(([, rows]) => rows > ROWS_MAX)).toEqual([])
+  expect(Object.entries(read).filter(([name, rows]) => rows > (BOUNDS[name] ?? ROWS_MAX))).toEqual([])
 })

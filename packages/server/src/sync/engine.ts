@@ -13,6 +13,7 @@ import {
   FIRST_ID,
   listOwned,
   type OwnedAccount,
+  RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
   takeWanted,
@@ -22,8 +23,8 @@ import { Turns } from './turns.ts'
 
 const CLAIM_INTERVAL_MS = 3_000
 const CLAIM_AT_ONCE = 50
-/** Of the accounts that are ours by the tables; the others' turn comes with the next claims. */
-const CHECK_AT_ONCE = 500
+/** Of the accounts that are ours by the tables, in about 10 ms; the next ones are checked with the next claim. */
+const CHECK_AT_ONCE = 5_000
 /** A process whose looks take longer, or have failed for longer, is not ready. */
 const LOOK_SECONDS_MAX = 15
 /** Wakes are told at once; this poll is what is guaranteed. */
@@ -148,14 +149,15 @@ export class SyncEngine implements AsyncDisposable {
     // Not with each wake: only what nobody told of is found by it.
     if (performance.now() - this.#recoveredAt >= CLAIM_INTERVAL_MS) {
       this.#recoveredAt = performance.now()
-      await releaseOfDead(db)
+      const released = await releaseOfDead(db)
       await this.#releaseUnkept(instance)
       this.#claimedAt = Number.NEGATIVE_INFINITY
+      if (released === RELEASED_AT_ONCE) this.#recoverAtOnce()
     }
     if (performance.now() - this.#claimedAt < CLAIM_INTERVAL_MS) return
     this.#claimedAt = performance.now()
     const claimed = await claimAccounts(db, instance.id, CLAIM_AT_ONCE)
-    // A claim that was answered too late is of an instance that is dead by now; so are its accounts' owners.
+    // Where the lease lapsed before the claim was answered, the accounts belong to a dead instance and are taken from it.
     if (instance.lapsed.aborted) return
     for (const owned of claimed) this.#keep(owned, instance)
     if (claimed.length === CLAIM_AT_ONCE) this.wake()
@@ -194,7 +196,15 @@ export class SyncEngine implements AsyncDisposable {
     const unkept = page.filter(({ id, epoch }) => this.#keepers.get(id)?.owned.epoch !== epoch)
     if (unkept.length === 0) return
     log.warn({ count: unkept.length }, 'Accounts of this process were not followed; they are claimed again')
-    await releaseAccounts(db, unkept)
+    for (let at = 0; at < unkept.length; at += RELEASED_AT_ONCE)
+      await releaseAccounts(db, unkept.slice(at, at + RELEASED_AT_ONCE))
+    // Where some were lost, more may be.
+    this.#recoverAtOnce()
+  }
+
+  #recoverAtOnce(): void {
+    this.#recoveredAt = Number.NEGATIVE_INFINITY
+    this.wake()
   }
 
   #keep(owned: OwnedAccount, instance: Instance): void {

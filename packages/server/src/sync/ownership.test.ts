@@ -9,6 +9,7 @@ import {
   FenceLost,
   fenceAccount,
   findAttention,
+  RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
   takeWanted,
@@ -72,6 +73,39 @@ describe('claimAccounts', () => {
     const taken = await claimAccounts(db, other, 10)
     expect(taken.map(({ id }) => id).toSorted()).toEqual(held.map(({ id }) => id).toSorted())
     expect(taken.every(({ epoch }) => epoch === '2')).toBe(true)
+  })
+})
+
+describe('releaseOfDead', () => {
+  test('says how many it released, and keeps no trouble of what is stopped', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    await insertAccounts(db, 3)
+    await claimAccounts(db, await insertInstance(db, 60), 10)
+    await sql`update account set status = 'paused', failing_since = now() where email = '0@a.test'`.execute(
+      db,
+    )
+    await sql`update instance set heartbeat_until = '-infinity'`.execute(db)
+
+    expect(await releaseOfDead(db)).toBe(3)
+    expect(await releaseOfDead(db)).toBe(0)
+    const { rows } = await sql`
+      select email from account where behind_since is not null or failing_since is not null order by email
+    `.execute(db)
+    expect(rows).toEqual([{ email: '1@a.test' }, { email: '2@a.test' }])
+  })
+
+  test('takes each page of the accounts of a large process at once', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    await insertAccounts(db, 1)
+    const dead = await insertInstance(db, -60)
+    await sql`
+      insert into account (id, tenant_id, provider, email, auth_method, owner_instance)
+      select gen_random_uuid(), tenant_id, 'imap', n || '@b.test', 'password', ${dead}
+      from account, generate_series(1, ${RELEASED_AT_ONCE}) as n
+    `.execute(db)
+    expect(await releaseOfDead(db)).toBe(RELEASED_AT_ONCE)
   })
 })
 

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
+import { isUnowned, unownedTenants } from '../features/accounts/accounts/following.ts'
 import { isLive } from '../features/accounts/accounts/store.ts'
 import type { MailAccount } from '../features/mail/messages/rules.ts'
 
@@ -62,18 +63,31 @@ export async function beginLook(db: Kysely<Tables>, owned: OwnedAccount): Promis
   return rows[0].look
 }
 
-/** More of them at once would hold locks for long. */
-const RELEASED_AT_ONCE = 500
+/** What is paused or waits for a new password is in no trouble. */
+const troublesOfReleased = sql`
+  behind_since = case when status = 'active' then coalesce(behind_since, clock_timestamp()) end,
+  failing_since = case when status = 'active' then failing_since end`
 
-/** Takes accounts from instances whose lease lapsed. What one of them is still writing is left to the next call. */
-export async function releaseOfDead(db: Kysely<Tables>): Promise<void> {
-  await sql`
-    update account set owner_instance = null, behind_since = coalesce(behind_since, clock_timestamp())
-    where id in (
-      select account.id from instance join account on account.owner_instance = instance.id
-      where not ${isLive} limit ${RELEASED_AT_ONCE} for update of account skip locked
-    )
+/** More of them at once would hold locks for long. */
+export const RELEASED_AT_ONCE = 500
+
+/**
+ * Takes accounts from instances whose lease lapsed. What one of them is still writing is left to the next call.
+ * @returns how many; there may be more where they are `RELEASED_AT_ONCE`
+ */
+export async function releaseOfDead(db: Kysely<Tables>): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    update account set owner_instance = null, ${troublesOfReleased}
+    -- as an array, for which the planner reads no other accounts
+    where id = any(array(
+      select dead.id from instance cross join lateral (
+        select account.id from account where owner_instance = instance.id
+        order by account.id limit ${RELEASED_AT_ONCE} for update skip locked
+      ) as dead
+      where not ${isLive} limit ${RELEASED_AT_ONCE}
+    ))
   `.execute(db)
+  return Number(numAffectedRows)
 }
 
 /** Takes up to `limit` active accounts that have no owner. */
@@ -83,13 +97,17 @@ export async function claimAccounts(
   limit: number,
 ): Promise<OwnedAccount[]> {
   const { rows } = await sql<{ id: string; tenant_id: string; email: string; owner_epoch: string }>`
+    with recursive unowned (tenant_id) as (${unownedTenants})
     update account set owner_instance = ${instanceId}, owner_epoch = owner_epoch + 1, sync_wanted = '{}',
       runtime_state = 'pending', runtime_detail = null, runtime_instance = ${instanceId},
       runtime_updated_at = clock_timestamp(), behind_since = coalesce(behind_since, clock_timestamp())
     where id in (
-      select account.id from account join tenant on tenant.id = account.tenant_id
-      where owner_instance is null and status = 'active' and deleted_at is null and tenant.suspended_at is null
-      order by account.id limit ${limit} for update of account skip locked
+      select claimable.id from unowned join tenant on tenant.id = unowned.tenant_id
+      cross join lateral (
+        select account.id from account where account.tenant_id = tenant.id and ${isUnowned}
+        order by account.id limit ${limit} for update skip locked
+      ) as claimable
+      where tenant.suspended_at is null limit ${limit}
     )
     returning id, tenant_id, email, owner_epoch
   `.execute(db)
@@ -187,8 +205,7 @@ export async function releaseAccounts(
   await sql`
     update account set owner_instance = null, runtime_state = 'stopped', runtime_updated_at = clock_timestamp(),
       runtime_detail = case when status = 'active' then null else status_reason end,
-      behind_since = case when status = 'active' then coalesce(behind_since, clock_timestamp()) end,
-      failing_since = case when status = 'active' then failing_since end
+      ${troublesOfReleased}
     from unnest(
       ${owned.map(({ id }) => id)}::uuid[], ${owned.map(({ instanceId }) => instanceId)}::uuid[],
       ${owned.map(({ epoch }) => epoch)}::bigint[]

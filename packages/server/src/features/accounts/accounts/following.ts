@@ -20,14 +20,36 @@ export interface Troubled {
 
 const isToBeFollowed = sql<boolean>`status = 'active' and deleted_at is null`
 
+/** An active account without an owner. */
+export const isUnowned = sql<boolean>`account.owner_instance is null and account.status = 'active' and account.deleted_at is null`
+
+/**
+ * A query of the tenants that have such accounts, and null at its end, for `with recursive unowned (tenant_id)`. It goes
+ * from tenant to tenant in the index, and reads one account of each.
+ */
+export const unownedTenants = sql`
+  (select tenant_id from account where ${isUnowned} order by tenant_id limit 1)
+  union all
+  select (
+    select account.tenant_id from account
+    where account.tenant_id > unowned.tenant_id and ${isUnowned} order by account.tenant_id limit 1
+  ) from unowned where unowned.tenant_id is not null`
+
 /** Active accounts of the whole installation that are not well. Reads only those, however many there are. */
 export async function measureTroubles(db: Db): Promise<Record<Trouble, Troubled>> {
   const { rows } = await sql<{ trouble: Trouble; count: number; seconds: number }>`
+    with recursive unowned (tenant_id) as (${unownedTenants})
     select trouble, count(*)::int as count,
       greatest(0, extract(epoch from clock_timestamp() - min(since)))::float8 as seconds
     from (
-      select tenant_id, 'unfollowed' as trouble, coalesce(behind_since, updated_at) as since
-      from account where owner_instance is null and ${isToBeFollowed}
+      select tenant.id as tenant_id, 'unfollowed' as trouble, since
+      from unowned join tenant on tenant.id = unowned.tenant_id
+      -- OFFSET 0 keeps the planner from reading what is unowned of every tenant.
+      cross join lateral (
+        select coalesce(behind_since, updated_at) as since from account
+        where account.tenant_id = tenant.id and ${isUnowned} offset 0
+      ) as account
+      where tenant.suspended_at is null
       union all
       select tenant_id, 'unfollowed', coalesce(behind_since, greatest(started_at, heartbeat_until))
       from instance join account on owner_instance = instance.id where not ${isLive} and ${isToBeFollowed}
