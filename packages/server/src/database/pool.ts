@@ -32,8 +32,8 @@ export interface Database extends AsyncDisposable {
   address: DatabaseAddress
   /** How long the first in the queue has waited for a connection; 0 where nobody waits. */
   waitMilliseconds(): number
-  /** Whether writes find room, as far as statements have told; see `Room`. Never rejects. */
-  hasRoom(): Promise<boolean>
+  /** Why the database takes no writes, as far as statements have shown; null where it does. See `Room`. Never rejects. */
+  findWriteProblem(): Promise<string | null>
 }
 
 const CONNECTIONS_MAX = 20
@@ -82,7 +82,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       const [first] = waiting
       return first ? performance.now() - first.since : 0
     },
-    hasRoom: () => room.isThere(),
+    findWriteProblem: () => room.findProblem(),
     [Symbol.asyncDispose]: () => pool.end(),
   }
 }

@@ -1,14 +1,45 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { waitUntil } from '../../test/wait-until.ts'
-import { sql } from 'kysely'
+import type { Db } from './pool.ts'
 
-test('a write that finds no room is believed for a while, and then the database is asked, also as no superuser', async () => {
+const failWith = (db: Db, code: string) =>
+  sql`do $$ begin raise exception using errcode = ${sql.lit(code)}; end $$`.execute(db)
+
+test.each([
+  ['finds room', 'set role pg_read_all_data'],
+  ['fails for a limit on temporary files', `set role pg_read_all_data; set temp_file_limit = '100kB'`],
+])('a write that finds no room is believed for a while, until a look %s', async (_, settings) => {
   await using database = await openTestDatabase({ connectionsMax: 1 })
-  await database.pool.query('set role pg_read_all_data')
-  expect(await database.hasRoom()).toBe(true)
-  const failing = sql`do $$ begin raise exception using errcode = '53100'; end $$`.execute(database.db)
-  await expect(failing).rejects.toMatchObject({ code: '53100' })
-  expect(await database.hasRoom()).toBe(false)
-  await waitUntil('room is found', () => database.hasRoom())
+  const { db, findWriteProblem } = database
+  // Only a superuser sets the limit, and the look is made by another role.
+  for (const setting of settings.split('; ').toReversed()) await database.pool.query(setting)
+  expect(await findWriteProblem()).toBeNull()
+  await expect(failWith(db, '53200')).rejects.toMatchObject({ code: '53200' })
+  expect(await findWriteProblem()).toBeNull()
+  await expect(failWith(db, '53100')).rejects.toMatchObject({ code: '53100' })
+  expect(await findWriteProblem()).toContain('The disk of the database is full.')
+  await waitUntil('room is found', async () => (await findWriteProblem()) === null)
+})
+
+test('a database that only reads has a problem of its own words, until it takes writes again', async () => {
+  await using database = await openTestDatabase({ connectionsMax: 1 })
+  const { db, pool, findWriteProblem } = database
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)
+  const setReadOnly = (isOn: boolean) =>
+    pool.query(
+      `begin read write; alter database ${rows[0]!.name} set default_transaction_read_only = ${isOn}; commit`,
+    )
+  await setReadOnly(true)
+  await pool.query('set default_transaction_read_only = true')
+  await expect(sql`create table other (id int)`.execute(db)).rejects.toMatchObject({ code: '25006' })
+  const believedUntil = performance.now() + 6_000
+  await waitUntil('a look after the first refusal', async () => {
+    expect(await findWriteProblem()).toContain('The database can only be read.')
+    return performance.now() > believedUntil
+  })
+  await setReadOnly(false)
+  await pool.query('set default_transaction_read_only = false')
+  await waitUntil('it takes writes', async () => (await findWriteProblem()) === null)
 })

@@ -20,12 +20,15 @@ export interface Readiness {
 const ANSWER_SECONDS_MAX = 2
 const SILENT = 'the database does not answer'
 
-export function createReadiness({ db, hasRoom }: Pick<Database, 'db' | 'hasRoom'>): Readiness {
+export function createReadiness({
+  db,
+  findWriteProblem,
+}: Pick<Database, 'db' | 'findWriteProblem'>): Readiness {
   const checks: ReadinessCheck[] = []
   let isStopping = false
   const askDatabase = () =>
     sql`select 1`.execute(db).then(
-      async () => ((await hasRoom()) ? null : 'the disk of the database is full'),
+      () => findWriteProblem(),
       () => SILENT,
     )
   return {
