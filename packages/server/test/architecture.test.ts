@@ -32,7 +32,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
     room(
       'sync|events|jobs|database|kit',
       `${HTTP}|contract/`,
-      'features/[^/]+/[^/]+/(?:store|rules|keys|record[^/]*)\\.ts',
+      'features/[^/]+/[^/]+/(?:store|following|rules|keys|record[^/]*)\\.ts',
       'providers/[^/]+\\.ts',
       'connections/[^/]+\\.ts',
     ),

@@ -20,7 +20,7 @@ const PIECE = Buffer.alloc(64 * 1024)
 
 /**
  * Mounts a disk in memory, which takes root and the right to mount: a container needs `--cap-add SYS_ADMIN`. Where it
- * may not, the test is skipped and says so.
+ * may not, the test is skipped and says so, but in CI it fails.
  */
 export async function mountSmallDisk(context: TestContext, megabytes: number): Promise<SmallDisk> {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-disk-'))
@@ -29,9 +29,9 @@ export async function mountSmallDisk(context: TestContext, megabytes: number): P
   } catch (error) {
     await rm(folder, { recursive: true })
     const reason = error instanceof Error ? error.message.trim() : ''
-    return context.skip(
-      `A full disk needs root and the right to mount a tmpfs, and neither is here: ${reason}`,
-    )
+    const message = `A full disk needs root and the right to mount a tmpfs, and one of them is missing: ${reason}`
+    if (process.env['CI'] === 'true') throw new Error(message, { cause: error })
+    return context.skip(message)
   }
   await chmod(folder, 0o711)
   const filler = path.join(folder, 'filler')

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Logger } from '../kit/log.ts'
-import { tryConnect } from './cluster.ts'
+import { tryConnect } from './embedded/cluster.ts'
 import type { DatabaseAddress } from './pool.ts'
 
 const RECONNECT_SECONDS = 1

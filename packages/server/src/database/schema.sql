@@ -53,11 +53,11 @@ CREATE INDEX account_behind ON public.account USING btree (behind_since) WHERE (
 CREATE UNIQUE INDEX account_email ON public.account USING btree (tenant_id, lower(email)) WHERE (deleted_at IS NULL);
 CREATE INDEX account_external_ref ON public.account USING btree (tenant_id, external_ref) WHERE (deleted_at IS NULL);
 CREATE INDEX account_list ON public.account USING btree (tenant_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
-CREATE INDEX account_owned_tenant ON public.account USING btree (tenant_id) WHERE (owner_instance IS NOT NULL);
+CREATE INDEX account_owned_tenant ON public.account USING btree (tenant_id, owner_instance) WHERE (owner_instance IS NOT NULL);
 CREATE INDEX account_owner ON public.account USING btree (owner_instance, id) WHERE (owner_instance IS NOT NULL);
 CREATE INDEX account_purge ON public.account USING btree (purge_after) WHERE ((deleted_at IS NOT NULL) AND (purged_at IS NULL));
 CREATE INDEX account_search_version ON public.account USING btree (search_version, id) WHERE (deleted_at IS NULL);
-CREATE INDEX account_unowned ON public.account USING btree (id) WHERE ((owner_instance IS NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
+CREATE INDEX account_unowned ON public.account USING btree (tenant_id, id) WHERE ((owner_instance IS NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
 
 create table account_secret (
   account_id uuid not null,

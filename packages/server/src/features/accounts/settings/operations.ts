@@ -5,7 +5,7 @@ import { requireClicksForHoneypot } from '../accounts/rules.ts'
 import { inheritSettings } from '../accounts/store.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireBodyStorage } from '../plans/access.ts'
-import { findTenantSettings, lockTenantSettings, updateTenantSettings } from './store.ts'
+import { findTenantSettings, lockTenantSettings, updateTenantSettings } from '../../tenancy/settings/store.ts'
 
 const on = implement(contract).$context<RequestContext>()
 

@@ -1,6 +1,11 @@
 import type { Download } from '@waxwing/contract/shapes.ts'
 import { readHeader } from '../../../kit/mime/header.ts'
-import { openLeaf, type ParsedAttachment, readPartFields, toAttachment } from '../../../kit/mime/message-part.ts'
+import {
+  openLeaf,
+  type ParsedAttachment,
+  readPartFields,
+  toAttachment,
+} from '../../../kit/mime/message-part.ts'
 import { decodeContent } from '../../../kit/mime/transfer-decoder.ts'
 import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
