@@ -157,6 +157,10 @@ test('a body that cannot be read keeps its words, and keeps back nothing else', 
   expect(await versionOf(app.db, accountId)).toBe(0)
   expect(await find('"as you asked"')).toEqual(['heron 1'])
 
+  // As an earlier release read its summary from its beginning alone.
+  await sql`update message set snippet = '', has_attachments = true where account_id = ${accountId}`.execute(
+    app.db,
+  )
   await rm(blobs.folder)
   await rename(`${blobs.folder}.away`, blobs.folder)
   await using _ = await openJobs(app, { blobDir: blobs.folder })
@@ -165,4 +169,11 @@ test('a body that cannot be read keeps its words, and keeps back nothing else', 
     async () => (await versionOf(app.db, accountId)) === SEARCH_VERSION,
   )
   expect((await find('"as you asked"')).toSorted()).toEqual(['crane 2', 'heron 1'])
+  const { rows } = await sql`
+    select subject, snippet, has_attachments as has from message where account_id = ${accountId} order by subject
+  `.execute(app.db)
+  expect(rows).toEqual([
+    { subject: 'crane 2', snippet: 'Of crane, as you asked.', has: false },
+    { subject: 'heron 1', snippet: 'Of heron, as you asked.', has: false },
+  ])
 })

@@ -7,6 +7,7 @@ import { findAccountView } from '../../accounts/accounts/store.ts'
 import { recordMissingDocuments, rewriteDocuments, type WholeMessage } from '../search/record-rewritten.ts'
 import type { StaleAccount } from '../search/record-version.ts'
 import { readStored } from './body-index.ts'
+import { type ReadContent, recordContents } from '../messages/record-contents.ts'
 import type { StoredContext } from './stored-source.ts'
 import { type WalkPlace, walkOn } from './walk.ts'
 
@@ -17,6 +18,11 @@ const BODIES_AT_ONCE = 20
 /** A message whose document is missing, or of an earlier version. */
 interface StaleMessage extends Omit<WholeMessage, 'words'> {
   is_missing: boolean
+}
+
+interface RereadMessage extends WholeMessage {
+  /** What its stored body says of its summary; null where none was read. */
+  content: ReadContent | null
 }
 
 interface RewriteContext extends StoredContext {
@@ -42,7 +48,16 @@ export async function rewriteAccountBatch(
   let written = 0
   for (const messages of byBodies(found)) {
     const whole = await readBodies(context, { accountId, tenantId }, messages)
-    if (whole.length > 0) written += await inTransaction(db, tenantId, unit => rewriteDocuments(unit, whole))
+    if (whole.length === 0) continue
+    written += await inTransaction(db, tenantId, async unit => {
+      const count = await rewriteDocuments(unit, whole)
+      // Earlier releases made summaries from the beginnings alone.
+      await recordContents(
+        unit,
+        whole.flatMap(({ content }) => content ?? []),
+      )
+      return count
+    })
   }
   return { found: found.length, written, end }
 }
@@ -83,15 +98,16 @@ async function readBodies(
   context: RewriteContext,
   { accountId, tenantId }: { accountId: string; tenantId: string },
   messages: readonly StaleMessage[],
-): Promise<WholeMessage[]> {
+): Promise<RereadMessage[]> {
   const hasBodies = messages.some(({ blobId }) => blobId !== null)
   const account = hasBodies ? await findAccountView(context.db, tenantId, accountId) : null
   const whole = await Promise.all(
-    messages.map(async (message): Promise<WholeMessage | null> => {
-      if (message.blobId === null) return { ...message, words: null }
+    messages.map(async (message): Promise<RereadMessage | null> => {
+      if (message.blobId === null) return { ...message, words: null, content: null }
       const read = account ? await readStored(context, account, message.id) : undefined
-      const words = read === undefined ? undefined : (read?.words ?? null)
-      return words === undefined ? null : { ...message, words }
+      if (read === undefined) return null
+      const content = read && { messageId: message.id, facts: read.facts }
+      return { ...message, words: read?.words ?? null, content }
     }),
   )
   return whole.flatMap(message => message ?? [])

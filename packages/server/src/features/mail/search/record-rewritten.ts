@@ -32,7 +32,7 @@ export async function rewriteDocuments(
   unit: Pick<UnitOfWork, 'sql'>,
   messages: readonly WholeMessage[],
 ): Promise<number> {
-  const held = await holdDocuments(unit, messages)
+  const held = await readSnippets(unit, await holdDocuments(unit, messages))
   if (held.length === 0) return 0
   // A document that stays the same touches neither the index nor what lies apart of its row.
   const { rows } = await sql<{ count: number }>`
@@ -63,6 +63,21 @@ export async function rewriteDocuments(
     select count(*)::int as count from rewritten
   `.execute(unit.sql)
   return rows[0]?.count ?? 0
+}
+
+/** As they are under the locks: whoever corrects a snippet takes the document first. Leaves out what was deleted. */
+async function readSnippets(
+  { sql: tx }: Pick<UnitOfWork, 'sql'>,
+  messages: readonly WholeMessage[],
+): Promise<WholeMessage[]> {
+  const { rows } = await sql<{ id: string; snippet: string }>`
+    select id, snippet from message where id = any(${messages.map(({ id }) => id)}::uuid[])
+  `.execute(tx)
+  const snippets = new Map(rows.map(({ id, snippet }) => [id, snippet]))
+  return messages.flatMap(message => {
+    const snippet = snippets.get(message.id)
+    return snippet === undefined ? [] : { ...message, snippet }
+  })
 }
 
 /** Locks bodies before documents, as `recordBodies` does, and waits for nobody. */
