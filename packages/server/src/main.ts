@@ -15,6 +15,7 @@ import { type Installation, openInstallation } from './start/database.ts'
 import { type FirstKeyPlace, welcomeFirst } from './start/first-start.ts'
 import { createReadiness } from './start/readiness.ts'
 import { type Role, startRoles } from './start/roles.ts'
+import { askForTroubles } from './start/troubles.ts'
 import type { SyncPace } from './start/sync.ts'
 
 /** The running service. Disposing it is `stop()`. */
@@ -78,7 +79,9 @@ export async function startOn(
   await using opened = new AsyncDisposableStack()
   if (config.metricsPort > 0) {
     const installationId = await findInstallationId(database.pool)
-    const app = createMetricsApp({ metrics, findProblems: readiness.findProblems, installationId })
+    const { findProblems } = readiness
+    const findTroubles = config.roles.includes('sync') ? askForTroubles(database.db) : null
+    const app = createMetricsApp({ metrics, findProblems, installationId, findTroubles })
     opened.use(await listenForMetrics(app, config.metricsPort))
   }
   const outside = { resolve, autoconfig }
