@@ -34,16 +34,30 @@ Examples:
     .action(backup)
 }
 
-const CANNOT_WRITE = new Set(['ENOENT', 'EACCES', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR'])
+const CONNECT_SECONDS = 10
 
 async function backup(name: string, { withKey = false }: { withKey?: boolean }) {
   const config = readProcessConfig()
   const file = path.resolve(name)
   await using opened = new AsyncDisposableStack()
-  const client = new Client(clientSettings(await findAddress(config, opened), 'waxwing backup'))
+  const address = await findAddress(config, opened)
+  const client = new Client({
+    ...clientSettings(address, 'waxwing backup'),
+    connectionTimeoutMillis: CONNECT_SECONDS * 1000,
+  })
   client.on('error', () => {}) // the query that is under way rejects with the same error
   await client.connect()
   opened.defer(() => client.end())
+  let wasInterrupted = false
+  // What is under way fails without its connection, and the draft is removed as after any failure.
+  const interrupt = () => {
+    wasInterrupted = true
+    client.end().catch(() => {})
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, interrupt)
+    opened.defer(() => void process.off(signal, interrupt))
+  }
   const keys = withKey ? listKeys(config) : null
   const { rows, files, missingFiles, bytes } = await writeBackup({
     client,
@@ -51,9 +65,8 @@ async function backup(name: string, { withKey = false }: { withKey?: boolean }) 
     blobDir: config.blobDir,
     keys,
     progress: showProgress(line => console.error(line)),
-  }).catch((error: NodeJS.ErrnoException) => {
-    if (!CANNOT_WRITE.has(error.code ?? '')) throw error
-    throw new CommandError(`The backup ${file} cannot be written: ${error.message}`)
+  }).catch((error: unknown) => {
+    throw wasInterrupted ? new CommandError('The backup was interrupted. Nothing was written.') : error
   })
   const rowCount = Object.values(rows).reduce((sum, count) => sum + count, 0)
   console.log(`Backed up ${rowCount} rows and ${files} stored messages into ${file} (${bytes} bytes).`)

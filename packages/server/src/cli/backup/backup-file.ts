@@ -53,6 +53,8 @@ export const ending = z.object({
 export type BackupHeader = z.infer<typeof header>
 export type BackupEnding = z.infer<typeof ending>
 
+const CANNOT_WRITE = new Set(['ENOENT', 'EACCES', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR'])
+
 /** A backup that is being written, beside its place and under a name of its own until it is whole. */
 export interface BackupWriter extends AsyncDisposable {
   write(kind: string, content: Uint8Array | object): Promise<void>
@@ -63,11 +65,15 @@ export interface BackupWriter extends AsyncDisposable {
 export async function createBackup(file: string): Promise<BackupWriter> {
   if (existsSync(file)) throw existing(file)
   const draft = path.join(path.dirname(file), `.${path.basename(file)}.${randomUUID()}`)
-  const handle = await open(draft, 'wx', 0o600)
+  const handle = await open(draft, 'wx', 0o600).catch(refuse)
   const hash = createHash('sha256')
   let bytes = 0
+  function refuse(error: NodeJS.ErrnoException): never {
+    if (!CANNOT_WRITE.has(error.code ?? '')) throw error
+    throw new CommandError(`The backup ${file} cannot be written: ${error.message}`)
+  }
   async function append(content: Uint8Array) {
-    await handle.writeFile(content)
+    await handle.writeFile(content).catch(refuse)
     bytes += content.length
   }
   async function write(kind: string, content: Uint8Array | object) {
@@ -86,10 +92,10 @@ export async function createBackup(file: string): Promise<BackupWriter> {
     write,
     async commit() {
       await write('Z', hash.copy().digest())
-      await handle.sync()
-      await handle.close()
-      await giveName(draft, file)
-      await syncFolder(path.dirname(file))
+      await handle.sync().catch(refuse)
+      await handle.close().catch(refuse)
+      await giveName(draft, file).catch(refuse)
+      await syncFolder(path.dirname(file)).catch(refuse)
       return bytes
     },
     async [Symbol.asyncDispose]() {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { openStaging } from './blob-files.ts'
+import { openStaging, openStoredFile } from './blob-files.ts'
 
 const NAMES = [randomUUID(), randomUUID()].toSorted()
 const [FIRST = '', SECOND = ''] = NAMES
@@ -71,4 +71,12 @@ test('a folder that cannot be put back is kept, and a warning says where it lies
   expect(await readFile(path.join(kept, 'file'), 'utf8')).toBe('old')
   expect(await read(SECOND)).toBe('old')
   expect(warnings).toEqual([expect.stringContaining(`${kept} could not be moved back`)])
+})
+
+test('a stored file that is gone is null, but a folder that is not there is an error', async () => {
+  await using exchange = await openExchange()
+  expect(await openStoredFile(exchange.folder, `${FIRST}/gone`)).toBeNull()
+  await expect(openStoredFile(path.join(exchange.folder, 'away'), 'a/b')).rejects.toThrow(
+    /The stored messages in .*away cannot be read: ENOENT/,
+  )
 })

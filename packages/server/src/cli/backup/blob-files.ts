@@ -3,6 +3,7 @@ import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { isUuid } from '../../kit/ids.ts'
 import { makeFolder } from '../../kit/make-folder.ts'
+import { CommandError } from '../command-error.ts'
 import { PIECE_BYTES } from './backup-file.ts'
 
 /** Stored files lie below folders that are named by their tenant. */
@@ -26,7 +27,9 @@ export async function openStoredFile(blobDir: string, key: string) {
   })
   if (!handle) {
     // A folder that is not there, either, is not mounted.
-    await stat(blobDir)
+    await stat(blobDir).catch((error: Error) => {
+      throw new CommandError(`The stored messages in ${blobDir} cannot be read: ${error.message}`)
+    })
     return null
   }
   const { size } = await handle.stat()

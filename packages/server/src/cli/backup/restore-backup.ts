@@ -33,6 +33,7 @@ export interface RestoreOptions {
   warn: (line: string) => void
 }
 
+const CONNECT_SECONDS = 10
 /** Somebody who holds a table for longer does not belong here. */
 const LOCK_TIMEOUT_SECONDS = 60
 
@@ -61,7 +62,10 @@ export async function planMigrations({ migrations, release }: BackupHeader) {
 export async function restoreBackup(options: RestoreOptions): Promise<void> {
   const { contents, address, blobDir, mayReplace } = options
   const { first, later } = await planMigrations(contents.header)
-  const client = new Client(clientSettings(address, 'waxwing restore'))
+  const client = new Client({
+    ...clientSettings(address, 'waxwing restore'),
+    connectionTimeoutMillis: CONNECT_SECONDS * 1000,
+  })
   client.on('error', () => {}) // the query that is under way rejects with the same error
   await client.connect()
   try {
