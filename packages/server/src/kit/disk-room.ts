@@ -24,7 +24,7 @@ const REMEDIES: Record<DiskTrouble, string> = {
   'can only be read': 'Mount it for writing; after an error of the disk, check it first.',
 }
 
-/** What is smaller fits nowhere: PostgreSQL starts by writing a few files. */
+/** With less room than this PostgreSQL cannot start: it writes a few files first. */
 const LEAST_BYTES = 64 * 1024
 
 /** Null where an error of the file system has another cause. */

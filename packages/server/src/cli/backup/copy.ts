@@ -9,7 +9,7 @@ import type { CopiedTable } from './catalog.ts'
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
-/** A server that gives or takes no rows for so long is frozen or gone. */
+/** A server that neither sends nor takes rows for this long is frozen or gone. */
 const STALL_SECONDS = 120
 /** At the end of a table its foreign keys are checked, row by row. */
 const END_SECONDS = 6 * 3600
@@ -54,7 +54,7 @@ export function copyIn(client: Client, table: CopiedTable): CopyIn {
     copyFrom(`copy ${nameOf(client, table)} (${columnsOf(client, table)}) from stdin`),
   )
   const finished = once(stream, 'finish')
-  finished.catch(() => {}) // whoever writes or ends next is told
+  finished.catch(() => {}) // the next write, or `end`, rejects with it
   return {
     async write(piece) {
       const rows = await decompress(piece, { maxOutputLength: PIECE_BYTES })

@@ -1,5 +1,5 @@
 export interface Progress {
-  /** So many bytes more were dealt with, of the named part. */
+  /** Adds bytes of the named part to what is done. */
   tell(part: string, bytes: number): void
 }
 
