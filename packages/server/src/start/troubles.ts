@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../database/pool.ts'
-import { measureTroubles } from '../features/accounts/following.ts'
+import { measureTroubles } from '../features/accounts/accounts/following.ts'
 
 type Measured = Awaited<ReturnType<typeof measureTroubles>>
 

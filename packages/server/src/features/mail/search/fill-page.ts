@@ -18,7 +18,7 @@ export interface Place {
   isWalk: boolean
 }
 
-/** Reads a band of at most that many messages; null where it took too long. */
+/** Reads a band of at most `looks` messages; null where it took too long. */
 export type ReadBand = (place: Place, looks: number) => Promise<BandResult | null>
 
 export interface FilledPage {
