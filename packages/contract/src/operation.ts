@@ -3,6 +3,7 @@ import { z } from 'zod'
 import {
   COMMON_REASONS,
   type CommonReason,
+  HOSTED_REASONS,
   IDEMPOTENCY_REASONS,
   type Reason,
   type ReasonData,
@@ -13,18 +14,40 @@ import {
 export const SCOPES = ['read', 'write', 'send', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]
 
+/** Parts of the service that a plan includes or leaves out; mail is always included. */
+export type Module = 'calendar' | 'contacts' | 'tracking' | 'ai' | 'meetings' | 'sharedMailboxes'
+
+/** What the audit log calls an operation: the resource and a verb, such as `account.update`. */
+export type AuditAction = `${string}.${string}`
+
+/** The sessions whose token a hosted operation takes as the parameter `token` of its path, in place of a credential. */
+export type HostedSessionKind = 'connect_session' | 'meeting_connect_session'
+
+/** The largest request body of an operation that does not declare another bound. */
+export const BODY_BYTES_MAX = 2 * 1024 * 1024
+
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Shape = z.ZodObject
 // oxlint-disable-next-line typescript/no-empty-object-type -- the shape of an object without fields
 type NoFields = z.ZodObject<{}, z.core.$strict>
 
-/** What the front door and the OpenAPI document need to know of an operation. */
+/** What the door, its surfaces and the OpenAPI document need to know of an operation. */
 export interface OperationMeta {
   method: Method
   /** With parameters in braces, such as `/v1/accounts/{accountId}`. */
   path: `/v1/${string}`
-  /** `none`: no credential is asked for. */
+  /** `none`: the operation is hosted, and takes the token of a session instead of a credential. */
   scope: Scope | 'none'
+  /** The session of a hosted operation; null for all others. */
+  session: HostedSessionKind | null
+  /** Whether a token of the account in the path may call the operation. */
+  accountToken: boolean
+  /** The module that the plan of the tenant must include; null where every plan will do. */
+  module: Module | null
+  /** What the audit log calls a call of the operation; null where a call leaves no row there. */
+  audit: AuditAction | null
+  /** Bound of the request's body. */
+  bodyBytesMax: number
   /** Section of the interface specification, which decides what an account token may reach. */
   section: string
   /** Every reason that the operation may answer, the common ones included. */
@@ -39,6 +62,18 @@ type Declared<R extends Reason> = {
     ? { status: number; message: string; data: z.ZodType<ReasonData[K]> }
     : { status: number; message: string }
 }
+
+/** An audit action is required unless the method is GET or the scope is `read`. */
+type Audited<M extends Method, S extends Scope | 'none'> = M extends 'GET'
+  ? { audit?: AuditAction }
+  : S extends 'read'
+    ? { audit?: AuditAction }
+    : { audit: AuditAction }
+
+/** A hosted operation names its session; no other operation has one. */
+type Hosted<S extends Scope | 'none'> = S extends 'none'
+  ? { session: HostedSessionKind; accountToken?: never }
+  : { session?: never; accountToken?: boolean }
 
 type Input<P extends Shape, Q extends Shape, B extends Shape> = z.ZodObject<
   { params: P; query: Q; body: B },
@@ -62,6 +97,7 @@ export type Operation<
  *     method: 'PATCH',
  *     path: '/v1/accounts/{accountId}',
  *     scope: 'write',
+ *     audit: 'account.update',
  *     section: '4.1',
  *     summary: 'Change an account.',
  *     refuses: ['account_not_found', 'account_reauth_required'],
@@ -80,6 +116,11 @@ export type Operation<
  *   `cursor` of shapes.ts.
  * - A body that is left out by the caller reads as `{}`.
  * - `refuses` lists the operation's own reasons; those that any operation (and any POST) can answer are added.
+ * - `audit` names the call in the audit log. It is required unless the method is GET or the scope is `read`.
+ * - `accountToken` lets a token of the account in the path call the operation; the default is false.
+ * - `module` names the module that the tenant's plan must include, and `bodyBytesMax` a larger bound of the body.
+ * - `scope: 'none'` declares a hosted operation. `session` then names the kind of session that it belongs to, and
+ *   `params` has a `token` of it.
  * - `successStatus` defaults to 200.
  * - `produces` names the media type of a `download`, which is no JSON.
  *
@@ -91,24 +132,36 @@ export function operation<
   P extends Shape = NoFields,
   Q extends Shape = NoFields,
   B extends Shape = NoFields,
->(declaration: {
-  method: Method
-  path: `/v1/${string}`
-  scope: Scope | 'none'
-  section: string
-  summary: string
-  description?: string
-  refuses?: readonly R[]
-  params?: P
-  query?: Q
-  body?: B
-  output: O
-  successStatus?: number
-  produces?: string
-}): Operation<P, Q, B, O, R> {
+  const M extends Method = Method,
+  const S extends Scope | 'none' = Scope | 'none',
+>(
+  declaration: {
+    method: M
+    path: `/v1/${string}`
+    scope: S
+    section: string
+    summary: string
+    description?: string
+    refuses?: readonly R[]
+    params?: P
+    query?: Q
+    body?: B
+    output: O
+    successStatus?: number
+    produces?: string
+    module?: Module
+    bodyBytesMax?: number
+  } & Audited<M, S> &
+    Hosted<S>,
+): Operation<P, Q, B, O, R> {
   const { method, path, scope, section, summary, description, params, query, body } = declaration
+  const { session = null, accountToken = false, module = null, audit = null } = declaration
   const successStatus = declaration.successStatus ?? 200
-  const declared = reasonsOf(method, declaration.refuses ?? [])
+  const declared = reasonsOf(method, session, declaration.refuses ?? [])
+  if (accountToken && !/^\/v1\/accounts\/\{accountId\}(?:\/|$)/.test(path)) {
+    throw new Error(`${path}: an account token reaches only what lies under its account`)
+  }
+  if (session && !path.includes('/{token}')) throw new Error(`${path}: a hosted operation needs {token}`)
   const input = z.strictObject({
     params: params ?? NO_FIELDS,
     query: query ?? NO_FIELDS,
@@ -119,6 +172,11 @@ export function operation<
       method,
       path,
       scope,
+      session,
+      accountToken,
+      module,
+      audit,
+      bodyBytesMax: declaration.bodyBytesMax ?? BODY_BYTES_MAX,
       section,
       reasons: declared,
       successStatus,
@@ -134,9 +192,13 @@ export function operation<
 
 const NO_FIELDS = z.strictObject({})
 
-function reasonsOf(method: Method, own: readonly Reason[]): Reason[] {
-  const common = method === 'POST' ? [...COMMON_REASONS, ...IDEMPOTENCY_REASONS] : COMMON_REASONS
-  return [...new Set<Reason>([...own, ...common])].toSorted()
+function reasonsOf(method: Method, session: HostedSessionKind | null, own: readonly Reason[]): Reason[] {
+  return [...new Set<Reason>([...own, ...commonReasons(method, session)])].toSorted()
+}
+
+function commonReasons(method: Method, session: HostedSessionKind | null): readonly Reason[] {
+  if (session) return [...HOSTED_REASONS, `${session}_not_found`]
+  return method === 'POST' ? [...COMMON_REASONS, ...IDEMPOTENCY_REASONS] : COMMON_REASONS
 }
 
 function declareReason(reason: Reason) {

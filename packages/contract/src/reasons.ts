@@ -293,7 +293,19 @@ export const COMMON_REASONS = [
 ] as const satisfies Reason[]
 export type CommonReason = (typeof COMMON_REASONS)[number]
 
-/** Reasons that any POST can answer as well. */
+/** Reasons that any hosted operation can answer, besides that its session is unknown. */
+export const HOSTED_REASONS = [
+  'invalid_input',
+  'session_expired',
+  'session_used',
+  'payload_too_large',
+  'rate_limited',
+  'too_many_requests',
+  'internal_error',
+  'overloaded',
+] as const satisfies Reason[]
+
+/** Reasons that any POST with a credential can answer as well. */
 export const IDEMPOTENCY_REASONS = [
   'invalid_idempotency_key',
   'idempotency_key_in_progress',

@@ -17,6 +17,7 @@ const act = operation({
   method: 'POST',
   path: '/v1/act',
   scope: 'admin',
+  audit: 'act.create',
   section: '4.11',
   summary: 'Do something once.',
   refuses: ['account_paused'],
@@ -32,6 +33,7 @@ const other = operation({
   method: 'PUT',
   path: '/v1/act',
   scope: 'admin',
+  audit: 'act.update',
   section: '4.11',
   summary: 'Do something each time.',
   output: z.object({ serial: z.number() }),
@@ -48,10 +50,10 @@ export function actOperations() {
     act: implement(act)
       .$context<RequestContext>()
       .handler(({ input: { body }, context }) =>
-        context.db.transaction().execute(async tx => {
+        context.change(async unit => {
           serials += 1
           const serial = `${serials}`
-          await tx
+          await unit.sql
             .insertInto('sealed_value')
             .values({ name: serial, sealed: Buffer.alloc(0) })
             .execute()
@@ -62,9 +64,8 @@ export function actOperations() {
           if (body.outcome === 'refused') refuse('account_paused')
           if (body.outcome === 'throttled') refuse('rate_limited')
           if (body.outcome === 'failed') throw new Error('A fault that a test asked for')
-          const answer = { note: body.note, serial }
-          await context.keepAnswer(tx, answer)
-          return answer
+          context.answerHeaders.etag = `"${serial}"`
+          return { note: body.note, serial }
         }),
       ),
     other: implement(other)

@@ -38,12 +38,16 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
     ),
   ],
   [
-    /^server\/http\//,
+    /^server\/door\//,
     room(
-      'http|database|kit',
-      '-',
-      'features/(?:tenancy/credentials/[^/]+|[^/]+/[^/]+/(?:operations|access)|context|refuse)\\.ts',
+      'door|events|jobs|database|kit',
+      'hono|node:http',
+      'features/(?:tenancy/.+|accounts/accounts/access|context|hosted-session|refuse)\\.ts',
     ),
+  ],
+  [
+    /^server\/http\//,
+    room('http|door|database|kit', SQL, 'features/(?:[^/]+/[^/]+/operations|context|refuse)\\.ts'),
   ],
   [/^server\/config/, /^(?:server\/(?:config|kit)|(?!server\/|contract\/))/],
 ]

@@ -12,11 +12,13 @@ import { createPlan } from '../src/features/tenancy/plans/store.ts'
 import { refuse } from '../src/features/refuse.ts'
 import { createTenant } from '../src/features/tenancy/tenants/store.ts'
 import { createApp } from '../src/http/app.ts'
-import { createIdempotencyKeys } from '../src/http/idempotency.ts'
-import { createInFlight } from '../src/http/in-flight.ts'
+import { createHostedWindows } from '../src/door/hosted-sessions.ts'
+import { createIdempotencyKeys } from '../src/door/idempotency.ts'
+import { createInFlight } from '../src/door/in-flight.ts'
+import { createMemoryWindows } from '../src/door/memory-windows.ts'
+import type { Door } from '../src/door/open-operation.ts'
 import { type Patience, listen } from '../src/http/listen.ts'
 import type { ObserveAnswer } from '../src/http/observe-answers.ts'
-import { createMemoryWindows } from '../src/http/memory-windows.ts'
 import { newId } from '../src/kit/ids.ts'
 import { openLog } from '../src/kit/log.ts'
 import { openTestDatabase } from './open-database.ts'
@@ -37,6 +39,7 @@ const contract = {
     method: 'POST',
     path: '/v1/accounts/{accountId}/echo',
     scope: 'write',
+    audit: 'echo.create',
     section: '4.3',
     summary: 'Answer with the input.',
     params: accountPath,
@@ -113,6 +116,8 @@ const operations: AnyRouter = {
 export interface DoorOptions {
   /** In place of the operations above; they get no service but the log. */
   operations?: AnyRouter
+  /** Where the sessions of hosted operations are found. */
+  hostedSessions?: Door['hostedSessions']
   isStrict?: boolean
   corsOrigins?: string[]
   trustProxy?: string[]
@@ -134,6 +139,7 @@ export async function openTestDoor(options: DoorOptions = {}) {
     answers.push(`${method} ${status}`)
     answeredIds.push(requestId)
   }
+  const woken: string[] = []
   const log = openLog({
     level: 'info',
     format: 'json',
@@ -148,9 +154,12 @@ export async function openTestDoor(options: DoorOptions = {}) {
     services: { log } as Services,
     authenticator: createAuthenticator({ db, pepper: PEPPER, clock }),
     brake: createFailureBrake(clock),
+    hostedSessions: options.hostedSessions ?? {},
+    hostedWindows: createHostedWindows(clock),
     windows: createMemoryWindows(clock),
     inFlight,
     idempotencyKeys: createIdempotencyKeys({ db, answerKey: ANSWER_KEY, log }),
+    wake: accountId => void woken.push(accountId),
     overload: { isOverloaded: () => isOverloaded, [Symbol.dispose]() {} },
     isStrict: options.isStrict ?? true,
     corsOrigins: options.corsOrigins ?? [],
@@ -169,6 +178,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     answers,
     /** Ids of the requests that were answered. */
     answeredIds,
+    /** The accounts whose owners were woken, in order. */
+    woken,
     inFlight,
     /** Pieces of downloads that are being read. */
     piecesUnderWay: () => piecesUnderWay,

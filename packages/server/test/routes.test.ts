@@ -20,6 +20,8 @@ interface Rule {
   /** Whether a key that is bound to accounts may use it, for its own. */
   boundKey: boolean
   accountToken: boolean
+  /** The rest of the line: module, audit action and the bound of the body. */
+  declared: string
 }
 
 const rules: Rule[] = readFileSync(TABLE, 'utf8')
@@ -27,7 +29,7 @@ const rules: Rule[] = readFileSync(TABLE, 'utf8')
   .split('\n')
   .slice(1)
   .map(line => {
-    const [method = '', path = '', scope = '', boundKey, accountToken] = line.split(/ +/)
+    const [method = '', path = '', scope = '', boundKey, accountToken, ...declared] = line.split(/ +/)
     // The first test compares the scopes with the contract's.
     return {
       method,
@@ -35,6 +37,7 @@ const rules: Rule[] = readFileSync(TABLE, 'utf8')
       scope: scope as Scope,
       boundKey: boundKey === 'yes',
       accountToken: accountToken === 'yes',
+      declared: declared.join(' '),
     }
   })
 
@@ -43,9 +46,11 @@ const nameOf = ({ method, path }: { method: string; path: string }) => `${method
 test('the table of routes is the contract’s', () => {
   const declared = proceduresOf(operations).map(procedure => {
     const meta: OperationMeta = procedure['~orpc'].meta
-    return `${nameOf(meta)} ${meta.scope}`
+    const body = `${meta.bodyBytesMax / 1024 / 1024}MiB`
+    return `${nameOf(meta)} ${meta.scope} ${meta.accountToken} ${meta.module ?? '-'} ${meta.audit ?? '-'} ${body}`
   })
-  expect(rules.map(rule => `${nameOf(rule)} ${rule.scope}`).toSorted()).toEqual(declared.toSorted())
+  const listed = rules.map(rule => `${nameOf(rule)} ${rule.scope} ${rule.accountToken} ${rule.declared}`)
+  expect(listed.toSorted()).toEqual(declared.toSorted())
 })
 
 type Door = Awaited<ReturnType<typeof openTestDoor>>

@@ -213,6 +213,7 @@ export const accounts = {
     method: 'GET',
     path: '/v1/accounts/{accountId}',
     scope: 'read',
+    accountToken: true,
     section: '4.1',
     summary: 'Read an account.',
     refuses: ['account_not_found'],
@@ -224,6 +225,7 @@ export const accounts = {
     method: 'PATCH',
     path: '/v1/accounts/{accountId}',
     scope: 'write',
+    audit: 'account.update',
     section: '4.1',
     summary: 'Change, pause or resume an account.',
     description:
@@ -264,6 +266,7 @@ export const accounts = {
     method: 'DELETE',
     path: '/v1/accounts/{accountId}',
     scope: 'write',
+    audit: 'account.delete',
     section: '4.1',
     summary: 'Delete an account.',
     description:
@@ -284,6 +287,7 @@ export const accounts = {
     method: 'POST',
     path: '/v1/accounts/{accountId}/sync',
     scope: 'write',
+    audit: 'account.sync',
     section: '4.1',
     summary: 'Ask for a sync pass now.',
     description:
@@ -307,6 +311,7 @@ export const accounts = {
     method: 'POST',
     path: '/v1/accounts/{accountId}/tokens',
     scope: 'write',
+    audit: 'account_token.create',
     section: '4.1',
     summary: 'Mint a short-lived token that acts on this account only.',
     description:
@@ -340,6 +345,7 @@ export const accounts = {
     method: 'POST',
     path: '/v1/imap-accounts',
     scope: 'write',
+    audit: 'account.create',
     section: '4.1',
     summary: 'Connect an IMAP mailbox with a password.',
     description:
@@ -367,6 +373,7 @@ export const accounts = {
     method: 'PATCH',
     path: '/v1/accounts/{accountId}/imap-settings',
     scope: 'write',
+    audit: 'account.update_imap',
     section: '4.1',
     summary: 'Change the servers or the password of an IMAP account.',
     description:

@@ -108,6 +108,7 @@ export const settings = {
     method: 'PATCH',
     path: '/v1/settings',
     scope: 'admin',
+    audit: 'settings.update',
     section: '4.11',
     summary: 'Change the tenant’s settings.',
     description:

@@ -46,6 +46,7 @@ export const mailboxes = {
     method: 'GET',
     path: '/v1/accounts/{accountId}/mailboxes',
     scope: 'read',
+    accountToken: true,
     section: '4.3',
     summary: 'List the mailboxes of an account.',
     description: 'All of them, parents before children.',

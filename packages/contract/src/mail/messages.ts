@@ -128,6 +128,7 @@ export const messages = {
     method: 'GET',
     path: '/v1/accounts/{accountId}/messages',
     scope: 'read',
+    accountToken: true,
     section: '4.3',
     summary: 'List messages, newest first.',
     description: 'Only messages within the sync window. Filters narrow each other.',
@@ -146,6 +147,7 @@ export const messages = {
     method: 'GET',
     path: '/v1/accounts/{accountId}/messages/{messageId}',
     scope: 'read',
+    accountToken: true,
     section: '4.3',
     summary: 'Read a message with its body.',
     description:
@@ -161,6 +163,7 @@ export const messages = {
     method: 'GET',
     path: '/v1/accounts/{accountId}/messages/{messageId}/raw',
     scope: 'read',
+    accountToken: true,
     section: '4.3',
     summary: 'Download a message as RFC 5322.',
     description: 'Sent in chunks, without Content-Length.',
@@ -174,6 +177,7 @@ export const messages = {
     method: 'GET',
     path: '/v1/accounts/{accountId}/messages/{messageId}/attachments/{attachmentId}',
     scope: 'read',
+    accountToken: true,
     section: '4.3',
     summary: 'Download an attachment.',
     description:

@@ -23,6 +23,7 @@ export const search = {
     method: 'GET',
     path: '/v1/accounts/{accountId}/search/messages',
     scope: 'read',
+    accountToken: true,
     section: '4.3',
     summary: 'Search messages.',
     description:

@@ -31,6 +31,7 @@ export const threads = {
     method: 'GET',
     path: '/v1/accounts/{accountId}/threads',
     scope: 'read',
+    accountToken: true,
     section: '4.3',
     summary: 'List threads by latest activity, newest first.',
     description:
@@ -50,6 +51,7 @@ export const threads = {
     method: 'GET',
     path: '/v1/accounts/{accountId}/threads/{threadId}',
     scope: 'read',
+    accountToken: true,
     section: '4.3',
     summary: 'Read a thread with its messages, oldest first.',
     refuses: ['account_not_found', 'thread_not_found'],

@@ -1,7 +1,8 @@
 import type { Scope } from '@waxwing/contract/operation.ts'
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { CursorCodec } from '../database/page.ts'
 import type { Tables } from '../database/tables.ts'
+import type { UnitOfWork } from '../events/unit-of-work.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
 import type { Logger } from '../kit/log.ts'
 import type { MessageReader } from '../kit/mime/message-reader.ts'
@@ -15,20 +16,38 @@ import type { ServerSearch } from '../providers/discovery.ts'
 import type { AccountKeys } from './accounts/accounts/secrets.ts'
 import type { Credential } from './tenancy/credentials/credential.ts'
 
-/** What an operation is given besides its input. */
-export interface RequestContext {
+/** What an operation is given besides its input. `change` and `step` are its only ways to write. */
+export interface RequestContext extends Commits {
   db: Kysely<Tables>
   tenantId: string
   credential: Credential
   requestId: string
   services: Services
+  /** Headers of the answer besides those that every answer has. A POST sets them before its change is committed. */
+  answerHeaders: AnswerHeaders
+}
+
+export interface AnswerHeaders {
+  etag?: string
+}
+
+/** A unit of work whose commit wakes accounts. */
+export interface ChangeUnit extends UnitOfWork {
+  /** Tells the owner of the account, after the commit, that there is work. */
+  wake(accountId: string): void
+}
+
+/** How an operation commits. */
+export interface Commits {
   /**
-   * To be called by every POST last in the transaction of its effect, with the body of its answer: a repetition with
-   * the same Idempotency-Key is then answered alike, whenever this process dies. Without the header it does nothing.
-   * May be left out where to repeat the effect changes nothing. `scopes` are those that a repetition needs besides the
-   * operation's own, where the answer gives them away.
+   * Commits rows, events and the answer together, and wakes afterwards. What `work` returns is the answer of the
+   * operation: where a POST carries an Idempotency-Key, the same transaction keeps it, so that a repetition is answered
+   * alike whenever this process dies. Called once, and nothing is committed after it. `scopes` are those that a repetition
+   * needs besides the operation's own, where the answer gives them away.
    */
-  keepAnswer(tx: Transaction<Tables>, body: unknown, scopes?: readonly Scope[]): Promise<void>
+  change<T>(work: (unit: ChangeUnit) => Promise<T>, options?: { scopes?: readonly Scope[] }): Promise<T>
+  /** Commits a part before the change: a recovery point before a call to the outside, or a batch of many. */
+  step<T>(work: (unit: ChangeUnit) => Promise<T>): Promise<T>
 }
 
 /** Whose mail is read. `version` changes with the account's servers and secrets. */
@@ -74,8 +93,6 @@ export interface Services {
   partPlaces: PartPlaces
   /** Searches of the index: each may keep a processor busy, so few run at once. */
   searches: Turns
-  /** Tells the owner of the account that there is work. Coalesced; never throws. */
-  wake(accountId: string): void
   /** Whether `security: none` is allowed. */
   allowPlaintext: boolean
   log: Logger

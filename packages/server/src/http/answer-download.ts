@@ -1,19 +1,14 @@
-import type { ServerResponse } from 'node:http'
 import type { Download } from '@waxwing/contract/shapes.ts'
 import type { Logger } from '../kit/log.ts'
 import type { AnswerHeaders } from './answer.ts'
 import { downloadType } from './download-type.ts'
+import type { Exchange } from './operation-route.ts'
 
 /** A caller that takes nothing for so long is gone. */
 const STALL_MS_MAX = 120_000
 const FILE_NAME_LENGTH_MAX = 200
 
-interface DownloadArrival {
-  request: Request
-  requestId: string
-  headers: AnswerHeaders
-  outgoing: ServerResponse
-}
+type DownloadExchange = Pick<Exchange, 'request' | 'requestId' | 'headers' | 'outgoing'>
 
 /**
  * Sends a download in chunks. Its first piece is awaited here, so that what is refused is still refused in words; what
@@ -21,7 +16,7 @@ interface DownloadArrival {
  */
 export async function answerDownload(
   { contentType, fileName, content }: Download,
-  { request, requestId, headers, outgoing }: DownloadArrival,
+  { request, requestId, headers, outgoing }: DownloadExchange,
   log: Logger,
 ): Promise<Response> {
   const iterator = content[Symbol.asyncIterator]()

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
-import { type Issue, type Reason, reasons } from '@waxwing/contract/reasons.ts'
-import type { Refusal } from '../features/refuse.ts'
+import type { Issue, Reason } from '@waxwing/contract/reasons.ts'
+import { type RefusalBody, presentRefusal } from '../door/refusals.ts'
+import { Refusal } from '../features/refuse.ts'
 import { ReadyPage } from '../kit/ready-page.ts'
 
 /** What every answer to one request carries. */
@@ -21,12 +22,12 @@ const PROTOCOL_ERRORS = {
 } as const
 export type ProtocolError = keyof typeof PROTOCOL_ERRORS
 
+/** The body of an error that is no reason of the interface. */
 export interface ErrorBody {
-  defined: boolean
+  defined: false
   code: string
   status: number
   message: string
-  data?: unknown
 }
 
 const BASE_HEADERS: AnswerHeaders = {
@@ -48,15 +49,14 @@ export function answerJson(headers: AnswerHeaders, status: number, body: unknown
 }
 
 export function answerReason(headers: AnswerHeaders, reason: Reason, data?: { issues: Issue[] }): Response {
-  const { status, message } = reasons[reason]
-  return answerError(headers, { defined: true, code: reason, status, message, data })
+  return answerRefusal(headers, new Refusal(reason, data, {}))
 }
 
 export function answerRefusal(headers: AnswerHeaders, refusal: Refusal): Response {
-  const { reason, status, message, data, retryAfterSeconds } = refusal
+  const { retryAfterSeconds } = refusal
   const retry: AnswerHeaders =
     retryAfterSeconds === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterSeconds)) }
-  return answerError({ ...headers, ...retry }, { defined: true, code: reason, status, message, data })
+  return answerError({ ...headers, ...retry }, presentRefusal(refusal))
 }
 
 export function answerProtocolError(headers: AnswerHeaders, code: ProtocolError): Response {
@@ -79,7 +79,7 @@ export function errorOfStatus(status: number, message?: string): ErrorBody {
   }
 }
 
-function answerError(headers: AnswerHeaders, error: ErrorBody): Response {
+function answerError(headers: AnswerHeaders, error: ErrorBody | RefusalBody): Response {
   // RFC 9110 section 15.5.2: a 401 names the scheme.
   const challenge: AnswerHeaders = error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}
   return answerJson({ ...headers, ...challenge }, error.status, error)

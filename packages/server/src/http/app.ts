@@ -4,7 +4,6 @@ import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { type Context, Hono } from 'hono'
 import type { Logger } from '../kit/log.ts'
-import { Refusal } from '../features/refuse.ts'
 import {
   type AnswerHeaders,
   answerJson,
@@ -15,8 +14,10 @@ import {
 } from './answer.ts'
 import { clientAddresses } from './client-address.ts'
 import { corsFor } from './cors.ts'
-import { type Door, type ServeOperation, serveOperation } from './operation-route.ts'
-import { type Overload, overloadRetrySeconds } from './overload.ts'
+import type { Door } from '../door/open-operation.ts'
+import type { Overload } from '../door/overload.ts'
+import { overloaded } from '../door/refusals.ts'
+import { type ServeOperation, serveOperation } from './operation-route.ts'
 import { readParams } from './read-params.ts'
 import { REFERENCE_PATHS, makeReference } from './reference/files.ts'
 import { answerFile, staticFile } from './reference/static-file.ts'
@@ -26,8 +27,7 @@ import { NO_ROUTE, type ObserveAnswer } from './observe-answers.ts'
 type Env = { Bindings: HttpBindings }
 export type App = Hono<Env>
 
-export interface AppOptions extends Omit<Door, 'services'> {
-  services: Door['services']
+export interface AppOptions extends Door {
   /** The implemented contract: `operations` of http/operations.ts. */
   operations: AnyRouter
   corsOrigins: readonly string[]
@@ -60,10 +60,7 @@ export function createApp(options: AppOptions): App {
   /** What is refused before anybody looks at the request. Health checks tell about the process, so they get through. */
   function shed(route: string, headers: AnswerHeaders): Response | null {
     if (!options.overload.isOverloaded() || route.startsWith('/health/')) return null
-    return answerRefusal(
-      headers,
-      new Refusal('overloaded', undefined, { retryAfterSeconds: overloadRetrySeconds() }),
-    )
+    return answerRefusal(headers, overloaded())
   }
 
   /** Answers one request whatever happens, with its id, and tells who observes. */
@@ -147,7 +144,7 @@ async function answerOrFail(
 
 function operationPaths(options: AppOptions): Map<string, Methods> {
   const clientOf = clientAddresses(options.trustProxy)
-  const arrive =
+  const begin =
     (serve: ServeOperation): Serve =>
     (context, headers, requestId) =>
       serve({
@@ -167,7 +164,7 @@ function operationPaths(options: AppOptions): Map<string, Methods> {
   for (const procedure of proceduresOf(options.operations)) {
     const { path, method }: OperationMeta = procedure['~orpc'].meta
     const methods = paths.get(path) ?? {}
-    methods[method] = arrive(serveOperation(procedure, options))
+    methods[method] = begin(serveOperation(procedure, options))
     paths.set(path, methods)
   }
   return paths

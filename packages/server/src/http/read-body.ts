@@ -1,11 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Issue } from '@waxwing/contract/reasons.ts'
-import { pathPart } from './input-issues.ts'
+import { pathPart } from '../door/input-issues.ts'
 import { scanJson } from './scan-json.ts'
-
-/** Bound of a request's body; operations that take more name theirs. */
-export const BODY_BYTES_MAX = 2 * 1024 * 1024
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 
@@ -25,8 +22,8 @@ export type Body =
 export type Parsed = { outcome: 'parsed'; value: unknown } | { outcome: 'invalid'; issues: Issue[] }
 
 /** Whether the request says that its body exceeds the bound. */
-export function declaresTooMuch(headers: Headers): boolean {
-  return Number(headers.get('content-length') ?? 0) > BODY_BYTES_MAX
+export function declaresTooMuch(headers: Headers, bytesMax: number): boolean {
+  return Number(headers.get('content-length') ?? 0) > bytesMax
 }
 
 /**
@@ -37,6 +34,7 @@ export async function readBody(
   headers: Headers,
   incoming: IncomingMessage,
   outgoing: Pick<ServerResponse, 'writeContinue'>,
+  bytesMax: number,
 ): Promise<Body> {
   const isBodiless = headers.get('content-length') === '0' || !hasBody(headers)
   if (isBodiless) return { outcome: 'read', body: null }
@@ -46,7 +44,7 @@ export async function readBody(
   }
   if (headers.has('expect') && incoming.httpVersion !== '1.0') outgoing.writeContinue()
   try {
-    const body = await readBytes(incoming)
+    const body = await readBytes(incoming, bytesMax)
     if (body === null) return { outcome: 'too_large' }
     // A proxy that does not know yet whether there is a body sends it in chunks, even if there are none.
     return { outcome: 'read', body: body.bytes.length === 0 ? null : body }
@@ -62,7 +60,7 @@ function hasBody(headers: Headers): boolean {
 }
 
 /** Null where the body exceeds the bound; nothing beyond it is kept. */
-async function readBytes(incoming: Readable): Promise<BodyBytes | null> {
+async function readBytes(incoming: Readable, bytesMax: number): Promise<BodyBytes | null> {
   const chunks: Buffer[] = []
   const scan = scanJson()
   let size = 0
@@ -71,7 +69,7 @@ async function readBytes(incoming: Readable): Promise<BodyBytes | null> {
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
   for await (const piece of pieces) {
     size += piece.length
-    if (size > BODY_BYTES_MAX) return null
+    if (size > bytesMax) return null
     chunks.push(piece)
     // Piece by piece, so that other requests are served in between however large the body is.
     scan.add(piece)

@@ -1,5 +1,5 @@
 import type { Issue } from '@waxwing/contract/reasons.ts'
-import { pathPart } from './input-issues.ts'
+import { pathPart } from '../door/input-issues.ts'
 
 export type Query = Record<string, string | string[]>
 

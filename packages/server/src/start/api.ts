@@ -5,12 +5,13 @@ import type { Services } from '../features/context.ts'
 import { createAuthenticator } from '../features/tenancy/credentials/authenticate.ts'
 import { createFailureBrake } from '../features/tenancy/credentials/failure-brake.ts'
 import { createApp } from '../http/app.ts'
-import { createIdempotencyKeys } from '../http/idempotency.ts'
-import { createInFlight } from '../http/in-flight.ts'
+import { createHostedWindows } from '../door/hosted-sessions.ts'
+import { createIdempotencyKeys } from '../door/idempotency.ts'
+import { createInFlight } from '../door/in-flight.ts'
+import { createMemoryWindows } from '../door/memory-windows.ts'
+import { watchOverload } from '../door/overload.ts'
 import { listen } from '../http/listen.ts'
-import { createMemoryWindows } from '../http/memory-windows.ts'
 import { operations } from '../http/operations.ts'
-import { watchOverload } from '../http/overload.ts'
 import { observeAnswers } from '../http/observe-answers.ts'
 import { openPartPlaces } from '../features/mail/content/part-places.ts'
 import { openMessageReader } from '../kit/mime/message-reader.ts'
@@ -49,9 +50,12 @@ export async function startApi(shared: Shared): Promise<Api> {
     services: await makeServices(shared, opened),
     authenticator: createAuthenticator({ db, pepper, clock }),
     brake: createFailureBrake(clock),
+    hostedSessions: {},
+    hostedWindows: createHostedWindows(clock),
     windows: createMemoryWindows(clock),
     inFlight: createInFlight(),
     idempotencyKeys: createIdempotencyKeys({ db, answerKey, log }),
+    wake: shared.waker.wake,
     overload,
     isStrict,
     operations,
@@ -72,7 +76,7 @@ export async function startApi(shared: Shared): Promise<Api> {
 }
 
 async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promise<Services> {
-  const { config, installation, pepper, guard, budget, waker, clock, log, authorities, autoconfig } = shared
+  const { config, installation, pepper, guard, budget, clock, log, authorities, autoconfig } = shared
   const { database, keyRing } = installation
   return {
     cursors: createCursorCodec(await requireSealedValue(database.db, keyRing, 'cursor_key'), clock),
@@ -92,7 +96,6 @@ async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promi
     reader: opened.use(openMessageReader()),
     partPlaces: openPartPlaces(),
     searches: openTurns(SEARCHES),
-    wake: waker.wake,
     allowPlaintext: config.allowPlaintext,
     log,
   }

@@ -12,7 +12,7 @@ import { purgeBlobs, sweepBlobs } from '../features/mail/content/record-blobs.ts
 import { measureStorage } from '../features/tenancy/plans/store.ts'
 import { countStaleAccounts } from '../features/mail/search/record-version.ts'
 import { sweepThreadLinks } from '../features/mail/threads/sweep.ts'
-import { deleteExpiredAnswers } from '../http/idempotency.ts'
+import { deleteExpiredAnswers } from '../door/idempotency.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
 import { type RecurringTask, startJobs } from '../jobs/runner.ts'
 import { askingGauge } from '../kit/metrics.ts'

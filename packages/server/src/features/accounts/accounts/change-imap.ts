@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ImapSettingsInput } from '@waxwing/contract/accounts/accounts.ts'
-import { type UnitOfWork, inTransaction } from '../../../events/unit-of-work.ts'
+import type { Account, ImapSettingsInput } from '@waxwing/contract/accounts/accounts.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { Secret } from '../../../kit/secret.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import type { AccountRow, AccountView, ImapServers } from './account.ts'
 import { refuseDav } from './connect-imap.ts'
 import { requireEncryption, requireLogin } from './imap-servers.ts'
+import { presentAccount } from './present.ts'
 import { completeServer } from './rules.ts'
 import { type SecretName, findSecretsStamp } from './secrets.ts'
 import { type AccountChange, findAccount, lockAccount, updateAccount } from './store.ts'
@@ -25,7 +26,7 @@ export async function changeImapAccount(
   context: RequestContext,
   accountId: string,
   input: ImapSettingsInput,
-): Promise<AccountView> {
+): Promise<Account> {
   const { db, tenantId } = context
   // Of one moment: a password that is stored now could not have been given for a host that was there a moment ago.
   const before = await db
@@ -43,12 +44,13 @@ export async function changeImapAccount(
     smtp: servers.smtp && smtpPassword && { server: servers.smtp, password: smtpPassword },
   })
 
-  return inTransaction(db, tenantId, async unit => {
+  return context.change(async unit => {
     const locked = (await lockAccount(unit, accountId)) ?? refuse('account_not_found')
     const isSame = isDeepStrictEqual(locked.imap, before.current)
     // What was tried may not work together with what another request stored while we logged in.
     if (!isSame || (await findSecretsStamp(unit.sql, accountId)) !== before.stamp) refuse('provider_conflict')
-    return storeChange(context, unit, locked, before.plan)
+    unit.wake(accountId)
+    return presentAccount(await storeChange(context, unit, locked, before.plan))
   })
 }
 

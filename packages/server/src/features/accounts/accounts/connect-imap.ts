@@ -1,6 +1,5 @@
-import type { imapAccountInput } from '@waxwing/contract/accounts/accounts.ts'
+import type { Account, imapAccountInput } from '@waxwing/contract/accounts/accounts.ts'
 import type { z } from 'zod'
-import { inTransaction } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
 import { Secret } from '../../../kit/secret.ts'
 import type { RequestContext } from '../../context.ts'
@@ -8,7 +7,7 @@ import { requireAccountRoom, requireBodyStorage } from '../plans/access.ts'
 import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { refuse } from '../../refuse.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
-import type { AccountView, ImapServers } from './account.ts'
+import type { ImapServers } from './account.ts'
 import { completeServers, requireEncryption, requireLogin } from './imap-servers.ts'
 import { presentAccount } from './present.ts'
 import { planSettings } from './rules.ts'
@@ -17,10 +16,7 @@ import { findAccountIdByEmail, insertImapAccount } from './store.ts'
 type ImapAccountInput = z.infer<typeof imapAccountInput>
 
 /** Connects an IMAP mailbox: logs in to its servers, then stores the account and announces it. */
-export async function connectImapAccount(
-  context: RequestContext,
-  input: ImapAccountInput,
-): Promise<AccountView> {
+export async function connectImapAccount(context: RequestContext, input: ImapAccountInput): Promise<Account> {
   const { db, tenantId, services } = context
   if (input.dav) refuseDav()
   requireEncryption(context, input.imap, input.smtp)
@@ -52,7 +48,7 @@ export async function connectImapAccount(
     smtp: servers.smtp && { server: servers.smtp, password: smtpPassword ?? password },
   })
 
-  return inTransaction(db, tenantId, async unit => {
+  return context.change(async unit => {
     // Another request may have taken the last place while we logged in.
     const planNow = await lockTenantPlan(unit)
     await requireBodyStorage(unit.sql, tenantId, bodyStorage)
@@ -76,8 +72,8 @@ export async function connectImapAccount(
       accountId: id,
       data: { email, provider, cloud, externalRef, reauthorized: false },
     })
-    await context.keepAnswer(unit.sql, presentAccount(account))
-    return account
+    unit.wake(id)
+    return presentAccount(account)
   })
 }
 

@@ -1,7 +1,6 @@
 import { implement } from '@orpc/server'
 import { accounts as contract } from '@waxwing/contract/accounts/accounts.ts'
 import { cutPage } from '../../../database/page.ts'
-import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireTokenScopes } from '../../tenancy/credentials/rules.ts'
 import { createAccountToken } from '../../tenancy/credentials/store.ts'
@@ -44,7 +43,7 @@ export const accountOperations = {
 
   update: on.update.handler(async ({ input: { params, body }, context }) => {
     const { id } = await requireAccount(context, params.accountId)
-    const account = await inTransaction(context.db, context.tenantId, async unit => {
+    return context.change(async unit => {
       const before = (await lockAccount(unit, id)) ?? refuse('account_not_found')
       const { externalRef, status, settings, resetSettings } = body
       const inherited = resetSettings?.includes('bodyStorage')
@@ -67,18 +66,19 @@ export const accountOperations = {
           settings_override: planSettings(before.tenant_settings, before, { settings, resetSettings }),
         }),
       }
-      return updateAccount(unit, before, change)
+      unit.wake(id)
+      return presentAccount(await updateAccount(unit, before, change))
     })
-    context.services.wake(id)
-    return presentAccount(account)
   }),
 
   delete: on.delete.handler(async ({ input: { params, query }, context }) => {
     const id = requireReachable(context.credential, params.accountId)
-    const isKnown = await inTransaction(context.db, context.tenantId, unit => deleteAccount(unit, id, query))
-    if (!isKnown) refuse('account_not_found')
-    context.services.wake(id)
-    return null
+    return context.change(async unit => {
+      const isKnown = await deleteAccount(unit, id, query)
+      if (!isKnown) refuse('account_not_found')
+      unit.wake(id)
+      return null
+    })
   }),
 
   sync: on.sync.handler(async ({ input: { params, body }, context }) => {
@@ -88,38 +88,35 @@ export const accountOperations = {
     const disabled = kinds.filter(kind => !enabled.includes(kind))
     if (disabled.length > 0) refuse('sync_kinds_disabled', { kinds: disabled })
 
-    const retryAfterSeconds = await askForSync(context.db, account, kinds)
-    if (retryAfterSeconds !== null) refuse('rate_limited', undefined, { retryAfterSeconds })
-    context.services.wake(account.id)
-    return { kinds }
+    return context.change(async unit => {
+      const retryAfterSeconds = await askForSync(unit.sql, account, kinds)
+      if (retryAfterSeconds !== null) refuse('rate_limited', undefined, { retryAfterSeconds })
+      unit.wake(account.id)
+      return { kinds }
+    })
   }),
 
   createToken: on.createToken.handler(async ({ input: { params, body }, context }) => {
     const account = await requireAccount(context, params.accountId)
     const scopes = requireTokenScopes(context.credential, body.scopes)
-    return context.db.transaction().execute(async tx => {
-      const { text, expiresAt } = await createAccountToken(tx, context.services.credentialPepper, {
-        apiKeyId: context.credential.id,
-        accountId: account.id,
-        scopes,
-        expiresAt: new Date(Date.now() + body.ttlSeconds * 1000),
-      })
-      const answer = { token: text, expiresAt: expiresAt.toISOString() }
-      await context.keepAnswer(tx, answer, scopes)
-      return answer
-    })
+    return context.change(
+      async unit => {
+        const { text, expiresAt } = await createAccountToken(unit.sql, context.services.credentialPepper, {
+          apiKeyId: context.credential.id,
+          accountId: account.id,
+          scopes,
+          expiresAt: new Date(Date.now() + body.ttlSeconds * 1000),
+        })
+        return { token: text, expiresAt: expiresAt.toISOString() }
+      },
+      { scopes },
+    )
   }),
 
-  createImap: on.createImap.handler(async ({ input: { body }, context }) => {
-    const account = await connectImapAccount(context, body)
-    context.services.wake(account.id)
-    return presentAccount(account)
-  }),
+  createImap: on.createImap.handler(({ input: { body }, context }) => connectImapAccount(context, body)),
 
   updateImapSettings: on.updateImapSettings.handler(async ({ input: { params, body }, context }) => {
     const { id } = await requireAccount(context, params.accountId)
-    const changed = await changeImapAccount(context, id, body)
-    context.services.wake(id)
-    return presentAccount(changed)
+    return changeImapAccount(context, id, body)
   }),
 }

@@ -6,6 +6,7 @@ import { openTestApp } from '../../../../test/open-app.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
 import type { Db } from '../../../database/pool.ts'
+import { openCommits } from '../../../door/commits.ts'
 import { newId } from '../../../kit/ids.ts'
 import { environmentKeyRing } from '../../../kit/key-ring.ts'
 import { connectImapAccount } from '../accounts/connect-imap.ts'
@@ -45,14 +46,24 @@ function contextOf(db: Db, tenantId: string): RequestContext {
     accountKeys: accountKeys(environmentKeyRing(randomBytes(32).toString('base64'))),
     servers: { imap: () => Promise.resolve(), smtp: () => Promise.resolve() },
   }
+  const { change, step } = openCommits({
+    db,
+    tenantId,
+    wake: () => {},
+    meta: { method: 'POST', scope: 'write', successStatus: 200 },
+    answerHeaders: {},
+    claim: null,
+  })
   return {
     db,
     tenantId,
+    change,
+    step,
+    answerHeaders: {},
     credential: { kind: 'api_key', id: newId(), scopes: ['write'], accountIds: null },
     requestId: 'test',
     // To connect an account takes no other service.
     services: services as Services,
-    keepAnswer: () => Promise.resolve(),
   }
 }
 
@@ -77,9 +88,11 @@ describe('maxAccounts', () => {
     const tenant = await createTenant(db, 'crowded', await requirePlan(db, { maxAccounts: 3 }))
     const tenantId = tenant?.id ?? ''
     for (let nth = 0; nth < 2; nth += 1) await sampleAccount(db, tenantId)
-    const context = contextOf(db, tenantId)
     const create = (nth: number) =>
-      connectImapAccount(context, imapAccountInput.parse({ ...CONNECTION, email: `${nth}@example.com` }))
+      connectImapAccount(
+        contextOf(db, tenantId),
+        imapAccountInput.parse({ ...CONNECTION, email: `${nth}@example.com` }),
+      )
 
     const outcomes = await Promise.allSettled(Array.from({ length: PARALLEL }, (_, nth) => create(nth)))
 

@@ -1,6 +1,5 @@
 import { settings as contract } from '@waxwing/contract/accounts/settings.ts'
 import { implement } from '@orpc/server'
-import { inTransaction } from '../../../events/unit-of-work.ts'
 import { requireClicksForHoneypot } from '../accounts/rules.ts'
 import { inheritSettings } from '../accounts/store.ts'
 import type { RequestContext } from '../../context.ts'
@@ -12,8 +11,8 @@ const on = implement(contract).$context<RequestContext>()
 export const settingOperations = {
   get: on.get.handler(({ context }) => findTenantSettings(context.db, context.tenantId)),
 
-  update: on.update.handler(async ({ input: { body }, context }) => {
-    const { changed, woken } = await inTransaction(context.db, context.tenantId, async unit => {
+  update: on.update.handler(({ input: { body }, context }) =>
+    context.change(async unit => {
       const before = await lockTenantSettings(unit)
       await requireBodyStorage(unit.sql, unit.tenantId, {
         before: before.bodyStorage,
@@ -27,9 +26,8 @@ export const settingOperations = {
       if (body.trackingHoneypot !== undefined || body.trackClicks !== undefined)
         requireClicksForHoneypot(after)
       await updateTenantSettings(unit, after)
-      return { changed: after, woken: await inheritSettings(unit, before, after) }
-    })
-    for (const accountId of woken) context.services.wake(accountId)
-    return changed
-  }),
+      for (const accountId of await inheritSettings(unit, before, after)) unit.wake(accountId)
+      return after
+    }),
+  ),
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../kit/clock.ts'
+import { createMinuteCounts } from '../../../kit/minute-counts.ts'
 
 const FAILURES_MAX = 20
 const MINUTE_MILLISECONDS = 60_000
@@ -18,32 +19,18 @@ export interface FailureBrake {
 
 /** Counts in this process, by the minutes of the clock. */
 export function createFailureBrake(clock: Clock): FailureBrake {
-  let minute = 0
-  const failures = new Map<string, number>()
+  const failures = createMinuteCounts(clock, CLIENTS_MAX)
   const exemptUntil = new Map<string, number>()
-
-  function turnMinute(): number {
-    const now = clock.now()
-    const current = Math.floor(now / MINUTE_MILLISECONDS)
-    if (current !== minute) {
-      minute = current
-      failures.clear()
-    }
-    return now
-  }
 
   return {
     waitSeconds(client, fingerprint) {
-      const now = turnMinute()
-      if ((failures.get(client) ?? 0) < FAILURES_MAX) return 0
-      if ((exemptUntil.get(fingerprint) ?? 0) > now) return 0
-      return Math.max(1, Math.ceil(((minute + 1) * MINUTE_MILLISECONDS - now) / 1000))
+      if (failures.get(client) < FAILURES_MAX) return 0
+      if ((exemptUntil.get(fingerprint) ?? 0) > clock.now()) return 0
+      return failures.secondsLeft()
     },
     recordFailure(client, fingerprint) {
-      turnMinute()
       exemptUntil.delete(fingerprint)
-      if (failures.size >= CLIENTS_MAX) forgetOldest(failures)
-      failures.set(client, (failures.get(client) ?? 0) + 1)
+      failures.add(client)
     },
     recordSuccess(fingerprint) {
       // Behind all others, so that the first is the one that is longest unused.

@@ -1,9 +1,8 @@
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
-import { IN_FLIGHT_MAX, afterSending, createInFlight } from './in-flight.ts'
+import { IN_FLIGHT_MAX, createInFlight } from './in-flight.ts'
 
 const ABORTED = 10_000
 const AT_A_TIME = 100
@@ -96,43 +95,6 @@ describe('a credential', () => {
     const answer = await fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${keys[0]}` } })
     expect(answer.status).toBe(200)
   }, 300_000)
-})
-
-describe('afterSending', () => {
-  const SIZE = 64 * 1024 * 1024
-
-  /** A server whose answer exceeds what the system takes from it before a client reads. */
-  async function openSlowAnswer() {
-    let isSent = false
-    const made = Promise.withResolvers<void>()
-    const server = createServer((_, outgoing) => {
-      outgoing.end(Buffer.alloc(SIZE))
-      afterSending(outgoing, () => (isSent = true))
-      made.resolve()
-    })
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    // A server that listens on a TCP port has an AddressInfo.
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
-    socket.on('error', () => {})
-    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-    await made.promise
-    const close = () => server.close().closeAllConnections()
-    return { socket, isSent: () => isSent, [Symbol.dispose]: close }
-  }
-
-  test('waits until the last byte is taken', async () => {
-    using slow = await openSlowAnswer()
-    expect(slow.isSent()).toBe(false)
-    slow.socket.resume()
-    await expect.poll(slow.isSent, { timeout: 60_000 }).toBe(true)
-  })
-
-  test('waits no longer when the connection is gone', async () => {
-    using slow = await openSlowAnswer()
-    expect(slow.isSent()).toBe(false)
-    slow.socket.destroy()
-    await expect.poll(slow.isSent, { timeout: 60_000 }).toBe(true)
-  })
 })
 
 type Door = Awaited<ReturnType<typeof openTestDoor>>

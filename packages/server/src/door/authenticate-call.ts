@@ -1,22 +1,19 @@
 import type { Authenticator, Identity } from '../features/tenancy/credentials/authenticate.ts'
 import type { FailureBrake } from '../features/tenancy/credentials/failure-brake.ts'
 import { refuse } from '../features/refuse.ts'
-
-const BEARER = /^bearer +([^ ].*)$/i
+import type { Call } from './call.ts'
 
 /**
- * Tells who sends a request, or refuses it. A client that failed too often in this minute is refused before anything is
- * looked up, unless it presents a key that was good a moment ago.
+ * Finds out who calls, or refuses. A client that failed too often in this minute is refused before anything is looked up,
+ * unless it presents a key that was good a moment ago.
  */
-export async function authenticateRequest(
+export async function authenticateCall(
   { authenticator, brake }: { authenticator: Authenticator; brake: FailureBrake },
-  client: string,
-  authorization: string | null,
+  { client, credential }: Pick<Call, 'client' | 'credential'>,
 ): Promise<Identity> {
-  const text = BEARER.exec(authorization ?? '')?.[1]
   // Nothing is presented, so nothing is guessed.
-  if (authorization === null || text === undefined) return refuse('unauthenticated')
-  const presented = authenticator.present(text)
+  if (credential === null) return refuse('unauthenticated')
+  const presented = authenticator.present(credential)
   const fingerprint = presented?.fingerprint ?? ''
   const waitSeconds = brake.waitSeconds(client, fingerprint)
   if (waitSeconds > 0) refuse('rate_limited', undefined, { retryAfterSeconds: waitSeconds })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 import { Refusal } from '../features/refuse.ts'
 import { createMemoryWindows } from './memory-windows.ts'
-import { countRequest, refuseSpent } from './rate-windows.ts'
+import { countCall, refuseSpent } from './rate-windows.ts'
 
 const LIMITS: { [name: string]: number } = { tenant: 5, 'key a': 3, 'key b': 4 }
 const window = (name: string) => ({ name, limit: LIMITS[name] ?? 0 })
@@ -72,8 +72,8 @@ describe('200 clients at the edge of a window', () => {
         refuseSpent(windows, identity)
         await new Promise(resolve => setImmediate(resolve))
         const minute = Math.floor(now / 60_000)
-        await countRequest(windows, identity, {})
-        return { minute, key: identity.credential.id }
+        const count = await countCall(windows, identity)
+        return count?.isAccepted ? { minute, key: identity.credential.id } : null
       } catch (error) {
         if (error instanceof Refusal && error.reason === 'rate_limited') return null
         throw error

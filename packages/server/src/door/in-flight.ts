@@ -1,5 +1,3 @@
-import type { ServerResponse } from 'node:http'
-
 /** Requests of one credential that may be under way at a time. */
 export const IN_FLIGHT_MAX = 16
 /** They end soon, or the caller has to wait for its own ones anyway. */
@@ -40,10 +38,4 @@ export function createInFlight(): InFlight {
       return total
     },
   }
-}
-
-/** Calls back when the last byte of an answer that was made is sent, or its connection is gone. */
-export function afterSending(outgoing: ServerResponse, done: () => void): void {
-  if (outgoing.closed) done()
-  else outgoing.once('close', done)
 }

@@ -1,7 +1,8 @@
-import { createHmac, hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { type Transaction, sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { Tables } from '../database/tables.ts'
+import type { AnswerHeaders } from '../features/context.ts'
 import { refuse } from '../features/refuse.ts'
 import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
@@ -17,21 +18,25 @@ const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 /** How often a record may vanish between the look that found it taken and the one that reads it. */
 const LOOKS_MAX = 5
 
-/** A request that carries an Idempotency-Key, whose sender was authenticated and may send it. */
+/** A request with an idempotency key, whose sender was authenticated and may send it. */
 export interface KeyedRequest {
   tenantId: string
   key: string
-  /** Of `fingerprintOf`. */
+  /** Of everything that has to be equal when the key is sent again. */
   fingerprint: Buffer
   /** What it takes to be given the answer. */
   scopes: readonly string[]
   accountId: string | null
 }
 
-export interface KeptAnswer {
+export interface GivenAnswer {
   status: number
   /** The body as it was sent. */
   text: string
+  headers: AnswerHeaders
+}
+
+export interface KeptAnswer extends GivenAnswer {
   scopes: readonly string[]
   accountId: string | null
 }
@@ -42,22 +47,17 @@ export interface Claim {
    * Keeps the answer in the transaction of the effect, so that neither is ever without the other. Refuses, and so undoes
    * the effect, where another process has taken the request over. `scopes` are what it takes to be given the answer.
    */
-  keep(tx: Transaction<Tables>, status: number, text: string, scopes: readonly string[]): Promise<void>
-  /** Ends the request. What may be repeated (5xx, 429) is forgotten, unless it kept an answer; all else is kept. */
-  end(status: number, text: string): Promise<void>
+  keep(tx: Transaction<Tables>, answer: GivenAnswer & { scopes: readonly string[] }): Promise<void>
+  /**
+   * Ends the request. An answer that may be repeated (5xx, 429) is forgotten, any other is kept. Null: `keep` has kept the
+   * answer, and its transaction was committed.
+   */
+  end(answer: GivenAnswer | null): Promise<void>
 }
 
 export interface IdempotencyKeys {
   /** Begins a request, or tells how its first one was answered. Refuses a key of another request, or of one that runs. */
   begin(request: KeyedRequest): Promise<{ claim: Claim } | { answer: KeptAnswer }>
-}
-
-/** What a key may be sent with again: method, path, query whatever its order, and the octets of the body. */
-export function fingerprintOf(method: string, url: string, body: Uint8Array): Buffer {
-  const { pathname, searchParams } = new URL(url)
-  searchParams.sort()
-  const head = JSON.stringify([method, pathname, searchParams.toString(), hash('sha256', body)])
-  return hash('sha256', head, 'buffer')
 }
 
 /** Keeps answers in the database, sealed: they can hold secrets that are told only once. */
@@ -71,14 +71,14 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
   async function store(
     on: Db,
     { request, id }: Running,
-    { status, text, scopes = request.scopes }: { status: number; text: string; scopes?: readonly string[] },
+    { scopes = request.scopes, ...answer }: GivenAnswer & { scopes?: readonly string[] },
   ) {
-    const bytes = Buffer.from(text)
+    const bytes = Buffer.from(writeAnswer(answer))
     if (bytes.length > ANSWER_BYTES_MAX) throw new Error(`An answer of ${bytes.length} bytes cannot be kept`)
     const { numUpdatedRows } = await on
       .updateTable('idempotency_key')
       .set({
-        status,
+        status: answer.status,
         answer: seal(keyOf(request.tenantId), bytes, contextOf(request)),
         scope: scopes.join(' '),
         expires_at: keptUntil(),
@@ -93,19 +93,17 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
 
   function claimOf(request: KeyedRequest, id: string): Claim {
     const run = { request, id }
-    let isKept = false
     running.add(run)
     return {
-      async keep(tx, status, text, scopes) {
-        isKept = await store(tx, run, { status, text, scopes })
-        if (!isKept) refuseRunning()
+      async keep(tx, answer) {
+        if (!(await store(tx, run, answer))) refuseRunning()
       },
-      async end(status, text) {
+      async end(answer) {
         try {
-          if (isKept && status < 400) return
+          if (answer === null) return
           // Where an answer was kept and its transaction did not fail, neither finds anything to do.
-          if (status >= 500 || status === 429) await forget(db, run)
-          else await store(db, run, { status, text })
+          if (answer.status >= 500 || answer.status === 429) await forget(db, run)
+          else await store(db, run, answer)
         } catch (error) {
           // The request is answered all the same. The lease ends, and a repetition runs again.
           log.warn({ error }, 'Could not keep the answer of an Idempotency-Key')
@@ -130,12 +128,30 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
       if (!row) continue
       if (!row.fingerprint.equals(request.fingerprint)) refuse('idempotency_key_reused')
       if (row.status === null || row.answer === null) return refuseRunning()
-      const text = unseal(keyOf(request.tenantId), row.answer, contextOf(request)).toString()
-      return { answer: { status: row.status, text, scopes: row.scope.split(' '), accountId: row.account_id } }
+      const { text, headers } = readAnswer(
+        unseal(keyOf(request.tenantId), row.answer, contextOf(request)).toString(),
+      )
+      const { status, account_id: accountId } = row
+      return { answer: { status, text, headers, scopes: row.scope.split(' '), accountId } }
     }
     return refuseRunning()
   }
   return { begin }
+}
+
+/** Before the headers of a kept answer, which are a line of JSON. No body begins so: bodies are JSON, too. */
+const HEADERS_MARK = '\u0001'
+
+function writeAnswer({ text, headers }: GivenAnswer): string {
+  return Object.keys(headers).length === 0 ? text : `${HEADERS_MARK}${JSON.stringify(headers)}\n${text}`
+}
+
+function readAnswer(kept: string): { text: string; headers: AnswerHeaders } {
+  if (!kept.startsWith(HEADERS_MARK)) return { text: kept, headers: {} }
+  const end = kept.indexOf('\n')
+  // Written by `writeAnswer`, and sealed since.
+  const headers = JSON.parse(kept.slice(HEADERS_MARK.length, end)) as AnswerHeaders
+  return { text: kept.slice(end + 1), headers }
 }
 
 /** Takes a key that is new, that has expired, or whose request was that of a process that died. */

@@ -1,15 +1,14 @@
-import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 import { refuse } from '../features/refuse.ts'
-import type { AnswerHeaders } from './answer.ts'
+import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 
-/** A window that a request counts on. */
+/** A window that a call counts on. */
 export interface Window {
   /** Whose it is, such as `tenant:<id>`. */
   name: string
   limit: number
 }
 
-/** How a request was counted. */
+/** How a call was counted. */
 export interface Count {
   isAccepted: boolean
   /** The window with the fewest requests left, after this one; where it was refused, the spent one. */
@@ -30,7 +29,7 @@ export interface WindowStore {
   spentSeconds(window: Window): number
 }
 
-/** Refuses a credential whose own window is spent, before anything of its request is read or counted. */
+/** Refuses a credential whose own window is spent, before anything of its call is read or counted. */
 export function refuseSpent(store: WindowStore, { credential, rates }: Identity): void {
   const limit = rates?.perCredential ?? null
   if (limit === null) return
@@ -38,23 +37,16 @@ export function refuseSpent(store: WindowStore, { credential, rates }: Identity)
   if (seconds > 0) refuse('rate_limited', undefined, { retryAfterSeconds: seconds })
 }
 
-/** Counts a request against its tenant's and its credential's window, or refuses it; tells the headers what is left. */
-export async function countRequest(
+/** Counts a call on the windows of its tenant and its credential; null where nothing limits it. */
+export async function countCall(
   store: WindowStore,
   { tenantId, credential, rates }: Identity,
-  headers: AnswerHeaders,
-): Promise<void> {
+): Promise<Count | null> {
   const windows: Window[] = []
   if (rates?.perTenant) windows.push({ name: `tenant:${tenantId}`, limit: rates.perTenant })
   if (rates?.perCredential)
     windows.push({ name: credentialWindow(credential.id), limit: rates.perCredential })
-  if (windows.length === 0) return
-  const count = await store.count(windows)
-  if (count === null) return
-  headers['ratelimit-limit'] = String(count.limit)
-  headers['ratelimit-remaining'] = String(count.remaining)
-  headers['ratelimit-reset'] = String(count.resetSeconds)
-  if (!count.isAccepted) refuse('rate_limited', undefined, { retryAfterSeconds: count.resetSeconds })
+  return windows.length === 0 ? null : store.count(windows)
 }
 
 function credentialWindow(id: string): string {

@@ -1,0 +1,86 @@
+import type { OperationMeta } from '@waxwing/contract/operation.ts'
+import { requireReachable } from '../features/accounts/accounts/access.ts'
+import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
+import type { Credential } from '../features/tenancy/credentials/credential.ts'
+import { type Refusal, refuse } from '../features/refuse.ts'
+import type { AnswerHeaders } from '../features/context.ts'
+import { isUuid } from '../kit/ids.ts'
+import { ReadyPage } from '../kit/ready-page.ts'
+import type { Answer, GivenKey } from './call.ts'
+import type { Claim, IdempotencyKeys, KeyedRequest } from './idempotency.ts'
+import { presentRefusal } from './refusals.ts'
+
+/** A call with an idempotency key, by somebody who may make it. */
+interface KeyedCall {
+  meta: OperationMeta
+  identity: Identity
+  /** The account of the path, as it was given. */
+  accountId: string | undefined
+  key: GivenKey
+}
+
+/** What the handler answered. */
+export interface Performed {
+  output: unknown
+  headers: AnswerHeaders
+  /** The answer as `context.change` committed it under the claim; null where it committed none. */
+  keptText: string | null
+}
+
+/** How the operation runs, and how its failures are told. */
+interface Run {
+  perform(claim: Claim): Promise<Performed>
+  refusalOf(error: unknown): Refusal
+}
+
+/** 1 to 255 printable ASCII characters without spaces. Two headers arrive joined by a comma and a space. */
+const KEY = /^[\x21-\x7e]{1,255}$/
+
+/** Answers a call with the answer to the first one of its key, and runs it where there is none. */
+export async function answerOnce(keys: IdempotencyKeys, call: KeyedCall, run: Run): Promise<Answer> {
+  if (!KEY.test(call.key.text)) refuse('invalid_idempotency_key')
+  const begun = await keys.begin(requestOf(call))
+  if ('answer' in begun) {
+    const { status, text, headers, scopes, accountId } = begun.answer
+    requireRights(call.identity, scopes, accountId)
+    return { outcome: 'kept', status, text, headers, isReplayed: true }
+  }
+  const { claim } = begun
+  try {
+    const { output, headers, keptText } = await run.perform(claim)
+    const answer = { status: call.meta.successStatus, text: keptText ?? textOf(output), headers }
+    await claim.end(keptText === null ? answer : null)
+    return { ...answer, outcome: 'kept', isReplayed: false }
+  } catch (error) {
+    const refusal = run.refusalOf(error)
+    await claim.end({ status: refusal.status, text: JSON.stringify(presentRefusal(refusal)), headers: {} })
+    return { outcome: 'refused', refusal }
+  }
+}
+
+function textOf(output: unknown): string {
+  return output instanceof ReadyPage ? output.toBytes().toString() : JSON.stringify(output)
+}
+
+function requestOf({ meta, identity, accountId, key }: KeyedCall): KeyedRequest {
+  return {
+    tenantId: identity.tenantId,
+    key: key.text,
+    fingerprint: key.fingerprint(),
+    scopes: [meta.scope],
+    accountId: accountOf(identity.credential, accountId),
+  }
+}
+
+/** The account of the path, if it is one. A bound key must not learn of other accounts' keys by using them. */
+function accountOf(credential: Credential, accountId: string | undefined): string | null {
+  if (accountId === undefined) return null
+  if (credential.accountIds !== null) return requireReachable(credential, accountId)
+  return isUuid(accountId) ? accountId.toLowerCase() : null
+}
+
+/** What was needed for the first answer is needed for its repetition, too, whatever has become of the route since. */
+function requireRights({ credential }: Identity, scopes: readonly string[], accountId: string | null): void {
+  if (!scopes.every(scope => credential.scopes.some(own => own === scope))) refuse('missing_scope')
+  if (accountId !== null) requireReachable(credential, accountId)
+}

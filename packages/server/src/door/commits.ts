@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { OperationMeta } from '@waxwing/contract/operation.ts'
+import type { Db } from '../database/pool.ts'
+import { inTransaction } from '../events/unit-of-work.ts'
+import type { AnswerHeaders, ChangeUnit, Commits } from '../features/context.ts'
+import type { Claim } from './idempotency.ts'
+
+/** A call whose handler commits. */
+interface CommittingCall {
+  db: Db
+  tenantId: string
+  wake: (accountId: string) => void
+  meta: Pick<OperationMeta, 'method' | 'scope' | 'successStatus'>
+  answerHeaders: AnswerHeaders
+  /** Null where there is no idempotency key. */
+  claim: Claim | null
+}
+
+/** Makes `change` and `step` of one call. */
+export function openCommits(call: CommittingCall): Commits & {
+  /** The answer that `change` committed under the claim, as JSON; null where there is none. */
+  readonly keptText: string | null
+  /** Throws where the handler did not keep its promises: for tests. */
+  requireKept(output: unknown): void
+} {
+  const { meta, claim, answerHeaders } = call
+  let changed: { answer: unknown; keptText: string | null } | null = null
+  let isChanging = false
+  let isStepped = false
+
+  async function commit<T>(work: (unit: ChangeUnit) => Promise<T>): Promise<T> {
+    const woken = new Set<string>()
+    const result = await inTransaction(call.db, call.tenantId, unit =>
+      work({ ...unit, wake: accountId => void woken.add(accountId) }),
+    )
+    for (const accountId of woken) call.wake(accountId)
+    return result
+  }
+
+  function requireUnchanged() {
+    if (changed || isChanging) throw new Error('Nothing is committed after context.change, nor beside it')
+  }
+
+  return {
+    async step(work) {
+      requireUnchanged()
+      isStepped = true
+      return commit(work)
+    },
+    async change(work, { scopes = [] } = {}) {
+      requireUnchanged()
+      isChanging = true
+      let keptText: string | null = null
+      try {
+        const answer = await commit(async unit => {
+          const result = await work(unit)
+          if (claim) {
+            keptText = JSON.stringify(result)
+            await claim.keep(unit.sql, {
+              status: meta.successStatus,
+              text: keptText,
+              headers: answerHeaders,
+              scopes: [...new Set([meta.scope, ...scopes])],
+            })
+          }
+          return result
+        })
+        changed = { answer, keptText }
+        return answer
+      } finally {
+        isChanging = false
+      }
+    },
+    get keptText() {
+      return changed?.keptText ?? null
+    },
+    requireKept(output) {
+      if (isStepped && !changed) throw new Error('After context.step comes context.change')
+      if (meta.method !== 'POST' || !changed) return
+      if (isDeepStrictEqual(asSent(changed.answer), asSent(output))) return
+      throw new Error('A POST answers with what its context.change returns')
+    },
+  }
+}
+
+function asSent(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
