@@ -1,4 +1,7 @@
 import { request } from 'node:http'
+import { implement } from '@orpc/server'
+import { operation } from '@waxwing/contract/operation.ts'
+import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
 
@@ -155,5 +158,38 @@ describe('a body in chunks', () => {
       sent.end()
     })
     expect(status).toBe(202)
+  })
+})
+
+describe('an operation that declares a bound of the body', () => {
+  const TYPE = { 'content-type': 'application/json' }
+  const store = operation({
+    method: 'PUT',
+    path: '/v1/large',
+    scope: 'write',
+    audit: 'large.update',
+    section: '4.3',
+    summary: 'Take a large text.',
+    body: z.strictObject({ text: z.string() }),
+    bodyBytesMax: 3 * MEBIBYTE,
+    output: z.number(),
+  })
+  const operations = { store: implement(store).handler(({ input }) => input.body.text.length) }
+  const textOf = (bytes: number) => JSON.stringify({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
+
+  test('takes as much, and refuses a byte more by its declared size or while it arrives', async () => {
+    await using door = await openTestDoor({ operations })
+    const headers = { ...TYPE, authorization: `Bearer ${await door.createKey()}` }
+    const put = async (body: string | ReadableStream) => {
+      const init = { method: 'PUT', headers, body, duplex: 'half' }
+      return (await fetch(`${door.address}/v1/large`, init as RequestInit)).status
+    }
+    const inChunks = (text: string) => new Blob([text]).stream()
+    for (const given of [textOf(3 * MEBIBYTE), inChunks(textOf(3 * MEBIBYTE))]) {
+      expect(await put(given)).toBe(200)
+    }
+    for (const given of [textOf(3 * MEBIBYTE + 1), inChunks(textOf(3 * MEBIBYTE + 1))]) {
+      expect(await put(given)).toBe(413)
+    }
   })
 })

@@ -1,0 +1,229 @@
+import { implement } from '@orpc/server'
+import { operation } from '@waxwing/contract/operation.ts'
+import { sql } from 'kysely'
+import { z } from 'zod'
+import { describe, expect, test } from 'vitest'
+import { openTestDoor } from '../../test/open-door.ts'
+import { sampleAccount } from '../../test/sample-rows.ts'
+import type { Db } from '../database/pool.ts'
+import type { ChangeUnit, RequestContext } from '../features/context.ts'
+import { refuse } from '../features/refuse.ts'
+
+type Work = (context: RequestContext) => Promise<string>
+
+const declared = { scope: 'write', section: '4.3', output: z.string(), refuses: ['account_paused'] } as const
+const post = operation({
+  ...declared,
+  method: 'POST',
+  path: '/v1/work',
+  audit: 'work.create',
+  summary: 'Work.',
+})
+const patch = operation({
+  ...declared,
+  method: 'PATCH',
+  path: '/v1/work',
+  audit: 'work.update',
+  summary: 'Work.',
+})
+
+const write = (db: Db, name: string) =>
+  db
+    .insertInto('sealed_value')
+    .values({ name, sealed: Buffer.alloc(0) })
+    .execute()
+const writing = (name: string) => async (unit: ChangeUnit) => {
+  await write(unit.sql, name)
+  return name
+}
+
+/** A door whose only operation does the given work. */
+async function openWork(work: Work, options: { isStrict?: boolean } = {}) {
+  const on = { post: implement(post), patch: implement(patch) }
+  const handle = ({ context }: { context: RequestContext }) => work(context)
+  const operations = {
+    post: on.post.$context<RequestContext>().handler(handle),
+    patch: on.patch.$context<RequestContext>().handler(handle),
+  }
+  const door = await openTestDoor({ operations, ...options })
+  const key = await door.createKey()
+  async function send(method: 'POST' | 'PATCH', headers: Record<string, string> = {}) {
+    const answer = await fetch(`${door.address}/v1/work`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...headers },
+    })
+    return { status: answer.status, text: await answer.text(), headers: answer.headers }
+  }
+  const rows = async () => {
+    const found = await door.db.selectFrom('sealed_value').select('name').orderBy('name').execute()
+    return found.map(({ name }) => name)
+  }
+  return { door, send, rows, [Symbol.asyncDispose]: door[Symbol.asyncDispose] }
+}
+
+describe('context.change', () => {
+  test('commits rows and events, then wakes', async () => {
+    const wokenBefore: number[] = []
+    await using work = await openWork(async context =>
+      context.change(async unit => {
+        const { id } = await sampleAccount(unit.sql, unit.tenantId)
+        unit.announce({
+          type: 'account.deleted',
+          accountId: id,
+          data: { email: 'ada@example.com', externalRef: null },
+        })
+        unit.wake(id)
+        unit.wake(id)
+        wokenBefore.push(work.door.woken.length)
+        return id
+      }),
+    )
+    const { db, woken } = work.door
+    const { text } = await work.send('PATCH')
+    const id: unknown = JSON.parse(text)
+    expect({ wokenBefore, woken }).toEqual({ wokenBefore: [0], woken: [id] })
+    expect(await db.selectFrom('event').select(['type', 'account_id']).execute()).toEqual([
+      { type: 'account.deleted', account_id: id },
+    ])
+  })
+
+  test('that is refused leaves no row, and wakes nobody', async () => {
+    await using work = await openWork(context =>
+      context.change(async unit => {
+        await write(unit.sql, 'one')
+        unit.wake('one')
+        return refuse('account_paused')
+      }),
+    )
+    expect((await work.send('POST')).status).toBe(409)
+    expect({ rows: await work.rows(), woken: work.door.woken }).toEqual({ rows: [], woken: [] })
+  })
+
+  test('whose commit fails wakes nobody', async () => {
+    await using work = await openWork(context =>
+      context.change(async unit => {
+        unit.wake('one')
+        await sql`
+          create temporary table pair (one integer unique deferrable initially deferred) on commit drop
+        `.execute(unit.sql)
+        await sql`insert into pair values (1), (1)`.execute(unit.sql)
+        return 'one'
+      }),
+    )
+    expect((await work.send('PATCH')).status).toBe(500)
+    expect(work.door.woken).toEqual([])
+  })
+
+  test('keeps the headers of an answer with it', async () => {
+    await using work = await openWork(context =>
+      context.change(async unit => {
+        await write(unit.sql, 'one')
+        context.answerHeaders.etag = '"1"'
+        return 'one\n"two"'
+      }),
+    )
+    const first = await work.send('POST', { 'idempotency-key': 'k' })
+    const second = await work.send('POST', { 'idempotency-key': 'k' })
+    expect(first.headers.get('idempotent-replayed')).toBeNull()
+    expect(second.headers.get('idempotent-replayed')).toBe('true')
+    expect([first, second].map(({ headers, text }) => [headers.get('etag'), text])).toEqual([
+      ['"1"', JSON.stringify('one\n"two"')],
+      ['"1"', JSON.stringify('one\n"two"')],
+    ])
+  })
+
+  test('may be tried again after it failed', async () => {
+    await using work = await openWork(async context => {
+      await context.change(() => Promise.reject(new Error('no'))).catch(() => {})
+      return context.change(writing('second'))
+    })
+    for (const isReplayed of [null, 'true']) {
+      const { status, text, headers } = await work.send('POST', { 'idempotency-key': 'k' })
+      expect({ status, text }).toEqual({ status: 200, text: '"second"' })
+      expect(headers.get('idempotent-replayed')).toBe(isReplayed)
+    }
+    expect(await work.rows()).toEqual(['second'])
+  })
+})
+
+test('context.step commits before the change, which may still be refused', async () => {
+  await using work = await openWork(async context => {
+    await context.step(writing('point'))
+    return context.change(() => refuse('account_paused'))
+  })
+  expect((await work.send('POST')).status).toBe(409)
+  expect(await work.rows()).toEqual(['point'])
+})
+
+describe('a handler', () => {
+  test.each<[string, Work]>([
+    [
+      'changes twice',
+      async context => {
+        await context.change(writing('one'))
+        return context.change(writing('two'))
+      },
+    ],
+    [
+      'takes a step after its change',
+      async context => {
+        const answer = await context.change(writing('one'))
+        await context.step(writing('two'))
+        return answer
+      },
+    ],
+    [
+      'takes a step within its change',
+      context =>
+        context.change(async unit => {
+          await writing('one')(unit)
+          return context.step(writing('two'))
+        }),
+    ],
+  ])('that %s is stopped in production, too', async (_, work) => {
+    await using working = await openWork(work, { isStrict: false })
+    expect((await working.send('POST')).status).toBe(500)
+    expect((await working.rows()).filter(name => name === 'two')).toEqual([])
+  })
+
+  test.each<[string, Work]>([
+    ['by the builder', context => write(context.db, 'one').then(() => 'one')],
+    [
+      'in SQL',
+      async context => {
+        await sql`insert into sealed_value (name, sealed) values ('one', '')`.execute(context.db)
+        return 'one'
+      },
+    ],
+    [
+      'in a transaction of its own',
+      context => context.db.transaction().execute(tx => write(tx, 'one').then(() => 'one')),
+    ],
+    [
+      'in SQL that begins with a query',
+      async context => {
+        await sql`
+          with gone as (delete from sealed_value returning name) insert into sealed_value
+          select 'one', ''::bytea from gone`.execute(context.db)
+        return 'one'
+      },
+    ],
+    ['by a step without a change', context => context.step(writing('one'))],
+    [
+      'an answer that its change does not return',
+      context => context.change(writing('one')).then(() => 'two'),
+    ],
+  ])('fails in tests where it writes %s', async (_, work) => {
+    await using working = await openWork(work)
+    expect((await working.send('POST')).status).toBe(500)
+  })
+
+  test('that only reads may lock what it reads', async () => {
+    await using work = await openWork(async context => {
+      await sql`select name from sealed_value for update`.execute(context.db)
+      await sql`select name from sealed_value for no key update`.execute(context.db)
+      return 'read'
+    })
+    expect(await work.send('POST')).toMatchObject({ status: 200, text: '"read"' })
+  })
+})

@@ -1,0 +1,56 @@
+import { operation } from '@waxwing/contract/operation.ts'
+import { z } from 'zod'
+import { describe, expect, test } from 'vitest'
+
+const common = { section: '4.1', summary: 'Do something.', output: z.null() } as const
+const token = z.strictObject({ token: z.string() })
+
+describe('operation()', () => {
+  test('asks for an audit action of whatever may change something', () => {
+    // @ts-expect-error -- without an audit action
+    operation({ ...common, method: 'POST', path: '/v1/things', scope: 'write' })
+    // @ts-expect-error -- without an audit action
+    operation({ ...common, method: 'DELETE', path: '/v1/things', scope: 'admin' })
+    const read = operation({ ...common, method: 'POST', path: '/v1/things', scope: 'read' })
+    expect(read['~orpc'].meta.audit).toBeNull()
+    const write = operation({
+      ...common,
+      method: 'POST',
+      path: '/v1/things',
+      scope: 'write',
+      audit: 'thing.create',
+    })
+    expect(write['~orpc'].meta).toMatchObject({
+      audit: 'thing.create',
+      module: null,
+      accountToken: false,
+      session: null,
+      bodyBytesMax: 2 * 1024 * 1024,
+    })
+  })
+
+  test('opens nothing but what lies under an account to its tokens', () => {
+    const open = (path: `/v1/${string}`) =>
+      operation({ ...common, method: 'GET', path, scope: 'read', accountToken: true })
+    expect(open('/v1/accounts/{accountId}/things')['~orpc'].meta.accountToken).toBe(true)
+    for (const path of ['/v1/things', '/v1/accounts', '/v1/accounts/{accountId}s'] as const) {
+      expect(() => open(path)).toThrow('account token')
+    }
+  })
+
+  test('asks for the session of a hosted operation, and for its token', () => {
+    const hosted = { ...common, method: 'GET', scope: 'none' } as const
+    // @ts-expect-error -- without a session
+    operation({ ...hosted, path: '/v1/hosted/things/{token}', params: token })
+    const session = 'meeting_connect_session'
+    expect(() => operation({ ...hosted, session, path: '/v1/hosted/things' })).toThrow('{token}')
+    const { reasons } = operation({
+      ...hosted,
+      session,
+      path: '/v1/hosted/things/{token}',
+      params: token,
+    })['~orpc'].meta
+    expect(reasons).toContain('meeting_connect_session_not_found')
+    expect(reasons).not.toContain('unauthenticated')
+  })
+})
