@@ -48,9 +48,8 @@ type Serve = (
 type Methods = Record<string, Serve>
 
 /**
- * The public front door: every operation of the contract, the OpenAPI document, its reference page and the health
- * checks. Checks come in this order: request id, overload, route, declared size, authentication, the credential's own
- * rate and how much it has under way, what it may do, rates, body, Idempotency-Key, input, resource.
+ * The service over HTTP: every operation of the contract, the OpenAPI document, its reference page and the health
+ * checks. Request id, overload and route are checked here, in this order; docs/ARCHITECTURE.md lists what follows.
  */
 export function createApp(options: AppOptions): App {
   const app: App = new Hono()
