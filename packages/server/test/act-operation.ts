@@ -70,7 +70,7 @@ export function actOperations() {
       ),
     other: implement(other)
       .$context<RequestContext>()
-      .handler(() => ({ serial: (serials += 1) })),
+      .handler(({ context }) => context.change(() => Promise.resolve({ serial: (serials += 1) }))),
   }
   return {
     operations,

@@ -99,7 +99,7 @@ const operations: AnyRouter = {
     fileName: 'endless',
     content: endless(),
   })),
-  echo: on.echo.handler(({ input }) => input),
+  echo: on.echo.handler(({ input, context }) => context.change(() => Promise.resolve(input))),
   read: on.read.handler(async ({ input, context }) => {
     const { fault } = input.query
     if (fault === 'declared') refuse('account_paused')

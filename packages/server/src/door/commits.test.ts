@@ -208,6 +208,7 @@ describe('a handler', () => {
         return 'one'
       },
     ],
+    ['nothing by a change', () => Promise.resolve('one')],
     ['by a step without a change', context => context.step(writing('one'))],
     [
       'an answer that its change does not return',
@@ -218,11 +219,11 @@ describe('a handler', () => {
     expect((await working.send('POST')).status).toBe(500)
   })
 
-  test('that only reads may lock what it reads', async () => {
+  test('may lock what it reads before its change', async () => {
     await using work = await openWork(async context => {
       await sql`select name from sealed_value for update`.execute(context.db)
       await sql`select name from sealed_value for no key update`.execute(context.db)
-      return 'read'
+      return context.change(() => Promise.resolve('read'))
     })
     expect(await work.send('POST')).toMatchObject({ status: 200, text: '"read"' })
   })

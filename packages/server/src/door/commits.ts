@@ -10,7 +10,7 @@ interface CommittingCall {
   db: Db
   tenantId: string
   wake: (accountId: string) => void
-  meta: Pick<OperationMeta, 'method' | 'scope' | 'successStatus'>
+  meta: Pick<OperationMeta, 'method' | 'scope' | 'successStatus' | 'audit'>
   answerHeaders: AnswerHeaders
   /** Null where there is no idempotency key. */
   claim: Claim | null
@@ -75,7 +75,8 @@ export function openCommits(call: CommittingCall): Commits & {
       return changed?.keptText ?? null
     },
     requireKept(output) {
-      if (isStepped && !changed) throw new Error('After context.step comes context.change')
+      const mustChange = isStepped || (meta.audit !== null && meta.method !== 'GET')
+      if (mustChange && !changed) throw new Error('An operation that is audited commits by context.change')
       if (meta.method !== 'POST' || !changed) return
       if (isDeepStrictEqual(asSent(changed.answer), asSent(output))) return
       throw new Error('A POST answers with what its context.change returns')

@@ -4,6 +4,7 @@ import { operation } from '@waxwing/contract/operation.ts'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
+import type { RequestContext } from '../features/context.ts'
 
 const ECHO = '/v1/accounts/x/echo'
 const MEBIBYTE = 1024 * 1024
@@ -174,7 +175,11 @@ describe('an operation that declares a bound of the body', () => {
     bodyBytesMax: 3 * MEBIBYTE,
     output: z.number(),
   })
-  const operations = { store: implement(store).handler(({ input }) => input.body.text.length) }
+  const operations = {
+    store: implement(store)
+      .$context<RequestContext>()
+      .handler(({ input, context }) => context.change(() => Promise.resolve(input.body.text.length))),
+  }
   const textOf = (bytes: number) => JSON.stringify({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
 
   test('takes as much, and refuses a byte more by its declared size or while it arrives', async () => {

@@ -50,7 +50,7 @@ function contextOf(db: Db, tenantId: string): RequestContext {
     db,
     tenantId,
     wake: () => {},
-    meta: { method: 'POST', scope: 'write', successStatus: 200 },
+    meta: { method: 'POST', scope: 'write', successStatus: 200, audit: 'account.create' },
     answerHeaders: {},
     claim: null,
   })
