@@ -48,8 +48,6 @@ export interface OperationMeta {
   audit: AuditAction | null
   /** Bound of the request's body. */
   bodyBytesMax: number
-  /** Section of the interface specification, which decides what an account token may reach. */
-  section: string
   /** Every reason that the operation may answer, the common ones included. */
   reasons: readonly Reason[]
   successStatus: number
@@ -98,7 +96,6 @@ export type Operation<
  *     path: '/v1/accounts/{accountId}',
  *     scope: 'write',
  *     audit: 'account.update',
- *     section: '4.1',
  *     summary: 'Change an account.',
  *     refuses: ['account_not_found', 'account_reauth_required'],
  *     params: z.strictObject({ accountId: pathId }),
@@ -139,7 +136,6 @@ export function operation<
     method: M
     path: `/v1/${string}`
     scope: S
-    section: string
     summary: string
     description?: string
     refuses?: readonly R[]
@@ -154,7 +150,7 @@ export function operation<
   } & Audited<M, S> &
     Hosted<S>,
 ): Operation<P, Q, B, O, R> {
-  const { method, path, scope, section, summary, description, params, query, body } = declaration
+  const { method, path, scope, summary, description, params, query, body } = declaration
   const { session = null, accountToken = false, module = null, audit = null } = declaration
   const successStatus = declaration.successStatus ?? 200
   const declared = reasonsOf(method, session, declaration.refuses ?? [])
@@ -177,7 +173,6 @@ export function operation<
       module,
       audit,
       bodyBytesMax: declaration.bodyBytesMax ?? BODY_BYTES_MAX,
-      section,
       reasons: declared,
       successStatus,
       produces: declaration.produces ?? null,

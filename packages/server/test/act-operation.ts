@@ -18,7 +18,6 @@ const act = operation({
   path: '/v1/act',
   scope: 'admin',
   audit: 'act.create',
-  section: '4.11',
   summary: 'Do something once.',
   refuses: ['account_paused'],
   query: z.strictObject({ a: z.string().optional(), b: z.string().optional() }),
@@ -34,7 +33,6 @@ const other = operation({
   path: '/v1/act',
   scope: 'admin',
   audit: 'act.update',
-  section: '4.11',
   summary: 'Do something each time.',
   output: z.object({ serial: z.number() }),
 })

@@ -2,7 +2,7 @@ import { operation } from '@waxwing/contract/operation.ts'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
 
-const common = { section: '4.1', summary: 'Do something.', output: z.null() } as const
+const common = { summary: 'Do something.', output: z.null() } as const
 const token = z.strictObject({ token: z.string() })
 
 describe('operation()', () => {

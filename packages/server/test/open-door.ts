@@ -40,7 +40,6 @@ const contract = {
     path: '/v1/accounts/{accountId}/echo',
     scope: 'write',
     audit: 'echo.create',
-    section: '4.3',
     summary: 'Answer with the input.',
     params: accountPath,
     query: z.strictObject({
@@ -61,7 +60,6 @@ const contract = {
     method: 'GET',
     path: '/v1/echo',
     scope: 'read',
-    section: '4.3',
     summary: 'Do what the query says.',
     refuses: ['account_paused'],
     query: z.strictObject({ fault: z.string().optional() }),
@@ -71,7 +69,6 @@ const contract = {
     method: 'GET',
     path: '/v1/download',
     scope: 'read',
-    section: '4.3',
     summary: 'Send more than anybody takes.',
     output: download,
     produces: 'application/octet-stream',

@@ -193,7 +193,6 @@ export const accounts = {
     method: 'GET',
     path: '/v1/accounts',
     scope: 'read',
-    section: '4.1',
     summary: 'List accounts, newest first.',
     description: 'Filters narrow each other. A key that is bound to accounts lists only those.',
     refuses: ['invalid_cursor'],
@@ -214,7 +213,6 @@ export const accounts = {
     path: '/v1/accounts/{accountId}',
     scope: 'read',
     accountToken: true,
-    section: '4.1',
     summary: 'Read an account.',
     refuses: ['account_not_found'],
     params: accountPath,
@@ -226,7 +224,6 @@ export const accounts = {
     path: '/v1/accounts/{accountId}',
     scope: 'write',
     audit: 'account.update',
-    section: '4.1',
     summary: 'Change, pause or resume an account.',
     description:
       'Fields that are present change. `settings` are merged into what the account sets for itself; `resetSettings` ' +
@@ -267,7 +264,6 @@ export const accounts = {
     path: '/v1/accounts/{accountId}',
     scope: 'write',
     audit: 'account.delete',
-    section: '4.1',
     summary: 'Delete an account.',
     description:
       'Its credentials are removed and its tokens revoked at once. What was indexed is purged after 30 days, or shortly ' +
@@ -288,7 +284,6 @@ export const accounts = {
     path: '/v1/accounts/{accountId}/sync',
     scope: 'write',
     audit: 'account.sync',
-    section: '4.1',
     summary: 'Ask for a sync pass now.',
     description:
       'One pass per kind is kept waiting; a request during a pass becomes one extra pass. At most 30 a minute for each ' +
@@ -312,7 +307,6 @@ export const accounts = {
     path: '/v1/accounts/{accountId}/tokens',
     scope: 'write',
     audit: 'account_token.create',
-    section: '4.1',
     summary: 'Mint a short-lived token that acts on this account only.',
     description:
       'It ends with the account, and when the key that minted it is revoked or expires. If a key loses a scope, its tokens ' +
@@ -346,7 +340,6 @@ export const accounts = {
     path: '/v1/imap-accounts',
     scope: 'write',
     audit: 'account.create',
-    section: '4.1',
     summary: 'Connect an IMAP mailbox with a password.',
     description:
       'Both servers are logged in to before anything is stored. A server that is left out is searched for as by ' +
@@ -374,7 +367,6 @@ export const accounts = {
     path: '/v1/accounts/{accountId}/imap-settings',
     scope: 'write',
     audit: 'account.update_imap',
-    section: '4.1',
     summary: 'Change the servers or the password of an IMAP account.',
     description:
       'What changes is tried by logging in first, with the stored password where none is given; nothing is changed when ' +

@@ -32,7 +32,6 @@ export const autoconfig = {
     method: 'GET',
     path: '/v1/autoconfig',
     scope: 'read',
-    section: '4.1',
     summary: 'Find the servers of an address.',
     description:
       'Looks, in this order, into the list of known providers, at the autoconfig address of the domain, into the ISPDB, at ' +

@@ -99,7 +99,6 @@ export const settings = {
     method: 'GET',
     path: '/v1/settings',
     scope: 'read',
-    section: '4.11',
     summary: 'Read the tenant’s settings.',
     output: tenantSettings,
   }),
@@ -109,7 +108,6 @@ export const settings = {
     path: '/v1/settings',
     scope: 'admin',
     audit: 'settings.update',
-    section: '4.11',
     summary: 'Change the tenant’s settings.',
     description:
       'Fields that are present change, absent ones stay; so do the keys of `mcpSendPolicy`. Accounts without their own ' +

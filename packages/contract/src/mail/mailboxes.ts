@@ -47,7 +47,6 @@ export const mailboxes = {
     path: '/v1/accounts/{accountId}/mailboxes',
     scope: 'read',
     accountToken: true,
-    section: '4.3',
     summary: 'List the mailboxes of an account.',
     description: 'All of them, parents before children.',
     refuses: ['account_not_found'],

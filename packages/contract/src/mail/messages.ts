@@ -129,7 +129,6 @@ export const messages = {
     path: '/v1/accounts/{accountId}/messages',
     scope: 'read',
     accountToken: true,
-    section: '4.3',
     summary: 'List messages, newest first.',
     description: 'Only messages within the sync window. Filters narrow each other.',
     refuses: ['account_not_found', 'invalid_cursor', 'invalid_range', 'unknown_mailbox'],
@@ -148,7 +147,6 @@ export const messages = {
     path: '/v1/accounts/{accountId}/messages/{messageId}',
     scope: 'read',
     accountToken: true,
-    section: '4.3',
     summary: 'Read a message with its body.',
     description:
       'With `bodyStorage` `cache` or `full` the message is read from what is stored, and stored where it was not; with ' +
@@ -164,7 +162,6 @@ export const messages = {
     path: '/v1/accounts/{accountId}/messages/{messageId}/raw',
     scope: 'read',
     accountToken: true,
-    section: '4.3',
     summary: 'Download a message as RFC 5322.',
     description: 'Sent in chunks, without Content-Length.',
     refuses: READING_REASONS,
@@ -178,7 +175,6 @@ export const messages = {
     path: '/v1/accounts/{accountId}/messages/{messageId}/attachments/{attachmentId}',
     scope: 'read',
     accountToken: true,
-    section: '4.3',
     summary: 'Download an attachment.',
     description:
       'Sent decoded and in chunks, without Content-Length: `size` of the attachment tells how much comes. The ' +

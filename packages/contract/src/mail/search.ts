@@ -24,7 +24,6 @@ export const search = {
     path: '/v1/accounts/{accountId}/search/messages',
     scope: 'read',
     accountToken: true,
-    section: '4.3',
     summary: 'Search messages.',
     description:
       'The index takes words, "quoted phrases", OR between neighbours and -word, finds them in subject, names, ' +

@@ -32,7 +32,6 @@ export const threads = {
     path: '/v1/accounts/{accountId}/threads',
     scope: 'read',
     accountToken: true,
-    section: '4.3',
     summary: 'List threads by latest activity, newest first.',
     description:
       'Only messages within the sync window count. With `mailboxId`: threads with a message in that mailbox, ' +
@@ -52,7 +51,6 @@ export const threads = {
     path: '/v1/accounts/{accountId}/threads/{threadId}',
     scope: 'read',
     accountToken: true,
-    section: '4.3',
     summary: 'Read a thread with its messages, oldest first.',
     refuses: ['account_not_found', 'thread_not_found'],
     params: accountPath.extend({ threadId: z.string().describe('The thread’s `id`.') }),

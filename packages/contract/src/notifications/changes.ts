@@ -8,7 +8,6 @@ export const changes = {
     method: 'GET',
     path: '/v1/changes',
     scope: 'read',
-    section: '4.17',
     summary: 'Follow what changed, oldest first.',
     description:
       'Without a cursor the feed starts at the oldest retained event. An empty page means caught up: ask again ' +

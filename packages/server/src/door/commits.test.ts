@@ -11,7 +11,7 @@ import { refuse } from '../features/refuse.ts'
 
 type Work = (context: RequestContext) => Promise<string>
 
-const declared = { scope: 'write', section: '4.3', output: z.string(), refuses: ['account_paused'] } as const
+const declared = { scope: 'write', output: z.string(), refuses: ['account_paused'] } as const
 const post = operation({
   ...declared,
   method: 'POST',

@@ -15,7 +15,6 @@ const connect = operation({
   scope: 'none',
   session: 'connect_session',
   audit: 'account.create',
-  section: '4.1',
   summary: 'Show who calls, and store a value.',
   params: z.strictObject({ token: z.string() }),
   body: z.strictObject({ note: z.string() }),

@@ -169,7 +169,6 @@ describe('an operation that declares a bound of the body', () => {
     path: '/v1/large',
     scope: 'write',
     audit: 'large.update',
-    section: '4.3',
     summary: 'Take a large text.',
     body: z.strictObject({ text: z.string() }),
     bodyBytesMax: 3 * MEBIBYTE,
