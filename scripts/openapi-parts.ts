@@ -1,35 +1,35 @@
-/** What the OpenAPI document says beside the contract. */
+/** The parts of the OpenAPI document that are not in the contract. */
 
-/** Paragraphs, where only code between backticks is marked. */
-export const DESCRIPTION = `Mail of any mailbox over one interface.
+/** Paragraphs of plain text; only code between backticks is marked up. */
+export const DESCRIPTION = `One API for the mail of any mailbox.
 
-Every path begins with \`/v1\`. Bodies and answers are JSON, downloads aside. Timestamps are ISO 8601 in UTC, ids are \
-UUIDs where nothing else is said. Present a credential as \`Authorization: Bearer …\`: an API key (\`wk_…\`), or an \
-account token (\`wat_…\`), which reaches one account only. Each operation names the scope that it needs: \`read\`, \
+Every path begins with \`/v1\`. Request bodies and answers are JSON, except for downloads. Timestamps are ISO 8601 in UTC, ids are \
+UUIDs unless stated otherwise. Present a credential as \`Authorization: Bearer …\`: an API key (\`wk_…\`), or an \
+account token (\`wat_…\`), which reaches one account only. Each operation states the scope it needs: \`read\`, \
 \`write\`, \`send\` or \`admin\`.
 
-Lists come in pages: pass \`nextCursor\` as \`cursor\`, until it is null. Fields, event types and error codes may be \
-added to answers at any time; what is there stays as it is.`
+Lists come in pages: pass \`nextCursor\` as \`cursor\` until it is null. Fields, event types and error codes may be \
+added at any time; existing ones do not change.`
 
 export const HEADERS = {
   'X-Request-Id': {
     description:
-      'Names the request in logs. One that the caller sends (1 to 128 of A-Z a-z 0-9 . _ : -) is kept.',
+      'Identifies the request in logs. A value sent by the caller (1 to 128 characters of A-Z a-z 0-9 . _ : -) is kept.',
     schema: { type: 'string' },
   },
   'Retry-After': {
-    description: 'After how many seconds the request may be sent again.',
+    description: 'Seconds until the request may be sent again.',
     schema: { type: 'integer' },
   },
   'RateLimit-Limit': {
     description:
-      'Requests in a minute, where the plan sets a rate: of the tenant or the credential, whichever has less left.',
+      'Requests allowed per minute, if the plan sets a rate: the limit of the tenant or of the credential, whichever has fewer requests left.',
     schema: { type: 'integer' },
   },
   'RateLimit-Remaining': { description: 'Requests left in this minute.', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until the next minute.', schema: { type: 'integer' } },
   'Idempotent-Replayed': {
-    description: '`true` where the answer is that of an earlier request with the same `Idempotency-Key`.',
+    description: '`true` if this is the answer of an earlier request with the same `Idempotency-Key`.',
     schema: { const: 'true' },
   },
 }
@@ -39,19 +39,19 @@ export const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'Makes a repetition harmless: the first answer is kept for 24 hours and sent again with `Idempotent-Replayed: true`. ' +
-    'Answers with 5xx or 429 are not kept, so a repetition runs again.',
+    'Makes it safe to repeat a request: the first answer is kept for 24 hours and sent again with `Idempotent-Replayed: true`. ' +
+    'Answers with status 5xx or 429 are not kept, so a repeated request runs again.',
   schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
 }
 
 export const ERROR = {
   type: 'object',
   properties: {
-    defined: { type: 'boolean', description: 'True for the declared reasons.' },
-    code: { type: 'string', description: 'The reason. New ones may appear.' },
+    defined: { type: 'boolean', description: 'True if `code` is a reason that this API declares.' },
+    code: { type: 'string', description: 'The reason. New reasons may be added.' },
     status: { type: 'integer', description: 'The HTTP status.' },
-    message: { type: 'string', description: 'For people; not to be parsed.' },
-    data: { type: 'object', description: 'Only for the reasons that have it.' },
+    message: { type: 'string', description: 'For people; do not parse it.' },
+    data: { type: 'object', description: 'Only for reasons that have data.' },
   },
   required: ['defined', 'code', 'status', 'message'],
 }

@@ -54,7 +54,7 @@ const announcedMailboxes = z.array(mailboxReference)
 const announcedMessage = z.object({ message: messageSummary, mailboxes: announcedMailboxes })
 const announcedMailbox = z.object({ mailbox })
 
-/** What `data` of an event holds, for the types that occur. */
+/** What `data` of an event contains, for each type that occurs today. */
 export const eventData = {
   'account.connected': z.object({
     email: z.string(),
@@ -81,23 +81,23 @@ export const eventData = {
   'message.deleted': announcedMessage,
 } satisfies Partial<Record<EventType, z.ZodType>>
 
-/** What an event of the type tells. */
+/** What `data` of an event of this type contains. */
 export type EventData<T extends EventType> = T extends keyof typeof eventData
   ? z.infer<(typeof eventData)[T]>
   : Record<string, unknown>
 
-/** An event as the change feed shows it and as webhooks deliver it. */
+/** An event in the change feed, in the form that webhooks deliver too. */
 export const changeEvent = z
   .object({
     id: eventId,
     type: eventType,
-    accountId: uuid.nullable().describe('Null for events that concern no account.'),
+    accountId: uuid.nullable().describe('Null for events that concern no single account.'),
     createdAt: timestamp,
     data: z
       .record(z.string(), z.unknown())
       .describe(
-        'By type: see the schemas named `ChangeEvent.` and the type. Empty once the account was purged: nothing of ' +
-          'its content is kept, and the ids of its events stay.',
+        'Depends on the type: see the schemas named `ChangeEvent.` and the type. Empty after the ' +
+          'account was purged: its events keep their ids, but none of their content.',
       ),
     isTest: z.literal(true).optional().describe('Only on test events.'),
   })

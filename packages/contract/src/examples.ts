@@ -168,7 +168,7 @@ const imapAccount: z.input<typeof imapAccountInput> = {
 
 const settingsChange: TenantSettingsInput = { bodyStorage: 'full', syncWindowDays: 365 }
 
-/** Values of named schemas, for the OpenAPI document. */
+/** Examples of the named schemas, for the OpenAPI document. */
 export const schemaExamples: Record<string, unknown> = {
   Account: account,
   Address: GRACE,
@@ -183,7 +183,7 @@ export const schemaExamples: Record<string, unknown> = {
   ThreadSummary: threadSummary,
 }
 
-/** Bodies to begin with, by operation. */
+/** Example request bodies, by operation. */
 export const bodyExamples: Record<string, unknown> = {
   'accounts.createImap': imapAccount,
   'accounts.createToken': { ttlSeconds: 600, scopes: ['read'] },

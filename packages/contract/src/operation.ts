@@ -51,7 +51,7 @@ export interface OperationMeta {
   /** Every reason that the operation may answer, the common ones included. */
   reasons: readonly Reason[]
   successStatus: number
-  /** The media type of an answer that is a `Download`; null: JSON. */
+  /** The media type of an answer that is a `Download`; null for JSON. */
   produces: string | null
 }
 
@@ -111,7 +111,7 @@ export type Operation<
  *   `params` are those in the braces of `path`, typed `pathId`: a malformed one is the resource's 404.
  *   Query values arrive as strings: use `queryBoolean`, `queryInteger`, `queryList`, `timestampInput`, `pageLimit` and
  *   `cursor` of shapes.ts.
- * - A body that is left out by the caller reads as `{}`.
+ * - If the caller sends no body, it reads as `{}`.
  * - `refuses` lists the operation's own reasons; those that any operation (and any POST) can answer are added.
  * - `audit` names the call in the audit log. It is required unless the method is GET or the scope is `read`.
  * - `accountToken` lets a token of the account in the path call the operation; the default is false.
@@ -119,7 +119,7 @@ export type Operation<
  * - `scope: 'none'` declares a hosted operation. `session` then names the kind of session that it belongs to, and
  *   `params` has a `token` of it.
  * - `successStatus` defaults to 200.
- * - `produces` names the media type of a `download`, which is no JSON.
+ * - `produces` names the media type of a `download`: an answer that is not JSON.
  *
  * The result goes to `implement(contract.accounts).$context<RequestContext>()`.
  */

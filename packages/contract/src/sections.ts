@@ -5,30 +5,33 @@ interface Section {
   description: string
 }
 
-/** What the sections of the contract are about, for the OpenAPI document. */
+/** Titles and descriptions of the contract's sections, for the OpenAPI document. */
 export const sections: Record<keyof typeof contract, Section> = {
   accounts: {
     title: 'Accounts',
     description:
-      'An account is a mailbox that is followed. Connect one, watch `status` and `runtime`, pause it, delete it.',
+      'An account is a connected mailbox that the service keeps in sync. Connect one, watch its `status` ' +
+      'and `runtime`, pause it, delete it.',
   },
   autoconfig: {
     title: 'Finding servers',
-    description: 'The servers of an address, before it is connected.',
+    description: 'Find the mail servers of an address before you connect it.',
   },
   settings: {
     title: 'Settings',
-    description: 'What holds for every account of the tenant that does not say otherwise.',
+    description: 'Defaults for every account of the tenant. An account can override some of them.',
   },
   mailboxes: { title: 'Mailboxes', description: 'Folders and labels of an account.' },
   messages: {
     title: 'Messages',
-    description: 'Lists come from the index; a whole message from what is stored, else from the provider.',
+    description:
+      'Lists are answered from the index. A whole message comes from stored content, or else from the ' +
+      'provider.',
   },
-  threads: { title: 'Threads', description: 'Messages by conversation.' },
-  search: { title: 'Search', description: 'Messages by their words, in the index or at the provider.' },
+  threads: { title: 'Threads', description: 'Messages grouped by conversation.' },
+  search: { title: 'Search', description: 'Find messages by their words, in the index or at the provider.' },
   changes: {
     title: 'Changes',
-    description: 'Everything that happened, whoever did it, in one feed without gaps and without repetition.',
+    description: 'Every change, whoever made it, in one feed without gaps and without repetition.',
   },
 }

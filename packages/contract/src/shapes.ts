@@ -2,13 +2,13 @@ import { z } from 'zod'
 
 /** Length of a text in Unicode code points, as the interface counts characters. */
 function codePoints(value: string): number {
-  // A string never has more code points than UTF-16 units, and most have as many.
+  // A string never has more code points than UTF-16 units, and usually has the same number.
   let count = 0
   for (const _ of value) count += 1
   return count
 }
 
-/** A string whose length is bounded in Unicode code points, and that PostgreSQL can hold. */
+/** A string that PostgreSQL can store, with its length limited in Unicode code points. */
 export function text(bounds: { min?: number; max: number }) {
   const { min = 0, max } = bounds
   return z
@@ -27,20 +27,20 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** An id in an answer: a lower-case UUID. */
 export const uuid = z.string().regex(UUID).meta({ format: 'uuid' })
 
-/** An id in a query or body. Upper case is accepted and lowered. */
+/** An id in a query or body. Upper case is accepted and converted to lower case. */
 export const uuidInput = z.string().regex(UUID, 'must be a UUID').toLowerCase().meta({ format: 'uuid' })
 
 /**
- * An id in a path. Any string passes here: a malformed one names nothing, so whoever requires the row refuses it with
- * the resource's own 404.
+ * An id in a path. Any string passes here: a malformed id names nothing, so the operation refuses it with the 404 of
+ * its resource.
  */
 export const pathId = z.string().brand<'PathId'>().meta({ format: 'uuid' })
 export type PathId = z.infer<typeof pathId>
 
-/** The parameters of a path under an account; `.extend` it for ids below. */
+/** The path parameters of an operation on one account. Use `.extend` to add ids below it. */
 export const accountPath = z.strictObject({ accountId: pathId.describe('The account’s `id`.') })
 
-/** An instant in an answer: ISO 8601 in UTC with milliseconds and `Z`. */
+/** A time in an answer: ISO 8601 in UTC with milliseconds and `Z`. */
 export const timestamp = z.iso.datetime({ precision: 3 })
 
 /** An email address in a query or body. */
@@ -56,9 +56,9 @@ export const address = z
   .meta({ id: 'Address' })
 export type Address = z.infer<typeof address>
 
-/** The answer of an operation that `produces` something else than JSON: sent as it comes, in pieces. */
+/** The answer of an operation that `produces` something other than JSON. It is streamed in pieces. */
 export interface Download {
-  /** As the sender says; the answer's Content-Type is one of a few that no browser runs. */
+  /** As the sender declared it. The answer's Content-Type is one of the few that no browser runs. */
   contentType: string
   fileName: string | null
   content: AsyncIterable<Uint8Array>
@@ -72,19 +72,19 @@ export const download = z.custom<Download>(
 export const eventId = z
   .string()
   .regex(/^[0-9]{1,19}$/)
-  .meta({ id: 'EventId', description: 'A position in the event feed. Later events have greater ones.' })
+  .meta({ id: 'EventId', description: 'A position in the event feed. Later events have greater positions.' })
 
 export const microsoftCloud = z
   .enum(['global', 'gcc-high', 'dod', 'china'])
-  .meta({ id: 'MicrosoftCloud', description: 'The Microsoft cloud that an account lies in.' })
+  .meta({ id: 'MicrosoftCloud', description: 'The Microsoft cloud that the account is in.' })
 export const bodyStorage = z.enum(['none', 'cache', 'full']).meta({
   id: 'BodyStorage',
-  description: 'What is stored of bodies: nothing, what was read once, or everything that is indexed.',
+  description: 'Which bodies are stored: none, those that were read once, or those of all indexed messages.',
 })
 export type BodyStorage = z.infer<typeof bodyStorage>
 export const optOutHandling = z.enum(['off', 'review', 'suppress']).meta({
   id: 'OptOutHandling',
-  description: 'What a reply that asks for no more mail leads to: nothing, a review, or a suppression.',
+  description: 'What happens after a reply that asks for no more mail: nothing, a review, or a suppression.',
 })
 
 /** A page of a list. `nextCursor` is null on the last page. */
@@ -92,12 +92,12 @@ export function pageOf<T extends z.ZodType>(item: T) {
   const nextCursor = z.string().min(1).max(512).nullable()
   return z.object({
     items: z.array(item),
-    nextCursor: nextCursor.describe('Where the next page begins; null on the last one.'),
+    nextCursor: nextCursor.describe('The cursor of the next page; null on the last page.'),
   })
 }
 
-/** Where the next page begins. Opaque; one that the list did not issue is refused as `invalid_cursor`, not here. */
-export const cursor = z.string().meta({ maxLength: 512 }).describe('`nextCursor` of the page before.')
+/** The cursor of a list. Opaque. Whether the list issued it is checked later, with `invalid_cursor`. */
+export const cursor = z.string().meta({ maxLength: 512 }).describe('`nextCursor` of the previous page.')
 
 /** A boolean in a query: exactly `true` or `false`. */
 export const queryBoolean = z.preprocess(
@@ -105,7 +105,7 @@ export const queryBoolean = z.preprocess(
   z.boolean('must be true or false'),
 )
 
-/** A text in a query, its length counted in Unicode code points. */
+/** A text in a query, with its length limited in Unicode code points. */
 export function queryText(min: number, max: number) {
   return text({ min, max })
 }
@@ -119,7 +119,7 @@ export function queryInteger(min: number, max: number) {
 
 /** The page size of a list. */
 export function pageLimit(max: number, byDefault: number) {
-  return queryInteger(1, max).default(byDefault).describe('Items of a page, at most.')
+  return queryInteger(1, max).default(byDefault).describe('Maximum number of items on the page.')
 }
 
 /** A list in a query: the parameter is repeated, or its values are separated by commas. */
@@ -128,7 +128,7 @@ export function queryList<T extends z.ZodType>(item: T, max = 100) {
   return z.preprocess(read, z.array(item).min(1).max(max))
 }
 
-/** An instant in a query or body: ISO 8601 with `Z` or an offset. Reads as a Date. */
+/** A time in a query or body: ISO 8601 with `Z` or an offset. Parsed to a Date. */
 export const timestampInput = z.iso
   .datetime({
     offset: true,

@@ -35,7 +35,7 @@ export const accountSettings = tenantSettings
   .meta({ id: 'AccountSettings' })
 export type AccountSettings = z.infer<typeof accountSettings>
 
-/** What an account sets for itself; the rest is the tenant's. */
+/** The settings that an account sets for itself. It follows the tenant’s settings for the rest. */
 export const accountSettingsOverride = accountSettings.partial().meta({ id: 'AccountSettingsOverride' })
 export type AccountSettingsOverride = z.infer<typeof accountSettingsOverride>
 
@@ -50,8 +50,10 @@ export const mailServer = z
   .object({
     host: z.string(),
     port: z.int(),
-    security: serverSecurity.describe('`tls` from the first byte, `starttls`, or `none`: in the clear.'),
-    user: z.string().describe('The name to log in with.'),
+    security: serverSecurity.describe(
+      '`tls` encrypts from the first byte, `starttls` upgrades a plain connection, `none` never encrypts.',
+    ),
+    user: z.string().describe('The login name.'),
   })
   .meta({ id: 'MailServer' })
 
@@ -60,10 +62,11 @@ export const accountRuntime = z
     state: z
       .enum(['pending', 'connecting', 'syncing', 'live', 'backoff', 'stopped'])
       .describe(
-        '`pending` also while no process follows the account: its owner let it go, or has not been heard of for 30 seconds. `stopped` where the account is not `active`.',
+        '`pending` also when no process follows the account: its owner released it, or has sent no heartbeat for 30 ' +
+          'seconds. `stopped` when the account is not `active`.',
       ),
-    detail: z.string().nullable().describe('In words, for people.'),
-    ownerInstanceId: uuid.describe('The process that made this report.'),
+    detail: z.string().nullable().describe('A short explanation for people.'),
+    ownerInstanceId: uuid.describe('The process that wrote this report.'),
     updatedAt: timestamp,
   })
   .meta({ id: 'AccountRuntime' })
@@ -71,28 +74,28 @@ export const accountRuntime = z
 export const account = z
   .object({
     id: uuid,
-    externalRef: z.string().nullable().describe('Your own name for it.'),
+    externalRef: z.string().nullable().describe('Your own identifier for the account.'),
     provider: accountProvider,
     email: z.string(),
     displayName: z.string().nullable(),
     oauthAppId: uuid.nullable().describe('The OAuth app that the user signed in with.'),
-    cloud: microsoftCloud.nullable().describe('Of Microsoft accounts.'),
+    cloud: microsoftCloud.nullable().describe('Microsoft accounts only.'),
     status: accountStatus.describe(
-      'Only `active` accounts are synced. `paused`: by you. `reauth_required`: the provider refuses the login. ' +
-        '`disabled`: by the provider or the operator.',
+      'Only `active` accounts are synced. `paused` is set by you, `reauth_required` when the provider ' +
+        'refuses the login, `disabled` by the provider or the operator.',
     ),
-    statusReason: z.string().nullable().describe('Why, where there is more to say.'),
+    statusReason: z.string().nullable().describe('The reason for the status, if there is more to say.'),
     settings: accountSettings,
     settingsOverride: accountSettingsOverride,
     runtime: accountRuntime
       .nullable()
-      .describe('The last report of an owning instance; null before the first.'),
+      .describe('The last report of the process that follows the account; null before the first one.'),
     imap: z
       .object({
         imap: mailServer,
         smtp: mailServer.nullable(),
         auth: z.enum(['password', 'oauth']),
-        appendSent: z.boolean().describe('Whether what is sent is filed in the sent mailbox.'),
+        appendSent: z.boolean().describe('Whether a copy of each sent message is saved to the sent mailbox.'),
         dav: z
           .object({
             calendarUrl: z.string().nullable(),
@@ -103,15 +106,15 @@ export const account = z
           .nullable(),
       })
       .nullable()
-      .describe('Of IMAP accounts.'),
+      .describe('IMAP accounts only.'),
     auth: z.object({
       method: z.enum(['oauth', 'password', 'org_connection', 'delegate']),
       orgConnectionId: uuid.optional(),
       delegateAccountId: uuid.optional(),
     }),
-    initializedAt: timestamp.nullable().describe('When the first sync of mail was complete.'),
-    calendarInitializedAt: timestamp.nullable().describe('The same of calendars.'),
-    contactsInitializedAt: timestamp.nullable().describe('The same of contacts.'),
+    initializedAt: timestamp.nullable().describe('When the first sync of mail finished.'),
+    calendarInitializedAt: timestamp.nullable().describe('When the first sync of calendars finished.'),
+    contactsInitializedAt: timestamp.nullable().describe('When the first sync of contacts finished.'),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
@@ -120,15 +123,15 @@ export type Account = z.infer<typeof account>
 
 const externalRef = text({ max: 255 })
   .nullable()
-  .describe('Your own name for it, such as the id of your user.')
+  .describe('Your own identifier for the account, such as the id of your user.')
 
-/** Servers take them in protocol lines, where a control character would begin another command. */
+/** These values are sent in protocol lines, where a control character would start another command. */
 const line = (bounds: { min: number; max: number }) =>
   text(bounds).refine(value => !/\p{Cc}/u.test(value), 'must not contain control characters')
 
 const password = line({ min: 1, max: 1024 })
 
-/** A pasted URL or `host:port` would otherwise be refused as a server that may not be connected to. */
+/** Without this check, a pasted URL or `host:port` would be refused as a server that is not allowed. */
 function isHost(value: string): boolean {
   const isName = /^[^\s/?#@:\\]+$/.test(value.trim())
   return isName || /^\[?[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*\]?$/i.test(value.trim())
@@ -144,7 +147,7 @@ const mailServerInput = z
     security: serverSecurity
       .optional()
       .describe(
-        'Default `tls` on ports 993 and 465, else `starttls`. `none` only where the operator allows it.',
+        'Default: `tls` on ports 993 and 465, otherwise `starttls`. `none` works only if the operator allows it.',
       ),
     user: line({ min: 1, max: 320 }).optional().describe('Default: the account’s email address.'),
   })
@@ -160,7 +163,9 @@ const davInput = z
     password: password.optional(),
   })
   .nullish()
-  .describe('Calendars and contacts are not offered yet: anything but null answers `provider_unsupported`.')
+  .describe(
+    'Calendars and contacts are not offered yet: any value but null is refused with `provider_unsupported`.',
+  )
 
 export const imapAccountInput = z.strictObject({
   email: emailInput,
@@ -168,21 +173,21 @@ export const imapAccountInput = z.strictObject({
   externalRef: externalRef.optional(),
   settings: accountSettingsInput.optional(),
   password,
-  smtpPassword: password.optional().describe('Only where it differs from `password`.'),
+  smtpPassword: password.optional().describe('Only if it differs from `password`.'),
   imap: mailServerInput.optional(),
-  smtp: mailServerInput.nullish().describe('Null: the account only reads.'),
+  smtp: mailServerInput.nullish().describe('Null connects an account that only reads.'),
   appendSent: z
     .boolean()
     .default(true)
-    .describe('False where the server files a copy of what it sends by itself.'),
+    .describe('Set to false if the server itself saves a copy of what it sends.'),
   dav: davInput,
 })
 
 export const imapSettingsInput = z.strictObject({
   imap: mailServerInput.optional(),
-  smtp: mailServerInput.nullish().describe('Null removes it.'),
+  smtp: mailServerInput.nullish().describe('Null removes the SMTP server.'),
   password: password.optional(),
-  smtpPassword: password.nullish().describe('Null: the SMTP server takes `password` again.'),
+  smtpPassword: password.nullish().describe('Null makes the SMTP login use `password` again.'),
   appendSent: z.boolean().optional(),
   dav: davInput,
 })
@@ -194,16 +199,20 @@ export const accounts = {
     path: '/v1/accounts',
     scope: 'read',
     summary: 'List accounts, newest first.',
-    description: 'Filters narrow each other. A key that is bound to accounts lists only those.',
+    description: 'Filters are combined with AND. A key that is bound to accounts lists only those.',
     refuses: ['invalid_cursor'],
     query: z.strictObject({
       limit: pageLimit(200, 50),
       cursor: cursor.optional(),
-      externalRef: queryText(1, 255).optional().describe('Exactly.'),
-      q: queryText(1, 200).optional().describe('Part of the email or externalRef, in any case.'),
+      externalRef: queryText(1, 255).optional().describe('Exact match.'),
+      q: queryText(1, 200)
+        .optional()
+        .describe('Part of the email address or `externalRef`. Case does not matter.'),
       status: accountStatus.optional().describe('Only accounts with this status.'),
       orgConnectionId: uuidInput.optional().describe('Only accounts of this organization connection.'),
-      delegateAccountId: uuidInput.optional().describe('Only shared mailboxes that this account opens.'),
+      delegateAccountId: uuidInput
+        .optional()
+        .describe('Only shared mailboxes that are opened by this account.'),
     }),
     output: pageOf(account),
   }),
@@ -226,9 +235,10 @@ export const accounts = {
     audit: 'account.update',
     summary: 'Change, pause or resume an account.',
     description:
-      'Fields that are present change. `settings` are merged into what the account sets for itself; `resetSettings` ' +
-      'names those that follow the tenant’s settings again. Another effective `bodyStorage`, `calendarEnabled` or ' +
-      '`syncWindowDays` restarts its syncs. Only a new grant leads out of `reauth_required` and `disabled`.',
+      'Only the fields that are present change. `settings` is merged into the account’s own settings; ' +
+      '`resetSettings` names settings that follow the tenant’s again. The account syncs again if its ' +
+      'effective `bodyStorage`, `calendarEnabled` or `syncWindowDays` changes. An account leaves ' +
+      '`reauth_required` and `disabled` only with a new grant.',
     refuses: [
       'account_not_found',
       'account_reauth_required',
@@ -244,17 +254,17 @@ export const accounts = {
         status: z
           .enum(['active', 'paused'])
           .optional()
-          .describe('`paused` stops its sync, `active` resumes it.'),
+          .describe('`paused` stops syncing, `active` resumes it.'),
         settings: accountSettingsInput.optional(),
         resetSettings: z
           .array(accountSettings.keyof())
           .max(20)
           .optional()
-          .describe('Settings that follow the tenant’s again.'),
+          .describe('Settings that follow the tenant’s value again.'),
       })
       .refine(({ settings, resetSettings }) => !resetSettings?.some(name => settings?.[name] !== undefined), {
         path: ['resetSettings'],
-        message: 'must not name a setting that settings gives a value',
+        message: 'must not name a setting that is also given in settings',
       }),
     output: account,
   }),
@@ -266,15 +276,13 @@ export const accounts = {
     audit: 'account.delete',
     summary: 'Delete an account.',
     description:
-      'Its credentials are removed and its tokens revoked at once. What was indexed is purged after 30 days, or shortly ' +
-      'after with `purge=true`, which also purges an account that was deleted before. The mailbox itself is not touched, ' +
-      'and can be connected again at once.',
+      'Its credentials are removed and its tokens revoked at once. The indexed data is purged after 30 ' +
+      'days. With `purge=true` it is purged soon after the request, also if the account was deleted ' +
+      'earlier. The mailbox at the provider is not touched and can be connected again at once.',
     refuses: ['account_not_found'],
     params: accountPath,
     query: z.strictObject({
-      purge: queryBoolean
-        .default(false)
-        .describe('Delete what was indexed shortly, instead of after 30 days.'),
+      purge: queryBoolean.default(false).describe('Purge the indexed data soon, not after 30 days.'),
     }),
     output: z.null(),
   }),
@@ -284,10 +292,10 @@ export const accounts = {
     path: '/v1/accounts/{accountId}/sync',
     scope: 'write',
     audit: 'account.sync',
-    summary: 'Ask for a sync pass now.',
+    summary: 'Request a sync pass now.',
     description:
-      'One pass per kind is kept waiting; a request during a pass becomes one extra pass. At most 30 a minute for each ' +
-      'account. An account that is not active is synced once it is.',
+      'At most one pass per kind is queued; a request during a pass queues one more. At most 30 ' +
+      'requests a minute per account. An account that is not active is synced when it becomes active.',
     refuses: ['account_not_found', 'sync_kinds_disabled'],
     params: accountPath,
     body: z.strictObject({
@@ -296,9 +304,9 @@ export const accounts = {
         .min(1)
         .max(20)
         .optional()
-        .describe('Default: every kind that the account has enabled.'),
+        .describe('Default: every kind that is enabled for the account.'),
     }),
-    output: z.object({ kinds: z.array(syncKind).describe('What was asked for.') }),
+    output: z.object({ kinds: z.array(syncKind).describe('The requested kinds.') }),
     successStatus: 202,
   }),
 
@@ -307,10 +315,11 @@ export const accounts = {
     path: '/v1/accounts/{accountId}/tokens',
     scope: 'write',
     audit: 'account_token.create',
-    summary: 'Mint a short-lived token that acts on this account only.',
+    summary: 'Create a short-lived token for this account only.',
     description:
-      'It ends with the account, and when the key that minted it is revoked or expires. If a key loses a scope, its tokens ' +
-      'lose it too. To replay this request with the same `Idempotency-Key`, the caller needs every scope of the token.',
+      'The token ends when the account is deleted, or when the key that created it is revoked or expires. ' +
+      'If the key loses a scope, its tokens lose it too. A repeated request with the same ' +
+      '`Idempotency-Key` needs a credential that has the token’s scopes.',
     refuses: ['account_not_found'],
     params: accountPath,
     body: z.strictObject({
@@ -319,15 +328,15 @@ export const accounts = {
         .min(60)
         .max(86_400)
         .default(3600)
-        .describe('How long the token is valid. It ends earlier if its key expires earlier.'),
+        .describe('Lifetime of the token in seconds. It ends earlier if its key expires earlier.'),
       scopes: z
         .array(z.enum(SCOPES))
         .min(1)
         .max(SCOPES.length)
         .optional()
         .describe(
-          'What it may do, on this account only. Default: the scopes of the key that mints it; a scope that the key lacks ' +
-            'answers `missing_scope`.',
+          'What the token may do, on this account only. Default: the scopes of the key that creates it. ' +
+            'A scope that the key lacks is refused with `missing_scope`.',
         ),
     }),
     output: z
@@ -342,9 +351,10 @@ export const accounts = {
     audit: 'account.create',
     summary: 'Connect an IMAP mailbox with a password.',
     description:
-      'Both servers are logged in to before anything is stored. A server that is left out is searched for as by ' +
-      '`GET /v1/autoconfig`, and `autodiscovery_failed` where none is found; `smtp: null` connects an account that only ' +
-      'reads. Calendars and contacts are not offered yet: `dav` answers `provider_unsupported` and connects nothing.',
+      'The service logs in to both servers before it stores anything. If a server is left out, it is ' +
+      'searched for as `GET /v1/autoconfig` does; if none is found, the request is refused with ' +
+      '`autodiscovery_failed`. `smtp: null` connects an account that only reads. Calendars and contacts ' +
+      'are not offered yet: `dav` is refused with `provider_unsupported`, and nothing is connected.',
     refuses: [
       'account_exists',
       'autodiscovery_failed',
@@ -369,11 +379,12 @@ export const accounts = {
     audit: 'account.update_imap',
     summary: 'Change the servers or the password of an IMAP account.',
     description:
-      'What changes is tried by logging in first, with the stored password where none is given; nothing is changed when ' +
-      'that fails. A stored password is sent to no other host than before: with another `host` answers ' +
-      '`password_required` where the password is not sent as well. A server is replaced as a whole, but keeps its ' +
-      '`user` where none is given. A `password` that logs in is a new grant: it leads out of `reauth_required` and ' +
-      '`disabled`. Another change of the servers meanwhile answers `provider_conflict`.',
+      'The service first logs in with the changed servers or password; if that fails, nothing changes. If ' +
+      'no password is given, it uses the stored one, but never with a host other than the one it was ' +
+      'stored for: a new `host` without a password is refused with `password_required`. A server is ' +
+      'replaced as a whole, except that it keeps its `user` if none is given. A `password` that logs in ' +
+      'is a new grant: the account leaves `reauth_required` and `disabled`. If the servers are changed by ' +
+      'another request meanwhile, the answer is `provider_conflict`.',
     refuses: [
       'account_not_found',
       'login_failed',

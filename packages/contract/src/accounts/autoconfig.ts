@@ -3,7 +3,7 @@ import { mailServer } from './accounts.ts'
 import { operation } from '../operation.ts'
 import { emailInput } from '../shapes.ts'
 
-/** Where the servers were found, in the order of the search. */
+/** Where the servers were found. The values are in the order of the search. */
 export const autoconfigSource = z.enum(['provider', 'autoconfig', 'ispdb', 'srv', 'mx'])
 
 const foundDav = z
@@ -18,12 +18,14 @@ export const foundServers = z
   .object({
     source: autoconfigSource.describe('Where they were found.'),
     imap: mailServer,
-    smtp: mailServer.nullable().describe('Null where none was found.'),
+    smtp: mailServer.nullable().describe('Null if none was found.'),
     oauth: z
       .enum(['google', 'microsoft'])
       .nullable()
-      .describe('Who signs users in at these servers, where that is possible besides a password.'),
-    dav: foundDav.nullable().describe('Calendars and contacts, where any were found.'),
+      .describe(
+        'The provider that offers OAuth sign-in at these servers, besides a password; null if there is none.',
+      ),
+    dav: foundDav.nullable().describe('Calendars and contacts; null if none were found.'),
   })
   .meta({ id: 'Autoconfig' })
 
@@ -32,13 +34,13 @@ export const autoconfig = {
     method: 'GET',
     path: '/v1/autoconfig',
     scope: 'read',
-    summary: 'Find the servers of an address.',
+    summary: 'Find the mail servers of an address.',
     description:
-      'Looks, in this order, into the list of known providers, at the autoconfig address of the domain, into the ISPDB, at ' +
-      'its SRV records and at its MX records, for at most 10 seconds. Nobody is logged in to. Servers that may not be ' +
-      'connected to are left out.',
+      'Searches for at most 10 seconds, in this order: the list of known providers, the autoconfig ' +
+      'address of the domain, the ISPDB, the SRV records and the MX records of the domain. It does not ' +
+      'log in. Servers that the service may not connect to are left out.',
     refuses: ['autodiscovery_failed'],
-    query: z.strictObject({ email: emailInput.describe('Whose servers are looked for.') }),
+    query: z.strictObject({ email: emailInput.describe('The address whose servers to find.') }),
     output: foundServers,
   }),
 }

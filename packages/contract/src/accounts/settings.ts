@@ -7,26 +7,33 @@ export const syncWindowDays = z
   .min(1)
   .max(36_500)
   .nullable()
-  .describe('Days of mail that are kept in the index; null keeps the full history.')
+  .describe('How many days of mail the index holds; null holds the full history.')
 export const undoSendSeconds = z
   .int()
   .min(0)
   .max(60)
-  .describe('How long a send waits, in which it can be cancelled.')
+  .describe('Seconds that a send waits before it leaves, so that it can be cancelled.')
 
 export const mcpSendPolicy = z
   .object({
     mode: z
       .enum(['allow', 'confirm', 'drafts_only'])
-      .describe('What an assistant may do: send, send what a person confirmed, or write drafts.'),
+      .describe(
+        'What an AI assistant may do: send, send after a person’s confirmation, or only write drafts.',
+      ),
     allowedRecipientDomains: z
       .array(z.string())
       .nullable()
-      .describe('Null: no restriction. Empty: only the account’s own domain.'),
-    dailySendLimit: z.int().min(1).max(10_000).nullable().describe('Per credential and UTC day; null: none.'),
+      .describe('Null: any domain. Empty: only the account’s own domain.'),
+    dailySendLimit: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .nullable()
+      .describe('Sends per credential and UTC day; null: no limit.'),
     externalRecipientConfirmation: z
       .boolean()
-      .describe('Addresses that the account never sent to take a confirmation.'),
+      .describe('Whether a person must confirm a send to an address that the account has never written to.'),
   })
   .meta({ id: 'McpSendPolicy' })
 
@@ -34,16 +41,21 @@ export const tenantSettings = z
   .object({
     bodyStorage,
     syncWindowDays,
-    calendarEnabled: z.boolean().describe('Calendars are synced, where the account has any.'),
-    contactsEnabled: z.boolean().describe('Contacts are synced, where the account has any.'),
+    calendarEnabled: z.boolean().describe('Sync calendars, if the account has any.'),
+    contactsEnabled: z.boolean().describe('Sync contacts, if the account has any.'),
     undoSendSeconds,
-    trackOpens: z.boolean().describe('Sends tell when they are opened.'),
-    trackClicks: z.boolean().describe('Sends tell when a link is followed.'),
-    trackingHoneypot: z.boolean().describe('A link that only machines follow tells them from people.'),
+    trackOpens: z.boolean().describe('Report when a sent message is opened.'),
+    trackClicks: z.boolean().describe('Report when a link in a sent message is clicked.'),
+    trackingHoneypot: z
+      .boolean()
+      .describe('Add a link that only machines follow, to tell their clicks from those of people.'),
     optOutHandling,
-    eventRetentionDays: z.int().min(7).max(30).describe('How long the change feed reaches back.'),
-    redirectUris: z.array(z.string()).max(50).describe('Where users may be sent back to after a sign-in.'),
-    aiReplyClassification: z.boolean().describe('A language model says what replies are.'),
+    eventRetentionDays: z.int().min(7).max(30).describe('Days that events stay in the change feed.'),
+    redirectUris: z
+      .array(z.string())
+      .max(50)
+      .describe('URIs that users may be sent back to after a sign-in.'),
+    aiReplyClassification: z.boolean().describe('Classify replies with a language model.'),
     mcpSendPolicy,
   })
   .meta({ id: 'TenantSettings' })
@@ -60,7 +72,7 @@ const mcpSendPolicyInput = z.strictObject({
   externalRecipientConfirmation: z.boolean().optional(),
 })
 
-/** Schemes that a browser runs or reads by itself instead of handing them to an app. */
+/** Schemes that a browser runs or opens itself instead of handing them to an app. */
 const REFUSED_SCHEMES = new Set([
   'javascript:',
   'data:',
@@ -74,7 +86,7 @@ const REFUSED_SCHEMES = new Set([
 ])
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Where a browser may be sent back to: https, http on this machine, or the private scheme of an app. */
+/** A URI that a browser may be sent back to: https, http on this machine, or the private scheme of an app. */
 const redirectUri = text({ min: 1, max: 2000 }).refine(
   isRedirectUri,
   'must be an https URL, an http URL of localhost or a URL with the scheme of an app, without credentials or fragment',
@@ -110,9 +122,10 @@ export const settings = {
     audit: 'settings.update',
     summary: 'Change the tenant’s settings.',
     description:
-      'Fields that are present change, absent ones stay; so do the keys of `mcpSendPolicy`. Accounts without their own ' +
-      'value for a setting follow the tenant’s, and `account.updated` is announced for each whose settings change. ' +
-      'Another `bodyStorage`, `calendarEnabled` or `syncWindowDays` restarts their syncs.',
+      'Only the fields that are present change; the same holds for the keys of `mcpSendPolicy`. An ' +
+      'account without its own value for a setting follows the tenant’s. `account.updated` is announced ' +
+      'for each account whose effective settings change. An account syncs again if its `bodyStorage`, ' +
+      '`calendarEnabled` or `syncWindowDays` changes.',
     refuses: ['honeypot_needs_click_tracking', 'plan_limit_storage'],
     body: tenantSettingsInput,
     output: tenantSettings,

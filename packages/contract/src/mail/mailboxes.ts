@@ -21,23 +21,23 @@ export const mailbox = z
   .object({
     id: uuid,
     name: z.string().describe('The last part of `path`.'),
-    path: z.string().describe('The full name, `/`-separated from the top level.'),
+    path: z.string().describe('The full name, with `/` between the levels.'),
     parentId: uuid.nullable().describe('Null at the top level.'),
-    role: mailboxRole.describe('What it is for; `custom` where nothing special.'),
-    kind: mailboxKind.describe('A message is in exactly one `folder`, and can carry several `label`s.'),
-    totalCount: z.int().nullable().describe('As the provider counts; null where it reports none.'),
-    unreadCount: z.int().nullable().describe('As the provider counts; null where it reports none.'),
+    role: mailboxRole.describe('The purpose of the mailbox; `custom` if it has no special one.'),
+    kind: mailboxKind.describe('A message is in exactly one `folder`, but can have several `label`s.'),
+    totalCount: z.int().nullable().describe('The provider’s count; null if it reports none.'),
+    unreadCount: z.int().nullable().describe('The provider’s count; null if it reports none.'),
   })
   .meta({ id: 'Mailbox' })
 export type Mailbox = z.infer<typeof mailbox>
 
-/** A mailbox as events name it beside a message. */
+/** The part of a mailbox that an event about a message includes. */
 export const mailboxReference = mailbox
   .pick({ id: true, name: true, path: true, role: true, kind: true })
   .meta({ id: 'MailboxReference' })
 export type MailboxReference = z.infer<typeof mailboxReference>
 
-/** What `changes` of `mailbox.updated` can name. Counts change without an event. */
+/** The values of `changes` in `mailbox.updated`. No event announces a change of counts. */
 export const mailboxChange = z.enum(['name', 'path', 'parentId', 'role', 'kind'])
 export type MailboxChange = z.infer<typeof mailboxChange>
 
@@ -48,7 +48,7 @@ export const mailboxes = {
     scope: 'read',
     accountToken: true,
     summary: 'List the mailboxes of an account.',
-    description: 'All of them, parents before children.',
+    description: 'Returns all mailboxes in one answer, parents before children.',
     refuses: ['account_not_found'],
     params: accountPath,
     output: z.object({ items: z.array(mailbox) }),

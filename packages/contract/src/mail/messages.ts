@@ -23,27 +23,28 @@ export const threadId = z.string().min(1).max(1024)
 export const messageSummary = z
   .object({
     id: uuid,
-    threadId: threadId.nullable().describe('The conversation that it belongs to.'),
-    internetMessageId: z.string().nullable().describe('Its Message-ID, in angle brackets.'),
-    mailboxIds: z.array(uuid).describe('One folder, or several labels.'),
+    threadId: threadId.nullable().describe('The thread that the message belongs to.'),
+    internetMessageId: z.string().nullable().describe('The Message-ID, in angle brackets.'),
+    mailboxIds: z.array(uuid).describe('One folder, or any number of labels.'),
     subject: z.string().nullable(),
     from: address.nullable(),
     to: z.array(address),
     cc: z.array(address),
-    snippet: z.string().describe('How the text begins.'),
-    receivedAt: timestamp.describe('When it came into the mailbox, as the provider says.'),
-    sentAt: timestamp.nullable().describe('What its Date field says.'),
+    snippet: z.string().describe('The first words of the text.'),
+    receivedAt: timestamp.describe('When the message arrived in the mailbox, as the provider reports it.'),
+    sentAt: timestamp.nullable().describe('The Date field of the message.'),
     isRead: z.boolean(),
     isFlagged: z.boolean(),
     isDraft: z.boolean(),
     hasAttachments: z.boolean(),
-    categories: z.array(z.string()).describe('Categories of the provider.'),
+    categories: z.array(z.string()).describe('The provider’s categories.'),
     direction: direction.describe(
-      '`outbound`: in a sent mailbox, or from the account’s own address or identities, drafts included.',
+      '`outbound` if the message is in the sent mailbox or is from the account’s own address or one of ' +
+        'its identities. This includes drafts.',
     ),
-    outboxId: uuid.nullable().describe('The send through this interface that it is a copy of.'),
-    reference: z.string().nullable().describe('`reference` of that send.'),
-    importance: importance.nullable().describe('`normal` where the message says nothing.'),
+    outboxId: uuid.nullable().describe('The send through this API that this message is a copy of.'),
+    reference: z.string().nullable().describe('The `reference` of that send.'),
+    importance: importance.nullable().describe('`normal` if the message does not say.'),
   })
   .meta({ id: 'MessageSummary' })
 export type MessageSummary = z.infer<typeof messageSummary>
@@ -51,49 +52,54 @@ export type MessageSummary = z.infer<typeof messageSummary>
 export const attachment = z
   .object({
     id: z.string().describe('The MIME part number, such as `1.2`.'),
-    filename: z.string().nullable().describe('As the sender named it: not safe as a path.'),
-    contentType: z.string().describe('As the sender says.'),
-    size: z.int().describe('Bytes of the download.'),
-    isInline: z.boolean().describe('Shown within the body, as images of HTML mail are.'),
-    contentId: z.string().nullable().describe('What `cid:` links in the HTML name, without angle brackets.'),
+    filename: z.string().nullable().describe('As the sender named it; not safe as a file path.'),
+    contentType: z.string().describe('As the sender declared it.'),
+    size: z.int().describe('Size of the download in bytes.'),
+    isInline: z.boolean().describe('Whether it is shown within the body, as images of HTML mail are.'),
+    contentId: z
+      .string()
+      .nullable()
+      .describe('The name that `cid:` links in the HTML use, without angle brackets.'),
   })
   .meta({ id: 'Attachment' })
 
 export const classification = z
   .object({
-    kind: z.string().describe('What the reply is, such as `opt_out`.'),
-    probabilities: z.record(z.string(), z.number()).describe('Of each kind, from 0 to 1.'),
-    optOutProbability: z.number().describe('That the sender wants no more mail, from 0 to 1.'),
+    kind: z.string().describe('The kind of reply, such as `opt_out`.'),
+    probabilities: z.record(z.string(), z.number()).describe('The probability of each kind, from 0 to 1.'),
+    optOutProbability: z
+      .number()
+      .describe('The probability that the sender wants no more mail, from 0 to 1.'),
     autoReplyCategory: z
       .string()
       .nullable()
-      .describe('Such as `out_of_office`; null for no automatic reply.'),
-    returnDate: z.iso.date().nullable().describe('When the sender is back.'),
-    alternateContacts: z.array(z.string()).describe('Whom the reply names instead.'),
-    outboxId: uuid.nullable().describe('The send that it answers.'),
-    model: z.string().describe('The language model that decided.'),
+      .describe('Such as `out_of_office`; null if the reply is not automatic.'),
+    returnDate: z.iso.date().nullable().describe('The date when the sender is back.'),
+    alternateContacts: z.array(z.string()).describe('The people whom the reply names as contacts instead.'),
+    outboxId: uuid.nullable().describe('The send that this is a reply to.'),
+    model: z.string().describe('The language model that classified the reply.'),
     classifiedAt: timestamp,
   })
   .meta({ id: 'Classification' })
 
 export const message = messageSummary
   .extend({
-    bcc: z.array(address).describe('Seldom known, except of drafts and sent mail.'),
-    replyTo: z.array(address).describe('Where answers go, if not to `from`.'),
+    bcc: z.array(address).describe('Usually known only for drafts and sent mail.'),
+    replyTo: z.array(address).describe('Addresses for replies, if not `from`.'),
     body: z
       .object({ text: z.string().nullable(), html: z.string().nullable() })
       .describe(
-        'Each null when the message has no such part, or cannot be shown as a whole. At most 5 MiB of each: what is ' +
-          'longer is an attachment. HTML is as the sender wrote it.',
+        'A field is null if the message has no such part, or if the part cannot be shown whole. Each is ' +
+          'at most 5 MiB; a longer text is an attachment. The HTML is exactly what the sender wrote.',
       ),
     attachments: z.array(attachment),
-    classification: classification.nullable().describe('Of replies, where it is turned on.'),
+    classification: classification.nullable().describe('Replies only, if classification is turned on.'),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof message>
 
 const messagePath = accountPath.extend({ messageId: pathId.describe('The message’s `id`.') })
-/** Of every operation that may have to ask the provider for a message. */
+/** The reasons of every operation that may have to ask the provider for a message. */
 const READING_REASONS = [
   'account_not_found',
   'message_not_found',
@@ -107,20 +113,22 @@ const READING_REASONS = [
   'provider_unavailable',
 ] as const
 
-/** What `changes` of `message.updated` can name. */
+/** The values of `changes` in `message.updated`. */
 export const messageChange = messageSummary.omit({ id: true }).keyof()
 export type MessageChange = z.infer<typeof messageChange>
 
-/** What narrows a list of messages, in its query. */
+/** Query filters that all lists of messages share. */
 export const messageFilters = {
-  mailboxId: uuidInput.optional().describe('All mailboxes when absent.'),
+  mailboxId: uuidInput.optional().describe('Default: all mailboxes.'),
   from: queryText(1, 320).optional().describe('Part of the sender’s address or display name.'),
   to: queryText(1, 320).optional().describe('Part of an address or display name in To, Cc or Bcc.'),
-  unread: queryBoolean.optional().describe('`true`: unread ones only; `false`: read ones only.'),
-  flagged: queryBoolean.optional().describe('`true`: flagged ones only; `false`: the others.'),
-  hasAttachments: queryBoolean.optional().describe('`true`: only with attachments; `false`: only without.'),
-  after: timestampInput.optional().describe('Received at or after this instant.'),
-  before: timestampInput.optional().describe('Received before this instant; later than `after`.'),
+  unread: queryBoolean.optional().describe('`true`: only unread messages; `false`: only read ones.'),
+  flagged: queryBoolean.optional().describe('`true`: only flagged messages; `false`: only unflagged ones.'),
+  hasAttachments: queryBoolean
+    .optional()
+    .describe('`true`: only messages with attachments; `false`: only messages without.'),
+  after: timestampInput.optional().describe('Received at or after this time.'),
+  before: timestampInput.optional().describe('Received before this time, which must be later than `after`.'),
 }
 
 export const messages = {
@@ -130,12 +138,12 @@ export const messages = {
     scope: 'read',
     accountToken: true,
     summary: 'List messages, newest first.',
-    description: 'Only messages within the sync window. Filters narrow each other.',
+    description: 'Only messages within the sync window. Filters are combined with AND.',
     refuses: ['account_not_found', 'invalid_cursor', 'invalid_range', 'unknown_mailbox'],
     params: accountPath,
     query: z.strictObject({
       ...messageFilters,
-      importance: importance.optional().describe('Messages whose importance is null match none.'),
+      importance: importance.optional().describe('Never matches messages whose importance is null.'),
       limit: pageLimit(200, 50),
       cursor: cursor.optional(),
     }),
@@ -149,9 +157,11 @@ export const messages = {
     accountToken: true,
     summary: 'Read a message with its body.',
     description:
-      'With `bodyStorage` `cache` or `full` the message is read from what is stored, and stored where it was not; with ' +
-      '`none`, and for drafts, it is read from the provider. A message over 50 MiB has neither body nor attachments ' +
-      'here; one with more than 1,000 parts or 64 levels has no body, and the attachments up to there. `raw` has it all.',
+      'With `bodyStorage` `cache` or `full`, the message is read from storage; if it is not stored yet, ' +
+      'it is read from the provider and stored. With `none`, and for drafts, it is always read from the ' +
+      'provider. A message over 50 MiB has neither body nor attachments here. One with more than 1,000 ' +
+      'parts or 64 levels has no body, and its list of attachments ends at that limit. `raw` always ' +
+      'returns the whole message.',
     refuses: READING_REASONS,
     params: messagePath,
     output: message,
@@ -162,7 +172,7 @@ export const messages = {
     path: '/v1/accounts/{accountId}/messages/{messageId}/raw',
     scope: 'read',
     accountToken: true,
-    summary: 'Download a message as RFC 5322.',
+    summary: 'Download a message in its original format (RFC 5322).',
     description: 'Sent in chunks, without Content-Length.',
     refuses: READING_REASONS,
     params: messagePath,
@@ -177,11 +187,12 @@ export const messages = {
     accountToken: true,
     summary: 'Download an attachment.',
     description:
-      'Sent decoded and in chunks, without Content-Length: `size` of the attachment tells how much comes. The ' +
-      'Content-Type is the sender’s where no browser would run it, else `application/octet-stream`.',
+      'The content is decoded and sent in chunks, without Content-Length; the attachment’s `size` says ' +
+      'how many bytes will come. The Content-Type is the sender’s if browsers do not run that type, ' +
+      'otherwise `application/octet-stream`.',
     refuses: READING_REASONS,
     params: messagePath.extend({
-      attachmentId: z.string().describe('`id` of one of the message’s `attachments`, such as `1.2`.'),
+      attachmentId: z.string().describe('The `id` of one of the message’s `attachments`, such as `1.2`.'),
     }),
     output: download,
     produces: 'application/octet-stream',

@@ -8,13 +8,13 @@ export type SearchSource = z.infer<typeof searchSource>
 
 export const searchResult = messageSummary
   .extend({
-    id: uuid.nullable().describe('Null for a message that only the provider has: it cannot be opened here.'),
+    id: uuid.nullable().describe('Null for a message that only the provider has; it cannot be opened here.'),
   })
   .meta({ id: 'SearchResult' })
 export type SearchResult = z.infer<typeof searchResult>
 
 export const searchPage = pageOf(searchResult).extend({
-  source: searchSource.describe('Which of the two answered.'),
+  source: searchSource.describe('Where the search was answered.'),
 })
 export type SearchAnswer = z.infer<typeof searchPage>
 
@@ -26,9 +26,10 @@ export const search = {
     accountToken: true,
     summary: 'Search messages.',
     description:
-      'The index takes words, "quoted phrases", OR between neighbours and -word, finds them in subject, names, ' +
-      'addresses and text, and answers best matches first. The provider is given `q` as it is and answers newest first. ' +
-      'A page can hold fewer than `limit` while `nextCursor` continues.',
+      'The index supports words, "quoted phrases", OR between two terms and -word. It searches subject, ' +
+      'names, addresses and text, and returns the best matches first. The provider gets `q` unchanged and ' +
+      'returns the newest messages first. A page can hold fewer than `limit` results although ' +
+      '`nextCursor` is not null.',
     refuses: [
       'account_not_found',
       'account_paused',
@@ -46,19 +47,23 @@ export const search = {
     ],
     params: accountPath,
     query: z.strictObject({
-      q: queryText(1, 500).describe('What is searched for.'),
+      q: queryText(1, 500).describe('The search query.'),
       source: z
         .enum(['index', 'provider', 'auto'])
         .default('auto')
         .describe(
-          '`auto`: the index; the provider when `after` lies before the sync window, when the index found nothing and ' +
-            'does not hold everything, or while the index of the account is rewritten after an upgrade.',
+          '`auto` uses the index. It uses the provider if `after` is before the sync window, if the ' +
+            'index found nothing and does not hold all mail, or while the account’s index is being ' +
+            'rewritten after an upgrade.',
         ),
       ...messageFilters,
       limit: pageLimit(100, 25),
       cursor: cursor
         .optional()
-        .describe('Stays with the source that issued it. The provider’s last one hour.'),
+        .describe(
+          '`nextCursor` of the previous page. It works only with the source that issued it; a cursor of the provider ' +
+            'is valid for one hour.',
+        ),
     }),
     output: searchPage,
   }),

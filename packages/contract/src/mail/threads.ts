@@ -6,17 +6,17 @@ import { accountPath, address, cursor, pageLimit, pageOf, timestamp, uuid, uuidI
 export const threadSummary = z
   .object({
     id: threadId,
-    subject: z.string().nullable().describe('Of the latest message.'),
-    snippet: z.string().describe('Of the latest message.'),
+    subject: z.string().nullable().describe('The subject of the latest message.'),
+    snippet: z.string().describe('The snippet of the latest message.'),
     participants: z.array(address).describe('Everybody in From, To and Cc, each address once.'),
     messageCount: z.int(),
     unreadCount: z.int(),
-    isFlagged: z.boolean().describe('Whether any message is.'),
-    hasAttachments: z.boolean().describe('Whether any message has.'),
-    hasDrafts: z.boolean().describe('Whether any message is one.'),
-    mailboxIds: z.array(uuid).describe('Of all its messages.'),
+    isFlagged: z.boolean().describe('Whether any message is flagged.'),
+    hasAttachments: z.boolean().describe('Whether any message has attachments.'),
+    hasDrafts: z.boolean().describe('Whether any message is a draft.'),
+    mailboxIds: z.array(uuid).describe('The mailboxes of all its messages.'),
     latestMessageId: uuid,
-    lastMessageAt: timestamp.describe('`receivedAt` of that message.'),
+    lastMessageAt: timestamp.describe('`receivedAt` of the latest message.'),
   })
   .meta({ id: 'ThreadSummary' })
 export type ThreadSummary = z.infer<typeof threadSummary>
@@ -32,14 +32,15 @@ export const threads = {
     path: '/v1/accounts/{accountId}/threads',
     scope: 'read',
     accountToken: true,
-    summary: 'List threads by latest activity, newest first.',
+    summary: 'List threads, latest activity first.',
     description:
-      'Only messages within the sync window count. With `mailboxId`: threads with a message in that mailbox, ' +
-      'by their latest message there; each summary still describes the whole thread.',
+      'Only messages within the sync window count. With `mailboxId`, the list has the threads with a ' +
+      'message in that mailbox, sorted by their latest message there; each summary still describes the ' +
+      'whole thread.',
     refuses: ['account_not_found', 'invalid_cursor', 'unknown_mailbox'],
     params: accountPath,
     query: z.strictObject({
-      mailboxId: uuidInput.optional().describe('All mailboxes when absent.'),
+      mailboxId: uuidInput.optional().describe('Default: all mailboxes.'),
       limit: pageLimit(100, 25),
       cursor: cursor.optional(),
     }),

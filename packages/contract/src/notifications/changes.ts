@@ -8,12 +8,13 @@ export const changes = {
     method: 'GET',
     path: '/v1/changes',
     scope: 'read',
-    summary: 'Follow what changed, oldest first.',
+    summary: 'List changes, oldest first.',
     description:
-      'Without a cursor the feed starts at the oldest retained event. An empty page means caught up: ask again ' +
-      'with `nextCursor`, which is never null. With `types`, a page may be short while the cursor moves on. ' +
-      'After the database was restored to an earlier state, older cursors are refused as `invalid_cursor`: start ' +
-      'again without one, and compare what you hold with the lists.',
+      'Without a cursor, the feed starts at the oldest event that is still kept. An empty page means that ' +
+      'you have read everything: ask again later with `nextCursor`, which is never null. With `types`, a ' +
+      'page can be short although more events follow. If the database was restored to an earlier state, ' +
+      'cursors from before the restore are refused with `invalid_cursor`: start again without a cursor, ' +
+      'and compare your data with the lists.',
     refuses: ['invalid_cursor'],
     query: z.strictObject({
       cursor: cursor.optional(),
@@ -22,11 +23,13 @@ export const changes = {
       start: z
         .enum(['now'])
         .optional()
-        .describe('`now`: no events, and the cursor of what comes next. Without effect beside a cursor.'),
+        .describe(
+          '`now` returns no events, only a cursor for the events to come. Ignored if `cursor` is given.',
+        ),
     }),
     output: z.object({
       items: z.array(changeEvent),
-      nextCursor: z.string().min(1).max(512).describe('Where to go on; never null.'),
+      nextCursor: z.string().min(1).max(512).describe('The cursor for the next request; never null.'),
     }),
   }),
 }
