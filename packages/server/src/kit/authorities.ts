@@ -4,7 +4,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 const CERTIFICATES_MAX = 1000
 
-/** The certificates in a PEM file. Throws where there are none, or one is damaged. */
+/** The certificates in a PEM file. Throws if there are none, or if one is damaged. */
 export function readCertificates(pem: string): string[] {
   const blocks = pem.match(CERTIFICATE) ?? []
   if (blocks.length === 0) throw new Error('it holds no certificate in PEM')
@@ -20,8 +20,9 @@ export function readCertificates(pem: string): string[] {
 }
 
 /**
- * What every TLS connection to servers of accounts is made with, so that they trust these authorities (PEM) beside the
- * public ones; undefined where there are none, for Node's own trust. Made once: it takes 30 ms. At least TLS 1.2.
+ * The context of every TLS connection to servers of accounts: it trusts these authorities (PEM) in addition to the
+ * public ones. Undefined if there are none, which means Node's own trust. Created once, because that takes 30 ms. At
+ * least TLS 1.2.
  */
 export function trustAlso(pem: string | null): SecureContext | undefined {
   if (pem === null) return undefined

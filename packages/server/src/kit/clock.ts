@@ -1,6 +1,6 @@
-/** The time as the service sees it. Tests hand in one that they can turn. */
+/** The time as the service sees it. Tests use a clock that they can set. */
 export interface Clock {
-  /** Milliseconds since 1970, as of `Date.now()`. */
+  /** Milliseconds since 1970, like `Date.now()`. */
   now(): number
 }
 

@@ -11,7 +11,9 @@ const TROUBLE_OF_CODE: Record<string, DiskTrouble> = {
   EROFS: 'can only be read',
 }
 
-/** The same as programs write it, in English: strerror(3), and PostgreSQL's hint where a write was cut short. */
+/**
+ * The same reasons as programs print them, in English: strerror(3), and PostgreSQL's hint if a write was cut short.
+ */
 const TROUBLE_IN_WORDS: readonly (readonly [text: RegExp, trouble: DiskTrouble])[] = [
   [/No space left on device|Check free disk space/, 'is full'],
   [/Disk quota exceeded/, 'has no quota left'],
@@ -27,22 +29,22 @@ const REMEDIES: Record<DiskTrouble, string> = {
 /** With less room than this PostgreSQL cannot start: it writes a few files first. */
 const LEAST_BYTES = 64 * 1024
 
-/** Null where an error of the file system has another cause. */
+/** Null if an error of the file system has another cause. */
 export function diskTroubleOf(error: unknown): DiskTrouble | null {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? (TROUBLE_OF_CODE[code] ?? null) : null
 }
 
-/** What another program complains of; null where it is not about room on a disk. */
+/** The reason in an error text of another program; null if it is not about disk space. */
 export function diskTroubleIn(text: string): DiskTrouble | null {
   return TROUBLE_IN_WORDS.find(([pattern]) => pattern.test(text))?.[1] ?? null
 }
 
-/** Writes a small file and removes it, to see whether the disk of a folder takes any. */
+/** Writes a small file and removes it, to see whether the disk of a folder accepts any. */
 export async function findDiskTrouble(folder: string): Promise<DiskTrouble | null> {
   const file = path.join(folder, `.room-${randomUUID()}`)
   try {
-    // Root may write where others find no room, and PostgreSQL never runs as root.
+    // Root may write when others find no room, and PostgreSQL never runs as root.
     const { bavail, bsize } = await statfs(folder)
     if (bavail * bsize < LEAST_BYTES) return 'is full'
     await writeFile(file, Buffer.alloc(LEAST_BYTES), { mode: 0o600, flush: true })
@@ -54,7 +56,7 @@ export async function findDiskTrouble(folder: string): Promise<DiskTrouble | nul
   }
 }
 
-/** For people: what is wrong with the disk of `what`, and what to do. */
+/** A text for people: what is wrong with the disk of `what`, and what to do. */
 export function describeDiskTrouble(what: string, trouble: DiskTrouble): string {
   return `The disk of ${what} ${trouble}. ${REMEDIES[trouble]}`
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { isUuid, newId } from './ids.ts'
 
 describe('newId', () => {
-  test('gives UUIDs of version 7 that carry the time', () => {
+  test('returns UUIDs of version 7 that contain the time', () => {
     const before = Date.now()
     const id = newId()
 
@@ -11,7 +11,7 @@ describe('newId', () => {
     expect(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)).toBeGreaterThanOrEqual(before)
   })
 
-  test('ascends strictly, however many are made in a millisecond', () => {
+  test('ascends strictly, however many ids are created in a millisecond', () => {
     const ids = Array.from({ length: 20_000 }, () => newId())
     expect(ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? ''))).toBe(true)
   })

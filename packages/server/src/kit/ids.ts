@@ -6,8 +6,8 @@ let lastMilliseconds = 0
 let counter = 0
 
 /**
- * A UUID version 7 (RFC 9562 section 5.7), lower case. Ids of one process ascend strictly: within a millisecond by a
- * counter in the 12 bits of rand_a that starts at random, and over its end by borrowing the next millisecond.
+ * A UUID version 7 (RFC 9562 section 5.7), lower case. The ids of one process ascend strictly: within a millisecond
+ * by a counter in the 12 bits of rand_a that starts at random; when it overflows, the next millisecond is borrowed.
  */
 export function newId(now: number = Date.now()): string {
   if (now > lastMilliseconds) {
@@ -26,7 +26,7 @@ export function newId(now: number = Date.now()): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** The lowest id that a process made at that time, in milliseconds since 1970. */
+/** The lowest id that a process can create at that time, in milliseconds since 1970. */
 export function firstIdAt(milliseconds: number): string {
   const hex = Math.max(0, Math.floor(milliseconds)).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`

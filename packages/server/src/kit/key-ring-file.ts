@@ -26,14 +26,14 @@ import { SEAL_KEY_BYTES } from './seal.ts'
 
 const FILE_NAME = 'secret.key'
 const RETIRED_NAME = 'secret.key.retired'
-const PREAMBLE = `# The master keys of this Waxwing installation, the current one first. Whoever has them and the
-# database can read the passwords of its accounts; without them nobody can. Back up this file, apart
-# from the database. Change keys with: waxwing key-ring rotate
+const PREAMBLE = `# The master keys of this Waxwing installation, the current one first. Anyone who has them
+# and the database can read the passwords of its accounts; without them, nobody can. Back up this
+# file, apart from the database. Change keys with: waxwing key-ring rotate
 `
 
 /**
- * The ring in the file `secret.key` of a data folder. Where it is missing it is made (0600) if `mayCreate`, and else
- * refused with `lost` or the words for an external database.
+ * The ring in the file `secret.key` of a data folder. If the file is missing, it is created (0600) if `mayCreate`,
+ * and otherwise refused with `lost` or with the text for an external database.
  */
 export function fileKeyRing(dataFolder: string, options: { mayCreate: boolean; lost?: string }): KeyRing {
   const path = join(dataFolder, FILE_NAME)
@@ -49,7 +49,8 @@ export function fileKeyRing(dataFolder: string, options: { mayCreate: boolean; l
   }
   let keys = readKeys(dataFolder)
   let stamp = stampOf(path)
-  // Keys that left the file stay readable in this process: a row that was read before its rewrap still opens.
+  // Keys that left the file stay readable in this process: a row that was read before it was wrapped again still
+  // opens.
   const retired: MasterKey[] = []
   return ringOver('file', isFresh => {
     if (isFresh) {
@@ -66,7 +67,7 @@ export function fileKeyRing(dataFolder: string, options: { mayCreate: boolean; l
   })
 }
 
-/** Makes the file of these keys in base64; never in place of one that is there. */
+/** Writes the file with these keys in base64; never replaces an existing file. */
 export function saveKeys(dataFolder: string, keys: readonly string[]): void {
   createFile(
     dataFolder,
@@ -85,7 +86,7 @@ export function readKeys(dataFolder: string): MasterKey[] {
   return lines.map(line => parseMasterKey(line, path))
 }
 
-/** Puts a new key in front; values sealed with the others still open. Returns its id. */
+/** Puts a new key in front; values sealed with the others still open. Returns the id of the new key. */
 export function addKey(dataFolder: string): string {
   const added = newMasterKey()
   replaceFile(dataFolder, [added, ...readKeys(dataFolder)])
@@ -94,7 +95,7 @@ export function addKey(dataFolder: string): string {
 
 /**
  * Leaves only the current key in the ring. The others go to `secret.key.retired`, which the service never reads: they
- * are what opens a backup of the database that is older than the rotation.
+ * are needed to open a backup of the database that is older than the rotation.
  */
 export function retireOldKeys(dataFolder: string): string[] {
   const [current, ...old] = readKeys(dataFolder)
@@ -113,7 +114,7 @@ function newMasterKey(): MasterKey {
   return masterKey(randomBytes(SEAL_KEY_BYTES))
 }
 
-/** Tells whether the file was replaced: a rename gives it another inode. */
+/** Shows whether the file was replaced: a rename gives it another inode. */
 function stampOf(path: string): string {
   const { ino, mtimeNs, size } = statSync(path, { bigint: true })
   return `${ino}:${mtimeNs}:${size}`
@@ -123,7 +124,7 @@ function createFile(dataFolder: string, keys: readonly MasterKey[]): void {
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
   const draft = writeDraft(dataFolder, keys)
   try {
-    // Unlike a rename, a link never replaces a key that another process made in the meantime.
+    // Unlike a rename, a link never replaces a key that another process created in the meantime.
     linkSync(draft, join(dataFolder, FILE_NAME))
   } catch (error) {
     if (!existsSync(join(dataFolder, FILE_NAME))) throw error
@@ -145,7 +146,7 @@ function writeDraft(dataFolder: string, keys: readonly MasterKey[]): string {
   return draft
 }
 
-/** A new name in a folder outlives a power cut only once the folder is flushed, too. */
+/** A new name in a folder survives a power cut only after the folder is flushed, too. */
 function syncFolder(path: string): void {
   const folder = openSync(path, 'r')
   try {

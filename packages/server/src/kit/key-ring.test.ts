@@ -12,7 +12,7 @@ const plaintext = Buffer.from('data key')
 const key = () => randomBytes(32).toString('base64')
 
 describe('environmentKeyRing', () => {
-  test('seals with the first key and opens with each', () => {
+  test('seals with the first key and opens with any', () => {
     const [old, current] = [key(), key()]
     const sealedBefore = environmentKeyRing(old).seal(plaintext, context)
     const ring = environmentKeyRing(`${current}, ${old}`)
@@ -39,7 +39,7 @@ describe('fileKeyRing', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  test('makes a file that only its owner reads, once', () => {
+  test('creates a file once that only its owner can read', () => {
     const first = fileKeyRing(join(folder, 'data'), { mayCreate: true })
     const sealed = first.seal(plaintext, context)
 
@@ -48,12 +48,12 @@ describe('fileKeyRing', () => {
     expect(fileKeyRing(join(folder, 'data'), { mayCreate: true }).open(sealed, context)).toEqual(plaintext)
   })
 
-  test('refuses to make one for an external database, and says what to set', () => {
+  test('refuses to create one for an external database, and says what to set', () => {
     expect(() => fileKeyRing(folder, { mayCreate: false })).toThrow(/WAXWING_SECRET_KEY/)
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('follows a rotation that another process makes, and still opens what is sealed with a retired key', () => {
+  test('follows a rotation by another process, and still opens values under a retired key', () => {
     const running = fileKeyRing(folder, { mayCreate: true })
     const before = running.seal(plaintext, context)
     const oldId = running.currentId()
@@ -72,7 +72,7 @@ describe('fileKeyRing', () => {
     expect(() => started.open(before, context)).toThrow(SealError)
   })
 
-  test('a process that never sealed learns a new key when it meets it', () => {
+  test('reads a new key when a value names it, in a process that never sealed', () => {
     const running = fileKeyRing(folder, { mayCreate: true })
     addKey(folder)
 
@@ -81,7 +81,7 @@ describe('fileKeyRing', () => {
     expect(running.open(sealed, context)).toEqual(plaintext)
   })
 
-  test('keeps what it retired beside the ring, for older backups', () => {
+  test('keeps retired keys in a separate file, for older backups', () => {
     fileKeyRing(folder, { mayCreate: true })
     const old = readFileSync(join(folder, 'secret.key'), 'utf8').match(/^[^#\n]{44}$/m)?.[0]
     addKey(folder)

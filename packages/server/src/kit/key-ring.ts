@@ -4,7 +4,7 @@ import { SEAL_KEY_BYTES, SealError, seal, unseal } from './seal.ts'
 const KEY_ID_BYTES = 8
 const KEY_PATTERN = /^[A-Za-z0-9+/_-]{43}=?$/
 
-/** What is wrong with the keys, in words for the operator. Never names a key, only ids. */
+/** What is wrong with the keys, in words for the operator. Contains only ids, never a key. */
 export class KeyRingError extends Error {
   override name = 'KeyRingError'
 }
@@ -14,14 +14,14 @@ export interface KeyRing {
   readonly source: 'environment' | 'file'
   currentId(): string
   ids(): string[]
-  /** Seals under the current key; the id of the key goes in front (8 octets). For context see `seal`. */
+  /** Seals under the current key, whose id comes first (8 bytes). For the context see `seal`. */
   seal(plaintext: Uint8Array, context: readonly string[]): Buffer
-  /** Throws `SealError` where no key of the ring fits or the context is another. */
+  /** Throws `SealError` if no key of the ring fits, or if the context differs. */
   open(sealed: Uint8Array, context: readonly string[]): Buffer
 }
 
 export interface MasterKey {
-  /** Derived from the key, so that it needs no bookkeeping and tells nothing of the key. */
+  /** Derived from the key, so that it needs no bookkeeping and reveals nothing about the key. */
   id: string
   key: Buffer
 }
@@ -31,7 +31,7 @@ export function masterKey(key: Buffer): MasterKey {
   return { id: id.toString('hex'), key }
 }
 
-/** Reads a key of 32 octets in base64. Throws `KeyRingError` that names the place, not the text. */
+/** Reads a key of 32 bytes in base64. Throws `KeyRingError`, which names the place, not the text. */
 export function parseMasterKey(text: string, place: string): MasterKey {
   const key = KEY_PATTERN.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0)
   if (key.length !== SEAL_KEY_BYTES) {
@@ -49,8 +49,8 @@ export function environmentKeyRing(secretKey: string): KeyRing {
 }
 
 /**
- * A ring over keys that may be read again: `read(true)` is asked before sealing, and when a value names a key that is
- * not known, so that a running service takes part in a rotation made beside it.
+ * A ring over keys that can be read again: `read(true)` is called before sealing, and when a value names an unknown
+ * key, so that a running service takes part in a rotation.
  */
 export function ringOver(
   source: KeyRing['source'],
@@ -78,7 +78,7 @@ export function ringOver(
   }
 }
 
-/** The id of the master key that a value of `KeyRing.seal` is sealed with. */
+/** The id of the master key that a value was sealed with by `KeyRing.seal`. */
 export function keyIdOf(sealed: Uint8Array): string {
   return Buffer.from(sealed.subarray(0, KEY_ID_BYTES)).toString('hex')
 }

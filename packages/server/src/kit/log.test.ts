@@ -8,7 +8,7 @@ function openCollectingLog(format: LogFormat = 'json') {
 }
 
 describe('openLog', () => {
-  test('writes one JSON object a line, with level, time and message', () => {
+  test('writes one JSON object per line, with level, time and message', () => {
     const { lines, log } = openCollectingLog()
     log.info({ accountId: 'a1', count: 3 }, 'Synced')
 
@@ -33,7 +33,7 @@ describe('openLog', () => {
     expect(lines.join('')).toContain('"accountId":"a1"')
   })
 
-  test.each(['json', 'pretty'] as const)('writes no credential in %s, wherever it stands', format => {
+  test.each(['json', 'pretty'] as const)('writes no credential in %s, in any field', format => {
     const { lines, log } = openCollectingLog(format)
     const key = 'wk_0197_c2VjcmV0LWNhbmFyeQ'
     const error = new Error(`refused ${key}`, {

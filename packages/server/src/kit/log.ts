@@ -8,8 +8,8 @@ export const LOG_FORMATS = ['json', 'pretty'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
 /**
- * What may stand in a log line. A name that is not here is not written, so that no secret, address or message content
- * gets there by a careless spread. Only ids, counts, names of our own and of servers belong here.
+ * The fields that a log line may have. Other fields are not written, so that no secret, address or message content
+ * gets there by a careless spread. Only ids, counts, our own names and names of servers belong here.
  */
 const FIELDS = [
   'accountId',
@@ -85,7 +85,7 @@ export function openLog({ level, format, destination = process.stdout }: LogOpti
       formatters: { level: label => ({ level: label }), log: allowed },
       hooks: {
         logMethod(args, write) {
-          // A bare message has no fields for the formatter, and must be scrubbed all the same.
+          // A bare message has no fields for the formatter, and must be scrubbed as well.
           const last = args.length - 1
           write.apply(this, args.with(last, tidy(args[last])) as Parameters<typeof write>)
         },
@@ -96,7 +96,7 @@ export function openLog({ level, format, destination = process.stdout }: LogOpti
   return allowingLogger(lines)
 }
 
-/** pino passes a child's fields by its formatters. */
+/** pino passes a child's fields around its formatters. */
 function allowingLogger(lines: PinoLogger): Logger {
   return {
     debug: lines.debug.bind(lines),
@@ -157,7 +157,7 @@ function prettyLines(destination: DestinationStream): DestinationStream {
 }
 
 function prettyLine(line: string): string {
-  // The line is our own, a moment ago.
+  // Our own line, written a moment ago.
   const { level, time, message, error, ...fields } = JSON.parse(line) as Record<string, unknown>
   const words = Object.entries(fields).map(([name, value]) => `${name}=${showField(value)}`)
   const head = [String(time).slice(11, 19), String(level).toUpperCase().padEnd(5), message, ...words].join(

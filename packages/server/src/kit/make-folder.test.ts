@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { makeFolder } from './make-folder.ts'
 
-test('a folder is made with what is missing above it, and refused where none can be', async () => {
+test('creates a folder with its missing parents, and refuses if none can be created', async () => {
   const root = await mkdtemp(path.join(tmpdir(), 'waxwing-folder-'))
   await using cleanup = new AsyncDisposableStack()
   cleanup.defer(() => rm(root, { recursive: true }))
@@ -17,7 +17,7 @@ test('a folder is made with what is missing above it, and refused where none can
   await expect(makeFolder(path.join(root, 'file'), 0o700)).rejects.toThrow('EEXIST')
   await expect(makeFolder(path.join(root, 'file', 'x'), 0o700)).rejects.toThrow('ENOTDIR')
   if (process.platform === 'linux') {
-    await expect(makeFolder('/proc/x', 0o700)).rejects.toThrow('/proc holds no new folders')
-    await expect(makeFolder('/proc/x/y', 0o700)).rejects.toThrow('/proc holds no new folders')
+    await expect(makeFolder('/proc/x', 0o700)).rejects.toThrow('/proc accepts no new folders')
+    await expect(makeFolder('/proc/x/y', 0o700)).rejects.toThrow('/proc accepts no new folders')
   }
 })

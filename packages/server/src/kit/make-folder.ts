@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
- * Makes a folder with those above it that are missing. @returns the topmost that was made; null where all were there.
- * `mkdir` with `recursive` never ends where a folder can be looked into but holds no new ones (`/proc`).
+ * Creates a folder and its missing parents. @returns the topmost folder that was created; null if all existed.
+ * `mkdir` with `recursive` never ends if a folder can be read but accepts no new folders (`/proc`).
  */
 export async function makeFolder(folder: string, mode: number): Promise<string | null> {
   const made = await tryMake(folder, mode)
@@ -11,12 +11,12 @@ export async function makeFolder(folder: string, mode: number): Promise<string |
   const parent = path.dirname(folder)
   const topmost = parent === folder ? null : await makeFolder(parent, mode)
   if ((await tryMake(folder, mode)) === 'no parent') {
-    throw new Error(`${parent} holds no new folders`)
+    throw new Error(`${parent} accepts no new folders`)
   }
   return topmost ?? folder
 }
 
-/** @returns whether it was made, and not there already */
+/** @returns whether it was created, and did not exist before */
 async function tryMake(folder: string, mode: number): Promise<boolean | 'no parent'> {
   try {
     await mkdir(folder, { mode })

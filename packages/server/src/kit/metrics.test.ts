@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { askingGauge, openMetrics } from './metrics.ts'
 
-test('a figure that cannot be asked for hides no other', async () => {
+test('a gauge that fails does not hide the others', async () => {
   const metrics = openMetrics()
   const failing = () => Promise.reject(new Error('The database cannot be reached'))
   metrics.registerMetric(askingGauge('waxwing_failing', 'Fails', failing))

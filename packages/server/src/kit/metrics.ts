@@ -1,11 +1,13 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
-/** Each look wakes the process, so a hundred a second, the default, are much of what an idle one costs. */
+/**
+ * Each sample wakes the process, so a hundred a second, the default, is much of what an idle process costs.
+ */
 const LOOP_LOOK_MILLISECONDS = 20
 
 /**
- * The registry that `/metrics` shows, with the process's own figures in it. Rooms add theirs with
- * `new Counter({ name: 'waxwing_…', help, registers: [metrics] })`. Labels never hold an id or an address.
+ * The registry that `/metrics` shows, with the figures of the process in it. Other folders add theirs with `new
+ * Counter({ name: 'waxwing_…', help, registers: [metrics] })`. Labels never contain an id or an address.
  */
 export function openMetrics(): Registry {
   const registry = new Registry()
@@ -14,8 +16,8 @@ export function openMetrics(): Registry {
 }
 
 /**
- * A gauge of what is asked for whenever the metrics are read, not registered yet. While that fails it is not a number, so
- * that all the others are shown.
+ * A gauge whose value is asked for whenever the metrics are read; the caller registers it. If asking fails, its value
+ * is NaN, so that all other metrics are still shown.
  */
 export function askingGauge(name: string, help: string, ask: () => Promise<number>): Gauge {
   return new Gauge({
@@ -28,7 +30,7 @@ export function askingGauge(name: string, help: string, ask: () => Promise<numbe
   })
 }
 
-/** As `askingGauge`, with a value for each of a few labels; while asking fails there is none. */
+/** Like `askingGauge`, with a value for each of a few labels; if asking fails, there are no values. */
 export function askingGauges(
   name: string,
   help: string,

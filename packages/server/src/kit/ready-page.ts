@@ -2,8 +2,8 @@ const BEGINNING = Buffer.from('{"items":[')
 const COMMA = Buffer.from(',')
 
 /**
- * A page whose items are JSON texts already, as PostgreSQL wrote them. It reads like the object that it stands for, and
- * `toBytes` is what the front door sends, so that nothing parses the items and writes them again.
+ * A page whose items are already JSON texts, as PostgreSQL wrote them. It reads like the object that it stands for,
+ * and `toBytes` is what the door sends, so that the items are not parsed and written again.
  */
 export class ReadyPage<Item, NextCursor extends string | null = string | null> {
   readonly #items: readonly string[]
@@ -15,11 +15,14 @@ export class ReadyPage<Item, NextCursor extends string | null = string | null> {
   }
 
   get items(): Item[] {
-    // The texts are made by statements of ours, which tests hold against the contract.
+    // The texts come from our own statements, which tests compare with the contract.
     return JSON.parse(`[${this.#items.join(',')}]`) as Item[]
   }
 
-  /** In UTF-8, each item by itself: joined, one character beyond Latin-1 would double them all, and slow down the rest. */
+  /**
+   * The page in UTF-8, encoded item by item: in one text, a single character beyond Latin-1 would double its size and
+   * slow it down.
+   */
   toBytes(): Buffer<ArrayBuffer> {
     const parts = [BEGINNING]
     for (const item of this.#items) {
@@ -30,7 +33,7 @@ export class ReadyPage<Item, NextCursor extends string | null = string | null> {
     return Buffer.concat(parts)
   }
 
-  /** What follows the items. */
+  /** The fields after the items. */
   protected rest(): { nextCursor: NextCursor } {
     return { nextCursor: this.nextCursor }
   }

@@ -7,7 +7,7 @@ const plaintext = Buffer.from('correct horse')
 const context = ['tenant', 'account_secret', 'sealed', 'row']
 
 describe('seal', () => {
-  test('opens under the same key and context, and never gives the same octets twice', () => {
+  test('opens under the same key and context, and never returns the same bytes twice', () => {
     const first = seal(key, plaintext, context)
     const second = seal(key, plaintext, context)
 
@@ -25,7 +25,7 @@ describe('seal', () => {
     expect(() => unseal(key, seal(key, plaintext, context), other)).toThrow(SealError)
   })
 
-  test('does not open when any of its octets changed, or under another key', () => {
+  test('does not open if any byte changed, or under another key', () => {
     const sealed = seal(key, plaintext, context)
     for (let at = 0; at < sealed.length; at += 1) {
       const changed = Buffer.from(sealed)

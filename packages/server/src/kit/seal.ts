@@ -1,19 +1,21 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** Octets of a key for `seal`: AES-256. */
+/** Size in bytes of a key for `seal`: AES-256. */
 export const SEAL_KEY_BYTES = 32
 
 const FORMAT_VERSION = 1
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** A sealed value that does not open: another key or context, or changed bytes. Says nothing of the content. */
+/**
+ * A sealed value that does not open: wrong key or context, or changed bytes. Reveals nothing of the content.
+ */
 export class SealError extends Error {
   override name = 'SealError'
 }
 
 /**
- * Encrypts with AES-256-GCM under a random 96-bit nonce: version (1 octet), nonce (12), ciphertext, tag (16).
+ * Encrypts with AES-256-GCM under a random 96-bit nonce: version (1 byte), nonce (12), ciphertext, tag (16).
  *
  * The context (tenant, table, column, row) is authenticated and not stored, so a ciphertext that was copied to another
  * row does not open there. Random nonces are safe for 2^32 values under one key (NIST SP 800-38D section 8.3).
@@ -49,7 +51,7 @@ export function unseal(key: Uint8Array, sealed: Uint8Array, context: readonly st
   }
 }
 
-/** Each part with its length in front, so that no two lists of parts give the same octets. */
+/** Each part with its length in front, so that no two lists of parts give the same bytes. */
 function authenticatedContext(context: readonly string[]): Buffer {
   const parts = [Buffer.of(FORMAT_VERSION)]
   for (const part of context) {

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { Secret } from './secret.ts'
 
-test('a secret shows itself only when it is revealed', () => {
+test('a secret prints as [redacted] unless it is revealed', () => {
   const secret = new Secret('hunter2')
 
   const shown = [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openTurns } from './turns.ts'
 
-test('lets so many run at once, the others in their order, and refuses whoever would wait too long', async () => {
+test('runs a limited number at once, the rest in order, and refuses when too many wait', async () => {
   const turns = openTurns({ atOnce: 2, waitingMax: 2 })
   const begun: number[] = []
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<number>())

@@ -1,6 +1,6 @@
-/** Lets so many run at once. The others wait, in the order in which they came. */
+/** Limits how many run at once. The rest waits in the order of arrival. */
 export interface Turns {
-  /** Null, at once, where too many wait already. */
+  /** Returns null at once if too many are waiting already. */
   take<T>(work: () => Promise<T>): Promise<T> | null
 }
 

@@ -46,7 +46,7 @@ describe('a blob store', () => {
     expect((await read(opened.store, 'aa/cc')).equals(content)).toBe(true)
   })
 
-  test('gives much that takes little piece by piece', async () => {
+  test('yields highly compressible content piece by piece', async () => {
     await using opened = await openFolder()
     const content = Buffer.alloc(20_000_000, 'again ')
     expect(await write(opened.store, 'aa', content)).toBeLessThan(64 * 1024)
@@ -58,14 +58,14 @@ describe('a blob store', () => {
     expect(length).toBe(content.length)
   })
 
-  test('compresses, and shows nothing of the content', async () => {
+  test('compresses the content and reveals nothing of it', async () => {
     await using opened = await openFolder()
     const bytes = await write(opened.store, 'aa', Buffer.alloc(1_000_000, 'secret '))
     expect(bytes).toBeLessThan(10_000)
     expect((await readFile(path.join(opened.folder, 'aa'))).includes('secret')).toBe(false)
   })
 
-  test('opens no small file that was changed or cut off', async () => {
+  test('refuses a small file that was changed or cut off', async () => {
     await using opened = await openFolder()
     const { store, folder } = opened
     await store.put('aa', sealing, randomBytes(5000))
@@ -79,7 +79,7 @@ describe('a blob store', () => {
     await expect(read(store, 'aa', { ...sealing, context: ['tenant', 'other'] })).rejects.toThrow(SealError)
   })
 
-  test('opens nothing that was changed, cut off, put in another order, or is of another', async () => {
+  test('refuses a file that was changed, cut off, reordered, or belongs to another message', async () => {
     await using opened = await openFolder()
     const { store, folder } = opened
     await write(store, 'aa', randomBytes(300_000))
@@ -107,7 +107,7 @@ describe('a blob store', () => {
     await expect(read(store, 'cc')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test('leaves nothing of what is broken off, and lets a reader leave', async () => {
+  test('leaves no file after an interrupted write, and lets a reader stop early', async () => {
     await using opened = await openFolder()
     const writer = await opened.store.create('aa', sealing)
     await writer.write(randomBytes(500_000))
@@ -121,7 +121,7 @@ describe('a blob store', () => {
     expect(await readdir(opened.folder)).toEqual([])
   })
 
-  test('takes no key that leads out of its folder', async () => {
+  test('refuses a key that leads out of its folder', async () => {
     await using opened = await openFolder()
     await expect((async () => opened.store.remove('../aa'))()).rejects.toThrow('no key')
   })

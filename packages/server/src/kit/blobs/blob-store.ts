@@ -11,27 +11,27 @@ import { openFrames, sealFrames, type Sealing } from './sealed-frames.ts'
 
 const KEY = /^[0-9a-f-]{2,64}(?:\/[0-9a-f-]{2,64}){0,4}$/
 
-/** A file that is being written: whole with `commit`. */
+/** A file that is being written. It is complete after `commit`. */
 export interface BlobWriter {
   write(bytes: Uint8Array): Promise<void>
-  /** @returns the octets that it takes */
+  /** @returns its size on disk in bytes */
   commit(): Promise<number>
   abort(): Promise<void>
 }
 
 /**
- * Files below one folder, compressed and sealed. A key is a path of hexadecimal names. Nothing is flushed: what a
- * machine that loses its power had not written is cut off or gone, which reading tells.
+ * Files below one folder, compressed and sealed. A key is a path of hexadecimal names. Nothing is flushed: if the
+ * machine loses its power, what was not written yet is cut off or missing, and reading it fails.
  */
 export interface BlobStore {
-  /** Writes a whole file, of content that fits into memory many times. @returns the octets that it takes */
+  /** Writes a whole file, whose content fits into memory many times. @returns its size on disk in bytes */
   put(key: string, sealing: Sealing, content: Uint8Array): Promise<number>
   create(key: string, sealing: Sealing): Promise<BlobWriter>
-  /** Throws `SealError` for a file that is not what was sealed, and what the file system throws (`ENOENT`). */
+  /** Throws `SealError` if the file is not what was sealed, and the errors of the file system (`ENOENT`). */
   read(key: string, sealing: Sealing): AsyncGenerator<Buffer>
-  /** Whether what `read` threw says that the file is gone or damaged, rather than that it cannot be read now. */
+  /** Whether an error of `read` means that the file is gone or damaged, not that it cannot be read now. */
   isLost(error: unknown): Promise<boolean>
-  /** Whole or not. Does nothing where there is none. */
+  /** Removes the whole file or nothing. Does nothing if there is none. */
   remove(key: string): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export function openBlobStore(folder: string): BlobStore {
 
 async function putBlob(file: string, sealing: Sealing, content: Uint8Array): Promise<number> {
   const frames: Buffer[] = []
-  // Not in a thread: to set one up for each file takes twenty times as long as to compress a message.
+  // Not in a thread: setting one up for each file takes twenty times as long as compressing a message.
   for await (const frame of sealFrames([zstdCompressSync(content)], sealing)) frames.push(frame)
   const sealed = Buffer.concat(frames)
   await inFolder(file, () => writeFile(file, sealed, { mode: FILE_MODE }))
@@ -61,15 +61,15 @@ async function putBlob(file: string, sealing: Sealing, content: Uint8Array): Pro
 async function isLost(folder: string, error: unknown): Promise<boolean> {
   if (error instanceof SealError) return true
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  // A folder that is not there, either, is not mounted.
+  // A folder that does not exist either is not mounted.
   if (code === 'ENOENT') return (await stat(folder).catch(() => null))?.isDirectory() === true
-  // Of zlib: Z_BUF_ERROR, ZSTD_error_prefix_unknown.
+  // Error codes of zlib: Z_BUF_ERROR, ZSTD_error_prefix_unknown.
   return code.startsWith('Z')
 }
 
 const FILE_MODE = 0o600
 
-/** Makes the folder only where it is missing: it nearly always is there. */
+/** Creates the folder only if it is missing, since it is nearly always there. */
 async function inFolder<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -81,7 +81,8 @@ async function inFolder<T>(file: string, work: () => Promise<T>): Promise<T> {
 }
 
 async function createBlob(file: string, sealing: Sealing): Promise<BlobWriter> {
-  // Opened before anything can break off: a stream that opens by itself may make the file after it was removed.
+  // Opened before anything can be interrupted: a stream that opens its file itself may create it after it was
+  // removed.
   const handle = await inFolder(file, () => open(file, 'w', FILE_MODE))
   const input = new PassThrough()
   const output = handle.createWriteStream()
@@ -91,7 +92,7 @@ async function createBlob(file: string, sealing: Sealing): Promise<BlobWriter> {
     (compressed: AsyncIterable<Buffer>) => sealFrames(compressed, sealing),
     output,
   )
-  // Whoever writes next is told.
+  // The next writer gets the error.
   written.catch(() => undefined)
   return {
     async write(bytes) {
@@ -110,7 +111,7 @@ async function createBlob(file: string, sealing: Sealing): Promise<BlobWriter> {
   }
 }
 
-/** Usual messages are below both, and set up no streams. */
+/** Most messages are below both, and need no streams. */
 const SMALL_FILE_BYTES = 64 * 1024
 const SMALL_CONTENT_BYTES = 1024 * 1024
 
@@ -120,7 +121,7 @@ async function* readBlob(file: string, sealing: Sealing): AsyncGenerator<Buffer>
   else yield* readLarge(file, sealing)
 }
 
-/** Null where little was made of much. */
+/** Null if a small file expands to too much content. */
 async function readSmall(file: string, sealing: Sealing): Promise<Buffer | null> {
   const frames: Buffer[] = []
   for await (const frame of openFrames([await readFile(file)], sealing)) frames.push(frame)
@@ -143,7 +144,7 @@ async function* readLarge(file: string, sealing: Sealing): AsyncGenerator<Buffer
   try {
     for await (const bytes of plain as Readable) yield bytes
   } catch (error) {
-    // The first thing that failed, rather than that the rest was then cut off.
+    // The first error, not the one that the rest was then cut off.
     await opened
     throw error
   } finally {

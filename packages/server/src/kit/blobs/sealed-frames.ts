@@ -9,10 +9,10 @@ import {
 import { SealError } from '../seal.ts'
 
 /*
- * A sealed file: version (1 octet), salt (32), then frames of 64 KiB of content, each with its tag (16). The key of the
- * file is derived of the owner's key and the salt, so that the nonce of a frame may be its number; the last frame's
+ * A sealed file: version (1 byte), salt (32), then frames of 64 KiB of content, each with its tag (16). The key of the
+ * file is derived from the owner's key and the salt, so that the nonce of a frame may be its number; the last frame's
  * differs, so that frames can be neither dropped nor reordered. (The STREAM construction of Hoang, Reyhanitabar, Rogaway
- * and Vizár, 2015.) What the file is of is authenticated with each frame: a file in another's place does not open.
+ * and Vizár, 2015.) Each frame also authenticates what the file belongs to: a file in another's place does not open.
  */
 
 const FORMAT_VERSION = 1
@@ -21,10 +21,10 @@ const TAG_BYTES = 16
 const FRAME_BYTES = 64 * 1024
 const KEY_BYTES = 32
 
-/** What a file is sealed with. */
+/** The key and the context that a file is sealed with. */
 export interface Sealing {
   key: KeyObject
-  /** What the file is of: tenant, account, message. */
+  /** What the file belongs to: tenant, account, message. */
   context: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export async function* sealFrames(
   let rest: Buffer = Buffer.alloc(0)
   for await (const bytes of content) {
     rest = Buffer.concat([rest, bytes])
-    // What may be the last frame waits until more comes.
+    // The last frame is sealed differently, so what may be the last waits until more comes.
     while (rest.length > FRAME_BYTES) {
       yield sealFrame(file, number++, false, rest.subarray(0, FRAME_BYTES))
       rest = rest.subarray(FRAME_BYTES)
@@ -48,7 +48,7 @@ export async function* sealFrames(
   yield sealFrame(file, number, true, rest)
 }
 
-/** @throws SealError before anything is given of a frame that is not what was sealed */
+/** @throws SealError before it yields anything of a frame that is not what was sealed */
 export async function* openFrames(
   sealed: AsyncIterable<Buffer> | Iterable<Buffer>,
   sealing: Sealing,

@@ -8,7 +8,7 @@ const words = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff
   maxLength: 8,
 })
 
-test('parseAddress reads every spelling of RFC 4291 to the same octets', () => {
+test('parseAddress reads every spelling of RFC 4291 to the same bytes', () => {
   fc.assert(
     fc.property(words, numbers => {
       const octets = numbers.flatMap(word => [word >> 8, word & 0xff])

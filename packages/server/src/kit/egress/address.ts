@@ -1,11 +1,11 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** An address as 16 octets; IPv4 as `::ffff:a.b.c.d` (RFC 4291 section 2.5.5.2). */
+/** An address as 16 bytes; IPv4 as `::ffff:a.b.c.d` (RFC 4291 section 2.5.5.2). */
 export type AddressBytes = Uint8Array
 
 export interface AddressRange {
   bytes: AddressBytes
-  /** Of the 16 octets: an IPv4 prefix length plus 96. */
+  /** Prefix length within the 16 bytes: for IPv4, its prefix length plus 96. */
   prefixBits: number
 }
 
@@ -20,7 +20,7 @@ export function parseAddress(text: string): AddressBytes | null {
   if (isIPv4(text)) return mappedIPv4(text)
   if (!isIPv6(text) || text.includes('%')) return null
 
-  // `isIPv6` made sure of the grammar, so only the value is left to compute.
+  // `isIPv6` has checked the grammar, so only the value has to be computed.
   const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(text)
   const tail = dotted?.[2]?.split('.').map(Number) ?? []
   const [head = '', rest] = (dotted?.[1]?.replace(/([^:]):$/, '$1') ?? text).split('::')
@@ -60,10 +60,10 @@ export function isSameAddress(one: AddressBytes, other: AddressBytes): boolean {
 }
 
 /**
- * The IPv4 address that an IPv6 address is a vehicle for, as 16 octets, else the address itself. These are the forms
- * through which packets reach the embedded address: mapped and compatible (RFC 4291 section 2.5.5), the well-known
- * prefix of NAT64 (RFC 6052 section 2.1), 6to4 (RFC 3056 section 2), Teredo (RFC 4380 section 4, inverted) and ISATAP
- * (RFC 5214 section 6.1).
+ * The IPv4 address that is embedded in an IPv6 address, as 16 bytes, or else the address itself. These are the forms
+ * in which packets reach the embedded address: mapped and compatible (RFC 4291 section 2.5.5), the well-known prefix
+ * of NAT64 (RFC 6052 section 2.1), 6to4 (RFC 3056 section 2), Teredo (RFC 4380 section 4, inverted) and ISATAP (RFC
+ * 5214 section 6.1).
  */
 export function embeddedAddress(address: AddressBytes): AddressBytes {
   const at = embeddedAt(address)
@@ -75,15 +75,15 @@ export function embeddedAddress(address: AddressBytes): AddressBytes {
 function embeddedAt(address: AddressBytes): number | null {
   if (isWithin(address, SIX_TO_FOUR)) return 2
   if (isWithin(address, TEREDO) || isWithin(address, NAT64)) return 12
-  // The unspecified address and ::1 are addresses of their own.
+  // The unspecified address and ::1 embed nothing.
   if (isWithin(address, COMPATIBLE) && address.subarray(12, 15).some(octet => octet !== 0)) return 12
   const isIsatap = (address[8] === 0 || address[8] === 2) && address[9] === 0 && address[10] === 0x5e
   return isIsatap && address[11] === 0xfe ? 12 : null
 }
 
 /**
- * Whether an address is global unicast: what the IANA special-purpose registries (RFC 6890 and its updates) do not set
- * aside. Deny by default: of IPv6 only 2000::/3 is allotted.
+ * Whether an address is global unicast: not reserved by the IANA special-purpose registries (RFC 6890 and its
+ * updates). Everything else is denied: of IPv6, only 2000::/3 is allocated.
  */
 export function isGlobalUnicast(address: AddressBytes): boolean {
   const embedded = embeddedAddress(address)
@@ -139,7 +139,7 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ].map(knownRange)
 
-// https://www.iana.org/assignments/iana-ipv6-special-registry, as far as it lies in 2000::/3.
+// https://www.iana.org/assignments/iana-ipv6-special-registry, the part within 2000::/3.
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'].map(
   knownRange,
 )

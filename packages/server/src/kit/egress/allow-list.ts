@@ -1,7 +1,7 @@
 import { type AddressBytes, type AddressRange, isWithin, parseRange } from './address.ts'
 import { type HostName, parseHost } from './host.ts'
 
-/** What an operator lets the service reach although it is private, or on an unusual port. */
+/** Targets that the operator allows although they are private or on an unusual port. */
 export interface EgressAllowList {
   hosts: Array<{ name: string; port: number | null }>
   ranges: Array<{ range: AddressRange; port: number | null }>

@@ -1,7 +1,10 @@
 import { type Socket, connect } from 'node:net'
 import type { Destination } from './guard.ts'
 
-/** A plain connection to one of the destination's addresses, tried in turn. Rejects with the last error of the socket. */
+/**
+ * Opens a plain connection to one of the destination's addresses, tried in turn. Rejects with the socket's last
+ * error.
+ */
 export async function connectTo(
   destination: Destination,
   options: { timeoutSeconds: number; signal?: AbortSignal },

@@ -3,9 +3,9 @@ import { EgressRefused, type EgressGuard, EgressUnresolved } from './guard.ts'
 import { parseHost } from './host.ts'
 
 /**
- * A guard for targets that a caller names and whose outcome the caller is told. A name that leads inside is refused as
- * one that does not exist, in the same words and after the same time: else callers could find out which names the
- * network of the operator has.
+ * A guard for targets that a caller names and whose outcome the caller sees. A name that leads into the private
+ * network is refused like one that does not exist, in the same words and after the same time: otherwise callers could
+ * find out which names the operator's network has.
  */
 export function discreetGuard(guard: EgressGuard): EgressGuard {
   return {
@@ -14,7 +14,7 @@ export function discreetGuard(guard: EgressGuard): EgressGuard {
       try {
         return await guard.resolve(target)
       } catch (error) {
-        // What is refused for an address says nothing that the caller did not say.
+        // The refusal of an address reveals nothing that the caller did not know.
         if (parseHost(target.host)?.address === null) await wholeSecondsSince(startedAt)
         if (error instanceof EgressUnresolved && !error.isTemporary) throw new EgressRefused(error.message)
         throw error
@@ -23,7 +23,7 @@ export function discreetGuard(guard: EgressGuard): EgressGuard {
   }
 }
 
-/** Waits until whole seconds have passed, at least one: how long a name server took is not to be seen. */
+/** Waits until a whole number of seconds has passed, at least one, to hide how long a name server took. */
 export async function wholeSecondsSince(startedAt: number): Promise<void> {
   const passed = performance.now() - startedAt
   await sleep(Math.ceil(Math.max(passed, 1) / 1000) * 1000 - passed)

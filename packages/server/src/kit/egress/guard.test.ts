@@ -166,7 +166,7 @@ const corpus = [...new Set([...SPECIAL_IPV4.flatMap(spellings), ...SPECIAL_IPV6,
 const obligingResolver: Resolver = () => Promise.resolve(['127.0.0.1'])
 
 describe('egressGuard', () => {
-  test(`refuses all of ${corpus.length} spellings of what is not public, for their address`, async () => {
+  test(`refuses all of ${corpus.length} spellings of addresses that are not public`, async () => {
     const guard = egressGuard({ allow: nothing, resolve: obligingResolver })
     expect(corpus.length).toBeGreaterThanOrEqual(300)
     for (const host of corpus) {
@@ -176,7 +176,7 @@ describe('egressGuard', () => {
     }
   })
 
-  test('opens no connection to a listener on loopback for any of them, with the resolver of the system', async () => {
+  test('connects to no loopback listener for any of them, with the resolver of the system', async () => {
     let connections = 0
     const listener = createServer(socket => {
       connections += 1
@@ -207,7 +207,7 @@ describe('egressGuard', () => {
     )
   })
 
-  test('connects to what it checked, whatever the name resolves to afterwards', async () => {
+  test('connects to the checked address, whatever the name resolves to afterwards', async () => {
     const answers = [['93.184.215.14'], ['127.0.0.1']]
     let asked = 0
     const guard = egressGuard({ allow: nothing, resolve: async () => answers[asked++ % 2] ?? [] })
@@ -225,7 +225,7 @@ describe('egressGuard', () => {
     expect(asked).toBe(1000)
   })
 
-  test('lets public addresses pass on the usual ports, and nothing on others', async () => {
+  test('allows public addresses on the usual ports only', async () => {
     const guard = egressGuard({
       allow: nothing,
       resolve: async () => ['8.8.8.8', '2606:4700:4700::1111', '64:ff9b::808:808', '::ffff:1.1.1.1'],
@@ -295,7 +295,7 @@ describe('egressGuard', () => {
     )
   })
 
-  test('drops a socket whose peer is not what was checked', async () => {
+  test('drops a socket whose peer was not checked', async () => {
     const listener = createServer(socket => socket.on('error', () => undefined))
     await new Promise<void>(resolve => listener.listen(0, '127.0.0.1', resolve))
     const { port } = listener.address() as AddressInfo
@@ -312,7 +312,7 @@ describe('egressGuard', () => {
     await new Promise(resolve => listener.close(resolve))
   })
 
-  test('says nothing of the network to the caller, and what was wrong to the operator', async () => {
+  test('reveals nothing of the network to the caller, and the cause to the operator', async () => {
     const guard = egressGuard({ allow: nothing, resolve: async () => ['10.9.8.7'] })
     const refusal = await guard
       .resolve({ host: 'mail.example', port: 993, kind: 'imap' })

@@ -11,10 +11,12 @@ const USUAL_PORTS: Ports = { imap: [143, 993], smtp: [25, 465, 587], https: [443
 const RESOLVE_TIMEOUT_SECONDS = 10
 const ADDRESSES_MAX = 16
 
-/** The target may not be connected to. `message` is for the caller and tells nothing of the network behind. */
+/**
+ * The target may not be connected to. `message` is for the caller and reveals nothing about the network behind.
+ */
 export class EgressRefused extends Error {
   override name = 'EgressRefused'
-  /** What stood in the way, for the operator's log. */
+  /** The exact reason, for the operator's log. */
   readonly detail: string
 
   constructor(detail: string) {
@@ -28,7 +30,7 @@ export class EgressRefused extends Error {
 /** The name does not resolve now. */
 export class EgressUnresolved extends Error {
   override name = 'EgressUnresolved'
-  /** Whether the name may exist: DNS gave no answer, rather than the answer that there is none. */
+  /** Whether the name may exist: DNS did not answer, instead of answering that there is none. */
   readonly isTemporary: boolean
 
   constructor(message: string, options: { isTemporary: boolean; cause?: unknown }) {
@@ -37,26 +39,26 @@ export class EgressUnresolved extends Error {
   }
 }
 
-/** Of `getaddrinfo` and of c-ares. */
+/** Codes of `getaddrinfo` and c-ares. */
 const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** Gives the addresses of a name, best first. Rejects when there are none. */
+/** Returns the addresses of a name, best first. Rejects if there are none. */
 export type Resolver = (name: string) => Promise<string[]>
 
-/** Where a connection may go. Every address was checked; a name that resolves anew later changes nothing. */
+/** Where a connection may go. Every address was checked; what the name resolves to later does not matter. */
 export interface Destination {
-  /** For SNI and for the names in the certificate: what was asked for, in ASCII. */
+  /** The host that was asked for, in ASCII: for SNI and for the names in the certificate. */
   host: string
   port: number
   addresses: readonly [string, ...string[]]
-  /** For `net.connect` and `tls.connect`: answers the checked addresses instead of asking again. */
+  /** For `net.connect` and `tls.connect`: returns the checked addresses instead of resolving again. */
   lookup: LookupFunction
-  /** Refuses a socket that is connected elsewhere, and destroys it. Throws `EgressRefused`. */
+  /** Refuses and destroys a socket that is connected elsewhere. Throws `EgressRefused`. */
   checkPeer(socket: Socket): void
 }
 
 export interface EgressGuard {
-  /** To be asked before each connection. Throws `EgressRefused`, `EgressUnresolved`. */
+  /** Must be called before each connection. Throws `EgressRefused`, `EgressUnresolved`. */
   resolve(target: { host: string; port: number; kind: EgressKind }): Promise<Destination>
 }
 
@@ -69,7 +71,7 @@ export function egressGuard(options: {
   return {
     async resolve({ host, port, kind }) {
       const parsed = parseHost(host)
-      if (!parsed) throw new EgressRefused(`${JSON.stringify(host)} is no host name`)
+      if (!parsed) throw new EgressRefused(`${JSON.stringify(host)} is not a host name`)
       const isNamed = isHostAllowed(allow, parsed, port)
       if (!isNamed && !parsed.address && !parsed.name.includes('.')) {
         throw new EgressRefused(`${parsed.name} is a local name`)
@@ -80,7 +82,7 @@ export function egressGuard(options: {
         const bytes = parseAddress(address)
         if (!bytes)
           throw new EgressRefused(
-            `${parsed.name} resolves to ${JSON.stringify(address)}, which is no address`,
+            `${parsed.name} resolves to ${JSON.stringify(address)}, which is not an address`,
           )
         if (isNamed || isAddressAllowed(allow, bytes, port)) continue
         if (!isGlobalUnicast(bytes))
@@ -137,9 +139,7 @@ function destination(host: HostName, port: number, addresses: readonly string[])
       const peer = parseAddress(socket.remoteAddress ?? '')
       if (peer && checked.some(bytes => isSameAddress(bytes, peer))) return
       socket.destroy()
-      throw new EgressRefused(
-        `${host.name} was connected to at ${socket.remoteAddress}, which was not checked`,
-      )
+      throw new EgressRefused(`${host.name} was connected at ${socket.remoteAddress}, which was not checked`)
     },
   }
 }
@@ -148,7 +148,7 @@ function familyOf(address: string): 4 | 6 {
   return isIPv6(address) ? 6 : 4
 }
 
-/** As other programs on this machine resolve names, `/etc/hosts` included, in the order that RFC 6724 gives. */
+/** Resolves as other programs on this machine do, including `/etc/hosts`, in the order of RFC 6724. */
 async function resolveBySystem(name: string): Promise<string[]> {
   const found = await lookupName(name, { all: true, order: 'verbatim' })
   return found.map(({ address }) => address)

@@ -12,8 +12,8 @@ const NAME_CHARACTERS_MAX = 253
 const NAME_PATTERN = /^(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * Reads a host: a name (also in Unicode), an address, an IPv6 address in brackets. Null where it is none of them. A name
- * whose last label is a number, decimal, octal or hexadecimal, is refused: resolvers take such names for IPv4 in their
+ * Reads a host: a name (also in Unicode), an address, an IPv6 address in brackets. Null if it is none of them. A name
+ * whose last label is a number (decimal, octal or hexadecimal) is refused: resolvers read such names as IPv4 in its
  * many old spellings (WHATWG URL, "ends in a number").
  */
 export function parseHost(text: string): HostName | null {

@@ -54,7 +54,7 @@ describe('readAddresses', () => {
     expect(readAddresses(field)).toEqual(expected.map(([name, address]) => ({ name, address })))
   })
 
-  test('reads at most two thousand', () => {
+  test('reads at most 2,000 addresses', () => {
     expect(readAddresses('a@b.example,'.repeat(4000))).toHaveLength(2000)
   })
 })

@@ -13,7 +13,7 @@ export interface ParsedAddress {
   address: string
 }
 
-/** What was read of one mailbox so far. */
+/** The parts of one mailbox that were read so far. */
 interface Draft {
   words: string[]
   comment: string
@@ -25,15 +25,17 @@ interface Scan {
   position: number
   draft: Draft
   found: ParsedAddress[]
-  /** Signs that are known to have no partner any more, so that no search for one runs to the end twice. */
+  /**
+   * Characters that are known to have no partner any more, so that no search for one runs to the end twice.
+   */
   unpaired: Set<string>
 }
 
 const SPECIAL = /[\s",;:<>()]/g
 
 /**
- * Reads an address list (RFC 5322 section 3.4, with the obsolete syntax and what senders make of it): groups are
- * flattened, comments serve as names where there is none. Linear, never throws; at most 2,000 addresses of 64 KB.
+ * Reads an address list (RFC 5322 section 3.4, with the obsolete syntax and common deviations): groups are flattened,
+ * and a comment serves as the name if there is none. Linear, never throws; at most 2,000 addresses from 64 KB.
  */
 export function readAddresses(field: string | null): ParsedAddress[] {
   const found = readMailboxes(field)
@@ -44,7 +46,10 @@ function isReachable({ address }: ParsedAddress): boolean {
   return address !== ''
 }
 
-/** The first address of a field; else the first name, without an address, as in the `Mail Delivery System <>` of bounces. */
+/**
+ * The first address of a field; if there is none, the first name without an address, as in the `Mail Delivery System
+ * <>` of bounces.
+ */
 export function readAuthor(field: string | null): ParsedAddress | null {
   const found = readMailboxes(field)
   return found.find(isReachable) ?? found[0] ?? null
@@ -85,7 +90,7 @@ function isGroupName(draft: Draft): boolean {
 /** A run of plain characters; `prefix` is a quoted local part that it continues. */
 function readWord(scan: Scan, prefix: string): void {
   let end = endOfWord(scan.text, scan.position)
-  // The colons within an address are those of a literal: ada@[IPv6:::1].
+  // Colons within an address belong to a literal: ada@[IPv6:::1].
   if (scan.text[end] === ':' && scan.text.slice(scan.position, end).includes('@[')) {
     while (scan.text[end] === ':') end = endOfWord(scan.text, end)
   }
@@ -141,7 +146,7 @@ function readComment(scan: Scan): void {
 
 function readAngle(scan: Scan): void {
   const { text } = scan
-  // A quoted local part may hold the closing bracket.
+  // A quoted local part may contain the closing bracket.
   const local =
     text[scan.position + 1] === '"' ? text.slice(scan.position, scan.position + LOCAL_PART_GLANCE) : ''
   const close = scan.unpaired.has('<')
@@ -156,7 +161,7 @@ function readAngle(scan: Scan): void {
   // RFC 5322 section 4.4: an obsolete route, <@a,@b:user@c>.
   scan.draft.angle ??= inner.startsWith('@') ? inner.slice(inner.indexOf(':') + 1) : inner
   scan.position = close + 1
-  // Some senders write two: <<ada@example.com>>.
+  // Some senders write two brackets: <<ada@example.com>>.
   while (text[scan.position] === '>') scan.position++
 }
 

@@ -15,18 +15,18 @@ const UTF8_LABELS = new Set([
 const UTF7_LABELS = new Set(['utf-7', 'unicode-1-1-utf-7'])
 const LABEL_LENGTH_MAX = 40
 const LABELS_MAX = 1000
-/** Names that the library of rare charsets gives to what is none. */
+/** Names of codecs that the library of rare charsets accepts although they are not charsets. */
 const CODECS = /^\W*(?:hex|base64|binary)\W*$/
 const MARK = 0xfeff
-/** Of UTF-8. */
+/** Maximum size of a character in UTF-8. */
 const CHARACTER_BYTES_MAX = 4
 const PLUS = 43
 const DASH = 45
 const SLASH = 47
 
 /**
- * Text of bytes in a declared charset. Never throws: what a charset does not define becomes U+FFFD, and bytes without a
- * known charset are read as UTF-8 where they are that, else as windows-1252. A byte order mark is no text.
+ * The text of bytes in a declared charset. Never throws: what a charset does not define becomes U+FFFD. Bytes without
+ * a known charset are read as UTF-8 if they are valid UTF-8, otherwise as windows-1252. A byte order mark is dropped.
  * @param isCut whether the bytes may end within a character
  */
 export function decodeBytes(bytes: Buffer, charset: string | null, isCut = false): string {
@@ -39,8 +39,9 @@ export function decodeBytes(bytes: Buffer, charset: string | null, isCut = false
 }
 
 /**
- * Whether the text of an encoded word may go on in the next word of its charset. Each word of a stateful charset returns
- * to ASCII (RFC 2047 section 2), if its sender keeps to the rules; of other charsets, many senders cut characters.
+ * Whether the text of an encoded word may continue in the next word of its charset. Each word of a stateful charset
+ * returns to ASCII (RFC 2047 section 2), if its sender follows the rules; with other charsets, many senders cut
+ * characters in two.
  * @param wasShifted whether the words before it ended within a shift
  */
 export function mayGoOn(bytes: Buffer, charset: string, wasShifted: boolean): boolean {
@@ -52,7 +53,7 @@ export function mayGoOn(bytes: Buffer, charset: string, wasShifted: boolean): bo
 
 type Decode = (bytes: Buffer) => string
 
-/** By label; null: nobody knows it. To find out costs more than to decode a word. */
+/** Decoders by label; null if the label is unknown. Looking up a label costs more than decoding a word. */
 const decoders = new Map<string, Decode | null>()
 
 function findDecoder(label: string): Decode | null {
@@ -72,7 +73,7 @@ function makeDecoder(label: string): Decode | null {
     const decoder = new TextDecoder(label)
     return bytes => decoder.decode(bytes)
   } catch {
-    // Outside the WHATWG list, such as cp850 or x-mac-roman's relatives.
+    // Charsets outside the WHATWG list, such as cp850 or the relatives of x-mac-roman.
     const isKnown = !CODECS.test(label) && iconv.encodingExists(label)
     return isKnown ? bytes => iconv.decode(bytes, label) : null
   }
@@ -84,7 +85,7 @@ function labelOf(charset: string | null): string {
   return /['"(;]/.test(label) ? (/[^'"(;]+/.exec(label)?.[0].trim() ?? '') : label
 }
 
-/** RFC 2781 section 4.3: the mark tells the order of octets, where WHATWG takes all to be little-endian. */
+/** RFC 2781 section 4.3: the mark gives the order of bytes, while WHATWG assumes little-endian. */
 function isBigEndian(label: string, bytes: Buffer): boolean {
   return label === 'utf-16' && bytes[0] === 0xfe && bytes[1] === 0xff
 }
@@ -95,7 +96,10 @@ function withoutMark(text: string): string {
 
 const windows1252 = new TextDecoder('windows-1252')
 
-/** Bytes that declare nothing: UTF-8 where they are that, else windows-1252, which knows every byte. */
+/**
+ * Decodes bytes without a declared charset: as UTF-8 if they are valid, otherwise as windows-1252, which defines
+ * every byte.
+ */
 export function decodeUnlabelled(bytes: Buffer, isCut = false): string {
   const whole = isCut ? bytes.subarray(0, bytes.length - cutBytes(bytes)) : bytes
   return isUtf8(whole) ? withoutMark(whole.toString('utf8')) : windows1252.decode(bytes)
@@ -138,7 +142,7 @@ function decodeUtf7(bytes: Buffer): string {
   return out.toString('utf16le', 0, length)
 }
 
-/** What a character of base64 stands for, or -1. */
+/** The value of a base64 character, or -1. */
 function sextet(code = 0): number {
   if (code >= 65 && code <= 90) return code - 65
   if (code >= 97 && code <= 122) return code - 71

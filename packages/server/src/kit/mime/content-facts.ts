@@ -3,14 +3,14 @@ import type { ParsedMessage } from './message-parser.ts'
 import { SNIPPET_LENGTH } from './snippet.ts'
 import { collapseText, cutText } from './text.ts'
 
-/** What is searched for the beginning of a text: blanks, or a style sheet before it, may be longer. */
+/** How far the beginning of a text is searched for: blanks or a style sheet before it may be long. */
 const BEGINNING_LENGTH_MAX = 1024 * 1024
 
-/** What the whole of a message tells of its summary. */
+/** Facts of the summary that only the whole message shows. */
 export interface ContentFacts {
-  /** Null where not all was read, and no attachment was found. */
+  /** Null if the message was not read to its end and no attachment was found. */
   hasAttachments: boolean | null
-  /** Empty where it shows no text. */
+  /** Empty if the message shows no text. */
   snippet: string
 }
 

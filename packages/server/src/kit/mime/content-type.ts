@@ -36,7 +36,7 @@ export function readContentField(field: string | null): ContentField {
   return { value, parameters }
 }
 
-/** Where a parameter begins that has no semicolon before it, or -1. */
+/** The position of a parameter that has no semicolon before it, or -1. */
 function findForgotten(text: string): number {
   return text.includes('=') ? text.search(/\s[a-z][a-z0-9*-]*\s*=/i) : -1
 }
@@ -59,7 +59,7 @@ function readParameter(text: string, from: number, parameters: Map<string, strin
     return forgotten < 0 ? behind : quoted.end + forgotten
   }
   const value = text.slice(at, end)
-  // Names of files are often written with blanks and without quotes.
+  // File names are often written with blanks and without quotes.
   const forgotten = isFileName(name) ? -1 : findForgotten(value)
   keep(parameters, name, withoutComment(name, (forgotten < 0 ? value : value.slice(0, forgotten)).trim()))
   return forgotten < 0 ? end + 1 : at + forgotten
@@ -73,13 +73,16 @@ function isFileName(name: string): boolean {
   return name.startsWith('name') || name.startsWith('filename')
 }
 
-/** RFC 2045 section 5.1 allows comments; names of files are often written with brackets and without quotes. */
+/** RFC 2045 section 5.1 allows comments; file names are often written with brackets and without quotes. */
 function withoutComment(name: string, value: string): string {
   const comment = isFileName(name) ? -1 : value.indexOf(' (')
   return comment < 0 ? value : value.slice(0, comment).trimEnd()
 }
 
-/** A backslash that escapes nothing is one: senders write `C:\new.pdf` as it is. */
+/**
+ * A backslash that escapes nothing is a plain character: senders write `C:
+ * ew.pdf` unescaped.
+ */
 function readQuoted(text: string, at: number): { value: string; end: number } {
   let value = ''
   let position = at + 1
@@ -114,7 +117,7 @@ function joinContinuations(parameters: Map<string, string>): void {
   }
 }
 
-/** RFC 2231 section 4.1: a piece without an asterisk is not encoded, though its neighbours are. */
+/** RFC 2231 section 4.1: a piece without an asterisk is not encoded, even if its neighbours are. */
 function verbatim(piece: string | undefined, isAmongEncoded: boolean): string | undefined {
   return isAmongEncoded ? piece?.replaceAll('%', '%25') : piece
 }
@@ -128,7 +131,7 @@ function decodeExtended(value: string): string {
   return decodeBytes(Buffer.from(bytes, 'latin1'), charset ?? null)
 }
 
-/** The boundary of a multipart whose parts can be found; null of anything else. */
+/** The boundary of a multipart whose parts can be found; null for anything else. */
 export function boundaryOf({ value, parameters }: ContentField): string | null {
   if (!value.startsWith('multipart/')) return null
   const boundary = parameters.get('boundary')?.trimEnd()

@@ -13,15 +13,15 @@ const ZONE_HOURS = new Map([
 ])
 const DATE =
   /^(?:[a-z]{2,12}\.?,?\s*)?(\d{1,2})[\s-]+([a-z]{3})[a-z]{0,6}\.?[\s-]+(\d{2,4}),?\s+(\d{1,2})[:.](\d{1,2})(?:[:.](\d{1,2}))?(?:\s*([+-]\d{1,2}:?\d{2}(?!\d)|[a-z]{1,5})|\s+(\d{4})(?!\d))?/i
-/** As C's asctime writes it. */
+/** The form that C's asctime writes. */
 const C_DATE = /^[a-z]{3} +([a-z]{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})$/i
 const ISO_DATE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/i
-/** Of Kiribati; others are no zones. */
+/** Kiribati has the largest; greater offsets are not time zones. */
 const ZONE_HOURS_MAX = 14
 const YEAR_MIN = 1900
 const YEAR_MAX = 9999
 
-/** The moment that a Date field (RFC 5322 section 3.3) or an INTERNALDATE names; null where it names none. */
+/** The moment of a Date field (RFC 5322 section 3.3) or an INTERNALDATE; null if it is not a date. */
 export function readDate(field: string | null): Date | null {
   if (!field) return null
   const text = field
@@ -67,7 +67,7 @@ function zoneMinutes(zone: string | undefined): number {
   const digits = zone.slice(1).replace(':', '')
   const [hours, minutesOfHour] = [Number(digits.slice(0, -2)), Number(digits.slice(-2))]
   const minutes = hours * 60 + minutesOfHour
-  // Some programs put the year there, or nonsense.
+  // Some programs write the year there, or nonsense.
   if (minutes > ZONE_HOURS_MAX * 60 || minutesOfHour > 59) return 0
   return sign === '-' ? -minutes : minutes
 }

@@ -1,7 +1,7 @@
 import { decodeBytes, mayGoOn } from './charset.ts'
 import { decodeQuotedPrintable } from './transfer-encoding.ts'
 
-// RFC 2047 section 2 allows 75 characters a word; senders exceed it, so only the charset's name is held to a bound.
+// RFC 2047 section 2 allows 75 characters per word; senders exceed it, so only the charset's name is limited.
 const CHARSET_LENGTH_MAX = 60
 
 interface EncodedWord {
@@ -18,9 +18,9 @@ interface Run {
 }
 
 /**
- * Decodes the encoded words of a header value (RFC 2047), which may stand anywhere, also inside quoted strings. Words
- * that follow each other in one charset are joined before they are decoded, since senders cut characters in two; those
- * of a stateful charset only where one ends within a shift.
+ * Decodes the encoded words of a header value (RFC 2047), which may be anywhere, also inside quoted strings. Adjacent
+ * words in one charset are joined before they are decoded, since senders cut characters in two; words of a stateful
+ * charset are joined only if one ends within a shift.
  */
 export function decodeWords(value: string): string {
   let next = value.indexOf('=?')
@@ -55,7 +55,7 @@ export function decodeWords(value: string): string {
   return text + value.slice(from)
 }
 
-/** The word that begins at `at`; null where none does, `none` where no word can end any more. */
+/** The word that begins at `at`; null if none does, `none` if no word can end any more. */
 function readWord(value: string, at: number): EncodedWord | 'none' | null {
   const charsetEnd = value.indexOf('?', at + 2)
   if (charsetEnd < 0) return 'none'

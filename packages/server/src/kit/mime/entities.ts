@@ -106,7 +106,9 @@ const NAMED = new Map<string, string>(
   }),
 )
 
-/** Decodes numeric character references and the named ones that mail uses; leaves what it does not know. */
+/**
+ * Decodes numeric character references and the named ones that mail uses; leaves unknown ones as they are.
+ */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replaceAll(
@@ -114,7 +116,7 @@ export function decodeEntities(text: string): string {
     (whole, decimal, hex, name) => {
       if (name) return NAMED.get(name) ?? whole
       const code = decimal ? Number(decimal) : Number.parseInt(hex, 16)
-      // Zero, surrogates and what lies beyond Unicode stand for nothing.
+      // Zero, surrogates and numbers beyond Unicode mean nothing.
       return code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)
         ? '\ufffd'
         : String.fromCodePoint(code)

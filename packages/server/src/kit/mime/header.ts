@@ -1,6 +1,6 @@
 import { decodeUnlabelled } from './charset.ts'
 
-/** Bounds of what is read of one message: security asks for 256 KB of header and 64 KB of one field. */
+/** Limits of what is read of one message: 256 KB of header, and 64 KB of one field. */
 export const HEADER_BYTES_MAX = 256 * 1024
 const FIELD_LENGTH_MAX = 64 * 1024
 const NAME_LENGTH_MAX = 32
@@ -30,15 +30,17 @@ const NAMES = [
 export type FieldName = (typeof NAMES)[number]
 
 const NAME_SET: ReadonlySet<string> = new Set(NAMES)
-/** Most lines of a header can be told by their first letter not to matter. */
+/** The first letter of most header lines shows that they do not matter. */
 const INITIALS: ReadonlySet<number> = new Set(NAMES.map(name => name.charCodeAt(0)))
-/** Of these every field counts; of the others only the first (RFC 5322 section 3.6 allows one of each). */
+/**
+ * Fields of which every one counts; of all others only the first one does (RFC 5322 section 3.6 allows one of each).
+ */
 const REPEATED: ReadonlySet<string> = new Set(['to', 'cc', 'bcc'])
 
 export interface Header {
   /** Raw values by name, in latin1 and still folded; repeated address fields are joined by commas. */
   fields: Map<FieldName, string>
-  /** Where the body begins. */
+  /** The offset at which the body begins. */
   end: number
   /** Whether the end of the header was seen. */
   isComplete: boolean

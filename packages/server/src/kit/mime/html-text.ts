@@ -2,12 +2,13 @@ import { collapseText } from './text.ts'
 import { decodeEntities } from './entities.ts'
 
 /**
- * Their content is not text. A head is none of them: what is no text in it is listed here, and at anything else HTML
- * ends it, closed or not. Mail programs run no scripts, so `noscript` is shown; `xml` is data for Outlook.
+ * Elements whose content is not text. `head` is not one of them: the elements in it that are no text are listed here,
+ * and HTML ends it at anything else, closed or not. Mail programs run no scripts, so `noscript` is shown; `xml` is
+ * data for Outlook.
  */
 const SKIPPED = ['style', 'script', 'title', 'template', 'svg', 'math', 'object', 'xml']
 const ENDS = new Map(SKIPPED.map(name => [name, new RegExp(`</${name}`, 'gi')]))
-/** Between these and their surroundings there is no gap. */
+/** Elements that leave no gap between themselves and their surroundings. */
 const INLINE = new Set(
   'a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark o q s samp small span strike strong sub sup tt u var wbr'.split(
     ' ',
@@ -23,7 +24,7 @@ export function htmlText(html: string, lengthWanted: number): string {
     raw += piece
     if (raw.length <= COLLAPSE_FROM) continue
     text = collapseText(`${text}${raw}`)
-    // A blank at the edge is lost to the collapse; the next piece of text may still want it.
+    // A blank at the edge is lost in the collapse, but the next piece of text may need it.
     if (/\s$/.test(raw)) text += ' '
     raw = ''
     if (text.length >= lengthWanted) break
@@ -31,7 +32,7 @@ export function htmlText(html: string, lengthWanted: number): string {
   return collapseText(`${text}${raw}`)
 }
 
-/** The text of a whole document up to `lengthMax`, its white space as it stands. */
+/** The text of a whole document up to `lengthMax`, with its white space unchanged. */
 export function htmlWords(html: string, lengthMax: number): string {
   const pieces: string[] = []
   let length = 0
@@ -43,7 +44,7 @@ export function htmlWords(html: string, lengthMax: number): string {
   return pieces.join('').slice(0, lengthMax)
 }
 
-/** What is shown of HTML, and blanks where its parts are set apart. */
+/** The text that is shown, with blanks between blocks. */
 function* shownPieces(html: string): Generator<string> {
   for (let position = 0; position < html.length;) {
     const open = html.indexOf('<', position)
@@ -56,7 +57,7 @@ function* shownPieces(html: string): Generator<string> {
   }
 }
 
-/** What stands for the tag at `open`, and where it (or what it hides) ends; null where it does not end. */
+/** The text for the tag at `open`, and where it (or what it hides) ends; null if it does not end. */
 function readTag(html: string, open: number): { text: string; end: number } | null {
   if (html.startsWith('<!--', open)) {
     const end = html.indexOf('-->', open + 4)
@@ -77,7 +78,7 @@ function readTag(html: string, open: number): { text: string; end: number } | nu
   return { text: INLINE.has(name) ? '' : ' ', end: close + 1 }
 }
 
-/** Past the end of an element without text. */
+/** The position after an element without text. */
 function skipElement(html: string, end: RegExp, from: number): { text: string; end: number } | null {
   end.lastIndex = from
   const found = end.exec(html)

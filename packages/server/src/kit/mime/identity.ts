@@ -5,15 +5,15 @@ export interface IdentifiedMessage {
   from: { address: string } | null
   subject: string | null
   sentAt: Date | null
-  /** Octets. */
+  /** Bytes. */
   size: number
   receivedAt: Date
 }
 
 /**
- * 128 bits in UUID notation that copies of one message share wherever they are filed: of the provider's own id of the
- * content where it has one; else of the Message-ID (else sender, subject and date), the octets and the second of
- * arrival. Different messages may share the latter; it is no key.
+ * 128 bits in UUID notation that are equal for all copies of a message, wherever they are filed. They are made from
+ * the provider's own id of the content if it has one; otherwise from the Message-ID (or sender, subject and date),
+ * the size and the second of arrival. Different messages may share the latter, so it is not a key.
  */
 export function identityOf(message: IdentifiedMessage, providerId: string | null = null): string {
   const hex = hash('sha256', providerId === null ? describe(message) : `provider\n${providerId}`, 'hex')

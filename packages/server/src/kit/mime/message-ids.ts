@@ -1,6 +1,6 @@
 const REFERENCES_MAX = 100
 const FIELD_LENGTH_MAX = 64 * 1024
-// RFC 5322 section 2.1.1 holds a line to 998 characters.
+// RFC 5322 section 2.1.1 limits a line to 998 characters.
 const ID = /<[^<>\s]{1,996}>/g
 
 /** The Message-IDs of a field, with their angle brackets, in its order. */
@@ -9,7 +9,7 @@ function readIds(field: string | null): string[] {
   return field.slice(0, FIELD_LENGTH_MAX).toWellFormed().replaceAll('\0', '').match(ID) ?? []
 }
 
-/** The id of a message, with its angle brackets, which some senders forget. */
+/** The id of a message, with its angle brackets, even if the sender forgot them. */
 export function readMessageId(field: string | null): string | null {
   const [id] = readIds(field)
   if (id) return id
@@ -18,7 +18,10 @@ export function readMessageId(field: string | null): string | null {
   return /^[^\s\u0000-\u001f]{3,996}$/.test(bare) ? `<${bare.toWellFormed()}>` : null
 }
 
-/** What a message refers to, oldest first: References, then In-Reply-To. The first and the last 99 of a longer list. */
+/**
+ * The Message-IDs that a message refers to, oldest first: References, then In-Reply-To. Of a longer list, the first
+ * and the last 99.
+ */
 export function readReferences(
   references: string | null,
   inReplyTo: string | null,

@@ -16,20 +16,20 @@ import { addLine, isTooLong, newHeader, type PartHeader } from './part-header.ts
 const DEPTH_MAX = 64
 const PARTS_MAX = 1000
 const FIELDS_MAX = 50_000
-/** Of each half of the body, decoded: a part that goes further is an attachment. */
+/** Maximum size of the text and of the HTML, decoded: a longer part is an attachment. */
 const BODY_BYTES_MAX = 5 * 1024 * 1024
 const LF = 10
 const CR = 13
 const DASH = 45
 
-/** What a message holds. */
+/** The content of a message. */
 export interface ParsedMessage {
-  /** Null where there is no such part. */
+  /** Null if there is no such part. */
   text: string | null
   html: string | null
   attachments: ParsedAttachment[]
   hasAttachments: boolean
-  /** False where it is over a bound; then what was found up to there is here. */
+  /** False if the message exceeds a limit; the content up to that point is here. */
   isWhole: boolean
 }
 
@@ -43,20 +43,20 @@ export interface MessageParser {
 interface Level {
   boundary: string
   type: string
-  /** Part number with a dot, or nothing for the message itself. */
+  /** Part number with a dot, or empty for the message itself. */
   prefix: string
   children: number
 }
 
 interface Reading {
   levels: Level[]
-  /** Of each open boundary its innermost level. */
+  /** The innermost level of each open boundary. */
   levelOf: Map<string, number>
-  /** The header that is being read, and the number of its part; null within content. */
+  /** The header that is being read, and the number of its part; null while content is read. */
   header: PartHeader | null
-  /** The part that content belongs to; null between parts. */
+  /** The part that the current content belongs to; null between parts. */
   leaf: Leaf | null
-  /** Whether a text of the body was begun. */
+  /** Whether a text of the body has begun. */
   hasText: boolean
   bodies: { text: string[]; html: string[] }
   bodyBytes: { text: number; html: number }
@@ -65,10 +65,10 @@ interface Reading {
   parts: number
   fields: number
   isLineStart: boolean
-  /** More is needed before anything can be said. */
+  /** More bytes are needed to decide anything. */
   isStarved: boolean
   isOver: boolean
-  /** Bytes of the message before those at hand. */
+  /** Number of bytes of the message before those at hand. */
   base: number
 }
 
@@ -133,14 +133,17 @@ function join(texts: readonly string[]): string | null {
     : texts.map(text => text.replace(/\n$/, '')).join('\n') + (texts.at(-1)!.endsWith('\n') ? '\n' : '')
 }
 
-/** Takes lines of a header up to the empty one, or to a delimiter that cuts it off. @returns where it got to */
+/**
+ * Reads header lines up to the empty one, or to a delimiter that cuts the header off. @returns the position it
+ * reached
+ */
 function readHeaderLines(reading: Reading, buffer: Buffer, from: number, isLast: boolean): number {
   let at = from
   while (at < buffer.length) {
     const newline = buffer.indexOf(LF, at)
     if (newline < 0 && !isLast && buffer.length - at < HEADER_BYTES_MAX) break
     const end = newline < 0 ? buffer.length : newline + 1
-    // What is longer than any header comes in pieces.
+    // A line that is longer than any header comes in pieces.
     const isStart = reading.isLineStart
     const delimiter = isStart && buffer[at] === DASH ? findLevel(reading, buffer, at, end) : null
     if (delimiter) {
@@ -160,7 +163,7 @@ function readHeaderLines(reading: Reading, buffer: Buffer, from: number, isLast:
   return at
 }
 
-/** Opens the part whose header is read. */
+/** Opens the part whose header was read. */
 function endHeader(reading: Reading, start: number): void {
   const { header, levels } = reading
   if (!header) return
@@ -204,7 +207,7 @@ function mapLevels(reading: Reading): void {
   reading.levelOf = new Map(reading.levels.map(({ boundary }, index) => [boundary, index]))
 }
 
-/** Takes content up to and with the next delimiter. @returns where it got to */
+/** Reads content up to and including the next delimiter. @returns the position it reached */
 function readContent(reading: Reading, buffer: Buffer, from: number, isLast: boolean): number {
   if (reading.levels.length === 0) {
     take(reading, buffer.subarray(from))
@@ -229,7 +232,7 @@ function readContent(reading: Reading, buffer: Buffer, from: number, isLast: boo
   }
 }
 
-/** Takes content up to `to` and waits for more. */
+/** Reads content up to `to` and waits for more. */
 function stop(reading: Reading, buffer: Buffer, from: number, to: number): number {
   take(reading, buffer.subarray(from, to))
   if (to > from) reading.isLineStart = buffer[to - 1] === LF
@@ -242,7 +245,7 @@ interface Delimiter {
   isClosing: boolean
 }
 
-/** The open multipart that the line is a delimiter of. */
+/** The open multipart to which the delimiter line belongs. */
 function findLevel({ levelOf }: Reading, buffer: Buffer, at: number, end: number): Delimiter | null {
   if (buffer[at + 1] !== DASH || end - at > DELIMITER_LENGTH_MAX) return null
   const text = buffer.toString('latin1', at + 2, end).trimEnd()
@@ -253,7 +256,7 @@ function findLevel({ levelOf }: Reading, buffer: Buffer, at: number, end: number
   return closed === undefined ? null : { level: closed, isClosing: true }
 }
 
-/** Ends what a delimiter ends, and begins the next part where there is one. */
+/** Ends the parts that a delimiter ends, and begins the next part if there is one. */
 function pass(reading: Reading, { level, isClosing }: Delimiter, end: number): void {
   closeLeaf(reading, end)
   const depth = isClosing ? level : level + 1

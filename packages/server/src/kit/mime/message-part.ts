@@ -12,24 +12,24 @@ const PIECE_LENGTH = 64 * 1024
 const CR = 13
 const TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/
 
-/** A part of a message that is no text of its body. */
+/** A part of a message that is not a text of its body. */
 export interface ParsedAttachment {
   /** MIME part number, as IMAP counts (RFC 9051 section 6.4.5): `1.2`. */
   id: string
   filename: string | null
   contentType: string
-  /** Octets, once decoded. */
+  /** Bytes, decoded. */
   size: number
   isInline: boolean
   contentId: string | null
   /** Lower-cased transfer encoding. */
   encoding: string
-  /** Where its encoded content lies in the message. */
+  /** The position of its encoded content in the message. */
   start: number
   end: number
 }
 
-/** What a part's header says of it. */
+/** The properties that a part's header declares. */
 export interface PartFields {
   type: ContentField
   disposition: ContentField
@@ -43,7 +43,7 @@ export interface Leaf {
   fields: PartFields
   traits: PartTraits
   place: PartPlace
-  /** Of which half of the body it is; null: an attachment. */
+  /** The half of the body that it belongs to; null for an attachment. */
   body: 'text' | 'html' | null
   decoder: TransferDecoder
   chunks: Buffer[]
@@ -100,7 +100,7 @@ export function toAttachment(leaf: Leaf, end: number): ParsedAttachment {
   }
 }
 
-/** Whether an attachment makes the message one with attachments. */
+/** Whether an attachment counts for `hasAttachments`. */
 export function isCounted(leaf: Leaf): boolean {
   return countsAsAttachment(leaf.traits, leaf.place)
 }
@@ -111,20 +111,22 @@ function typeName(value: string, parent: string | null): string {
   return value === '' || value === 'text' ? 'text/plain' : 'application/octet-stream'
 }
 
-/** The text of a part of the body, with line feeds alone between its lines. */
+/** The text of a part of the body, with only line feeds between its lines. */
 export function toText(leaf: Leaf): string {
   const text = decodeBytes(Buffer.concat(leaf.chunks), leaf.fields.type.parameters.get('charset') ?? null)
   return withLineFeeds(text).toWellFormed()
 }
 
-/** Piece by piece: millions of matches in one text take hundreds of megabytes, and V8 ends the process over them. */
+/**
+ * Works piece by piece: millions of matches in one text take hundreds of megabytes, over which V8 ends the process.
+ */
 function withLineFeeds(text: string): string {
   const pieces: string[] = []
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + PIECE_LENGTH
-    // No line end is cut in two.
+    // No line break is cut in two.
     while (text.charCodeAt(to - 1) === CR) to++
-    // Not replaceAll, which leaves a chain of all that it left.
+    // Not replaceAll, which keeps a chain of all pieces.
     pieces.push(text.slice(from, to).split('\r\n').join('\n').split('\0').join(''))
   }
   return pieces.join('')

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { ContentFacts } from './content-facts.ts'
 import type { ParsedMessage } from './message-parser.ts'
 
-/** Of one message, while the thread is at its pieces. */
+/** Maximum processing time of one message in the thread. */
 const WORK_MS_MAX = 10_000
 const HEAP_MB_MAX = 256
 const READS_AT_ONCE = 8
@@ -11,7 +11,7 @@ const NOTHING = new Uint8Array(0)
 
 export interface ReaderRequest {
   id: number
-  /** `message` and `words` come with the last piece, and say what is wanted of it. */
+  /** `message` and `words` come with the last piece, and say which result is wanted. */
   type: 'more' | 'message' | 'words' | 'drop'
   bytes: Uint8Array
 }
@@ -27,23 +27,23 @@ export interface ReadMessage extends ParsedMessage {
 }
 
 export interface ReadBody {
-  /** As `bodyVector` writes them. */
+  /** As written by `bodyVector`. */
   words: Uint8Array
   facts: ContentFacts
 }
 
-/** Reads messages in a thread of its own, so that none keeps the event loop or brings the process down. */
+/** Parses messages in a separate thread, so that no message blocks the event loop or ends the process. */
 export interface MessageReader extends AsyncDisposable {
   /**
-   * Null where it took too long or too much memory. Throws what the content throws.
-   * @throws ReaderLost when the thread ended over another message; the message may be read again
+   * Null if the message took too much time or memory. Throws what the content throws.
+   * @throws ReaderLost if the thread ended because of another message; the message may be read again
    */
   read(content: AsyncIterable<Uint8Array>): Promise<ReadMessage | null>
-  /** Of the body only its words; otherwise as `read`. */
+  /** Like `read`, but returns only the words of the body. */
   readWords(content: AsyncIterable<Uint8Array>): Promise<ReadBody | null>
 }
 
-/** The thread ended over another message. */
+/** The thread ended because of another message. */
 export class ReaderLost extends Error {
   override name = 'ReaderLost'
 }
@@ -54,22 +54,22 @@ class TooHard extends Error {
 
 interface Thread {
   worker: Worker
-  /** Requests that are not answered, in their order: the thread is at the first. */
+  /** Unanswered requests, in order: the thread works on the first. */
   asked: Asked[]
 }
 
 interface Asked {
   id: number
   settle: PromiseWithResolvers<ReaderAnswer['result']>
-  /** Called when the thread comes to it: until then, others take the time. */
+  /** Called when the thread starts on it: the time before that was used by others. */
   begin(of: Thread): void
 }
 
 export interface ReaderOptions {
   workMsMax?: number
-  /** Messages that are handed to the thread at once; more wait. */
+  /** Maximum number of messages in the thread at once; more wait. */
   readsAtOnce?: number
-  /** What the thread runs; for tests. */
+  /** The script that the thread runs; for tests. */
   script?: URL
 }
 

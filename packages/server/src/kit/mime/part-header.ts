@@ -5,14 +5,14 @@ const SPACE = 32
 const TAB = 9
 const LETTER_C = 99
 
-/** The header of a part, as far as it was read. */
+/** The header of a part, as far as it has been read. */
 export interface PartHeader {
   id: string
-  /** Of Content-Type and its kin. */
+  /** The raw values of Content-Type and related fields. */
   lines: Buffer[]
   lineBytes: number
   fields: number
-  /** Whether the field at hand is one of those that are kept. */
+  /** Whether the current field is one of those that are kept. */
   isKept: boolean
   isEmpty: boolean
 }
@@ -21,7 +21,10 @@ export function newHeader(id: string): PartHeader {
   return { id, lines: [], lineBytes: 0, fields: 0, isKept: false, isEmpty: true }
 }
 
-/** Keeps what tells what the part is; other fields may be of any length. `isStart`: the line is no rest of a longer one. */
+/**
+ * Keeps the fields that describe the part; other fields may be of any length. `isStart` is false for the rest of a
+ * longer line.
+ */
 export function addLine(header: PartHeader, line: Buffer, isStart: boolean): void {
   header.isEmpty = false
   const first = line[0]!

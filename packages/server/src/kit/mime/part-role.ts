@@ -1,6 +1,6 @@
-/** What a part that is no multipart says of itself. */
+/** The properties that a part declares, if it is not a multipart. */
 export interface PartTraits {
-  /** Lower-cased `type/subtype`; empty where it says nothing. */
+  /** Lower-cased `type/subtype`; empty if it declares none. */
   type: string
   /** Lower-cased. */
   disposition: string
@@ -8,19 +8,19 @@ export interface PartTraits {
   hasContentId: boolean
 }
 
-/** Where a part stands. */
+/** The position of a part. */
 export interface PartPlace {
-  /** The type of the multipart that it is in; null for the message itself. */
+  /** The type of the multipart that contains it; null for the message itself. */
   parent: string | null
   /** Whether it is the first part of that multipart. */
   isFirst: boolean
   /** Whether it is in a `multipart/alternative`, at whatever depth. */
   isInAlternative: boolean
-  /** Whether a text of the body stands before it. */
+  /** Whether a text of the body comes before it. */
   isAfterText: boolean
 }
 
-/** The parts of reports (RFC 6522) that are for machines: they are listed, but nobody attached them. */
+/** The machine-readable parts of reports (RFC 6522): they are listed, but nobody attached them. */
 const REPORTS = new Set([
   'message/delivery-status',
   'message/disposition-notification',
@@ -30,8 +30,9 @@ const REPORTS = new Set([
 ])
 
 /**
- * Which half of the body a part belongs to; null: it is an attachment. A text with a file name is the body where it is
- * the first text of the message, or an alternative of others, as in RFC 8621 section 4.1.4; else it is a file.
+ * The half of the body that a part belongs to; null for an attachment. A text with a file name belongs to the body if
+ * it is the first text of the message, or one of several alternatives, as in RFC 8621 section 4.1.4; otherwise it is
+ * a file.
  */
 export function bodyHalfOf(part: PartTraits, place: PartPlace): 'text' | 'html' | null {
   const half = textKind(part.type, place.parent)
@@ -41,9 +42,9 @@ export function bodyHalfOf(part: PartTraits, place: PartPlace): 'text' | 'html' 
 
 function textKind(type: string, parent: string | null): 'text' | 'html' | null {
   if (type === 'text/html') return 'html'
-  // RFC 2046 section 5.1.5: what says nothing within a digest is a message.
+  // RFC 2046 section 5.1.5: a part of a digest that declares no type is a message.
   if (type === '') return parent === 'multipart/digest' ? null : 'text'
-  // A multipart without a boundary has no parts to find; its text is all there is.
+  // A multipart without a boundary has no parts that could be found, only its text.
   return type === 'text/plain' || type === 'text' || type.startsWith('multipart/') ? 'text' : null
 }
 
@@ -58,8 +59,8 @@ export function isInline({ disposition, hasContentId }: PartTraits, { parent }: 
 }
 
 /**
- * Whether an attachment makes the message one with attachments: those that are not inline, and files that are inline
- * and no images, as some mail programs send every file.
+ * Whether an attachment counts for `hasAttachments`: those that are not inline, and inline files that are not images,
+ * because some mail programs send every file inline.
  */
 export function countsAsAttachment(part: PartTraits, place: PartPlace): boolean {
   if (REPORTS.has(part.type)) return false

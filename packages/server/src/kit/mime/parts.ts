@@ -5,11 +5,11 @@ import { readContentId } from './message-part.ts'
 import { bodyHalfOf, countsAsAttachment, type PartPlace, type PartTraits } from './part-role.ts'
 import { readTransferEncoding } from './transfer-encoding.ts'
 
-/* As `message-parser.ts` reads the structure of a message, of the beginning of one that is at hand as a string. */
+/* Reads the structure of a message like `message-parser.ts`, from its beginning in a string. */
 
 const DEPTH_MAX = 64
 const PARTS_MAX = 1000
-/** The first part may be empty or hold only markup; further down nobody looks for a preview. */
+/** The first part may be empty or contain only markup; the preview is not searched for further down. */
 const TEXT_PARTS_MAX = 4
 
 export interface TextPart {
@@ -21,10 +21,10 @@ export interface TextPart {
 }
 
 export interface Parts {
-  /** The first text parts that are no attachments, in the order of the message. */
+  /** The first text parts that are not attachments, in the order of the message. */
   texts: TextPart[]
   hasAttachments: boolean
-  /** Whether what is at hand ends within an attachment, so that a little more would show no more text. */
+  /** Whether the bytes at hand end within an attachment, so that a little more would show no more text. */
   endsInAttachment: boolean
 }
 
@@ -41,13 +41,13 @@ interface Walk extends Parts {
   /** The index of the innermost level of each open boundary. */
   levelOf: Map<string, number>
   hasText: boolean
-  /** The text of the body that the walk is in. */
+  /** The text of the body that is being read. */
   open: TextPart | null
 }
 
 /**
- * Reads the MIME structure of a message, or of as much of it as is at hand, given as latin1. Linear, and never throws.
- * @param isCut whether the message may go on
+ * Reads the MIME structure of a message, or of its beginning, given as latin1. Linear, and never throws.
+ * @param isCut whether the message may continue
  */
 export function readParts(text: string, header: Header, isCut: boolean): Parts {
   const walk: Walk = {
@@ -77,10 +77,10 @@ export function readParts(text: string, header: Header, isCut: boolean): Parts {
   return walk
 }
 
-/** @returns where the content of the part begins; -1 where nothing more can be read */
+/** @returns the position of the part's content; -1 if nothing more can be read */
 function readPart(walk: Walk, header: Header): number {
   const isAtEnd = header.end >= walk.text.length
-  // What is still to come of the header may say another thing.
+  // The rest of the header may change the meaning.
   if (walk.isCut && isAtEnd && !header.isComplete) return -1
   const type = readContentField(fieldText(header, 'content-type'))
   const parent = walk.levels.at(-1)
@@ -136,11 +136,11 @@ interface Delimiter {
   level: number
   isClosing: boolean
   start: number
-  /** Of its line. */
+  /** The end of its line. */
   end: number
 }
 
-/** The next line that is a delimiter of an open multipart; `from` is where a line begins. */
+/** The next line that is a delimiter of an open multipart; `from` is the start of a line. */
 function findDelimiter(walk: Walk, from: number): Delimiter | null {
   const { text } = walk
   let start = text.startsWith('--', from) ? from : text.indexOf('\n--', from) + 1
@@ -152,7 +152,7 @@ function findDelimiter(walk: Walk, from: number): Delimiter | null {
   return null
 }
 
-/** The delimiter that the line at `start` is, if any. */
+/** The delimiter in the line at `start`, if there is one. */
 function readDelimiter({ text, levelOf }: Walk, start: number): Delimiter | null {
   if (!text.startsWith('--', start)) return null
   const newline = text.indexOf('\n', start)
@@ -165,7 +165,7 @@ function readDelimiter({ text, levelOf }: Walk, start: number): Delimiter | null
   return closed === undefined ? null : { level: closed, isClosing: true, start, end }
 }
 
-/** Ends what a delimiter ends. */
+/** Ends the parts that a delimiter ends. */
 function pass(walk: Walk, { level, isClosing, start }: Delimiter): void {
   if (walk.open) walk.open.end = start
   walk.open = null

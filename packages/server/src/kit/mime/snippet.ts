@@ -7,7 +7,10 @@ import { decodeQuotedPrintable } from './transfer-encoding.ts'
 
 export const SNIPPET_LENGTH = 200
 const PLAIN = new Set(['', '7bit', '8bit', 'binary'])
-/** Encoded octets that mostly hold a whole snippet; four times as many are decoded where they do not, and so on. */
+/**
+ * Number of encoded bytes that usually contain a whole snippet; if they do not, four times as many are decoded, and
+ * so on.
+ */
 const FIRST_GLANCE = { plain: 320, html: 2048 }
 
 /** The beginning of a message. */

@@ -1,4 +1,4 @@
-/* Charsets whose bytes change their meaning by escape sequences. Each is turned into one that TextDecoder knows. */
+/* Charsets in which escape sequences change the meaning of bytes. Each is converted to one that TextDecoder knows. */
 
 const LF = 10
 const CR = 13
@@ -7,7 +7,7 @@ const SHIFT_IN = 15
 const ESC = 27
 const TILDE = 126
 const HIGH = 0x80
-/** Of EUC-JP: what announces a character of JIS X 0201 katakana, and of JIS X 0212. */
+/** In EUC-JP: the bytes that announce a character of JIS X 0201 katakana, and of JIS X 0212. */
 const SINGLE_SHIFT_2 = 0x8e
 const SINGLE_SHIFT_3 = 0x8f
 
@@ -71,7 +71,9 @@ function decodeJapanese(bytes: Buffer): string {
     : iso2022Jp.decode(withoutIdleEscapes(bytes))
 }
 
-/** TextDecoder gives U+FFFD for two escapes in a row, which come up wherever senders join what they encoded. */
+/**
+ * TextDecoder gives U+FFFD for two escapes in a row, which occur where senders concatenate encoded pieces.
+ */
 function withoutIdleEscapes(bytes: Buffer): Buffer {
   let out: Buffer | null = null
   let length = 0
@@ -108,7 +110,7 @@ const LONG_JAPANESE_SETS = new Map<string, JapaneseSet>([
   ['$(P', 'foreign'],
 ])
 
-/** The set that an escape of three bytes shifts to. */
+/** The set that a three-byte escape shifts to. */
 function findJapaneseSet(bytes: Buffer, at: number): JapaneseSet | undefined {
   return JAPANESE_SETS.get(bytes.toString('latin1', at + 1, at + 3))
 }

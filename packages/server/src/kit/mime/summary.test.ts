@@ -48,7 +48,7 @@ describe('summarize', () => {
     expect(read(field, '', '').subject).toBe(subject)
   })
 
-  test('reads headers of raw octets as UTF-8, else as windows-1252', () => {
+  test('reads headers with raw bytes as UTF-8, otherwise as windows-1252', () => {
     expect(read('Subject: Grüße', '', '').subject).toBe('Grüße')
     expect(readLatin1('Subject: Gr\u00fc\u00dfe \u0080', '', '').subject).toBe('Grüße €')
   })
@@ -82,7 +82,7 @@ describe('summarize', () => {
     expect(summary.references).not.toContain('<own@x>')
   })
 
-  test('shows the first part with text, in whatever it is wrapped', () => {
+  test('shows the first part with text, however deeply it is nested', () => {
     const message = [
       'Content-Type: multipart/mixed; boundary="b"',
       '',
@@ -158,7 +158,7 @@ describe('summarize', () => {
     expect(read(...message).hasAttachments).toBe(hasAttachments)
   })
 
-  test('never cuts a character of the snippet in two, wherever the octets at hand end', () => {
+  test('never cuts a character of the snippet in two, wherever the bytes at hand end', () => {
     const bytes = Buffer.from(`Content-Type: text/plain; charset=utf-8\r\n\r\n${'😀é'.repeat(150)}`)
     for (let length = bytes.length - 12; length <= bytes.length; length++) {
       const { snippet } = summarize(bytes.subarray(0, length), true)
@@ -215,7 +215,7 @@ describe('summarize', () => {
     expect(read('Content-Type: text/html', '', html).snippet).toBe(snippet)
   })
 
-  test('drops what senders pad previews with', () => {
+  test('drops characters with which senders pad previews', () => {
     expect(
       read(
         'Content-Type: text/html',
@@ -307,7 +307,7 @@ describe('a hostile message', () => {
     }
   })
 
-  test('of any octets is summarised within the bounds', () => {
+  test('of random bytes is summarised within the limits', () => {
     const piece = fc.oneof(
       fc.constantFrom(
         '\r\n',

@@ -9,13 +9,13 @@ import { cleanLine } from './text.ts'
 
 const SUBJECT_LENGTH_MAX = 4000
 
-/** What an index shows of a message. */
+/** The fields of a message that an index shows. */
 export interface MessageSummary {
   internetMessageId: string | null
   /** Message-IDs with angle brackets, oldest first, at most 100. */
   references: string[]
   subject: string | null
-  /** Its address is empty where the author has but a name, as in bounces. */
+  /** The address is empty if the author has only a name, as in bounces. */
   from: ParsedAddress | null
   to: ParsedAddress[]
   cc: ParsedAddress[]
@@ -25,7 +25,7 @@ export interface MessageSummary {
   importance: 'high' | 'normal' | 'low'
   /** At most 200 characters of the first part with text, on one line. */
   snippet: string
-  /** As far as the bytes at hand tell. */
+  /** As far as the bytes at hand show it. */
   hasAttachments: boolean
   /** Whether more bytes could show attachments. */
   isMultipart: boolean

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { decodeQuotedPrintable, isBlank, PADDING_MAX } from './transfer-encoding.ts'
 import { uuDecoder } from './uuencode.ts'
 
-/** Undoes a transfer encoding piece by piece. Never throws: what is not well formed is passed over. */
+/** Undoes a transfer encoding piece by piece. Never throws: malformed input is skipped. */
 export interface TransferDecoder {
   push(bytes: Buffer): Buffer
-  /** What was still held back. */
+  /** Returns what was still held back. */
   end(): Buffer
 }
 
@@ -13,7 +13,7 @@ const NOTHING = Buffer.alloc(0)
 
 const UUENCODE = new Set(['x-uuencode', 'uuencode', 'x-uue', 'uue'])
 
-/** The decoder of a Content-Transfer-Encoding; 7bit, 8bit, binary and what is not known stay as they are. */
+/** The decoder of a Content-Transfer-Encoding; 7bit, 8bit, binary and unknown encodings stay as they are. */
 export function transferDecoder(encoding: string): TransferDecoder {
   if (encoding === 'base64') return base64Decoder()
   if (encoding === 'quoted-printable') return quotedPrintableDecoder()
@@ -61,7 +61,9 @@ function base64Decoder(): TransferDecoder {
 
 function quotedPrintableDecoder(): TransferDecoder {
   let held = ''
-  /** Whether the last piece ended in more blanks than a line may have: those are kept, and so are they that follow. */
+  /**
+   * Whether the last piece ended in more blanks than a line may have: those are kept, and so are the following ones.
+   */
   let isInLongRun = false
   return {
     push(bytes) {
@@ -69,7 +71,7 @@ function quotedPrintableDecoder(): TransferDecoder {
       const start = isInLongRun ? skipBlanks(text) : 0
       const run = blanksAtEnd(text, start)
       isInLongRun = start === text.length ? isInLongRun : run.length > PADDING_MAX
-      // An escape, the soft end of a line, or blanks before an end of it may go on in the next piece.
+      // An escape, a soft line break, or blanks before a line break may continue in the next piece.
       const cut = text.lastIndexOf('=')
       let keep = isInLongRun ? text.length : run.start
       if (cut >= start && mayGoOn(text, cut)) keep = cut
@@ -77,7 +79,7 @@ function quotedPrintableDecoder(): TransferDecoder {
       const decoded = decodeQuotedPrintable(text.slice(start, keep))
       return start === 0 ? decoded : Buffer.concat([Buffer.from(text.slice(0, start), 'latin1'), decoded])
     },
-    // The end of the last line may belong to what follows; the mark that it is soft, and blanks before it, do not.
+    // The last line break may belong to what follows; the mark of a soft break, and blanks before it, do not.
     end: () => decodeQuotedPrintable(held.replace(/^=?[ \t]*\r?$/, '')),
   }
 }
@@ -88,7 +90,7 @@ function skipBlanks(text: string): number {
   return at
 }
 
-/** The blanks that a text ends in, perhaps before a carriage return; looked at no further than they matter. */
+/** The blanks at the end of a text, perhaps before a carriage return; searched only as far as they matter. */
 function blanksAtEnd(text: string, from: number): { start: number; length: number } {
   const end = text.endsWith('\r') && text.length > from ? text.length - 1 : text.length
   let start = end
@@ -96,7 +98,7 @@ function blanksAtEnd(text: string, from: number): { start: number; length: numbe
   return start === end ? { start: text.length, length: 0 } : { start, length: end - start }
 }
 
-/** Whether what begins with the last equals sign could be longer. */
+/** Whether the text from the last equals sign on could be longer. */
 function mayGoOn(text: string, cut: number): boolean {
   const length = text.length - cut
   return length < 3 || (length < PADDING_MAX + 3 && /^=[ \t]+\r?$/.test(text.slice(cut)))

@@ -1,24 +1,29 @@
 import { fieldText, type Header } from './header.ts'
 
-/** The lower-cased transfer encoding that a header names, without the comments, quotes and second words of some. */
+/**
+ * The transfer encoding that a header names, in lower case, without the comments, quotes and second words that some
+ * have.
+ */
 export function readTransferEncoding(header: Header): string {
   return /[^\s;("]+/.exec((fieldText(header, 'content-transfer-encoding') ?? '').toLowerCase())?.[0] ?? ''
 }
 
-/** Blanks at the end of a line that transports may have added: a line has no more characters. */
+/**
+ * Maximum number of blanks at the end of a line that transports may have added: a line has no more characters.
+ */
 export const PADDING_MAX = 76
 const CR = 13
 const LF = 10
 const EQUALS = 61
 
 /**
- * Bytes of quoted-printable text (RFC 2045 section 6.7), given as latin1. Blanks before a line end are dropped (rule 3).
- * Tolerates what is not well formed.
+ * The bytes of quoted-printable text (RFC 2045 section 6.7), given as latin1. Blanks before a line break are dropped
+ * (rule 3). Tolerates malformed input.
  */
 export function decodeQuotedPrintable(text: string): Buffer {
   const out = Buffer.allocUnsafe(text.length)
   let length = 0
-  /** What an escape stands for is no padding. */
+  /** What an escape encodes is not padding. */
   let escapeEnd = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -58,7 +63,7 @@ export function isBlank(code: number): boolean {
   return code === 32 || code === 9
 }
 
-/** Where the line end lies that a soft one comes to, or -1. */
+/** The position of the line break that a soft one ends with, or -1. */
 function softEnd(text: string, from: number): number {
   let at = from
   while ((text.charCodeAt(at) === 32 || text.charCodeAt(at) === 9) && at - from < PADDING_MAX) at++

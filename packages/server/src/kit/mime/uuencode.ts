@@ -5,23 +5,23 @@ const BLANKS: ReadonlySet<number> = new Set([9, LF, 13, 32])
 const LOWER_E = 101
 const BEGIN = Buffer.from('begin ')
 const LINE_BYTES_MAX = 63
-/** The sign for its length, and four for each three bytes: what a line has beyond says nothing. */
+/** The character for the length, and four for every three bytes: anything after that has no meaning. */
 const LINE_LENGTH_MAX = 1 + (LINE_BYTES_MAX / 3) * 4
 const NOTHING = Buffer.alloc(0)
 
 type State = 'before' | 'heading' | 'within' | 'behind' | 'plain'
 
 /**
- * Decodes uuencode (POSIX) piece by piece, up to its `end`. What does not begin with `begin` is not encoded, and stays
- * as it is.
+ * Decodes uuencode (POSIX) piece by piece, up to its `end`. Content that does not begin with `begin` is not encoded,
+ * and stays as it is.
  */
 export function uuDecoder(): TransferDecoder {
   let state: State = 'before'
   let matched = 0
-  /** The beginning of a line that is not ended. */
+  /** The beginning of an unfinished line. */
   let held = NOTHING
 
-  /** Looks for `begin`. @returns where it got to */
+  /** Searches for `begin`. @returns the position it reached */
   const begin = (bytes: Buffer): number => {
     for (let at = 0; at < bytes.length; at++) {
       if (matched === 0 && BLANKS.has(bytes[at]!)) continue
@@ -60,7 +60,7 @@ export function uuDecoder(): TransferDecoder {
         const line = held.length === 0 ? part : Buffer.concat([held, part])
         held = newline < 0 ? Buffer.from(line.subarray(0, LINE_LENGTH_MAX)) : NOTHING
         if (newline < 0) break
-        // Lines may have lost the blanks at their ends, which stand for zeros.
+        // Lines may have lost the blanks at their ends, which encode zeros.
         if (length + LINE_BYTES_MAX > out.length) out = Buffer.concat([out], out.length * 2)
         length = takeLine(line, out, length)
         at = newline + 1
@@ -97,7 +97,7 @@ function decodeLine(line: Buffer, out: Buffer, length: number): number {
   return length + count
 }
 
-/** What is no sign of it, or missing, stands for zero. */
+/** An unknown or missing character counts as zero. */
 function sextet(code = 0): number {
   return code > 32 && code < 96 ? code - 32 : 0
 }

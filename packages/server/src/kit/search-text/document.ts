@@ -1,27 +1,31 @@
 import { readWords } from './words.ts'
 
 /*
- * What a message is found by, as a tsvector in PostgreSQL's binary form: the number of words (32 bits), then each word in
- * UTF-8, a zero, the number of its places (16 bits) and its places (16 bits each: 2 of weight, 14 of position, ascending).
+ * The search document of a message, as a tsvector in PostgreSQL's binary form: the number of words (32 bits), then each
+ * word in UTF-8, a zero, the number of its positions (16 bits) and its positions (16 bits each: 2 of weight, 14 of
+ * position, ascending).
  */
 
-/** Of one text; what follows is not searched. */
+/** Maximum length of one text; the rest is not searched. */
 export const TEXT_LENGTH_MAX = 256 * 1024
 /**
- * A tsvector holds positions to 16,383. Those of a long text begin anew, so that its phrases are found, but for one that
- * lies across the place where they do.
+ * A tsvector has positions up to 16,383. In a longer text they start again, so that its phrases are found, except for
+ * a phrase across the point where they do.
  */
 const HEADER_POSITIONS = 4000
 const BODY_POSITIONS = 12_000
-/** What PostgreSQL keeps of one word. */
+/** The most positions that PostgreSQL keeps of one word. */
 const PLACES_PER_WORD_MAX = 255
-/** A tsvector takes 1 MiB; these are its header and its body. */
+/** A tsvector can have 1 MiB; these are the parts for its header and its body. */
 const HEADER_BYTES_MAX = 256 * 1024
 const BODY_BYTES_MAX = 640 * 1024
-/** So that no phrase reaches from one field into the next, nor from a header into the body behind it. */
+/**
+ * A gap in positions, so that no phrase reaches from one field into the next, or from a header into the body after
+ * it.
+ */
 const GAP = 10
 
-/** Where a word counts, A most: the two bits above a position. */
+/** How much a word counts, A most: the two bits above a position. */
 const WEIGHTS = { A: 0xc0_00, B: 0x80_00, C: 0x40_00, D: 0 } as const
 type Weight = keyof typeof WEIGHTS
 const POSITION_BITS = 0x3f_ff
@@ -31,7 +35,7 @@ export interface SearchedFields {
   /** Names and addresses. */
   sender: readonly string[]
   recipients: readonly string[]
-  /** What stands for the body: the snippet, until `bodyVector` of the whole takes its place. */
+  /** The text of the body: the snippet, until `bodyVector` of the whole body replaces it. */
   text: string
 }
 
@@ -45,7 +49,7 @@ export function documentVector({ subject, sender, recipients, text }: SearchedFi
   return words.toVector()
 }
 
-/** The text of a body (D), to be put behind the fields of the header. */
+/** The text of a body (D), to be appended to the fields of the header. */
 export function bodyVector(text: string): Buffer {
   const words = openWords(BODY_POSITIONS, BODY_BYTES_MAX)
   words.add(text, 'D')
@@ -55,9 +59,9 @@ export function bodyVector(text: string): Buffer {
 function openWords(positions: number, bytesMax: number) {
   const found = new Map<string, number[]>()
   let position = GAP
-  /** What PostgreSQL will take. */
+  /** The size in PostgreSQL's own form. */
   let bytes = 0
-  /** What its binary form takes. */
+  /** The size in the binary form. */
   let size = 4
 
   function take(word: string, place: number) {
@@ -66,7 +70,7 @@ function openWords(positions: number, bytesMax: number) {
     if (places === undefined) {
       found.set(word, [place])
       const octets = octetsOf(word)
-      // Octets, the number of places and the first, each on an even address.
+      // The word's bytes, the number of positions and the first position, each at an even address.
       bytes += octets + 5
       size += octets + 5
     } else if (places.length < PLACES_PER_WORD_MAX) {
@@ -84,7 +88,7 @@ function openWords(positions: number, bytesMax: number) {
       position = end === position ? position : end + GAP
     },
     toVector(): Buffer {
-      // A buffer of its own: handed to another thread, one of a pool would take the pool along.
+      // Not from a pool: when the buffer is transferred to another thread, the whole pool would go with it.
       const vector = Buffer.allocUnsafeSlow(size)
       let end = vector.writeInt32BE(found.size)
       for (const [word, places] of found) {
@@ -99,7 +103,7 @@ function openWords(positions: number, bytesMax: number) {
   }
 }
 
-/** Where positions began anew; of two places at one position the weightier stays. */
+/** Sorts positions that started again; of two at the same position, the one with more weight stays. */
 function inOrder(places: readonly number[]): number[] {
   const sorted = places.toSorted((a, b) => (a & POSITION_BITS) - (b & POSITION_BITS) || b - a)
   return sorted.filter(
@@ -107,7 +111,7 @@ function inOrder(places: readonly number[]): number[] {
   )
 }
 
-/** Most words are ASCII and short: no call is worth it for them. */
+/** Most words are ASCII and short: a function call costs too much for them. */
 function octetsOf(word: string): number {
   for (let at = 0; at < word.length; at++) if (word.charCodeAt(at) > 0x7f) return Buffer.byteLength(word)
   return word.length

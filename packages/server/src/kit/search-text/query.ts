@@ -1,18 +1,21 @@
 import { readWords } from './words.ts'
 
-/* What is searched for: words, "phrases", OR between neighbours, and - before what must not occur. */
+/* The syntax of queries: words, "phrases", OR between neighbours, and - before what must not occur. */
 
 /** A query as literals of PostgreSQL's tsquery. */
 export interface SearchQuery {
-  /** What matches. */
+  /** The exact condition. */
   strict: string
-  /** What every match fulfils and an index of words can tell alone, without their order; null: everything does. */
+  /**
+   * A condition that every match fulfils and that an index of words can check alone, without their order; null if
+   * every message fulfils it.
+   */
   loose: string | null
-  /** Whether `loose` is all there is to it. */
+  /** Whether `loose` is the whole condition. */
   isLoose: boolean
-  /** The words that count for the rank; null where none is asked for. */
+  /** The words that count for the rank; null if there are none. */
   ranked: string | null
-  /** How many there are: what it costs to judge one message. */
+  /** How many words there are: the cost of checking one message. */
   words: number
 }
 
@@ -21,16 +24,19 @@ interface Word {
   position: number
 }
 
-/** Words in a row. */
+/** Adjacent words. */
 interface Term {
   words: Word[]
   isNegated: boolean
 }
 
-/** Terms of which one must match. */
+/** Terms of which at least one must match. */
 type Group = Term[]
 
-/** Null where it names no word. Any text is a query: signs that mean nothing where they stand separate words. */
+/**
+ * Null if the query has no words. Any text is a valid query: operators that make no sense in their position separate
+ * words.
+ */
 export function parseQuery(q: string): SearchQuery | null {
   const groups = withoutRepeats(readGroups(q))
   if (groups.length === 0) return null
@@ -70,14 +76,16 @@ function readGroups(q: string): Group[] {
   return groups
 }
 
-/** Whoever says a thing twice pays for it once. */
+/** Removes repeated groups, so that they cost nothing. */
 function withoutRepeats(groups: readonly Group[]): Group[] {
   const groupKey = (group: Group) => group.map(strictTerm).join(' | ')
   const unique = groups.map(group => [...new Map(group.map(term => [strictTerm(term), term])).values()])
   return [...new Map(unique.map(group => [groupKey(group), group])).values()]
 }
 
-/** A run of a script without spaces is looked for by its pairs, which are rarer than its characters. */
+/**
+ * A run of text in a script without spaces is searched for by its pairs, which are rarer than its characters.
+ */
 function readTerm(text: string): Word[] {
   const words: Word[] = []
   readWords(text, 0, (word, position, kind) => {
@@ -95,13 +103,13 @@ function strictTerm({ words, isNegated }: Term): string {
   return isNegated ? `!(${phrase})` : phrase
 }
 
-/** The groups of which an index of words knows something. */
+/** The groups about which an index of words knows something. */
 function looseGroups(groups: readonly Group[]): Group[] {
-  // What lacks a phrase may have its words.
+  // A message without a phrase may still have its words.
   const known = groups.filter(group =>
     group.every(({ words, isNegated }) => !isNegated || words.length === 1),
   )
-  // An index of words lists what has one. What lacks one is all there is, less what was found.
+  // An index of words lists messages that have a word. Messages that lack one are all messages except those.
   const hasAnchor = known.some(group => group.every(({ isNegated }) => !isNegated))
   return hasAnchor ? known : []
 }

@@ -40,7 +40,7 @@ describe('readWords', () => {
     ['\0\u0001 \ud800 \udfff --- "\'\\', []],
   ])('reads %j', (text, words) => expect(wordsOf(text)).toEqual(words))
 
-  test('knows a long word by its beginning', () => {
+  test('indexes only the beginning of a long word', () => {
     expect(wordsOf('a'.repeat(1000))).toEqual(['a'.repeat(64)])
     expect(wordsOf('𝔞'.repeat(1000))[0]).toHaveLength(64)
   })
@@ -95,7 +95,7 @@ const TEXT = fc.oneof(
   }),
 )
 
-describe('what PostgreSQL is given', () => {
+describe('a document in PostgreSQL', () => {
   let database: Database
   beforeAll(async () => {
     database = await openTestDatabase()
@@ -128,7 +128,7 @@ describe('what PostgreSQL is given', () => {
     )
   })
 
-  test('finds any piece of a script without spaces, at any place of a long text', async () => {
+  test('is found by any piece of a script without spaces, anywhere in a long text', async () => {
     const character = fc.integer({ min: 0x4e00, max: 0x4e20 }).map(code => String.fromCodePoint(code))
     const han = fc.array(character, { minLength: 10, maxLength: 40 })
     await fc.assert(
@@ -147,7 +147,7 @@ describe('what PostgreSQL is given', () => {
     )
   })
 
-  test('is each word once, with its places and what they weigh', async () => {
+  test('has each word once, with its positions and weights', async () => {
     const fields = { subject: 'Tea tea', sender: ['Ada'], recipients: ['Bøb', 'tea'], text: '茶 tea' }
     const { rows } = await sql<{ document: string }>`
       select ${documentVector(fields)}::tsvector::text as document
@@ -166,7 +166,7 @@ describe('what PostgreSQL is given', () => {
     expect(await matches(document, parseQuery('"ada bob"')!.strict)).toBe(false)
   })
 
-  test('stays within what PostgreSQL holds for the largest texts', async () => {
+  test('stays within the limits of PostgreSQL for the largest texts', async () => {
     const han = (count: number, from: number) =>
       Array.from({ length: count }, (_, nth) => String.fromCodePoint(from + ((nth * 7919) % 20_000))).join('')
     const worst = [

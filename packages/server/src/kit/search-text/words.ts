@@ -1,17 +1,17 @@
 import { cutText } from '../mime/text.ts'
 
-/* What the words of a text are. Texts that are searched and what is searched for are read alike, here. */
+/* Splits texts into words. Documents and queries use the same rules. */
 
-/** A longer word is known by its beginning. */
+/** Of a longer word, only the beginning is indexed. */
 const WORD_LENGTH_MAX = 64
 
 /**
- * Where a script has no spaces, two neighbours of a run are a `pair`, and each of its characters is a `part`, or
- * `single` where it is the only one.
+ * In scripts without spaces, two neighbours of a run are a `pair`, and each of its characters is a `part`, or
+ * `single` if it is the only one.
  */
 export type WordKind = 'word' | 'pair' | 'part' | 'single'
 
-/** Told of each word in its order. Positions count words, and characters where a script has no spaces. */
+/** Called with each word in order. Positions count words, and characters in scripts without spaces. */
 export type TakeWord = (word: string, position: number, kind: WordKind) => void
 
 /** Reads words from position `from` on. @returns the position after the last one */
@@ -68,7 +68,7 @@ const MARKS =
 // Marks within words that nobody sees or types.
 const INVISIBLE =
   /\u{ad}|\u{34f}|\u{61c}|\u{115f}|\u{1160}|\u{17b4}|\u{17b5}|[\u{fe00}-\u{fe0f}]|[\u{180b}-\u{180f}]|[\u{200b}-\u{200f}\u{2060}-\u{2064}\u{feff}]/gu
-/** Letters that are written without their strokes or in two letters by those who lack them; Unicode takes them for whole. */
+/** Letters that others write without strokes or as two letters; in Unicode they have no decomposition. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   ı: 'i',
@@ -83,7 +83,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 }
 const SPECIAL_LETTERS = /[ßıłøđðþæœς]/g
 
-/** Without case, accents, widths and other forms of the same letter. */
+/** The text without case, accents, widths and other forms of the same letter. */
 function foldText(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   return text
@@ -97,16 +97,16 @@ function foldText(text: string): string {
 
 const SEPARATOR = 1
 const WORD = 2
-/** Of a script that puts no spaces between words, or whose words are looked for by their parts. */
+/** A character of a script without spaces between words, or whose words are searched for by their parts. */
 const SPACELESS = 3
-/** A word by itself. */
+/** A character that is a word by itself. */
 const SYMBOL = 4
 const SPACELESS_CHARACTER =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/u
 const WORD_CHARACTER = /[\p{L}\p{N}\p{M}]/u
 const SYMBOL_CHARACTER = /[\p{Extended_Pictographic}\p{RI}]/u
 
-/** What was found out of each code point; 0: nothing yet. */
+/** What is known about each code point; 0 means not looked up yet. */
 const kinds = new Uint8Array(0x11_00_00)
 
 function kindOf(code: number): number {
