@@ -54,7 +54,7 @@ describe('waxwing account', () => {
     expect(await events()).toEqual(['account.updated', 'account.updated'])
   })
 
-  test('leaves an account alone that is stopped for another reason', async () => {
+  test('does not touch an account that is stopped for another reason', async () => {
     await using line = await openCommandLine()
     const { app, run, read } = line
     const { id } = await sampleAccount(app.db, app.tenantId, {
@@ -114,7 +114,7 @@ describe('waxwing account', () => {
     })
   })
 
-  test('shows nothing of a server that a terminal would obey', async () => {
+  test('prints no control characters that a server sent', async () => {
     await using line = await openCommandLine()
     const { app, run } = line
     const instance = newId()
@@ -130,7 +130,7 @@ describe('waxwing account', () => {
     expect(await run('list')).toContain('backoff: it says  [2J  and more')
   })
 
-  test('refuses in words what is no account', async () => {
+  test('refuses an id that is not an account, with an explanation', async () => {
     await using line = await openCommandLine()
     await expect(line.run('pause', 'ada@a.test')).rejects.toThrow(CommandError)
     await expect(line.run('delete', newId())).rejects.toThrow('There is no account')

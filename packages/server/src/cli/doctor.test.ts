@@ -43,7 +43,7 @@ async function openListener(server: Server = createServer(socket => socket.destr
 }
 
 describe('waxwing doctor', () => {
-  test('finds a machine ready for the first start, and makes nothing', async () => {
+  test('finds a machine ready for the first start, and creates nothing', async () => {
     await using folder = await makeDataFolder()
     const { stdout, code } = await runWaxwing(['doctor'], { env: { WAXWING_DATA_DIR: folder.path } })
 
@@ -54,7 +54,7 @@ describe('waxwing doctor', () => {
     expect(await readdir(folder.path)).toEqual([])
   })
 
-  test('works beside a running service and without one', async () => {
+  test('works whether the service runs or not', async () => {
     await using folder = await makeDataFolder()
     const env = { WAXWING_DATA_DIR: folder.path }
     const service = await startServiceProcess(folder)
@@ -79,7 +79,7 @@ describe('waxwing doctor', () => {
     expect(await folder.findServer()).toBeNull()
   })
 
-  test('lists what is wrong with the settings, and looks no further', async () => {
+  test('lists wrong settings, and checks nothing else', async () => {
     const { findings } = await examine({ WAXWING_LOG_LEVLE: 'info', WAXWING_ALLOW_PLAINTEXT: 'perhaps' })
     expect(findings.map(({ check, state }) => `${check} ${state}`)).toEqual([
       'settings wrong',
@@ -88,7 +88,7 @@ describe('waxwing doctor', () => {
     expect(findings.map(({ message }) => message).join()).toContain('Did you mean WAXWING_LOG_LEVEL?')
   })
 
-  test('tells a lost, a foreign and an open master key', async () => {
+  test('reports a lost, a foreign and a world-readable master key', async () => {
     await using folder = await makeDataFolder()
     const env = { WAXWING_DATA_DIR: folder.path }
     const file = path.join(folder.path, 'secret.key')
@@ -111,7 +111,7 @@ describe('waxwing doctor', () => {
     expect(await readdir(folder.path)).not.toContain('secret.key')
   })
 
-  test('tells a folder that is none', async () => {
+  test('reports a data folder that is not a folder', async () => {
     await using folder = await makeDataFolder()
     const file = path.join(folder.path, 'file')
     await writeFile(file, '')
@@ -135,7 +135,7 @@ describe('waxwing doctor', () => {
     ])
   })
 
-  test('tells accounts that nobody follows, that fail, and that are not caught up', async () => {
+  test('reports accounts that are not followed, fail, or are behind', async () => {
     await using external = await makeExternalDatabase({ migrated: true })
     const { db } = external.database
     const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
@@ -162,7 +162,7 @@ describe('waxwing doctor', () => {
     ])
   })
 
-  test('tells blobs that are a file', async () => {
+  test('reports a blob folder that is a file', async () => {
     await using folder = await makeDataFolder()
     await writeFile(path.join(folder.path, 'blobs'), '')
     expect((await examine({ WAXWING_DATA_DIR: folder.path })).of('data folder')).toMatchObject([
@@ -194,7 +194,7 @@ describe('waxwing doctor', () => {
     },
   )
 
-  test('tells its own service from that of another installation', async () => {
+  test('distinguishes its own service from that of another installation', async () => {
     await using folder = await makeDataFolder()
     await using otherFolder = await makeDataFolder()
     const metricsPort = String(20_000 + ((process.pid + 7) % 20_000))
@@ -220,7 +220,7 @@ describe('waxwing doctor', () => {
     ])
   })
 
-  test('says that its service is not ready', async () => {
+  test('reports that its service is not ready', async () => {
     await using external = await makeExternalDatabase({ migrated: true })
     const id = await findInstallationId(external.database.pool)
     const web = createWebServer(({ url }, response) => {
@@ -239,7 +239,7 @@ describe('waxwing doctor', () => {
 })
 
 describe('waxwing doctor with DATABASE_URL', () => {
-  test('tells the state of the schema, and changes nothing about it', async () => {
+  test('reports the state of the schema without changing it', async () => {
     await using external = await makeExternalDatabase({ migrated: true })
     const { pool } = external.database
     const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
@@ -257,7 +257,7 @@ describe('waxwing doctor with DATABASE_URL', () => {
     expect(await schema()).toMatchObject({ state: 'ok', message: expect.stringContaining('It is empty') })
   })
 
-  test('tells a database that does not answer, and goes on without it', async () => {
+  test('reports a database that does not answer, and continues without it', async () => {
     const env = { DATABASE_URL: 'postgres://waxwing:s3cret@127.0.0.1:1/waxwing' }
     const { of, stdout } = await examine({ ...env, WAXWING_SECRET_KEY: KEY })
     expect(of('database')).toMatchObject([
@@ -296,7 +296,7 @@ describe('waxwing doctor with DATABASE_URL', () => {
 })
 
 describe('waxwing doctor --connect', () => {
-  test('connects where the guard allows, and nowhere without being told to', async () => {
+  test('connects if the guard allows it, and only if asked to', async () => {
     await using folder = await makeDataFolder()
     await using listener = await openListener()
     const env = { WAXWING_DATA_DIR: folder.path }
@@ -317,7 +317,7 @@ describe('waxwing doctor --connect', () => {
     expect(listener.count()).toBe(1)
   })
 
-  test('says why there is no connection', async () => {
+  test('says why a connection failed', async () => {
     await using folder = await makeDataFolder()
     const env = { WAXWING_DATA_DIR: folder.path, WAXWING_EGRESS_ALLOW: '127.0.0.1' }
     expect((await examine(env, '--connect', '127.0.0.1:1')).of('egress')).toMatchObject([

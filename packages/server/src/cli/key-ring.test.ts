@@ -115,7 +115,7 @@ describe('waxwing key-ring rotate', () => {
     expect(readFileSync(join(folder, 'secret.key.retired'), 'utf8')).toContain(oldId)
   })
 
-  test('leaves no row behind that a transaction sealed before the rotation and commits during it', async () => {
+  test('also wraps a row again that was sealed before the rotation and commits during it', async () => {
     const { db } = database
     const keys = accountKeys(fileKeyRing(folder, { mayCreate: true }))
     const { id } = await sampleAccount(db, tenantId)
@@ -167,7 +167,7 @@ describe('waxwing key-ring rotate', () => {
     expect(await readSecret(database.db, accountKeys(started), id)).toBe(id)
   })
 
-  test('seals with the first key of WAXWING_SECRET_KEY, and says which one is free to go', async () => {
+  test('seals with the first key of WAXWING_SECRET_KEY, and says which key can be removed', async () => {
     const [old, current] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
     const { id } = await addAccount(database.db, accountKeys(environmentKeyRing(old)))
 
@@ -178,7 +178,7 @@ describe('waxwing key-ring rotate', () => {
     expect(await run(['rotate'], environmentKeyRing(current))).toContain('holds one key only')
   })
 
-  test('does not run twice at once', async () => {
+  test('does not run twice at the same time', async () => {
     fileKeyRing(folder, { mayCreate: true })
     const answers = await Promise.allSettled([run(['rotate']), run(['rotate']), run(['rotate'])])
 

@@ -38,7 +38,7 @@ async function openCommandLine() {
 }
 
 describe('waxwing tenant', () => {
-  test('makes tenants and lists them', async () => {
+  test('creates tenants and lists them', async () => {
     await using line = await openCommandLine()
     expect(await line.run('tenant', 'create', "Ada's")).toContain(`--tenant 'Ada'\\''s'`)
     const made = JSON.parse(await line.run('tenant', 'create', 'acme', '--json'))
@@ -46,7 +46,7 @@ describe('waxwing tenant', () => {
     expect(JSON.parse(await line.run('tenant', 'list', '--json'))).toMatchObject([{ name: "Ada's" }, made])
   })
 
-  test('refuses a name that is taken or cannot be one', async () => {
+  test('refuses a name that is taken or invalid', async () => {
     await using line = await openCommandLine()
     await line.run('tenant', 'create', 'acme')
     for (const name of ['acme', '', ' ', ' acme', 'a\nb', 'x'.repeat(101)]) {
@@ -56,7 +56,7 @@ describe('waxwing tenant', () => {
 })
 
 describe('waxwing key', () => {
-  test('makes a key that works, and prints one line of JSON where asked', async () => {
+  test('creates a working key, and prints one line of JSON if asked', async () => {
     await using line = await openCommandLine()
     await line.run('tenant', 'create', 'default')
     const printed = await line.run(
@@ -84,7 +84,7 @@ describe('waxwing key', () => {
     expect(listed).not.toContain(made.key.split('_')[2])
   })
 
-  test('ends a key for good', async () => {
+  test('revokes a key permanently', async () => {
     await using line = await openCommandLine()
     await line.run('tenant', 'create', 'default')
     const { id, key } = JSON.parse(await line.run('key', 'create', '--json'))
@@ -96,7 +96,7 @@ describe('waxwing key', () => {
     await expect(line.run('key', 'revoke', 'nonsense')).rejects.toThrow(CommandError)
   })
 
-  test('refuses what is not there, or cannot be read', async () => {
+  test('refuses unknown tenants and accounts, and malformed options', async () => {
     await using line = await openCommandLine()
     await line.run('tenant', 'create', 'default')
     await expect(line.run('key', 'create', '--tenant', 'other')).rejects.toThrow('There is no tenant "other"')

@@ -35,7 +35,7 @@ describe('findNpmParent', () => {
     expect(find([shell, npm], script)).toEqual({ npm: NPM, shell: SHELL })
   })
 
-  test('finds npm where there is no shell between', () => {
+  test('finds npm without a shell in between', () => {
     expect(find(['npm start', 'bash'])).toEqual({ npm: SHELL, shell: null })
   })
 

@@ -38,7 +38,7 @@ async function openCommandLine() {
 }
 
 describe('waxwing plan', () => {
-  test('makes plans with the limits that are named, and lists them with their tenants', async () => {
+  test('creates plans with the given limits, and lists them with their tenants', async () => {
     await using line = await openCommandLine()
     await line.run('tenant', 'create', 'acme')
     await line.run('plan', 'create', 'free')
@@ -73,7 +73,7 @@ describe('waxwing plan', () => {
     )
   })
 
-  test('puts a tenant under a plan and takes it away again', async () => {
+  test('assigns a plan to a tenant and removes it again', async () => {
     await using line = await openCommandLine()
     await line.run('plan', 'create', 'small')
     await line.run('tenant', 'create', 'acme', '--plan', 'small')
@@ -102,7 +102,7 @@ describe('waxwing plan', () => {
     expect(await line.planOf('acme')).toBeNull()
   })
 
-  test.each(['0', '-1', '1.5', 'many', '2147483648'])('takes %s for no number of calls', async count => {
+  test.each(['0', '-1', '1.5', 'many', '2147483648'])('refuses %s as a number of calls', async count => {
     await using line = await openCommandLine()
     await expect(line.run('plan', 'create', 'x', `--api-calls-per-minute=${count}`)).rejects.toThrow(
       'whole number',

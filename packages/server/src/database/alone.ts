@@ -5,8 +5,8 @@ import type { Db } from './pool.ts'
 const ALONE_LOCK_CLASS = 0x57_41_5a
 
 /**
- * Runs `work` while no other process of the installation runs work of that name. False, at once, when one does. A
- * connection is held meanwhile; a process that dies gives the name free with it.
+ * Runs `work` while no other process of the installation runs work of that name. Returns false at once if one does. A
+ * connection is held during the work; if the process dies, the name is free again.
  */
 export async function runAlone(db: Db, name: string, work: () => Promise<void>): Promise<boolean> {
   return db.connection().execute(async connection => {

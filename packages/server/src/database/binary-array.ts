@@ -5,13 +5,13 @@ const HEADER_BYTES = 20
 const NULL_LENGTH = -1
 
 /**
- * An array in PostgreSQL's binary form, of elements in theirs, as a parameter. For large ones: nothing escapes the
- * elements here and parses them there.
+ * An array in PostgreSQL's binary form, with elements in their binary form, as a parameter. For large elements: they
+ * are not escaped here and not parsed there.
  */
 export function binaryArray(type: keyof typeof TYPES, elements: ReadonlyArray<Uint8Array | null>): Buffer {
   const length = elements.reduce((sum, element) => sum + 4 + (element?.length ?? 0), HEADER_BYTES)
   const array = Buffer.allocUnsafe(length)
-  // One dimension, nulls among the elements, their type, how many they are, and that they count from 1.
+  // One dimension, whether there are nulls, the type of the elements, their number, and that indexes start at 1.
   const header = [1, elements.includes(null) ? 1 : 0, TYPES[type], elements.length, 1]
   let end = 0
   for (const field of header) end = array.writeInt32BE(field, end)

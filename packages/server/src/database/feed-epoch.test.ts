@@ -66,7 +66,7 @@ describe('watchForRestore', () => {
     expect((await readState(name)).epoch).toBe('')
   })
 
-  test('notices a copied database once, however many processes start at once', async () => {
+  test('notices a copied database once, however many processes start at the same time', async () => {
     const name = await makeDatabase()
     await start(server.address(name))
     const before = await readState(name)
@@ -126,7 +126,7 @@ describe('watchForRestore', () => {
     expect(opened.noticed()).toBe(1)
   })
 
-  test('does with what the role may read', async () => {
+  test('compares only what the role may read', async () => {
     const name = await makeDatabase()
     await query(
       server.address(name),

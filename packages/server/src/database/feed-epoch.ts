@@ -7,13 +7,16 @@ import { isWithheld } from './withheld.ts'
 type Session = Pick<ClientBase, 'query'>
 
 /**
- * Where a database lives. A dump that is loaded elsewhere, a recovery to a point in time and a promoted standby each
- * change one of these; a restart, VACUUM and migrations change none. Null: the role may not read it.
+ * The identity of a database. Loading a dump elsewhere, recovery to a point in time and promoting a standby each
+ * change one of these; a restart, VACUUM and migrations change none. Null if the role may not read it.
  */
 interface Place {
-  /** Of the cluster, from initdb. */
+  /** The identifier of the cluster, from initdb. */
   system: string | null
-  /** Of the write-ahead log: every recovery that ends before the log's end, and every promotion, begins another. */
+  /**
+   * The timeline of the write-ahead log: every recovery that ends before the log's end, and every promotion, starts a
+   * new one.
+   */
   timeline: string | null
   /** Oids of the database and of the table `feed_epoch`. */
   database: string
@@ -42,11 +45,13 @@ const OIDS = `
   pg_is_in_recovery() as "isStandby",
   (select oid from pg_database where datname = current_database())::text as database,
   'feed_epoch'::regclass::oid::text as "table"`
-/** The control file's timeline lags behind a promotion until the next checkpoint; that of the log does not. */
+/**
+ * The timeline in the control file lags behind a promotion until the next checkpoint; the one of the log does not.
+ */
 const TIMELINE = `case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end`
 const SYSTEM = `(select system_identifier::text from pg_control_system())`
 
-/** Hosted PostgreSQL may keep some of it from its users, so each further one asks for less. */
+/** Hosted PostgreSQL may hide some of it from its users, so each further query asks for less. */
 const QUESTIONS = [
   `select ${OIDS}, ${SYSTEM} as system, ${TIMELINE} as timeline`,
   `select ${OIDS}, null as system, ${TIMELINE} as timeline`,
@@ -54,22 +59,22 @@ const QUESTIONS = [
 ]
 const LAST_QUESTION = `select ${OIDS}, null as system, null as timeline`
 
-/** Begins a new history of the feed: cursors issued so far are refused, and no event id is used twice. */
+/** Starts a new history of the feed: cursors issued so far are refused, and no event id is used twice. */
 export async function recordRestore(db: Db): Promise<void> {
   await sql.raw(restored()).execute(db)
 }
 
-/** As `recordRestore`, in the transaction of a session, and for the place where the database is now. */
+/** Like `recordRestore`, in the transaction of a session, and for the current identity of the database. */
 export async function recordRestoreHere(session: Session): Promise<void> {
   await session.query(restored())
   await session.query('update feed_epoch set place = $1', [JSON.stringify(await readPlace(session))])
 }
 
-/** Notices on each connection that the database was restored to an earlier state. */
+/** Checks on each connection whether the database was restored to an earlier state. */
 export interface RestoreWatch {
-  /** To be called once, after the migrations and before anything else is written. */
+  /** Must be called once, after the migrations and before anything else is written. */
   begin(pool: Pool): Promise<void>
-  /** For each new connection of the pool; does nothing before `begin`. */
+  /** Must be called for each new connection of the pool; does nothing before `begin`. */
   onConnect(session: Session): Promise<void>
 }
 
@@ -100,7 +105,7 @@ export function watchForRestore(onRestored: () => void): RestoreWatch {
   }
 }
 
-/** Throws on a standby: a connection that was opened before its promotion would go on after it unnoticed. */
+/** Throws on a standby: a connection that was opened before its promotion would survive it unnoticed. */
 async function readPlace(session: Session): Promise<Place> {
   const { isStandby, ...place } = await askForPlace(session)
   if (isStandby) throw new Error('The database is a standby, or is still recovering')
@@ -118,7 +123,7 @@ async function askForPlace(session: Session) {
   return requireRow((await session.query<Place & { isStandby: boolean }>(LAST_QUESTION)).rows)
 }
 
-/** Compares with what the database remembers, one process at a time. True where it was restored. */
+/** Compares with the stored identity, one process at a time. True if the database was restored. */
 async function notePlace(session: Session, place: Place): Promise<boolean> {
   await session.query('begin')
   try {
@@ -135,7 +140,7 @@ async function notePlace(session: Session, place: Place): Promise<boolean> {
   }
 }
 
-/** What could not be read then or cannot be read now says nothing. */
+/** A value that could not be read then or cannot be read now is not compared. */
 function isElsewhere(before: Place, now: Place): boolean {
   const keys = Object.keys(now) as (keyof Place)[] // of a literal shape
   return keys.some(key => before[key] !== null && now[key] !== null && before[key] !== now[key])

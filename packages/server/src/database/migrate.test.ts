@@ -8,7 +8,7 @@ function migration(version: number, statements: string): Migration {
 }
 
 describe('migrate', () => {
-  test('applies what is missing, once, however many processes start at once', async () => {
+  test('applies missing migrations once, however many processes start at the same time', async () => {
     await using database = await openTestDatabase({ migrated: false })
     const { address, db } = database
     const wanted = [migration(1, 'create table a (id int)'), migration(2, 'insert into a values (1)')]
@@ -19,7 +19,7 @@ describe('migrate', () => {
     expect(await migrate(address, [...wanted, migration(3, 'insert into a values (2)')])).toEqual(['3_test'])
   })
 
-  test('leaves nothing of a migration that fails', async () => {
+  test('rolls back a migration that fails', async () => {
     await using database = await openTestDatabase({ migrated: false })
     const { address, db } = database
     const broken = migration(1, 'create table a (id int); select no_such_function()')
@@ -29,7 +29,7 @@ describe('migrate', () => {
     expect(await migrate(address, [migration(1, 'create table a (id int)')])).toEqual(['1_test'])
   })
 
-  test('gives up soon on a table that is in use, and tries again', async () => {
+  test('gives up soon on a locked table, and tries again', async () => {
     await using database = await openTestDatabase({ migrated: false })
     const { address, db } = database
     await migrate(address, [migration(1, 'create table a (id int)')])
@@ -52,7 +52,7 @@ describe('migrate', () => {
     expect(await migrating).toEqual(['2_test'])
   })
 
-  test('keeps what is missing, and frees accounts of processes that are gone (0009)', async () => {
+  test('keeps missing messages, and releases accounts of processes that are gone (0009)', async () => {
     await using database = await openTestDatabase({ migrated: false })
     const { address, db } = database
     const all = await readMigrations()
@@ -94,7 +94,7 @@ describe('migrate', () => {
     ])
   })
 
-  test('refuses a database that a newer release used', async () => {
+  test('refuses a database that was used by a newer release', async () => {
     await using database = await openTestDatabase()
     const { address, db } = database
     await sql`insert into schema_migration values (9999, '9999_from_the_future', 'x')`.execute(db)
@@ -104,7 +104,7 @@ describe('migrate', () => {
     )
   })
 
-  test('refuses a migration that is not the one that was applied', async () => {
+  test('refuses a migration that differs from the applied one', async () => {
     await using database = await openTestDatabase()
     await sql`update schema_migration set checksum = 'x' where version = 1`.execute(database.db)
     await expect(migrate(database.address)).rejects.toThrow('its checksum differs')
@@ -112,7 +112,7 @@ describe('migrate', () => {
 })
 
 describe('readMigrations', () => {
-  test('finds them in order, each with a number of its own', async () => {
+  test('returns them in order, each with its own number', async () => {
     const versions = (await readMigrations()).map(({ version }) => version)
     expect(versions).toEqual([...new Set(versions)].toSorted((one, other) => one - other))
     expect(versions[0]).toBe(1)
@@ -120,7 +120,7 @@ describe('readMigrations', () => {
 })
 
 describe('serverVersionProblem', () => {
-  test.each(['16.14', '18.4 (Debian 18.4-1)', '20devel'])('takes PostgreSQL %s', version => {
+  test.each(['16.14', '18.4 (Debian 18.4-1)', '20devel'])('accepts PostgreSQL %s', version => {
     expect(serverVersionProblem(version)).toBeNull()
   })
 

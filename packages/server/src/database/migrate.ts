@@ -14,18 +14,18 @@ export interface Migration {
   sql: string
 }
 
-/** The oldest PostgreSQL that the schema is tested on. */
+/** The oldest PostgreSQL on which the schema is tested. */
 const SERVER_VERSION_MIN = 16
 const MIGRATION_LOCK = 0x57_41_58_4d
 const LOCK_WAIT_SECONDS = 600
-/** To rewrite or index the largest table takes long, but not for ever. */
+/** Rewriting or indexing the largest table takes long, but has a limit. */
 const STATEMENT_HOURS_MAX = 12
-/** A migration that waits for a lock blocks everybody behind it, so it gives up soon and tries again. */
+/** A migration that waits for a lock blocks everything behind it, so it gives up soon and tries again. */
 const LOCK_TIMEOUT_SECONDS = 2
 const ATTEMPTS_MAX = 30
 const FOLDER = new URL('./migrations/', import.meta.url)
 
-/** Says in words why a database cannot be used as it is. */
+/** Explains why a database cannot be used as it is. */
 export class MigrationRefused extends Error {}
 
 /** The migrations of this release, in order. A file is named `0001_what_it_does.sql`. */
@@ -41,8 +41,8 @@ export async function readMigrations(folder: URL = FOLDER): Promise<Migration[]>
 }
 
 /**
- * Brings a database to the schema of this release and returns the names of what was applied. Any number of processes
- * may call it at once: one migrates, the others wait for it.
+ * Migrates a database to the schema of this release and returns the names of the applied migrations. Any number of
+ * processes may call it at the same time: one migrates, the others wait for it.
  */
 export async function migrate(address: DatabaseAddress, migrations?: Migration[]): Promise<string[]> {
   const wanted = migrations ?? (await readMigrations())
@@ -50,7 +50,7 @@ export async function migrate(address: DatabaseAddress, migrations?: Migration[]
     ...clientSettings(address, 'waxwing migrate'),
     query_timeout: STATEMENT_HOURS_MAX * 3_600_000,
   })
-  client.on('error', () => {}) // the query that is under way rejects with the same error
+  client.on('error', () => {}) // the running query rejects with the same error
   await client.connect()
   try {
     await requireServerVersion(client)
@@ -67,8 +67,8 @@ export async function migrate(address: DatabaseAddress, migrations?: Migration[]
 }
 
 /**
- * The migrations of this release that a database lacks, by name; null where it has no schema yet. Writes nothing. Refuses
- * a schema that this release does not fit.
+ * The names of the migrations that a database lacks; null if it has no schema yet. Writes nothing. Refuses a schema
+ * that does not fit this release.
  */
 export async function findMissing(database: Queryable): Promise<string[] | null> {
   const { rows } = await database.query<{ exists: boolean }>(
@@ -89,13 +89,15 @@ async function requireServerVersion(client: Client) {
   if (problem) throw new MigrationRefused(problem)
 }
 
-/** Why a server of that version (`15.8 (Debian 15.8-1)`) cannot be used; null where it can. */
+/** Why a server of that version (`15.8 (Debian 15.8-1)`) cannot be used; null if it can. */
 export function serverVersionProblem(version: string): string | null {
   if (Number.parseInt(version, 10) >= SERVER_VERSION_MIN) return null
   return `The database runs PostgreSQL ${version}. Waxwing needs PostgreSQL ${SERVER_VERSION_MIN} or newer.`
 }
 
-/** Polls rather than waits: a session that waits in a query holds up `create index concurrently` of the other. */
+/**
+ * Polls instead of waiting: a session that waits in a query holds up `create index concurrently` of the other.
+ */
 export async function lockOutOthers(client: Client) {
   const until = Date.now() + LOCK_WAIT_SECONDS * 1000
   while (Date.now() < until) {

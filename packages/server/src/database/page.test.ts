@@ -20,12 +20,12 @@ describe('the cursor of a list', () => {
     expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/)
   })
 
-  test('opens whatever the order of the filters, and where absent ones are spelt out', () => {
+  test('opens with filters in another order, and with absent filters given as undefined', () => {
     const filters = { to: undefined, unread: true, from: 'ada' }
     expect(codec.open(codec.seal(position, binding), { ...binding, filters })).toEqual(position)
   })
 
-  test('opens for nothing but the tenant, list and filters that it was issued for', () => {
+  test('opens only for the tenant, list and filters that it was issued for', () => {
     const cursor = codec.seal(position, binding)
     const others: CursorBinding[] = [
       { ...binding, tenantId: 't2' },
@@ -42,7 +42,7 @@ describe('the cursor of a list', () => {
     expect(codec.openLasting(cursor, binding)).toBeNull()
   })
 
-  test('opens for 30 days, or as long as whoever opens it allows', () => {
+  test('opens for 30 days, or for the time that the caller allows', () => {
     let now = Date.parse('2026-01-01T00:00:00Z')
     const aging = createCursorCodec(KEY, { now: () => now })
     const cursor = aging.seal(position, binding)
@@ -57,7 +57,7 @@ describe('the cursor of a list', () => {
 })
 
 describe('the cursor of a feed', () => {
-  test('opens for ever, and for its tenant alone', () => {
+  test('opens for ever, but only for its tenant', () => {
     let now = 0
     const aging = createCursorCodec(KEY, { now: () => now })
     const feed = { tenantId: 't1', list: 'changes' }
@@ -69,8 +69,8 @@ describe('the cursor of a feed', () => {
   })
 })
 
-describe('a cursor that nobody issued', () => {
-  test('does not open, whichever bits of a real one are turned', () => {
+describe('a forged cursor', () => {
+  test('does not open, whichever bits of a real one are flipped', () => {
     const random = seeded('cursor bits')
     const cursor = codec.seal(position, binding)
     const octets = Buffer.from(cursor, 'base64url')
@@ -82,7 +82,7 @@ describe('a cursor that nobody issued', () => {
     }
   })
 
-  test('does not open when it is another spelling of the same octets, cut, prolonged or no cursor at all', () => {
+  test('does not open if it is another spelling of the same bytes, cut, extended or not a cursor at all', () => {
     const cursor = codec.seal(position, binding)
     const standard = Buffer.from(cursor, 'base64url').toString('base64')
     const wrong = [

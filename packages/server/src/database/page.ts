@@ -2,22 +2,25 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { type Clock, systemClock } from '../kit/clock.ts'
 
-/** What a cursor is good for; anything else does not open it. */
+/** What a cursor is bound to; with anything else it does not open. */
 export interface CursorBinding {
   tenantId: string
   /** The list, with the ids of its path, such as `GET /v1/accounts/{id}/messages`. */
   list: string
-  /** What the list was filtered by; never the page size. Undefined values count as absent. */
+  /** The filters of the list, without the page size. Undefined values count as absent. */
   filters?: Readonly<Record<string, string | number | boolean | Date | undefined>>
 }
 
-/** Makes and opens the opaque cursors that the interface hands out. */
+/** Creates and opens the opaque cursors of the API. */
 export interface CursorCodec {
-  /** A cursor of a list: good for 30 days. */
+  /** A cursor of a list: valid for 30 days. */
   seal(position: readonly string[], binding: CursorBinding): string
-  /** The position in the cursor; null unless this list issued it, with these filters, so lately (30 days by default). */
+  /**
+   * The position in the cursor; null unless it was issued for this list with these filters, recently enough (30 days
+   * by default).
+   */
   open(cursor: string, binding: CursorBinding, secondsMax?: number): string[] | null
-  /** A cursor of a feed: only a position, good for ever. */
+  /** A cursor of a feed: only a position, valid for ever. */
   sealLasting(position: readonly string[], binding: CursorBinding): string
   openLasting(cursor: string, binding: CursorBinding): string[] | null
 }
@@ -27,12 +30,12 @@ const LIST_CURSOR_DAYS = 30
 const VERSION = 1
 const MAC_BYTES = 16
 
-/** @param key 32 octets that every process of the installation shares */
+/** @param key 32 bytes that every process of the installation shares */
 export function createCursorCodec(key: Buffer, clock: Clock = systemClock): CursorCodec {
   // Imported once: each list page seals a cursor, and importing the key costs several times the HMAC.
   const macKey = createSecretKey(key)
 
-  /** Base64url of the payload, then its MAC. What it is bound to is authenticated and not carried. */
+  /** Base64url of the payload, then its MAC. The binding is authenticated, but not contained. */
   function encode(payload: Buffer, kind: string, { tenantId, list, filters = {} }: CursorBinding): string {
     const given = Object.entries(filters).filter(([, value]) => value !== undefined)
     const bound = JSON.stringify([
@@ -49,7 +52,7 @@ export function createCursorCodec(key: Buffer, clock: Clock = systemClock): Curs
   function decode(cursor: string, kind: string, binding: CursorBinding): unknown[] | null {
     if (cursor.length > CURSOR_LENGTH_MAX) return null
     const payload = Buffer.from(cursor, 'base64url').subarray(0, -MAC_BYTES)
-    // Comparing the whole text refuses other spellings of the same octets, too.
+    // Comparing the whole text also refuses other spellings of the same bytes.
     const expected = Buffer.from(encode(payload, kind, binding))
     const given = Buffer.from(cursor)
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null
@@ -72,9 +75,11 @@ export function createCursorCodec(key: Buffer, clock: Clock = systemClock): Curs
   }
 }
 
-/** Where a list that is ordered by a time and an id, newest first, goes on: after this row. */
+/**
+ * The position in a list that is ordered by a time and an id, newest first: the next page starts after this row.
+ */
 export interface NewestFirst {
-  /** ISO 8601 with milliseconds, which is all that the columns hold. */
+  /** ISO 8601 with milliseconds, the precision of the columns. */
   time: string
   id: string
 }
@@ -90,8 +95,9 @@ export function isAfter(
 }
 
 /**
- * How many rows a list reads: one more than the page at least. It is part of the statement's text, since the planner
- * cannot see the value of a parameter and would prepare for a tenth of the table; few sizes keep the texts few.
+ * The number of rows that a list reads: at least one more than the page. It is part of the statement's text, since
+ * the planner cannot see the value of a parameter and would plan for a tenth of the table. There are few sizes, so
+ * that there are few texts.
  */
 export function rowsToRead(limit: number): RawBuilder<number> {
   return sql.raw(String((READ_SIZES.find(size => size >= limit) ?? limit) + 1))
@@ -99,7 +105,7 @@ export function rowsToRead(limit: number): RawBuilder<number> {
 
 const READ_SIZES = [25, 50, 100, 200]
 
-/** Splits what was read into the page and whether more follow. */
+/** Splits the rows that were read into the page, and whether more follow. */
 export function cutPage<T>(rows: readonly T[], limit: number): { page: readonly T[]; hasMore: boolean } {
   return rows.length > limit ? { page: rows.slice(0, limit), hasMore: true } : { page: rows, hasMore: false }
 }

@@ -7,7 +7,7 @@ import { statementNames } from './statement-names.ts'
 import { DatabaseUnavailable } from './unavailable.ts'
 
 describe('openDatabase', () => {
-  test('outlives a connection that breaks while a transaction holds it, and goes on with another', async () => {
+  test('survives a connection that breaks within a transaction, and continues with another', async () => {
     await using database = await openTestDatabase({ connectionsMax: 2 })
     const { db } = database
     const broken = db.transaction().execute(async tx => {
@@ -43,7 +43,7 @@ describe('a database that is frozen', () => {
       (error: unknown) => error,
     )
 
-  test('fails a statement within its bound, and the next one runs on another connection', async () => {
+  test('fails a statement within its time limit, and runs the next one on another connection', async () => {
     await using database = await open()
     using _frozen = await freezeConnection(database)
     const failure = await failureOf(sql`select 1`.execute(database.db))
@@ -81,7 +81,7 @@ describe('a database that is frozen', () => {
 })
 
 describe('statementNames', () => {
-  test('gives a text the same name in every process, and none once there are too many', () => {
+  test('gives a text the same name in every process, and none after too many texts', () => {
     const nameOf = statementNames(2)
     expect(nameOf('select $1')).toBe(statementNames()('select $1'))
     expect(nameOf('select $1, $2')).not.toBe(nameOf('select $1'))

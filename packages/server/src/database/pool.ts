@@ -7,7 +7,9 @@ import { DatabaseUnavailable, lostConnection } from './unavailable.ts'
 
 export type Db = Kysely<Tables>
 
-/** Where a database is: a `postgres://` URL, or a server on this machine by the folder of its unix socket. */
+/**
+ * The address of a database: a `postgres://` URL, or the folder of the unix socket of a server on this machine.
+ */
 export type DatabaseAddress =
   | { url: string }
   | { socketFolder: string; user: string; password: string; database: string }
@@ -17,20 +19,20 @@ export interface DatabaseOptions {
   /** Shown in `pg_stat_activity`. */
   applicationName: string
   connectionsMax?: number
-  /** How long a statement may go unanswered before its connection is given up; tests are more impatient. */
+  /** Seconds without an answer to a statement until its connection is given up. Tests use less. */
   answerSeconds?: number
-  /** Told of connections that break while nobody uses them; the pool replaces them by itself. */
+  /** Called when a connection breaks while it is idle; the pool replaces it by itself. */
   onIdleError?: (error: Error) => void
-  /** Called with each new connection before anybody uses it; where it rejects, the connection is closed. */
+  /** Called with each new connection before it is used; if it rejects, the connection is closed. */
   onConnect?: (client: PoolClient) => Promise<void>
 }
 
 export interface Database extends AsyncDisposable {
   db: Db
-  /** For what needs a session of its own, such as a job runner. */
+  /** For code that needs a session of its own, such as a job runner. */
   pool: Pool
   address: DatabaseAddress
-  /** How long the first in the queue has waited for a connection; 0 where nobody waits. */
+  /** The time that the first in the queue has waited for a connection; 0 if nobody waits. */
   waitMilliseconds(): number
   /** Why the database takes no writes, as far as statements have shown; null where it does. See `Room`. Never rejects. */
   findWriteProblem(): Promise<string | null>
@@ -40,16 +42,17 @@ const CONNECTIONS_MAX = 20
 const CONNECT_TIMEOUT_SECONDS = 10
 const STATEMENT_TIMEOUT_SECONDS = 30
 /**
- * A server that works ends every statement within its own timeout and says so. One that is silent for longer is frozen
- * or gone. Not shorter, even for requests: the server would go on with what was given up, beside its repetition.
+ * A working server ends every statement within its own timeout and says so. One that is silent for longer is frozen
+ * or gone. The limit is not shorter for requests, because the server would continue with a statement that was given
+ * up while it is repeated.
  */
 const ANSWER_SECONDS = STATEMENT_TIMEOUT_SECONDS + 5
 /** A transaction that waits longer for its client holds locks that others need. */
 const IDLE_IN_TRANSACTION_TIMEOUT_SECONDS = 60
 
-/** Opens a pool. Nothing is connected before the first query. Dispose it to close every connection. */
+/** Opens a pool. It connects at the first query. Disposing it closes every connection. */
 export function openDatabase(options: DatabaseOptions): Database {
-  // By name, since @types/pg does not know `onConnect`.
+  // Built by name, since @types/pg does not know `onConnect`.
   const settings = {
     ...clientSettings(options.address, options.applicationName),
     max: options.connectionsMax ?? CONNECTIONS_MAX,
@@ -64,8 +67,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // Connections are still closing when `end` returns, and a server that stops next ends them first.
     if (!pool.ending) options.onIdleError?.(error)
   })
-  // The pool listens only while a client is idle. One that breaks between two statements of its user would end the
-  // process; the next statement rejects anyway.
+  // The pool listens only while a client is idle. A connection that breaks between two statements would otherwise end
+  // the process; the next statement rejects anyway.
   pool.on('connect', client => client.on('error', () => {}))
   const waiting = new Set<{ since: number }>()
   const room = watchRoom(pool)
@@ -78,7 +81,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     pool,
     address: options.address,
     waitMilliseconds() {
-      // A set keeps the order in which they came, and the pool serves them in it.
+      // A set keeps the order of insertion, and the pool serves waiters in that order.
       const [first] = waiting
       return first ? performance.now() - first.since : 0
     },
@@ -102,12 +105,12 @@ export function clientSettings(address: DatabaseAddress, applicationName: string
 }
 
 /**
- * A view of the pool for Kysely: statements with parameters are prepared once per connection, under a name. Who waits
- * for a connection is in `waiting`. Throws `DatabaseUnavailable` where there is no connection, or it is lost.
+ * A view of the pool for Kysely: statements with parameters are prepared once per connection, under a name. `waiting`
+ * holds those that wait for a connection. Throws `DatabaseUnavailable` if there is no connection, or if it is lost.
  */
 function preparingPool(pool: Pool, waiting: Set<{ since: number }>, onFailure: (error: unknown) => void) {
   async function takeClient() {
-    // To open one more connection takes its time, too, but nobody else has to give one back for it.
+    // Opening another connection takes time, too, but does not depend on another request returning one.
     if (pool.idleCount > 0 || pool.totalCount < pool.options.max) return pool.connect()
     const wait = { since: performance.now() }
     waiting.add(wait)
@@ -142,7 +145,7 @@ function preparingClient(
   let isInTransaction = false
   let lost: DatabaseUnavailable | null = null
   async function query(text: string, parameters: readonly unknown[] = []) {
-    // A transaction that failed is rolled back, whose own failure must not hide the first.
+    // A failed transaction is rolled back; an error of the rollback must not hide the first error.
     if (lost) throw lost
     try {
       const result = await (parameters.length === 0
@@ -155,7 +158,7 @@ function preparingClient(
       onFailure(error)
       lost = lostConnection(error, { text, isInTransaction })
       if (lost) throw lost
-      // A migration changed the columns of a statement that is prepared here; a new connection prepares it anew.
+      // A migration changed the columns of a statement that is prepared here; a new connection prepares it again.
       isStale ||= error instanceof Error && error.message.includes('cached plan must not change result type')
       throw error
     }

@@ -3,7 +3,7 @@ import { findShortage } from './shortage.ts'
 
 /** Whether the database takes writes, judged by its answers to statements. */
 export interface Room {
-  /** Takes note of why a statement failed. */
+  /** Records why a statement failed. */
   note(error: unknown): void
   /** Why writes are refused, in words for people; null from a look on that finds nothing in their way. Never rejects. */
   findProblem(): Promise<string | null>
@@ -11,7 +11,7 @@ export interface Room {
 
 /** A refused write counts for this long. Then the database is asked, once for all callers. */
 const BELIEVED_MILLISECONDS = 5000
-/** More than a segment of its log of changes (16 MB), which it needs sooner or later. */
+/** More than one segment of its write-ahead log (16 MB), which it will need sooner or later. */
 const WANTED_MEGABYTES = 24
 
 /**

@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import { type Kysely, type Transaction, sql } from 'kysely'
+import { type Transaction, sql } from 'kysely'
 import { type KeyRing, KeyRingError } from '../kit/key-ring.ts'
 import { SealError } from '../kit/seal.ts'
+import type { Db } from './pool.ts'
 import type { Tables } from './tables.ts'
 
 /** First key of the two-key advisory locks of the key ring. */
 const KEY_RING_LOCK_CLASS = 0x57_41_59
 const KEY_RING_IN_USE = 0
 
-/** What `sealed_value` holds: random octets that the installation needs the same at every start. */
+/** The names in `sealed_value`: random bytes that the installation needs unchanged at every start. */
 export type SealedValueName = 'credential_pepper' | 'cursor_key' | 'answer_key'
 
 const VALUE_BYTES = 32
 
 /**
- * To be called in a transaction before it seals a value for a row: the end of a rotation waits for the commit, so that
- * no row is left behind under a key that is about to be retired.
+ * Must be called in a transaction before it seals a value for a row: the end of a rotation then waits for the commit,
+ * so that no row is left under a key that is about to be retired.
  */
 export async function holdKeyRing(tx: Transaction<Tables>): Promise<void> {
   await sql`select pg_advisory_xact_lock_shared(${KEY_RING_LOCK_CLASS}::int, ${KEY_RING_IN_USE}::int)`.execute(
@@ -23,16 +24,16 @@ export async function holdKeyRing(tx: Transaction<Tables>): Promise<void> {
   )
 }
 
-/** Waits for every `holdKeyRing` to end and keeps new ones waiting until the transaction ends. */
+/** Waits for every `holdKeyRing` to end, and makes new ones wait until the transaction ends. */
 export async function closeKeyRing(tx: Transaction<Tables>): Promise<void> {
   await sql`select pg_advisory_xact_lock(${KEY_RING_LOCK_CLASS}::int, ${KEY_RING_IN_USE}::int)`.execute(tx)
 }
 
 /**
- * Refuses, without writing, a key ring that does not fit the database: `KeyRingError`. A database that has no schema
- * yet fits every ring. To be called before the migrations.
+ * Refuses with `KeyRingError`, without writing, a key ring that does not fit the database. A database without a
+ * schema fits every ring. Must be called before the migrations.
  */
-export async function checkKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<void> {
+export async function checkKeyRing(db: Db, ring: KeyRing): Promise<void> {
   const { rows } = await sql<{ exists: boolean }>`
     select to_regclass('sealed_value') is not null and to_regclass('account') is not null as exists`.execute(
     db,
@@ -46,15 +47,17 @@ export async function checkKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<v
   requireFittingRing(ring, { values, keyIds: used.rows.map(({ id }) => id), of: 'this database' })
 }
 
-/** What shows whether a key ring is the right one: sealed values, and the ids of the keys that accounts need. */
+/**
+ * The evidence that a key ring is the right one: sealed values, and the ids of the keys that accounts need.
+ */
 export interface Sealed {
   values: ReadonlyArray<{ name: string; sealed: Buffer }>
   keyIds: readonly string[]
-  /** What they were found in, for people. */
+  /** Where they were found, for people. */
   of: string
 }
 
-/** Throws `KeyRingError` where the ring does not open everything. */
+/** Throws `KeyRingError` if the ring does not open everything. */
 export function requireFittingRing(ring: KeyRing, { values, keyIds, of }: Sealed): void {
   const where = ring.source === 'file' ? 'the file secret.key of the data folder' : 'WAXWING_SECRET_KEY'
   const remedy = `Put the right key in ${where}: start with the one that ${of} was used with.`
@@ -74,20 +77,18 @@ export function requireFittingRing(ring: KeyRing, { values, keyIds, of }: Sealed
   }
 }
 
-/** Whether anything is sealed with a key ring that was there before. */
-export async function hasSealedValues(db: Kysely<Tables>): Promise<boolean> {
+/** Whether anything was sealed with an earlier key ring. */
+export async function hasSealedValues(db: Db): Promise<boolean> {
   const { rows } = await sql<{ exists: boolean }>`
     select to_regclass('sealed_value') is not null as exists`.execute(db)
   if (!rows[0]?.exists) return false
   return (await db.selectFrom('sealed_value').select('name').limit(1).execute()).length > 0
 }
 
-/** The installation's value of that name; made at the first call. Every value is a canary for `checkKeyRing`. */
-export async function requireSealedValue(
-  db: Kysely<Tables>,
-  ring: KeyRing,
-  name: SealedValueName,
-): Promise<Buffer> {
+/**
+ * The installation's value of that name, created at the first call. Every value is a canary for `checkKeyRing`.
+ */
+export async function requireSealedValue(db: Db, ring: KeyRing, name: SealedValueName): Promise<Buffer> {
   return db.transaction().execute(async tx => {
     await holdKeyRing(tx)
     await tx
@@ -104,7 +105,7 @@ export async function requireSealedValue(
   })
 }
 
-/** Seals the values again that are not under the current key. Returns how many. */
+/** Seals the values that are not under the current key again. Returns their number. */
 export async function rewrapSealedValues(tx: Transaction<Tables>, ring: KeyRing): Promise<number> {
   const current = Buffer.from(ring.currentId(), 'hex')
   const old = await tx

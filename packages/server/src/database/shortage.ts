@@ -2,20 +2,22 @@ import path from 'node:path'
 import { DatabaseError } from 'pg'
 import { diskTroubleIn, diskTroubleOf, describeDiskTrouble } from '../kit/disk-room.ts'
 
-/** Something that the service has run out of. It can work again, unchanged, once there is more of it. */
+/**
+ * A resource that the service has run out of. When there is more of it, the service works again without changes.
+ */
 export interface Shortage {
-  /** For people: what is short, and what to do. */
+  /** For people: what is short, and what to do about it. */
   message: string
-  /** Whether the database takes no writes until there is more of it. */
+  /** Whether the database accepts no writes until there is more of it. */
   stopsWrites: boolean
 }
 
 const DATABASE = 'the database'
-/** Which of them, a write to an open file does not tell. */
+/** The error of a write to an open file does not say which file it was. */
 const FILES = "the service's files"
 const CAUSES_MAX = 5
 
-/** SQLSTATE class 53, insufficient resources, and what a database says that only reads. */
+/** SQLSTATE class 53, insufficient resources, and the errors of a read-only database. */
 const OF_DATABASE: Record<string, Shortage> = {
   '53000': { message: 'The database has run out of a resource. Its log says of which.', stopsWrites: false },
   '53100': { message: describeDiskTrouble(DATABASE, 'is full'), stopsWrites: true },
@@ -40,7 +42,7 @@ const OF_DATABASE: Record<string, Shortage> = {
   },
 }
 
-/** What an error says is short; null where it has another cause. */
+/** The shortage that an error reports; null if it has another cause. */
 export function findShortage(error: unknown): Shortage | null {
   let cause = error
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
@@ -51,7 +53,7 @@ export function findShortage(error: unknown): Shortage | null {
   return null
 }
 
-/** What failed, and where something was short also that, for a line of the log. */
+/** A log line that says what failed and, if something was short, what that was. */
 export function failedFor(what: string, error: unknown): string {
   const shortage = findShortage(error)
   return shortage ? `${what}. ${shortage.message}` : what
@@ -68,7 +70,7 @@ const SHARED_MEMORY: Shortage = {
 function ofDatabase({ code = '', message }: DatabaseError): Shortage | null {
   if (/shared memory segment/.test(message)) return SHARED_MEMORY
   if (OF_DATABASE[code]) return OF_DATABASE[code]
-  // PostgreSQL has no SQLSTATE for a quota, nor for a disk that turned read-only.
+  // PostgreSQL has no SQLSTATE for a quota, or for a disk that became read-only.
   const trouble = diskTroubleIn(message)
   return trouble && { message: describeDiskTrouble(DATABASE, trouble), stopsWrites: true }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A connection keeps what it prepared, so texts that vary without end must not get names. */
+/** A connection keeps what it has prepared, so an endless variety of texts must not get names. */
 const NAMED_STATEMENTS_MAX = 1000
 
 /**

@@ -4,8 +4,8 @@ import { clientSettings, type DatabaseAddress } from './pool.ts'
 import { DatabaseUnavailable } from './unavailable.ts'
 
 /**
- * One connection, for statements whose answer is worth nothing later. A statement that is not answered in time, by this
- * process's own clock, rejects, and its connection is closed at once; the next statement opens another.
+ * One connection for statements whose answer is useless later. A statement that is not answered in time, measured by
+ * this process, rejects, and its connection is closed at once; the next statement opens another.
  */
 export class TimedConnection implements Disposable {
   readonly #address: DatabaseAddress
@@ -19,7 +19,10 @@ export class TimedConnection implements Disposable {
     this.#answerSeconds = answerSeconds
   }
 
-  /** One statement at a time; connecting counts as part of it. @throws whatever `pg` throws, or DatabaseUnavailable */
+  /**
+   * Runs one statement at a time; connecting counts towards its time. @throws the error of `pg`, or
+   * DatabaseUnavailable
+   */
   async query<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
     const { promise: late, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
@@ -49,16 +52,16 @@ export class TimedConnection implements Disposable {
       statement_timeout: this.#answerSeconds * 1_000,
       stream: () => socket,
     })
-    client.on('error', () => {}) // the statement that is under way, or the next one, rejects
+    client.on('error', () => {}) // the running statement, or the next one, rejects
     return { client, connected: client.connect(), socket, isConnected: false }
   }
 
-  /** Closes the connection; a statement that is under way rejects. */
+  /** Closes the connection; a running statement rejects. */
   [Symbol.dispose](): void {
     const open = this.#open
     this.#open = null
     if (!open) return
-    // `end` closes at once where a statement is under way, but waits for a connection that is being made.
+    // `end` closes at once if a statement is running, but waits for a connection that is being opened.
     if (open.isConnected) open.client.end().catch(() => {})
     else open.socket.destroy()
   }

@@ -3,7 +3,7 @@ import { DatabaseError } from 'pg'
 /** The database cannot be reached, or the connection to it was lost. */
 export class DatabaseUnavailable extends Error {
   override name = 'DatabaseUnavailable'
-  /** Whether the statement that was under way may have taken effect all the same, such as a commit. */
+  /** Whether the running statement may have taken effect anyway, such as a commit. */
   readonly mayHaveTakenEffect: boolean
 
   constructor(cause: unknown, mayHaveTakenEffect: boolean) {
@@ -16,10 +16,10 @@ export class DatabaseUnavailable extends Error {
 const LOST =
   /^Connection terminated|connection error and is not queryable|^read |^write |^Query read timeout$/
 
-/** Told by a server that ends or starts: whatever it was asked for, it did not do. */
+/** Sent by a server that stops or starts: it did not do what it was asked. */
 const ENDING = new Set(['57P01', '57P02', '57P03'])
 
-/** The error of a statement, as `DatabaseUnavailable` where it is the connection that failed; else null. */
+/** The error of a statement as `DatabaseUnavailable` if the connection failed; otherwise null. */
 export function lostConnection(
   error: unknown,
   statement: { text: string; isInTransaction: boolean },

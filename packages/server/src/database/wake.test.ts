@@ -46,7 +46,7 @@ describe('wake', () => {
     expect(listener.notices.length).toBeLessThanOrEqual(4)
   })
 
-  test('tells what is still waiting before it closes', async () => {
+  test('sends what is still waiting before it closes', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
     const waker = openWaker(database.db, 'waxwing_wake', silentLog)
@@ -55,7 +55,7 @@ describe('wake', () => {
     await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 60_000 })
   })
 
-  test('does not throw where the database is gone', async () => {
+  test('does not throw if the database is gone', async () => {
     const database = await openTestDatabase()
     await database[Symbol.asyncDispose]()
     await using waker = openWaker(database.db, 'waxwing_wake', silentLog)

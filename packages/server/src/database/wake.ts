@@ -4,21 +4,23 @@ import type { Logger } from '../kit/log.ts'
 import { keepSession } from './kept-session.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
-/** Of accounts that changed, and of accounts that have new mail. */
+/** The channel of accounts that changed, and the one of accounts that have new mail. */
 export type WakeChannel = 'waxwing_wake' | 'waxwing_mail'
 
 /** At most 20 notices a second per process, however many accounts are woken. */
 const NOTICE_INTERVAL_MILLISECONDS = 50
-/** 36 characters an id and a comma stay under the 8000 bytes that NOTIFY takes. */
+/** An id with its comma takes 37 bytes, and NOTIFY accepts fewer than 8,000. */
 const IDS_PER_NOTICE_MAX = 200
 
-/** Tells whoever listens, in whatever process, that there is something to do for accounts. */
+/** Tells all listeners, in any process, that there is something to do for an account. */
 export interface Waker extends AsyncDisposable {
-  /** Returns at once and never throws. A notice that is lost costs a poll's delay, never correctness. */
+  /**
+   * Returns at once and never throws. If a notice is lost, the account waits for the next poll; nothing else breaks.
+   */
   wake(accountId: string): void
 }
 
-/** Notices go out on their own, never in a transaction: NOTIFY takes a lock of the whole database at commit. */
+/** Notices are sent outside transactions: NOTIFY takes a lock of the whole database at commit. */
 export function openWaker(db: Db, channel: WakeChannel, log: Logger): Waker {
   let waiting = new Set<string>()
   let sending: Promise<void> | null = null
@@ -51,11 +53,13 @@ export function openWaker(db: Db, channel: WakeChannel, log: Logger): Waker {
 
 export interface WakeListener {
   onWake(accountIds: string[]): void
-  /** Listening began, or began again after a gap in which notices may have been missed. */
+  /**
+   * Called when listening starts, and when it starts again after a gap in which notices may have been missed.
+   */
   onListening(): void
 }
 
-/** Listens on a connection of its own until disposed, and connects again whenever that breaks. */
+/** Listens on its own connection until disposed, and connects again whenever that breaks. */
 export function listenForWakes(
   address: DatabaseAddress,
   channels: readonly WakeChannel[],

@@ -1,5 +1,6 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import type { EventData, EventType } from '@waxwing/contract/events.ts'
+import type { Db } from '../database/pool.ts'
 import type { Tables } from '../database/tables.ts'
 import { appendEvents } from './append.ts'
 
@@ -20,7 +21,7 @@ export interface UnitOfWork {
  * event lock is therefore held only while the commit is on its way. Never touches two tenants (they would deadlock).
  */
 export async function inTransaction<T>(
-  db: Kysely<Tables>,
+  db: Db,
   tenantId: string,
   work: (unit: UnitOfWork) => Promise<T>,
 ): Promise<T> {

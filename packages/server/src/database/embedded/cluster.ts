@@ -10,19 +10,19 @@ import type { SystemUser } from './system-user.ts'
 
 export const SUPERUSER = 'waxwing'
 
-/** What belongs to one cluster on disk. */
+/** The folders of one cluster. */
 export interface ClusterFolders {
   /** PostgreSQL's own data. */
   data: string
-  /** Where it listens; at most 107 bytes with the socket's own name. */
+  /** The folder of its socket; at most 107 bytes including the socket's own name. */
   socket: string
   log: string
 }
 
-/** PostgreSQL finds what it needs beside its binary; nothing of our environment is its business. */
+/** PostgreSQL finds what it needs beside its binary, and must not see our environment. */
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
-/** Makes a new cluster in an absent folder and returns the password of its superuser. */
+/** Creates a new cluster in an absent folder and returns the password of its superuser. */
 export async function createCluster(
   binaries: PostgresBinaries,
   folder: string,
@@ -50,7 +50,7 @@ export async function createCluster(
   return password
 }
 
-/** Starts a server in a process group of its own, so that Ctrl-C in a terminal reaches only the service. */
+/** Starts a server in its own process group, so that Ctrl-C in a terminal reaches only the service. */
 export async function spawnServer(
   binaries: PostgresBinaries,
   folders: ClusterFolders,
@@ -85,7 +85,7 @@ export async function spawnServer(
   }
 }
 
-/** Connects once the server takes connections. Returns null as soon as `hasEnded` or the time is up. */
+/** Connects as soon as the server accepts connections. Returns null when `hasEnded` or the time is up. */
 export async function connectWhenReady(
   address: DatabaseAddress,
   applicationName: string,
@@ -102,17 +102,17 @@ export async function connectWhenReady(
 }
 
 const CONNECT_SECONDS = 5
-/** Some of its users wait for locks that others hold for up to a minute. */
+/** Some users of the connection wait for locks that others hold for up to a minute. */
 const ANSWER_SECONDS = 120
 
-/** A connected client; null where no server listens yet, or it is still starting or already stopping. */
+/** A connected client; null if no server listens yet, or if it is still starting or already stopping. */
 export async function tryConnect(address: DatabaseAddress, applicationName: string): Promise<Client | null> {
   const client = new Client({
     ...clientSettings(address, applicationName),
     connectionTimeoutMillis: CONNECT_SECONDS * 1000,
     query_timeout: ANSWER_SECONDS * 1000,
   })
-  client.on('error', () => {}) // whoever keeps the client listens for its end
+  client.on('error', () => {}) // the owner of the client listens for its end
   try {
     await client.connect()
     return client

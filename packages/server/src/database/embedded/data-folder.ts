@@ -19,26 +19,28 @@ import { type ClusterFolders, createCluster, makePrivateFolder } from './cluster
 import { type PostgresBinaries, PostgresUnavailable, STAGED } from './postgres-binaries.ts'
 import { blockedAt, type SystemUser } from './system-user.ts'
 
-/** A cluster that exists, with what is needed to start it and to connect to it. */
+/** An existing cluster, with what is needed to start it and to connect to it. */
 export interface LocalCluster {
   folders: ClusterFolders
   password: string
 }
 
-/** `sockaddr_un` holds 108 bytes, the closing zero included. */
+/** `sockaddr_un` holds 108 bytes, including the closing zero. */
 const SOCKET_PATH_BYTES_MAX = 107
 const SOCKET_NAME = '/.s.PGSQL.5432'
 const LOG_BYTES_MAX = 10_000_000
 
-/** Makes the data folder where it is missing and returns its real path. Refuses one that PostgreSQL cannot use. */
+/**
+ * Creates the data folder if it is missing and returns its real path. Refuses one that PostgreSQL cannot use.
+ */
 export async function prepareDataFolder(dataDir: string, user: SystemUser | null): Promise<string> {
   try {
     const made = await makeFolder(dataDir, 0o700)
-    // What we made, PostgreSQL's user may pass through; below, everything but its own is closed to it.
+    // PostgreSQL's user may pass through the folders that we created; below them, only its own folder is open to it.
     if (made && user) for (const folder of foldersBetween(made, dataDir)) await chmod(folder, 0o711)
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
-    throw new PostgresUnavailable(`The data folder ${dataDir} cannot be made or used: ${reason}`, {
+    throw new PostgresUnavailable(`The data folder ${dataDir} cannot be created or used: ${reason}`, {
       cause: error,
     })
   }
@@ -54,7 +56,7 @@ export async function prepareDataFolder(dataDir: string, user: SystemUser | null
   return folder
 }
 
-/** The cluster of a data folder, made at the first start. */
+/** The cluster of a data folder, created at the first start. */
 export async function prepareCluster(
   dataFolder: string,
   binaries: PostgresBinaries,
@@ -71,8 +73,8 @@ export async function prepareCluster(
 }
 
 /**
- * Made beside and renamed as a whole: a start that was cut short leaves nothing half, and of two first starts at once
- * one wins and the other takes over what it made.
+ * The cluster is created in a temporary folder, which is then renamed: an interrupted start leaves nothing half-done,
+ * and of two first starts at the same time one wins and the other uses its cluster.
  */
 async function createHome(
   dataFolder: string,
@@ -93,14 +95,14 @@ async function createHome(
   }
 }
 
-/** Removes what starts that were cut short left behind. Only the owner of the data folder may. */
+/** Removes what interrupted starts left behind. Only the owner of the data folder may call it. */
 export async function removeStaged(dataFolder: string) {
   const names = await readdir(dataFolder)
   const staged = names.filter(name => name.startsWith(STAGED))
   await Promise.all(staged.map(name => rm(path.join(dataFolder, name), { recursive: true, force: true })))
 }
 
-/** Keeps the server's log from growing without end. Called before the server starts. */
+/** Limits the size of the server's log. Called before the server starts. */
 export async function rotateLog(log: string) {
   const size = await stat(log).then(
     found => found.size,
@@ -110,8 +112,9 @@ export async function rotateLog(log: string) {
 }
 
 /**
- * Removes lock files that name a process which is alive but is no PostgreSQL of this folder: after a restart of the
- * machine or container the number belongs to somebody else, and PostgreSQL would refuse to start. Only Linux tells.
+ * Removes lock files that name a process which is alive but is not a PostgreSQL of this folder: after a restart of
+ * the machine or container the process id belongs to another program, and PostgreSQL would refuse to start. Only
+ * Linux shows that.
  */
 export async function removeForeignLocks(folders: ClusterFolders) {
   const lock = path.join(folders.data, 'postmaster.pid')
@@ -122,7 +125,9 @@ export async function removeForeignLocks(folders: ClusterFolders) {
   await rm(`${folders.socket}${SOCKET_NAME}.lock`, { force: true })
 }
 
-/** Beside the cluster, or where that path is too long for a socket in /tmp, under a name that depends only on it. */
+/**
+ * Beside the cluster; if that path is too long for a socket, in /tmp under a name that depends only on the path.
+ */
 async function prepareSocketFolder(dataFolder: string, home: string, user: SystemUser | null) {
   const beside = path.join(home, 'run')
   if (Buffer.byteLength(beside + SOCKET_NAME) <= SOCKET_PATH_BYTES_MAX) {
@@ -131,7 +136,7 @@ async function prepareSocketFolder(dataFolder: string, home: string, user: Syste
   }
   const digest = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16)
   const folder = `/tmp/waxwing-${digest}`
-  // Anybody may make names in /tmp, so one that is there already must be ours and closed to others.
+  // Anyone can create names in /tmp, so an existing folder must belong to us and be closed to others.
   await mkdir(folder, { mode: 0o700 }).then(
     () => user && chown(folder, user.uid, user.gid),
     () => {},
@@ -140,12 +145,12 @@ async function prepareSocketFolder(dataFolder: string, home: string, user: Syste
   const isOurs = uid === (user?.uid ?? process.getuid?.()) && (mode & 0o77) === 0
   if (!isOurs)
     throw new PostgresUnavailable(
-      `${folder} belongs to somebody else. Remove it, or use a shorter WAXWING_DATA_DIR.`,
+      `${folder} belongs to another user. Remove it, or use a shorter WAXWING_DATA_DIR.`,
     )
   return folder
 }
 
-/** From a folder down to one below it, both included. */
+/** The folders from `top` down to `bottom`, including both. */
 function foldersBetween(top: string, bottom: string): string[] {
   const parts = path.relative(top, bottom).split(path.sep).filter(Boolean)
   return [top, ...parts.map((_, index) => path.join(top, ...parts.slice(0, index + 1)))]

@@ -104,7 +104,7 @@ describe('openEmbedded', () => {
     await expect(query(service.address, 'select 1')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
   })
 
-  test('refuses a second service on the folder and names the first', async () => {
+  test('refuses a second service in the same folder and names the first', async () => {
     await using folder = await makeFolder()
     await using _service = await openService(folder.path)
 
@@ -113,7 +113,7 @@ describe('openEmbedded', () => {
     )
   })
 
-  test('starts one server for services and commands that come at once', async () => {
+  test('starts one server for services and commands that start at the same time', async () => {
     await using folder = await makeFolder()
     const commands = await Promise.all([1, 2, 3].map(() => openCommand(folder.path)))
     const pid = await requirePid(folder.path)
@@ -125,7 +125,7 @@ describe('openEmbedded', () => {
     expect((await readdir(folder.path)).filter(name => name.startsWith('postgres.new'))).toEqual([])
   })
 
-  test('lets commands come and go beside a service', async () => {
+  test('lets commands start and end while a service runs', async () => {
     await using folder = await makeFolder()
     await using service = await openService(folder.path)
     {
@@ -179,7 +179,7 @@ describe('openEmbedded', () => {
     },
   )
 
-  test('connects as a role that owns its database and may do no more', async () => {
+  test('connects as a role that owns its database and has no other rights', async () => {
     await using folder = await makeFolder()
     await using service = await openService(folder.path)
     expect(
@@ -204,7 +204,7 @@ describe('openEmbedded', () => {
     ).rejects.toThrow('permission denied for database')
   })
 
-  test('hands a database that the superuser owns over to the role, with all that is in it', async () => {
+  test('hands a database of the superuser over to the role, with everything in it', async () => {
     await using folder = await makeFolder()
     const superuser = await (async () => {
       await using _service = await openService(folder.path)
@@ -249,7 +249,7 @@ describe('openEmbedded', () => {
     await hasRun.promise
   })
 
-  test('starts although the process id of the last server belongs to somebody else now', async () => {
+  test('starts although another program now has the process id of the last server', async () => {
     await using folder = await makeFolder()
     await (await openService(folder.path))[Symbol.asyncDispose]()
     // PostgreSQL itself tells only processes of other users apart.
@@ -262,7 +262,7 @@ describe('openEmbedded', () => {
     expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('clears away what a start that was cut short left behind', async () => {
+  test('removes what an interrupted start left behind', async () => {
     await using folder = await makeFolder()
     await mkdir(path.join(folder.path, 'postgres.new-left', 'cluster'), { recursive: true })
     await using _service = await openService(folder.path)
@@ -282,7 +282,7 @@ describe('openEmbedded', () => {
     expect(await query(command.address, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('says what the server said when it does not start', async () => {
+  test('quotes the log of a server that does not start', async () => {
     await using folder = await makeFolder()
     await (await openService(folder.path))[Symbol.asyncDispose]()
     await writeFile(path.join(clusterOf(folder.path), 'postgresql.conf'), 'no_such_setting = 1\n')

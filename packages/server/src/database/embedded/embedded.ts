@@ -35,15 +35,18 @@ export interface EmbeddedOptions {
   /** A service owns the server, and starts it again when it dies; a command joins it for a moment. */
   as: 'service' | 'command'
   log: Logger
-  /** The server could not be kept: the service must end. */
+  /** The server could not be kept running: the service must end. */
   onLost?: (error: unknown) => void
 }
 
-/** The embedded PostgreSQL of a data folder, running. Disposing it stops it, unless somebody else still uses it. */
+/**
+ * The running embedded PostgreSQL of a data folder. Disposing it stops the server, unless another process still uses
+ * it.
+ */
 export interface EmbeddedPostgres extends AsyncDisposable {
   /** The service's database, for the role that owns it. */
   address: DatabaseAddress
-  /** Asks the server to end by itself, without waiting for it. */
+  /** Asks the server to stop, without waiting for it. */
   abandon(): Promise<void>
 }
 
@@ -52,7 +55,7 @@ interface Server {
   cluster: LocalCluster
   binaries: PostgresBinaries
   user: SystemUser | null
-  /** Says who we are to others that look at the locks. */
+  /** Identifies this process to others that look at the locks. */
   applicationName: string
 }
 
@@ -62,28 +65,33 @@ const OWNER_GONE_SECONDS = 2
 const COMMAND_DONE_SECONDS = 60
 const FAST_STOP_SECONDS = 15
 const RESTART_PAUSE_SECONDS_MAX = 5
-/** Reasons of a failed start that pass: another process is starting it, or the last one's children are still ending. */
+/**
+ * Temporary reasons for a failed start: another process is starting the server, or children of the last one are still
+ * ending.
+ */
 const PASSING = /lock file|shared memory block/
 
 const SERVER_SETTINGS = {
   max_connections: '120',
-  // Without the rows' values, which stand in DETAIL.
+  // Leaves out the values of rows, which are in DETAIL.
   log_error_verbosity: 'terse',
   // Statements here take milliseconds; compiling one takes longer than it could save.
   jit: 'off',
-  // A first sync fills tables within seconds, and checkpoints in the middle of it only write pages twice.
+  // A first sync fills tables within seconds; checkpoints during that time would only write pages twice.
   autovacuum_naptime: '15s',
   max_wal_size: '2GB',
 }
 
-/** Starts the embedded server of a data folder, or takes over one that still runs. Refuses in words: see the errors. */
+/**
+ * Starts the embedded server of a data folder, or takes over one that still runs. Its errors say why it refuses.
+ */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   return openCluster(options).catch(async (error: unknown) => {
     throw (await explainNoRoom(options.dataDir, error)) ?? error
   })
 }
 
-/** In words, where it is for want of room on its disk that the server cannot be made or started. */
+/** An explanation for people, if the server cannot be created or started because its disk has no room. */
 async function explainNoRoom(dataDir: string, error: unknown): Promise<PostgresUnavailable | null> {
   if (!(error instanceof Error) || error instanceof DataFolderInUse) return null
   const trouble = diskTroubleOf(error) ?? diskTroubleIn(error.message) ?? (await findDiskTrouble(dataDir))
@@ -110,7 +118,7 @@ async function openCluster(options: EmbeddedOptions): Promise<EmbeddedPostgres> 
     await ensureDatabase(control)
     await ensureServiceRole(control, addressOf(cluster, DATABASE))
   } catch (error) {
-    // The held connection would keep this process alive. The server is taken over by the next start.
+    // The held connection would keep this process alive. The next start takes over the server.
     await control.end().catch(() => {})
     throw error
   }
@@ -133,7 +141,7 @@ async function takeHold(server: Server): Promise<Client> {
       refuseOwned(server, await findOwner(control), Date.now() - startedAt)
     } catch (error) {
       await control.end().catch(() => {})
-      // The server ended under us: a command that was its last user stopped it.
+      // The server stopped in the meantime: a command that was its last user stopped it.
       if (error instanceof DataFolderInUse || Date.now() - startedAt > START_SECONDS * 1000) throw error
     }
     await control.end().catch(() => {})
@@ -141,7 +149,9 @@ async function takeHold(server: Server): Promise<Client> {
   }
 }
 
-/** An owner may be about to go: killed a moment ago, or a command that is quickly done. */
+/**
+ * Waits a little first: the owner may be about to end, because it was killed a moment ago or is a short command.
+ */
 function refuseOwned({ options }: Server, owner: string | null, waitedMilliseconds: number) {
   const isCommand = owner?.startsWith('waxwing command') === true
   const patience = isCommand ? COMMAND_DONE_SECONDS : OWNER_GONE_SECONDS
@@ -152,7 +162,7 @@ function refuseOwned({ options }: Server, owner: string | null, waitedMillisecon
   )
 }
 
-/** Connects to the server, which is started where it does not run. */
+/** Connects to the server, and starts it if it does not run. */
 async function reachServer(server: Server): Promise<Client> {
   const { cluster, options } = server
   const address = addressOf(cluster, 'postgres')
@@ -177,14 +187,14 @@ async function reachServer(server: Server): Promise<Client> {
 }
 
 async function startServer({ cluster, binaries, user }: Server) {
-  // Where `npm ci` ran since, the links to its libraries have to be made again.
+  // If `npm ci` ran in the meantime, the links to its libraries have to be created again.
   await findBinaries()
   await rotateLog(cluster.folders.log)
   await removeForeignLocks(cluster.folders)
   return spawnServer(binaries, cluster.folders, user, SERVER_SETTINGS)
 }
 
-/** For a service: holds the server, and brings it back whenever it ends. */
+/** For a service: holds the server, and starts it again whenever it ends. */
 function supervise(server: Server, first: Client, address: DatabaseAddress): EmbeddedPostgres {
   const { log, onLost } = server.options
   const stop = new AbortController()
@@ -221,7 +231,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
     async [Symbol.asyncDispose]() {
       stop.abort()
       await recovery
-      // A control connection that just broke tells nothing; the server is then stopped all the same.
+      // A control connection that just broke says nothing; the server is then stopped anyway.
       if (control && !(await tryLockOutUsers(control).catch(() => true))) {
         log.info('A waxwing command still uses the embedded PostgreSQL and will stop it when done')
         await control.end()
@@ -232,7 +242,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
   }
 }
 
-/** For a command: uses the server while it lasts, and stops it when nobody else needs it. */
+/** For a command: uses the server while it runs, and stops it if no other process needs it. */
 function join(server: Server, control: Client, address: DatabaseAddress): EmbeddedPostgres {
   return {
     address,
@@ -292,7 +302,7 @@ async function ensureDatabase(control: Client) {
   }
 }
 
-/** For the superuser, who holds the server and prepares it. */
+/** The address for the superuser, who holds and prepares the server. */
 function addressOf({ folders, password }: LocalCluster, database: string) {
   return { socketFolder: folders.socket, user: SUPERUSER, password, database }
 }

