@@ -1,20 +1,20 @@
 import type { MessageKey, SourceCursor } from './mail.ts'
 
-/** Where a message is at its provider. */
+/** Where a message is at its provider: its source and key. */
 export interface Location extends SourceCursor {
   key: MessageKey
 }
 
-/** Which octets of a message are wanted. */
+/** A range of bytes of a message. */
 export interface ContentRange {
-  /** A MIME part number, such as `1.2`; null: the whole message. */
+  /** A MIME part number, such as `1.2`; null for the whole message. */
   part: string | null
-  /** The part's MIME header, or the message's, in place of its content. */
+  /** The MIME header of the part, or the header of the message, instead of its content. */
   isHeader: boolean
   offset: number
   /** At most `CONTENT_BYTES_MAX`. */
   length: number
 }
 
-/** Of one answer of `readContent`. */
+/** Maximum size of one answer of `readContent`. */
 export const CONTENT_BYTES_MAX = 256 * 1024

@@ -1,11 +1,11 @@
 import type { MailServer } from './sign-in.ts'
 
-/** The servers of an address, as far as they are known without logging in. */
+/** The servers of an address, as far as they can be found without logging in. */
 export interface FoundServers {
   source: 'provider' | 'autoconfig' | 'ispdb' | 'srv' | 'mx'
   imap: MailServer
   smtp: MailServer | null
-  /** Who signs users in at these servers besides a password. */
+  /** The provider that offers OAuth sign-in at these servers besides a password. */
   oauth: 'google' | 'microsoft' | null
   dav: {
     source: 'provider' | 'srv' | 'well_known'
@@ -14,7 +14,9 @@ export interface FoundServers {
   } | null
 }
 
-/** Looks for the servers of an address. Null where none are found; never throws for what the outside answers. */
+/**
+ * Searches for the servers of an address. Null if none are found; never throws because of what it receives.
+ */
 export interface ServerSearch {
   find(email: string): Promise<FoundServers | null>
 }

@@ -11,7 +11,7 @@ export const FAILURE_KINDS = [
 ] as const
 export type FailureKind = (typeof FAILURE_KINDS)[number]
 
-/** The only error that an adapter throws. `message` is for people and holds no secret. */
+/** The only error that an adapter throws. `message` is for people and contains no secret. */
 export class ProviderFailure extends Error {
   readonly kind: FailureKind
   readonly retryAfterSeconds: number | null

@@ -12,7 +12,7 @@ export const MAILBOX_ROLES = [
 export type MailboxRole = (typeof MAILBOX_ROLES)[number]
 export type MailboxKind = 'folder' | 'label'
 
-/** The role that a stored word names. */
+/** The role for a stored word. */
 export function roleOf(word: string): MailboxRole {
   return MAILBOX_ROLES.find(role => role === word) ?? 'custom'
 }

@@ -8,8 +8,8 @@ import {
 import { ProviderFailure } from './failure.ts'
 
 /**
- * Where to connect for a server, as the egress guard allows it now; to be asked before each connection. Throws
- * `ProviderFailure`: `not_allowed`, or `unavailable` where the name does not resolve.
+ * The addresses of a server that the egress guard allows now. Must be called before each connection. Throws
+ * `ProviderFailure`: `not_allowed`, or `unavailable` if the name does not resolve.
  */
 export async function resolveServer(
   guard: EgressGuard,

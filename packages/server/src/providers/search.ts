@@ -2,15 +2,17 @@ import type { Cursor, MessageKey, RemoteMessage } from './mail.ts'
 
 /** A source to search in. */
 export interface SearchPlace {
-  /** What the caller calls it: of messages received at one instant, those of the lowest id come first. */
+  /**
+   * The caller's id for it: of messages received at the same instant, those with the lowest id come first.
+   */
   id: string
   source: string
   cursor: Cursor | null
-  /** How many messages it holds, about; null: nobody knows. */
+  /** Approximate number of its messages; null if unknown. */
   size: number | null
 }
 
-/** A found message in the order of the search: newest first, then by place, then by key from the highest down. */
+/** A found message in the order of the search: newest first, then by source, then by key, highest first. */
 export interface SearchPosition {
   receivedAt: Date
   placeId: string
@@ -20,29 +22,31 @@ export interface SearchPosition {
 export interface SearchQuery {
   /** In the provider's own syntax. */
   text: string
-  /** Looked through in this order: those with the newest mail are best put first. */
+  /** Searched in this order: put those with the newest mail first. */
   places: readonly SearchPlace[]
-  /** Received then or later. */
+  /** Received at or after this time. */
   after: Date | null
-  /** Received earlier. */
+  /** Received before this time. */
   before: Date | null
-  /** The page begins after it; null: with the newest. */
+  /** The page begins after it; null begins with the newest. */
   position: SearchPosition | null
   limit: number
-  /** A search that takes longer may end its page early, where it is sure of the newest. */
+  /** A search that takes longer may end its page early, if the newest matches are certain. */
   secondsWanted: number
-  /** When these messages of a place were received, of those that the index holds. */
+  /** When these messages of a source were received, for those that are in the index. */
   known(placeId: string, keys: readonly MessageKey[]): Promise<ReadonlyMap<MessageKey, Date>>
 }
 
 export interface SearchHit extends SearchPosition {
-  /** Null where the index holds the message. */
+  /** Null if the message is in the index. */
   message: RemoteMessage | null
 }
 
 export interface SearchPage {
-  /** At most `limit`; without messages that went meanwhile or cannot be read. May be none although more follow. */
+  /**
+   * At most `limit`, without messages that went in the meantime or cannot be read. May be empty although more follow.
+   */
   hits: SearchHit[]
-  /** Of the next page; null where this is the last one. */
+  /** The position of the next page; null after the last one. */
   next: SearchPosition | null
 }

@@ -12,7 +12,7 @@ export interface CheckOptions {
   authorities?: SecureContext | undefined
 }
 
-/** Logs in to the servers of an account, which a caller named, within 20 seconds each. */
+/** Logs in to the servers of an account, which the caller named. Allows 20 seconds for each. */
 export function serverCheck({ guard, ...rest }: CheckOptions): ServerCheck {
   const options = { guard: discreetGuard(guard), ...rest }
   return {
@@ -21,7 +21,7 @@ export function serverCheck({ guard, ...rest }: CheckOptions): ServerCheck {
   }
 }
 
-/** Says which server failed; of a refused login nothing else, whatever the server said. */
+/** Says which server failed. For a refused login it says nothing else, whatever the server said. */
 function nameServer(name: 'IMAP' | 'SMTP') {
   return (error: unknown): never => {
     if (!(error instanceof ProviderFailure)) throw error

@@ -2,10 +2,10 @@ import { cutText } from '../kit/mime/text.ts'
 
 const LENGTH_MAX = 200
 
-/** What a server says for people, as callers may see it: printable, on one line, and not long. */
+/** A server's text for people, made safe for callers: printable, on one line, and short. */
 export function serverText(text: unknown): string {
   if (typeof text !== 'string') return ''
-  // A hostile one may be as long as an answer; the cut comes first, with room for what is dropped.
+  // A hostile text may be as long as an answer; it is cut first, with room for the characters that are dropped.
   const line = text.slice(0, 4 * LENGTH_MAX).replaceAll(/[\s\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
   return cutText(line.trim(), LENGTH_MAX)
 }

@@ -6,7 +6,7 @@ import { within } from './within.ts'
 export interface DavSearch {
   fetcher: Fetcher
   records: RecordResolver
-  /** Where HTTPS is spoken: 443, but for tests. */
+  /** The port for HTTPS: 443, except in tests. */
   httpsPort: number
 }
 
@@ -16,7 +16,10 @@ interface Home {
   url: string
 }
 
-/** Where a domain has calendars and contacts (RFC 6764), as far as can be told without logging in; null: nowhere. */
+/**
+ * The URLs of a domain's calendars and contacts (RFC 6764), as far as they can be found without logging in; null if
+ * there are none.
+ */
 export async function findDav(
   search: DavSearch,
   domain: string,
@@ -66,7 +69,10 @@ function wellKnown(kind: Kind, host: string, port: number): URL {
 const PROPFIND =
   '<?xml version="1.0"?><propfind xmlns="DAV:"><prop><current-user-principal/></prop></propfind>'
 
-/** Where a well-known address leads. A DAV server answers with properties, or wants a login; any other server neither. */
+/**
+ * The target of a well-known address. A DAV server returns properties or asks for a login; any other server does
+ * neither.
+ */
 async function probe({ fetcher }: DavSearch, url: URL, signal: AbortSignal): Promise<string | null> {
   const headers = { depth: '0', 'content-type': 'application/xml; charset=utf-8' }
   const answer = await fetchSmall(fetcher, { method: 'PROPFIND', url, headers, body: PROPFIND }, signal)

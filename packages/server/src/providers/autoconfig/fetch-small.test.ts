@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(certificates, { recursive: true }))
 
-test('names the host as web servers know it: with its port only where that is not the usual one', async () => {
+test('sends the port in Host only if it is not the default one', async () => {
   await using web = await startHttpsServer(certificates)
   const hosts: unknown[] = []
   web.pages['own.test/'] = (request, response) => {

@@ -20,7 +20,7 @@ export interface SmallRequest {
 }
 
 export interface SmallAnswer {
-  /** Where the answer came from, after redirects. */
+  /** The URL of the answer, after redirects. */
   url: URL
   status: number
   headers: IncomingHttpHeaders
@@ -35,8 +35,9 @@ const CONNECT_SECONDS = 5
 const HTTPS_PORT = 443
 
 /**
- * Asks a server that a stranger may have named: HTTPS only, to where the egress guard allows, over at most 3 redirects
- * that are checked alike, for at most 256 KB. Null where there is no such answer, whatever the reason.
+ * Requests from a server that a stranger may have named: only by HTTPS, only to addresses that the egress guard
+ * allows, with at most 3 redirects, which are checked too, and at most 256 KB. Null if there is no such answer, for
+ * whatever reason.
  */
 export async function fetchSmall(
   fetcher: Fetcher,
@@ -69,13 +70,13 @@ async function fetchOnce(fetcher: Fetcher, request: SmallRequest, signal: AbortS
   const secured = connectSecurely({
     socket,
     host: destination.host,
-    // RFC 6066 section 3 has no addresses in the name of a server.
+    // RFC 6066 section 3 allows no addresses as a server name.
     ...(isIP(destination.host) === 0 && { servername: destination.host }),
     minVersion: 'TLSv1.2',
     ...(authorities && { secureContext: authorities }),
   })
   opened.defer(() => void secured.destroy())
-  // Errors of a connection that is given up have nobody to tell.
+  // Nobody waits for errors of an abandoned connection.
   for (const each of [socket, secured]) each.on('error', () => {})
   const answer = await send(request, signal, () => secured)
   const { statusCode: status = 0, headers } = answer
@@ -90,7 +91,7 @@ function send(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const request = requestOver(url, {
     method,
-    // Without an agent Node takes the port of HTTP for the usual one, and would name it in Host.
+    // Without an agent, Node takes HTTP's port for the default, and would put ours into Host.
     defaultPort: HTTPS_PORT,
     createConnection,
     maxHeaderSize: HEADER_BYTES_MAX,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseHost } from '../../kit/egress/host.ts'
 import type { MailServer } from '../sign-in.ts'
 
-/** Servers of an address in order of preference. Nothing about them was checked yet. */
+/** Servers of an address in order of preference. Nothing about them has been checked yet. */
 export interface ServerCandidates {
   imap: MailServer[]
   smtp: MailServer[]
@@ -14,7 +14,7 @@ const SERVERS_MAX = 8
 const USER_CHARACTERS_MAX = 320
 
 const SECURITY = { ssl: 'tls', starttls: 'starttls', plain: 'none' } as const
-/** Ways to log in with a password, in the spellings of old and new files, and with an OAuth grant. */
+/** Names of password logins, as old and new files spell them, and of a login with an OAuth grant. */
 const USABLE_LOGINS = new Set(['password-cleartext', 'plain', 'password-encrypted', 'secure', 'oauth2'])
 
 const server = z.object({
@@ -57,8 +57,8 @@ const parser = new XMLParser({
 
 /**
  * The servers that a file in Thunderbird's format names for an address
- * (https://wiki.mozilla.org/Thunderbird:Autoconfiguration:ConfigFileFormat). Null for anything that is no such file, or
- * that has a document type: nothing of the format needs one, and it is where entities come from.
+ * (https://wiki.mozilla.org/Thunderbird:Autoconfiguration:ConfigFileFormat). Null if it is not such a file, or if it
+ * has a document type declaration: the format needs none, and entities come from there.
  */
 export function readClientConfig(xml: string, email: string): ServerCandidates | null {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) return null
@@ -89,14 +89,14 @@ function readServer(element: ServerElement, email: string): MailServer | null {
   const host = parseHost(fillPlaceholders(element.hostname, email))
   const port = Number(element.port)
   const user = fillPlaceholders(element.username ?? '%EMAILADDRESS%', email)
-  // An entity or an unknown placeholder would go to the server as it stands.
+  // An entity or an unknown placeholder would be sent to the server literally.
   const isUserUsable =
     user !== '' && user.length <= USER_CHARACTERS_MAX && !/[\p{Cc}&<>]|%[A-Z]+%/u.test(user)
   if (!host || port < 1 || port > 65_535 || !isUserUsable) return null
   return { host: host.name, port, security: SECURITY[element.socketType], user }
 }
 
-/** In one pass, so that what is put in is never read as a placeholder. */
+/** Works in one pass, so that an inserted value is never read as a placeholder. */
 function fillPlaceholders(text: string, email: string): string {
   const at = email.lastIndexOf('@')
   const values: Record<string, string> = {

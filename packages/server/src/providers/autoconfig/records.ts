@@ -4,7 +4,7 @@ import type { MailServer } from '../sign-in.ts'
 import type { ServerCandidates } from './read-config.ts'
 import { within } from './within.ts'
 
-/** What is asked of DNS, in the shape of `Resolver` of node:dns/promises. */
+/** The queries to DNS, in the form of `Resolver` of node:dns/promises. */
 export interface RecordResolver {
   resolveSrv(name: string): Promise<Array<{ name: string; port: number; priority: number; weight: number }>>
   resolveMx(name: string): Promise<Array<{ exchange: string; priority: number }>>
@@ -20,14 +20,14 @@ const TARGETS_MAX = 4
 const TRY_MILLISECONDS = 1500
 const TRIES = 2
 
-/** The resolver of this machine's settings, made impatient. */
+/** The resolver of this machine's settings, with short timeouts. */
 export function systemRecords(): RecordResolver {
   return new Resolver({ timeout: TRY_MILLISECONDS, tries: TRIES })
 }
 
 /**
- * Where a service of a domain is, best first. RFC 2782 draws lots by weight; we take the heaviest. A target of "." says
- * that there is none.
+ * The targets of a service of a domain, best first. RFC 2782 chooses at random by weight; we take the heaviest. A
+ * target of "." means that there is none.
  */
 export async function findTargets(
   records: RecordResolver,
@@ -67,7 +67,7 @@ export async function findServersBySrv(
   }
 }
 
-/** The hosts that take mail for a domain, best first. */
+/** The hosts that receive mail for a domain, best first. */
 export async function findMailHosts(
   records: RecordResolver,
   domain: string,
@@ -80,7 +80,7 @@ export async function findMailHosts(
     .flatMap(({ exchange }) => parseHost(exchange)?.name ?? [])
 }
 
-/** The context path of a service (RFC 6764 section 4); null where its TXT record names none. */
+/** The context path of a service (RFC 6764 section 4); null if its TXT record names none. */
 export async function findPath(
   records: RecordResolver,
   service: string,
@@ -92,7 +92,7 @@ export async function findPath(
   return path?.slice('path='.length) ?? null
 }
 
-/** No record, no answer and a broken one are alike here. */
+/** Treats no record, no answer and a broken answer alike. */
 async function ask<T>(signal: AbortSignal, answer: Promise<T[]>): Promise<T[]> {
   return within(signal, answer).catch(() => [])
 }

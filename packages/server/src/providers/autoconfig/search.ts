@@ -18,11 +18,11 @@ import { within } from './within.ts'
 
 export interface SearchOptions extends Fetcher {
   records: RecordResolver
-  /** Where the ISPDB is; the domain is put behind it. */
+  /** The URL of the ISPDB; the domain is appended to it. */
   ispdbUrl?: string
-  /** The port of autoconfig and well-known addresses; another than 443 for tests. */
+  /** The port of autoconfig and well-known URLs; only tests use another than 443. */
   httpsPort?: number
-  /** How long a search takes at most. */
+  /** Maximum time of a search. */
   searchSeconds?: number
   /** Whether servers without TLS are offered. */
   allowPlaintext: boolean
@@ -31,16 +31,20 @@ export interface SearchOptions extends Fetcher {
 const ISPDB_URL = 'https://autoconfig.thunderbird.net/v1.1/'
 const HTTPS_PORT = 443
 const SEARCH_SECONDS = 10
-/** Of the whole time: the domain's own files, and then everything else, must leave time for what follows. */
+/**
+ * Share of the whole time: the domain's own files, and then everything else, must leave time for the rest.
+ */
 const STEP_SHARE = 0.4
 const DAV_SHARE = 0.5
-/** Of an MX host: `mx1.eu.example.com` may be served as `eu.example.com` or `example.com`. */
+/**
+ * Parents of an MX host that are tried: `mx1.eu.example.com` may be served as `eu.example.com` or `example.com`.
+ */
 const PARENT_DOMAINS_MAX = 2
 
 type Source = FoundServers['source']
 type MailServers = Omit<FoundServers, 'dav'> & { known?: KnownProvider }
 
-/** One search for the servers of an address. Its steps never reject: a source that fails has nothing. */
+/** One search for the servers of an address. Its steps never reject: a source that fails counts as empty. */
 interface Search extends Required<Omit<SearchOptions, keyof Fetcher>> {
   fetcher: Fetcher
   email: string
@@ -58,7 +62,7 @@ export function serverSearch(options: SearchOptions): ServerSearch {
       if (!domain || domain.address) return null
       const startedAt = performance.now()
       const found = await find({ ...defaults, ...rest, fetcher, email, domain: domain.name })
-      // A domain that leads inside is not to be told from one that does not exist.
+      // A domain that leads into the private network must look like one that does not exist.
       if (!found) await wholeSecondsSince(startedAt)
       return found
     },
@@ -85,7 +89,7 @@ async function find(search: Search): Promise<FoundServers | null> {
   }
 }
 
-/** The best source that has something, without waiting for lesser ones. */
+/** The best source that has a result, without waiting for lesser ones. */
 async function first(sources: Array<Promise<MailServers | null>>): Promise<MailServers | null> {
   for (const source of sources) {
     const found = await source
@@ -94,7 +98,7 @@ async function first(sources: Array<Promise<MailServers | null>>): Promise<MailS
   return null
 }
 
-/** HTTPS only: over HTTP whoever sits on the way could name the server that gets the password. */
+/** HTTPS only: over HTTP, anyone on the network path could name the server that gets the password. */
 function ownConfigs(search: Search, signal: AbortSignal) {
   const { domain, httpsPort, email } = search
   const urls = [
@@ -131,7 +135,7 @@ async function bySrv(search: Search, signal: AbortSignal): Promise<MailServers |
   return offer(search, 'srv', await findServersBySrv(records, email, domain, signal), signal)
 }
 
-/** Who takes the mail of a domain usually serves it, too. */
+/** The host that receives the mail of a domain usually serves its mailboxes, too. */
 async function byMx(search: Search, signal: AbortSignal): Promise<MailServers | null> {
   const hosts = await findMailHosts(search.records, search.domain, signal)
   const known = hosts.map(findByMailHost).find(provider => provider !== null)
@@ -148,7 +152,7 @@ function parentDomains(host: string): string[] {
     .slice(-PARENT_DOMAINS_MAX)
 }
 
-/** The first servers that may be used; null without one to read from. */
+/** The first servers that may be used; null if there is none to read from. */
 async function offer(
   search: Search,
   source: Source,
@@ -161,7 +165,7 @@ async function offer(
   return { source, imap, smtp, oauth: findByImapHost(imap.host)?.oauth ?? null }
 }
 
-/** What cannot be connected to, be it private or gone, is not offered. */
+/** A server that cannot be connected to, because it is private or gone, is not offered. */
 async function firstUsable(
   { fetcher, allowPlaintext }: Search,
   kind: EgressKind,

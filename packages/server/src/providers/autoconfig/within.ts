@@ -1,4 +1,6 @@
-/** Waits for a promise until the signal aborts, and then rejects with its reason. What was waited for goes on by itself. */
+/**
+ * Waits for a promise until the signal aborts, and then rejects with its reason. The promise itself continues.
+ */
 export async function within<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(signal.reason)

@@ -1,8 +1,10 @@
 import type { MailProvider, MessageKey, RemoteMailbox } from '../mail.ts'
 
-/** The mailboxes of an account as another client changes them. Mailboxes go by their `/`-separated path. */
+/**
+ * The mailboxes of an account as another client changes them. Mailboxes are given by their `/`-separated path.
+ */
 export interface ProviderWorld extends AsyncDisposable {
-  /** The path under which the provider lists a mailbox that is made here. */
+  /** The path under which the provider lists a mailbox that is created here. */
   listedAs(mailbox: string): string
   deliver(
     messages: ReadonlyArray<{ raw: string; internalDate?: Date }>,
@@ -19,22 +21,22 @@ export interface ProviderWorld extends AsyncDisposable {
 }
 
 export interface ConnectOptions {
-  /** What a clock reads that is so much ahead. */
+  /** The time of a clock that is ahead by this much. */
   clockAheadMs?: number
   keepAliveSeconds?: number
   answerSeconds?: number
   pollSeconds?: number
 }
 
-/** One account of its own at a provider, and what can befall it. */
+/** A separate account at a provider, and the failures that can happen to it. */
 export interface MailArrangement extends AsyncDisposable {
   world: ProviderWorld
   connect(options?: ConnectOptions): Promise<MailProvider>
-  /** Reading the content of these ends the connection, is refused, or yields nothing. */
+  /** Makes reading the content of these messages end the connection, be refused, or return nothing. */
   poison(keys: readonly MessageKey[], does: 'cut' | 'refuse' | 'omit'): void
-  /** The provider says goodbye to every connection. */
+  /** Makes the provider say BYE to every connection. */
   sayGoodbye(): void
-  /** Connections stay open, and nothing comes from them any more. */
+  /** Makes connections stay open without sending anything any more. */
   fallSilent(): void
 }
 

@@ -6,7 +6,7 @@ import { openIndex } from './memory-index.ts'
 
 const noon = (day: number) => new Date(Date.UTC(2024, 4, day, 12))
 
-/** A letter that says something, received at noon of that day of May 2024. */
+/** A letter with some content, received at noon on that day of May 2024. */
 const saying = (words: string, day = 1, number = day) => ({
   raw: letter(number, 'Content-Type: text/plain; charset=utf-8\r\n').replace('Dear Bob', `Dear Bob ${words}`),
   internalDate: noon(day),
@@ -24,7 +24,7 @@ async function placesOf(
   })
 }
 
-/** Searches to the end of a page, and counts how often others might have had the connection. */
+/** Searches to the end of a page, and counts how often others could have used the connection. */
 async function search(
   mail: MailProvider,
   text: string,
@@ -53,7 +53,7 @@ const subjects = ({ hits }: SearchPage) => hits.map(({ message }) => message?.su
 
 export function describeSearch(name: string, setUp: () => Promise<MailArrangement>): void {
   describe(`${name}: search`, () => {
-    test('finds words of headers and bodies in every place, newest first, as arrivals are read', async () => {
+    test('finds words of headers and bodies in every mailbox, newest first, as arrivals are read', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Projects')
       await arranged.world.createMailbox('Unasked')
@@ -76,7 +76,7 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       expect(subjects(await search(mail, 'no such word', places))).toEqual([])
     })
 
-    test('takes the text as it is, whatever it is made of', async () => {
+    test('searches for the text as it is, whatever it contains', async () => {
       await using arranged = await setUp()
       const texts = ['Grüße aus Köln', '日本語の手紙', 'say "hello"', 'a\\b', '{3}', '(OR ALL)', '100% *', '']
       await arranged.world.deliver(texts.map((text, index) => saying(`<${text}>`, index + 1)))
@@ -92,7 +92,7 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       expect(subjects(await search(mail, 'Letter 1', places))).toEqual(['Letter 1'])
     })
 
-    test('gives pages that join without a gap, also among messages of one moment', async () => {
+    test('returns pages without gaps, also among messages of the same moment', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Projects')
       const days = [7, 7, 7, 2, 7, 9]
@@ -114,7 +114,7 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
           receivedAt: new Date(page.next.receivedAt.toISOString()),
         }
         if (pages.length === 2) {
-          // What comes and goes between two pages moves nothing else.
+          // Messages that come and go between two pages do not shift others.
           await arranged.world.deliver([saying('zinnia', 8, 20), saying('zinnia', 1, 30)])
           await arranged.world.expunge('INBOX', [keys[0]!, keys[3]!])
         }
@@ -128,7 +128,7 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       ])
     })
 
-    test('keeps to moments exactly, though providers search by days', async () => {
+    test('respects exact times, although providers search by days', async () => {
       await using arranged = await setUp()
       const at = (hour: number) => new Date(Date.UTC(2024, 4, 10, hour))
       await arranged.world.deliver(
@@ -148,7 +148,7 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       expect(await between(end, null)).toEqual([])
     })
 
-    test('reads nothing of messages that the index knows, unless the source was renumbered', async () => {
+    test('fetches no messages that the index has, unless the source was renumbered', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Projects')
       const keys = await arranged.world.deliver(
@@ -180,7 +180,7 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       ])
     })
 
-    test('passes over places that are gone and messages that cannot be read', async () => {
+    test('skips mailboxes that are gone and messages that cannot be read', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Gone')
       const keys = await arranged.world.deliver([1, 2, 3].map(day => saying('iris', day)))

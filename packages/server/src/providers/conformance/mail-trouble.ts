@@ -4,7 +4,7 @@ import { ProviderFailure } from '../failure.ts'
 import { letters, type MailArrangement, never, requireMailbox } from './arrangement.ts'
 import { openIndex } from './memory-index.ts'
 
-/** What becomes of a session when messages, providers or connections fail. */
+/** What happens to a session when messages, providers or connections fail. */
 export function describeTrouble(name: string, setUp: () => Promise<MailArrangement>): void {
   describe(`${name}: trouble`, () => {
     test.each(['cut', 'refuse', 'omit'] as const)(
@@ -36,7 +36,7 @@ export function describeTrouble(name: string, setUp: () => Promise<MailArrangeme
       },
     )
 
-    test('ends promptly when it is told to, and while nothing is read', async () => {
+    test('ends promptly when the signal aborts, also while nothing is read', async () => {
       await using arranged = await setUp()
       await arranged.world.deliver(letters(600))
       await using mail = await arranged.connect()
@@ -62,7 +62,7 @@ export function describeTrouble(name: string, setUp: () => Promise<MailArrangeme
       await expect(watching).rejects.toMatchObject({ name: 'ProviderFailure', kind: 'unavailable' })
     })
 
-    test('notices a connection that died in silence', async () => {
+    test('notices a connection that died silently', async () => {
       await using arranged = await setUp()
       await using mail = await arranged.connect({ keepAliveSeconds: 1, answerSeconds: 1, pollSeconds: 1 })
       await openIndex('INBOX').follow(mail)
@@ -93,14 +93,14 @@ export function describeWatching(name: string, setUp: () => Promise<MailArrangem
 
       const going = mail.watch('INBOX', 20, never)
       await arranged.world.expunge('INBOX', [key!])
-      // To delete is to mark first, which may be told first.
+      // Deleting marks the message first, and the mark may be reported first.
       const notice = await going
       if (!notice.gone) expect(await mail.watch('INBOX', 20, never)).toMatchObject({ gone: true })
       await index.follow(mail)
       expect(index.messages.size).toBe(2)
     })
 
-    test('tells of what happened since the source was compared, whatever was read in between', async () => {
+    test('reports what happened since the source was compared, whatever was read in between', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Elsewhere')
       await using mail = await arranged.connect({ pollSeconds: 1 })
@@ -111,11 +111,11 @@ export function describeWatching(name: string, setUp: () => Promise<MailArrangem
       await arranged.world.deliver(letters(1))
 
       expect(await mail.watch('INBOX', 20, never)).toMatchObject({ arrived: true })
-      // Once: the caller may have known already.
+      // Reported once: the caller may have known already.
       expect(await mail.watch('INBOX', 0.3, never)).toEqual({ arrived: false, changed: false, gone: false })
     })
 
-    test('ends when the time is up or the signal says so', async () => {
+    test('ends when the time is up or the signal aborts', async () => {
       await using arranged = await setUp()
       await using mail = await arranged.connect({ pollSeconds: 1 })
       const index = openIndex('INBOX')

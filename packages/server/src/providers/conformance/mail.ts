@@ -7,10 +7,10 @@ import { describeSearch } from './mail-search.ts'
 import { describeTrouble, describeWatching } from './mail-trouble.ts'
 import { openIndex } from './memory-index.ts'
 
-/** What the engine may rely on of every `MailProvider`. `setUp` makes a new account for each test. */
+/** What the engine may rely on for every `MailProvider`. `setUp` creates a new account for each test. */
 export function describeMailProvider(name: string, setUp: () => Promise<MailArrangement>): void {
   describe(`${name}: listMailboxes`, () => {
-    test('tells paths, roles and counts, parents before children', async () => {
+    test('returns paths, roles and counts, parents before children', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Projects')
       await arranged.world.createMailbox('Projects/Grüße & more')
@@ -42,7 +42,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(trash).toHaveLength(1)
     })
 
-    test('says of a renamed mailbox, and of no other, that it is the one that was followed', async () => {
+    test('recognises a renamed mailbox, and no other, as the one that was followed', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Before')
       await arranged.world.createMailbox('Other')
@@ -71,7 +71,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
   })
 
   describe(`${name}: following a source`, () => {
-    test('begins with a reset and brings every message, newest first', async () => {
+    test('begins with a reset and yields every message, newest first', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(5))
       await using mail = await arranged.connect()
@@ -100,7 +100,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(first?.size).toBe(Buffer.byteLength(letter(1)))
     })
 
-    test('gives the source of a message in pieces, and its parts by their numbers', async () => {
+    test('returns the source of a message in pieces, and its parts by number', async () => {
       await using arranged = await setUp()
       const [key = 0] = await arranged.world.deliver(letters(1))
       await using mail = await arranged.connect()
@@ -122,7 +122,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       await expect(read({ part: '1] BODY[' })).rejects.toMatchObject({ kind: 'not_found' })
     })
 
-    test('gives the sources of several messages at once, without those that are gone or too long', async () => {
+    test('returns the sources of several messages at once, without those that are gone or too long', async () => {
       await using arranged = await setUp()
       const long = { raw: `${letter(3)}${'long line\r\n'.repeat(CONTENT_BYTES_MAX / 10)}` }
       const keys = await arranged.world.deliver([...letters(2), long, ...letters(1, 4)])
@@ -143,7 +143,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(await mail.readSources({ ...place, keys: [keys[1]!] }, CONTENT_BYTES_MAX)).toEqual(new Map())
     })
 
-    test('can be broken off after any step and taken up by another connection', async () => {
+    test('can be stopped after any step and continued by another connection', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(1100))
       const index = openIndex('INBOX')
@@ -160,7 +160,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(index.keys()).toEqual(keys)
     })
 
-    test('finds nothing to tell where nothing happened', async () => {
+    test('reports nothing if nothing happened', async () => {
       await using arranged = await setUp()
       await arranged.world.deliver(letters(3))
       await using mail = await arranged.connect()
@@ -178,7 +178,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(index.takeSteps()).toEqual([])
     })
 
-    test('brings new mail in the order of its arrival', async () => {
+    test('yields new mail in the order of its arrival', async () => {
       await using arranged = await setUp()
       await arranged.world.deliver(letters(2))
       await using mail = await arranged.connect()
@@ -195,7 +195,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(arrived.map(({ origin }) => origin)).toEqual(['new'])
     })
 
-    test('tells flags and categories that another client changed', async () => {
+    test('reports flags and categories that another client changed', async () => {
       await using arranged = await setUp()
       const [one, two, three] = await arranged.world.deliver(letters(4))
       await using mail = await arranged.connect()
@@ -222,7 +222,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       ])
     })
 
-    test('tells which messages are gone, also when as many arrived', async () => {
+    test('reports which messages are gone, even if as many arrived', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(6))
       await using mail = await arranged.connect()
@@ -242,7 +242,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(await mail.locate(at, [keys[0]!, keys[1]!])).toEqual(new Map([[keys[1], ['INBOX']]]))
     })
 
-    test('lets a message that came and went unseen pass', async () => {
+    test('tolerates a message that came and went unseen', async () => {
       await using arranged = await setUp()
       await arranged.world.deliver(letters(2))
       await using mail = await arranged.connect()
@@ -260,7 +260,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(mail.hasChanged(inbox, index.cursor)).toBe(false)
     })
 
-    test('shows a moved message under the same identity', async () => {
+    test('yields a moved message under the same identity', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Kept')
       const [key] = await arranged.world.deliver(letters(2))
@@ -282,7 +282,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(new Set([...inbox.messages.values()].map(message => message.identity))).not.toContain(identity)
     })
 
-    test('starts anew with the same identities where the provider renumbered', async () => {
+    test('starts again with the same identities if the provider renumbered', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Numbers')
       const keys = await arranged.world.deliver(letters(4), 'Numbers')
@@ -304,7 +304,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect([...index.messages.values()].map(({ identity }) => identity).toSorted()).toEqual(before)
     })
 
-    test('fails with not_found where the mailbox is gone, and goes on with others', async () => {
+    test('fails with not_found if the mailbox is gone, and continues with others', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Doomed')
       await arranged.world.deliver(letters(2), 'Doomed')
@@ -327,7 +327,7 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       }
     })
 
-    test('keeps to the window, and brings what a wider one adds as no news', async () => {
+    test('respects the window, and yields what a wider one adds as widened', async () => {
       await using arranged = await setUp()
       const now = Date.now()
       const ages = [100, 50, 20, 3, 40, 1]

@@ -10,7 +10,9 @@ import {
   type SourceStep,
 } from '../mail.ts'
 
-/** What the engine's index does with the steps of one source, in memory: enough to tell whether they say the truth. */
+/**
+ * Does with the steps of one source what the engine's index does, in memory: enough to check whether they are right.
+ */
 export interface MemoryIndex {
   readonly messages: Map<MessageKey, RemoteMessage>
   readonly unreadable: Map<MessageKey, string>
@@ -20,11 +22,11 @@ export interface MemoryIndex {
   readonly skip: Set<MessageKey>
   readonly retry: MessageKey[]
   compare(provider: MailProvider): Promise<void>
-  /** @returns whether it went to the end; it stops after `stepsMax` steps */
+  /** @returns whether it reached the end; it stops after `stepsMax` steps */
   bring(provider: MailProvider, stepsMax?: number): Promise<boolean>
   /** Compares and brings until nothing is left to do. */
   follow(provider: MailProvider): Promise<void>
-  /** Steps since this was last called. */
+  /** The steps since the last call. */
   takeSteps(): SourceStep[]
   /** Keys, ascending. */
   keys(): MessageKey[]

@@ -20,14 +20,14 @@ function open() {
 }
 
 describe('AnswerBudget', () => {
-  test('lets through at once what a command asked for, and the news that servers tell by themselves', () => {
+  test('admits at once what a command asked for, and what servers report by themselves', () => {
     const { budget } = open()
     budget.grant({ answers: 1_000_000, bytes: 100_000_000 })
     expect(budget.charge(1_000_000, 100_000_000)).toBe(0)
     expect(budget.charge(5000, 200_000)).toBe(0)
   })
 
-  test('forgets what a command did not use', () => {
+  test('does not carry over what a command did not use', () => {
     const { budget } = open()
     budget.grant({ answers: 1_000_000, bytes: 100_000_000 })
     budget.grant(null)
@@ -46,7 +46,7 @@ describe('AnswerBudget', () => {
     expect(count * bytes).toBeLessThan(1_000_000)
   })
 
-  test('goes on for ever with a server that stays below the rate', () => {
+  test('never ends a server that stays below the rate', () => {
     const { budget, pass } = open()
     for (let second = 0; second < 3600; second++) {
       expect(budget.charge(100, 8000)).toBe(0)
@@ -54,7 +54,7 @@ describe('AnswerBudget', () => {
     }
   })
 
-  test('has the whole time again after a rest', () => {
+  test('grants the whole time again after a rest', () => {
     const { budget, pass } = open()
     expect(budget.charge(6000, 0)).toBeGreaterThan(0)
     pass(60_000)

@@ -1,21 +1,24 @@
-/** What a server may send. Each number counts from the moment when it is granted. */
+/** The amount that a server may send. Each number counts from the moment when it is granted. */
 export interface Allowance {
   answers: number
   bytes: number
 }
 
 const NONE: Allowance = { answers: 0, bytes: 0 }
-/** Beside what commands ask for: enough for news of thousands of messages at once, too little to keep a core busy. */
+/**
+ * In addition to what commands ask for: enough for news of thousands of messages at once, too little to keep a core
+ * busy.
+ */
 const UNASKED_BURST: Allowance = { answers: 5000, bytes: 256 * 1024 }
 const UNASKED_PER_SECOND: Allowance = { answers: 200, bytes: 16 * 1024 }
 /** A connection that stays above its rate for this long is ended. */
 const OVER_MS_MAX = 20_000
-/** The burst counts as regained, so that the time above the rate starts again, when this share of it is there. */
+/** When this share of the burst has been regained, the time above the rate starts again. */
 const REGAINED = 0.1
 
 /**
- * The budget of one connection. What arrives is charged to the command in flight, then to a bucket that refills at a
- * constant rate. When the bucket is empty, reading waits until it has refilled.
+ * The budget of one connection. What arrives is charged to the command in progress, then to a bucket that refills at
+ * a constant rate. When the bucket is empty, reading waits until it has refilled.
  */
 export class AnswerBudget {
   readonly #now: () => number
@@ -30,12 +33,12 @@ export class AnswerBudget {
     this.#refilledAt = now()
   }
 
-  /** What the command in flight may be answered with; null after its end. */
+  /** Sets the allowance of the command in progress; null when it has ended. */
   grant(allowance: Allowance | null): void {
     this.#granted = { ...(allowance ?? NONE) }
   }
 
-  /** @returns the milliseconds to wait before going on, or null where the connection has used up its time */
+  /** @returns the milliseconds to wait before reading on, or null if the connection has used up its time */
   charge(answers: number, bytes: number): number | null {
     const fromGrant = {
       answers: Math.min(answers, this.#granted.answers),

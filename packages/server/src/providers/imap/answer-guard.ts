@@ -8,28 +8,28 @@ import { cutAnswer } from './answer-line.ts'
 import { EventLoopShare } from './event-loop-share.ts'
 import { type ExpectedAnswers, LINE_BYTES } from './expected-answers.ts'
 
-/** One for the process, as there is one event loop. */
+/** One per process, as there is one event loop. */
 const share = new EventLoopShare()
 
 export interface AnswerGuard {
-  /** What the next command may be answered with; null when it ended. */
+  /** Sets the answers that the next command may bring; null when it has ended. */
   expect(expected: ExpectedAnswers | null): void
-  /** Untagged answers that were too long to be read, until now. */
+  /** Number of untagged answers so far that were too long to be read. */
   readonly leftOut: number
 }
 
-/** The stream through which all that a server says reaches imapflow's parser: bytes in, answers out. */
+/** The stream through which everything from the server reaches imapflow's parser: bytes in, answers out. */
 interface AnswerStream extends Transform {
   push(answer: ImapStreamItem | null): boolean
 }
 
 /**
- * Stands between the socket of a client and its parser: bounds what a server may send, and how much of the event loop
- * reading it may take. A server that sends more than its budget is read slowly, then its connection is ended. To be
- * called before the client connects.
+ * Stands between the socket of a client and its parser. Limits what a server may send, and how much of the event loop
+ * reading it may take. A server that exceeds its budget is read slowly, then its connection is ended. Must be called
+ * before the client connects.
  */
 export function guardAnswers(client: ImapFlow): AnswerGuard {
-  // The types of imapflow leave it out; it stays the same over STARTTLS.
+  // imapflow's types leave it out; STARTTLS does not replace it.
   const { streamer: stream } = client as unknown as { streamer: AnswerStream }
   const budget = new AnswerBudget()
   const closed = new AbortController()
@@ -41,7 +41,9 @@ export function guardAnswers(client: ImapFlow): AnswerGuard {
   stream.once('close', () => closed.abort())
 
   const fail = (message: string) => void stream.destroy(new ProviderFailure('unavailable', message))
-  /** @returns null where reading may go on at once, else what to wait for; then the stream may be destroyed */
+  /**
+   * @returns null if reading may continue at once, otherwise what to wait for; the stream may be destroyed then
+   */
   const admit = (answers: number, bytes: number): Promise<void> | null => {
     const waitMs = budget.charge(answers, bytes)
     if (waitMs === null) {
@@ -69,7 +71,7 @@ export function guardAnswers(client: ImapFlow): AnswerGuard {
     else read(chunk, encoding, done)
   }
   stream.on('unpipe', () => {
-    // What waits here would be read after the handshake of STARTTLS, as if it had come over TLS.
+    // Whatever waits here would be read after the handshake of STARTTLS, as if it had come over TLS.
     if (stream.writableLength > bytesBeingRead) fail('The server says more than it may before the handshake.')
   })
 

@@ -1,6 +1,6 @@
 /** imapflow's parser takes time that grows with the square of a set's length: this many bytes cost it about 2 ms. */
 const SET_BYTES_MAX = 4096
-/** Hundreds of thousands of messages that vanished, in one line. */
+/** Room for hundreds of thousands of vanished messages in one line. */
 export const NUMBERS_LINE_BYTES_MAX = 4 * 1024 * 1024
 
 /** Answers that only list numbers: several of them mean the same as one. */
@@ -9,9 +9,8 @@ const NUMBERS =
 const LONG_SET = new RegExp(`[\\d,:*]{${SET_BYTES_MAX + 1}}`)
 
 /**
- * Cuts an answer into what the parser can read quickly. `payload` is its text without literals.
- * @returns none where it is too long to be read and can be left out; null where leaving it out would hide how a command
- *   ended
+ * Cuts an answer into pieces that the parser can read quickly. `payload` is its text without literals.
+ * @returns no pieces if it is too long and can be left out; null if leaving it out would hide how a command ended
  */
 export function cutAnswer(payload: Buffer, bytesMax: number): Buffer[] | null {
   if (payload.length <= SET_BYTES_MAX) return [payload]
@@ -28,7 +27,7 @@ function cutNumbers(line: string, prefix: string): Buffer[] {
   for (let from = prefix.length; from < line.length;) {
     const isLast = line.length - from <= SET_BYTES_MAX
     const end = isLast ? line.length : line.lastIndexOf(separator, from + SET_BYTES_MAX)
-    // No number is as long as that.
+    // No number is that long.
     if (end <= from) return []
     pieces.push(Buffer.from(prefix + line.slice(from, end), 'latin1'))
     from = end + 1

@@ -7,7 +7,9 @@ import { type FetchPlace, type FetchResult, fetchMessages, MESSAGES_PER_FETCH } 
 import { endOnAbort, type Following, isRenumbered, startCursor, toUids, wireNameOf } from './follow.ts'
 import { countSince, SEARCH_CHUNK, searchFrom, searchPresent, searchSequence } from './search.ts'
 
-/** From so many on it is worth asking which of them lie in the window before their beginnings are fetched. */
+/**
+ * From this many messages on, the server is asked which are in the window before their beginnings are fetched.
+ */
 const NARROW_FROM = 50
 
 /** `MailProvider.arrivals` on IMAP. The next messages are fetched while the caller stores the last. */
@@ -33,7 +35,7 @@ async function* bring(
       : { ...(await connection.examine(wireName)) }
   const stored = readCursor(options.cursor)
   if (stored && isRenumbered(stored, opened)) {
-    throw new ProviderFailure('unavailable', 'The mailbox was numbered anew meanwhile.')
+    throw new ProviderFailure('unavailable', 'The mailbox was renumbered in the meantime.')
   }
   const cursor = stored
     ? widen(stored, options.since)
@@ -55,11 +57,11 @@ interface Bringing {
   place: FetchPlace
   options: FollowOptions
   opened: Selected
-  /** What the last step handed out. */
+  /** The cursor of the last step. */
   cursor: ImapCursor
 }
 
-/** A window that reaches further back than before is read once more from its top; what is indexed is left out. */
+/** A window that reaches further back than before is read again from its top; what is indexed is skipped. */
 function widen(cursor: ImapCursor, since: Date | null): ImapCursor {
   if (reachesBack(cursor, since)) return cursor
   return {
@@ -117,18 +119,20 @@ async function* bringNew(bringing: Bringing): AsyncGenerator<SourceStep> {
   }
 }
 
-/** Leaves out what surely lies before the window, where that saves fetching many. */
+/** Removes messages that are certainly before the window, if that saves fetching many. */
 async function narrow(place: FetchPlace, uids: number[], since: Date | null): Promise<number[]> {
   if (!since || uids.length < NARROW_FROM) return uids
   return [...(await searchPresent(place.connection, uids, since))]
 }
 
-/** SINCE knows only days: the moment is looked at afterwards. */
+/** SINCE compares only days, so the exact time is checked afterwards. */
 function within(messages: RemoteMessage[], since: Date | null): RemoteMessage[] {
   return since ? messages.filter(({ receivedAt }) => receivedAt >= since) : messages
 }
 
-/** What lies below the cursor and the index lacks, newest first, in chunks of sequence numbers that only shift down. */
+/**
+ * Messages below the cursor that the index lacks, newest first, in chunks of sequence numbers, which only shift down.
+ */
 async function* bringOlder(bringing: Bringing): AsyncGenerator<SourceStep> {
   const { following, place, options, opened } = bringing
   const { connection } = place
@@ -174,7 +178,7 @@ async function* bringOlder(bringing: Bringing): AsyncGenerator<SourceStep> {
   }
 }
 
-/** The highest sequence number that a message below the backfill can have. Numbers only sink. */
+/** The highest sequence number that a message below the backfill can have. Sequence numbers only decrease. */
 function startOf(
   position: { uidValidity: number; below: number; high: number } | undefined,
   cursor: ImapCursor,
@@ -185,7 +189,10 @@ function startOf(
   return isValid ? Math.min(position.high, opened.exists) : opened.exists
 }
 
-/** Of a widened window, what lay in it before is missing, and the rest is no news: two steps, and the cursor moves with the last. */
+/**
+ * In a widened window, messages of the old part are `missing`, and the others `widened`: two steps, and the cursor
+ * moves with the last one.
+ */
 function* handOver(
   bringing: Bringing,
   result: FetchResult,
@@ -207,7 +214,9 @@ function* handOver(
   yield { ...step, origin: 'widened', messages: messages.filter(isWidened) }
 }
 
-/** Asks for the next item while the last is being used. Ending it waits until what was asked for is there. */
+/**
+ * Asks for the next item while the last one is being used. Ending it waits for the item that was asked for.
+ */
 async function* readAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   const ask = () => {
     const asked = items.next()

@@ -22,7 +22,7 @@ export async function checkImap(options: CheckOptions, server: MailServer, passw
   }
   try {
     const { client } = await connectImap(endpoint, { user: server.user, password }, signal)
-    // The login is what was asked for. The server counts the connection until it is told that it is over.
+    // Only the login matters. But the server counts the connection until it gets the LOGOUT.
     await Promise.race([client.logout().catch(() => {}), sleep(LOGOUT_MS, undefined, { ref: false })])
     client.close()
   } catch (error) {

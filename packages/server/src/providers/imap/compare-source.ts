@@ -24,18 +24,18 @@ import { SEARCH_CHUNK, searchFrom, searchPresent, searchSequence } from './searc
 import { streamFlags } from './stream.ts'
 import { textOf } from './values.ts'
 
-/** Without mod-sequences the flags of a mailbox are compared every minute for each 5,000 messages that it holds. */
+/** Without mod-sequences, the flags of a mailbox are compared every minute for each 5,000 messages in it. */
 const FLAGS_EVERY_MS = 60_000
 export const FLAGS_AT_ONCE = 5000
-/** A longer list of vanished messages is not asked for: the mailbox is compared instead. */
+/** If more messages may have vanished, the list is not requested: the mailbox is compared instead. */
 const VANISHED_MAX = 100_000
-/** Of what a server says has vanished; with more, the mailbox is compared, too. */
+/** Maximum number of ranges that a server may list as vanished; with more, the mailbox is compared, too. */
 const RANGES_MAX = 100_000
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 const sequence = (value: string) => ({ type: 'SEQUENCE', value })
 
-/** How long flags of a mailbox without mod-sequences may go uncompared, in milliseconds. */
+/** Milliseconds for which flags of a mailbox without mod-sequences may stay uncompared. */
 export function flagsIntervalMs(messages: number): number {
   return FLAGS_EVERY_MS * Math.max(1, Math.ceil(messages / FLAGS_AT_ONCE))
 }
@@ -63,7 +63,7 @@ export async function* compareSource(
   const present = Math.max(0, opened.exists - arrived)
   if (present !== cursor.exists) {
     const known = await options.known()
-    // The index holds later messages than the cursor knows of: what became of them could not be told.
+    // The index has later messages than the cursor: what happened to them could not be found out.
     if ((known.keys.at(-1) ?? 0) >= cursor.uidNext) {
       yield {
         type: 'reset',
@@ -76,21 +76,24 @@ export async function* compareSource(
     next.exists = present
     if (gone.length > 0) yield { type: 'gone', keys: gone, certainty: 'hint', cursor: { ...next } }
   }
-  // A message that came and went unseen: nothing is left of it but a number.
+  // A message that came and went unseen leaves only a number.
   if (arrived === 0 && opened.uidNext !== null) next.uidNext = Math.max(cursor.uidNext, opened.uidNext)
 
   yield* compareFlags(following, source, options, { cursor, next, opened })
   if (!isSame(next, cursor)) yield { type: 'states', changes: [], cursor: next }
 }
 
-/** RFC 9051 section 2.3.1.1: the next UID never goes back. Where it does, a backup came back, or our cursor is no good. */
+/**
+ * RFC 9051 section 2.3.1.1: the next UID never decreases. If it does, the server restored a backup, or our cursor is
+ * wrong.
+ */
 function isRewound(cursor: ImapCursor, { uidNext }: Selected): boolean {
   return uidNext !== null && uidNext < cursor.uidNext
 }
 
 interface Comparison {
   cursor: ImapCursor
-  /** What the cursor is to become; settled here. */
+  /** The cursor after the comparison; filled in here. */
   next: ImapCursor
   opened: Selected
 }
@@ -123,7 +126,7 @@ async function* compareFlags(
   next.unseen = listed ?? cursor.unseen
 }
 
-/** RFC 7162 section 3.1.2.2: mod-sequences never go back; where they do, what they say is worth nothing. */
+/** RFC 7162 section 3.1.2.2: mod-sequences never decrease. If they do, they mean nothing. */
 function isAhead(now: string | null, before: string | null): boolean {
   return now !== null && before !== null && BigInt(now) >= BigInt(before)
 }
@@ -165,7 +168,7 @@ async function* differingFlags(
   }
 }
 
-/** Which indexed messages are no longer among the `present` ones below the cursor. */
+/** The indexed messages below the cursor that are not among the `present` ones. */
 async function findGone(
   following: Following,
   cursor: ImapCursor,
@@ -181,7 +184,7 @@ async function findGone(
     const vanished = knownWithin(keys, await askVanished(following, cursor.highestModseq, uids))
     const there = vanished.length < lost ? null : await searchPresent(connection, vanished)
     const absent = there ? vanished.filter(uid => !hasUid(there, uid)) : []
-    // Each of them was counted and is not there: when they account for the loss, nothing else is missing.
+    // Each of them was counted and is not there: if they account for the loss, nothing else is missing.
     if (absent.length === lost) return absent
   }
   const gone: number[] = []
@@ -200,7 +203,7 @@ async function findGone(
   return gone.toSorted((a, b) => a - b)
 }
 
-/** RFC 7162 section 3.2.6. The set names all numbers outright: Cyrus forgets some of `1:*`. */
+/** RFC 7162 section 3.2.6. The set lists all numbers explicitly: Cyrus forgets some of `1:*`. */
 async function askVanished(
   { connection }: Following,
   modseq: string,

@@ -9,7 +9,7 @@ const uidList = fc
   .map(uids => Uint32Array.from(uids).toSorted())
 
 describe('uidSets', () => {
-  test('names every UID once, in sets that fit into a command', () => {
+  test('contain every UID once, and each fits into a command', () => {
     fc.assert(
       fc.property(uidList, fc.integer({ min: 1, max: 20 }), (uids, countMax) => {
         const sets = [...uidSets(uids, countMax)]
@@ -45,7 +45,7 @@ describe('parseRanges', () => {
 })
 
 describe('comparisons of UIDs', () => {
-  test('find what is missing as a plain reading of the words does', () => {
+  test('find the same missing UIDs as a naive comparison', () => {
     fc.assert(
       fc.property(uidList, uidList, fc.nat(80), fc.nat(80), (known, present, from, length) => {
         const there = new Set(present)
@@ -55,7 +55,7 @@ describe('comparisons of UIDs', () => {
     )
   })
 
-  test('find what lies in ranges, also in those that span everything', () => {
+  test('find UIDs in ranges, also in ranges over everything', () => {
     fc.assert(
       fc.property(uidList, fc.array(fc.tuple(fc.nat(80), fc.nat(80))), (known, pairs) => {
         const ranges = pairs.map(([a, b]): [number, number] => [Math.min(a, b), Math.max(a, b)])

@@ -3,12 +3,10 @@ import { FlagBit, type RemoteFlags } from '../mail.ts'
 /** Ranges of UIDs, ascending or not, as a server names them. */
 export type UidRange = readonly [from: number, to: number]
 
-/**
- * Commands stay below the 8,192 octets that RFC 7162 section 4 asks every server to take.
- */
+/** Commands stay below the 8,192 octets that RFC 7162 section 4 asks every server to accept. */
 const SET_LENGTH_MAX = 7000
 
-/** Cuts ascending UIDs into sets (`1:3,7`) of at most `countMax` UIDs that fit into a command each. */
+/** Cuts ascending UIDs into sets (`1:3,7`) of at most `countMax` UIDs, each short enough for a command. */
 export function* uidSets(
   uids: Uint32Array | readonly number[],
   countMax: number,
@@ -31,7 +29,7 @@ export function* uidSets(
   if (set !== '') yield { set, from, to: uids.length }
 }
 
-/** The ranges of a set that a server sent. What is not well formed is left out. */
+/** The ranges of a set that a server sent. Malformed parts are skipped. */
 export function parseRanges(set: string): UidRange[] {
   const ranges: UidRange[] = []
   for (const part of set.split(',')) {
@@ -44,7 +42,7 @@ export function parseRanges(set: string): UidRange[] {
   return ranges
 }
 
-/** How many numbers a set names. */
+/** The number of numbers in a set. */
 export function countSet(set: string | null): number {
   let count = 0
   for (const range of (set ?? '').split(',')) {
@@ -54,7 +52,7 @@ export function countSet(set: string | null): number {
   return count
 }
 
-/** The index of the first of ascending UIDs that is not below `uid`. */
+/** The index of the first UID that is not below `uid`. The UIDs ascend. */
 export function lowerBound(uids: Uint32Array, uid: number): number {
   let low = 0
   let high = uids.length
@@ -70,7 +68,7 @@ export function hasUid(uids: Uint32Array, uid: number): boolean {
   return uids[lowerBound(uids, uid)] === uid
 }
 
-/** Which of `known` within [from, below) are not among `present`. Both ascending. */
+/** Those of `known` within [from, below) that are not among `present`. Both ascend. */
 export function missingFrom(known: Uint32Array, present: Uint32Array, from: number, below: number): number[] {
   const missing: number[] = []
   let other = lowerBound(present, from)
@@ -81,7 +79,7 @@ export function missingFrom(known: Uint32Array, present: Uint32Array, from: numb
   return missing
 }
 
-/** Which of `known` lie in the ranges, ascending. */
+/** Those of `known` that are in the ranges, ascending. */
 export function knownWithin(known: Uint32Array, ranges: readonly UidRange[]): number[] {
   const found = new Set<number>()
   for (const [from, to] of ranges) {
@@ -99,7 +97,9 @@ export function flagBits(flags: RemoteFlags): number {
   )
 }
 
-/** Whether flags differ from the indexed bits, or may: of categories the bits only tell that there are some. */
+/**
+ * Whether flags differ from the indexed bits, or may differ: for categories the bits show only that there are some.
+ */
 export function mayDiffer(flags: RemoteFlags, indexedBits: number): boolean {
   const bits = flagBits(flags)
   return bits !== indexedBits || (bits & FlagBit.categories) !== 0

@@ -76,7 +76,7 @@ describe('connectImap', () => {
     await using impostor = await openImpostor(greeting, () => '')
     await expect(connectTo({ port: impostor.port })).rejects.toMatchObject({
       kind: 'unsupported',
-      message: `What answers on port ${impostor.port} is no IMAP server. Check host and port.`,
+      message: `The server on port ${impostor.port} is not an IMAP server. Check host and port.`,
     })
     expect(impostor.lines).toEqual([])
   })
@@ -91,7 +91,7 @@ describe('connectImap', () => {
     await expect(connectTo(endpoint)).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  test('tells a wrong password', async () => {
+  test('reports a wrong password as login_failed', async () => {
     const { host, port } = server()
     const endpoint = { addresses: [host], servername: 'localhost', port, security: 'none' } as const
     await expect(connectImap(endpoint, { user: 'nobody', password: 'wrong' }, never)).rejects.toMatchObject({
@@ -110,7 +110,7 @@ describe('connectImap', () => {
     expect(impostor.lines.map(line => line.split(' ')[1])).toEqual(['CAPABILITY'])
   })
 
-  test('sends nothing secret to one that says it is logged in already', async () => {
+  test('sends nothing secret to a server that claims to be logged in already', async () => {
     await using impostor = await openImpostor(
       '* PREAUTH welcome\r\n',
       line => `* CAPABILITY IMAP4rev1\r\n${tagOf(line)} OK done\r\n`,
@@ -119,7 +119,7 @@ describe('connectImap', () => {
     await expect(connectTo({ port: impostor.port })).rejects.toMatchObject({ kind: 'unsupported' })
   })
 
-  test('believes nothing that was said before the handshake and after its consent', async () => {
+  test('refuses a server that sends data between its consent to STARTTLS and the handshake', async () => {
     await using impostor = await openImpostor('* OK ready\r\n', line =>
       line.endsWith('STARTTLS')
         ? `${tagOf(line)} OK begin\r\n* CAPABILITY IMAP4rev1 AUTH=PLAIN\r\n2 OK injected\r\n`
@@ -131,7 +131,7 @@ describe('connectImap', () => {
     expect(impostor.lines.map(line => line.split(' ')[1])).toEqual(['CAPABILITY', 'STARTTLS'])
   })
 
-  test('ends when the signal says so', async () => {
+  test('ends when the signal aborts', async () => {
     await using impostor = await openImpostor('', () => '')
     const begunAt = performance.now()
 

@@ -6,11 +6,11 @@ import { type AnswerGuard, guardAnswers } from './answer-guard.ts'
 import { NUMBERS_LINE_BYTES_MAX } from './answer-line.ts'
 import { toFailure } from './failure.ts'
 
-/** Where an IMAP server is, after the egress guard resolved its name. */
+/** The address of an IMAP server, after the egress guard resolved its name. */
 export interface ImapEndpoint {
-  /** Addresses that were checked, best first: nothing is resolved again. They are tried in turn. */
+  /** The checked addresses, best first: nothing is resolved again. They are tried in turn. */
   addresses: readonly string[]
-  /** The name that the certificate must bear, also sent as SNI. */
+  /** The name that the certificate must have, also sent as SNI. */
   servername: string
   port: number
   security: 'tls' | 'starttls' | 'none'
@@ -23,16 +23,18 @@ export interface ImapLogin {
   password: string
 }
 
-/** One address of several is given so long; a route that leads nowhere must not use up the whole attempt. */
+/** Time for one of several addresses; a dead route must not use up the whole attempt. */
 const CONNECT_MS = 15_000
 const GREETING_MS = 30_000
-/** The watch over silence is ours (`connection.ts`); imapflow's own would break an IDLE that is not its. */
+/**
+ * We watch for silence ourselves (`connection.ts`); imapflow's own timeout would break an IDLE that it did not start.
+ */
 const SOCKET_SILENCE_MS = 24 * 60 * 60_000
-/** From the first attempt to connect to the end of the login. */
+/** From the first attempt to connect until the end of the login. */
 const LOGIN_MS = 60_000
-/** Nothing that is asked for is larger than 256 KB of content. */
+/** No request is for more than 256 KB of content. */
 const LITERAL_BYTES_MAX = 512 * 1024
-/** What the parser of one connection holds at most. */
+/** Maximum memory of the parser of one connection. */
 const RESPONSE_BYTES_MAX = NUMBERS_LINE_BYTES_MAX + 2 * LITERAL_BYTES_MAX
 
 export interface ConnectedClient {
@@ -41,8 +43,8 @@ export interface ConnectedClient {
 }
 
 /**
- * Connects and logs in. TLS is verified and at least 1.2; with `starttls` nothing secret is sent before it, and a
- * server that says more than it may before the handshake is refused. Throws `ProviderFailure`.
+ * Connects and logs in. TLS is verified and at least 1.2. With `starttls`, nothing secret is sent before the handshake,
+ * and a server that sends more than it may before it is refused. Throws `ProviderFailure`.
  */
 export async function connectImap(
   endpoint: ImapEndpoint,
@@ -63,7 +65,7 @@ export async function connectImap(
 
 const UNREACHABLE = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT'])
 
-/** Nothing answers at this address, while another one may. */
+/** No server answers at this address, but one may at another. */
 function isUnreachable(error: unknown): boolean {
   const cause = error instanceof ProviderFailure ? error.cause : null
   return cause instanceof Error && 'code' in cause && UNREACHABLE.has(String(cause.code))
@@ -101,7 +103,7 @@ async function connectTo(
     maxLiteralSize: LITERAL_BYTES_MAX,
     maxResponseSize: RESPONSE_BYTES_MAX,
   })
-  // Whatever is emitted here also ends the command in flight, or the next one; unheard it would end the process.
+  // Every error also ends the command in progress, or the next one; without a listener it would end the process.
   client.on('error', () => client.close())
   const guard = guardAnswers(client)
   const isOtherProtocol = closeUnlessGreeted(client)
@@ -125,7 +127,7 @@ async function connectTo(
     if (!isOtherProtocol()) throw toFailure(error)
     throw new ProviderFailure(
       'unsupported',
-      `What answers on port ${endpoint.port} is no IMAP server. Check host and port.`,
+      `The server on port ${endpoint.port} is not an IMAP server. Check host and port.`,
       { cause: error },
     )
   } finally {
@@ -135,8 +137,9 @@ async function connectTo(
 }
 
 /**
- * Closes a connection whose first line is no greeting of IMAP, which is untagged (RFC 9051 section 7.1); SMTP begins with
- * `220 …`. imapflow would wait for one, and tells of other lines only in its log. @returns whether that was so
+ * Closes a connection whose first line is not a greeting of IMAP, which is untagged (RFC 9051 section 7.1); SMTP
+ * begins with `220 …`. imapflow would wait for a greeting, and reports other lines only in its log. @returns whether
+ * it was closed
  */
 function closeUnlessGreeted(client: ImapFlow): () => boolean {
   let isOtherProtocol = false

@@ -9,36 +9,39 @@ import { toFailure } from './failure.ts'
 import { examine, hearUnasked, type Selected } from './open-mailbox.ts'
 import { type ImapAttributeList, numberOf } from './values.ts'
 
-/** A command may take long, but not without a word. */
+/** A command may take long, but something must arrive in this time. */
 const SILENCE_MS = 120_000
-/** A connection that does not answer an idle question so long is dead. */
+/** A connection that does not answer a NOOP in this time is dead. */
 const KEEP_ALIVE_ANSWER_MS = 30_000
 
 export interface ImapConnection extends AsyncDisposable {
   has(capability: string): boolean
   /** Runs one command to its end. Throws `ProviderFailure`. */
   run(command: Command): Promise<ImapResponse>
-  /** Asks for a sign of life. */
+  /** Sends a NOOP, so that a dead connection is noticed. */
   poke(): Promise<void>
-  /** Opens a mailbox for reading, anew also when it is open. */
+  /** Opens a mailbox for reading, and opens it again if it is already open. */
   examine(wireName: string): Promise<Selected>
   /** Leaves the open mailbox, if any. */
   leave(): Promise<void>
-  /** The open mailbox; `exists` follows what the server tells. */
+  /** The open mailbox; `exists` is updated by what the server reports. */
   readonly selected: Selected | null
-  /** What the server told of the open mailbox since it was opened or since this was last called. */
+  /** What the server reported about the open mailbox since it was opened or since the last call. */
   takeNotice(): Notice
-  /** Waits in IDLE for a notice, `ms`, or the signal. Leaving it is not waited for. @returns whether the server ended it */
+  /**
+   * Waits in IDLE for a notice, `ms`, or the signal. Does not wait until IDLE has ended. @returns whether the server
+   * ended it
+   */
   idle(ms: number, signal: AbortSignal): Promise<'left' | 'ended_by_server'>
-  /** Keeps the silence of a command from ending the connection while its answers wait for our caller. */
+  /** Keeps a silent command from ending the connection while its answers wait for our caller. */
   pauseWatch(): () => void
   readonly isClosed: boolean
-  /** How many answers were too long to be read, until now. */
+  /** Number of answers so far that were too long to be read. */
   readonly leftOut: number
   close(): void
 }
 
-/** The parts of ImapFlow that its types leave out and that it offers for commands which its methods lack. */
+/** The parts of ImapFlow that its types leave out, and that it offers for commands without a method. */
 interface RawClient {
   exec(
     name: string,
@@ -55,14 +58,16 @@ interface RawClient {
 
 const NO_NOTICE: Notice = { arrived: false, changed: false, gone: false }
 
-/** Speaks over a connection of imapflow that is logged in. `answerMs`: how soon a sign of life must come. */
+/**
+ * Sends commands over a logged-in connection of imapflow. `answerMs`: time limit for the answer to a NOOP.
+ */
 export function openConnection(
   client: ImapFlow,
   guard: AnswerGuard,
   answerMs = KEEP_ALIVE_ANSWER_MS,
 ): ImapConnection {
   const raw = client as unknown as RawClient
-  // What it can do was told with the login; imapflow would keep what it says of that later, without bound.
+  // The capabilities came with the login; imapflow would store later ones without limit.
   raw.untaggedHandlers['CAPABILITY'] = () => {}
   raw.sectionHandlers['CAPABILITY'] = () => {}
   let selected: Selected | null = null
@@ -84,14 +89,14 @@ export function openConnection(
       untagged[name] = async answer => {
         heardAt = performance.now()
         const number = numberOf(answer.command)
-        // A numbered answer carries its name as its first value.
+        // A numbered answer has its name as its first value.
         const values = answer.attributes ?? []
         await (number === null ? handle(0, values) : handle(number, values.slice(1) as ImapAttributeList))
       }
     }
     return untagged
   }
-  /** Ends the connection when nothing was heard for too long and nobody on our side is to blame. */
+  /** Ends the connection if nothing was heard for too long and our side is not the cause. */
   const watchSilence = (silenceMsMax: number) => {
     const begunAt = performance.now()
     const timer = setInterval(
@@ -153,7 +158,7 @@ export function openConnection(
     async examine(wireName) {
       selected = null
       const opened = await examine(run, wireName)
-      // Some servers tell it without announcing the extension that makes it of use.
+      // Some servers report mod-sequences without announcing the extension that they belong to.
       if (!client.capabilities.has('CONDSTORE') && !client.capabilities.has('QRESYNC'))
         opened.highestModseq = null
       selected = opened
@@ -163,7 +168,7 @@ export function openConnection(
     async leave() {
       if (!selected) return
       selected = null
-      // CLOSE would expunge, were the mailbox not opened by EXAMINE (RFC 9051 section 6.4.1).
+      // CLOSE would expunge if the mailbox had not been opened by EXAMINE (RFC 9051 section 6.4.1).
       await run({ name: client.capabilities.has('UNSELECT') ? 'UNSELECT' : 'CLOSE' })
     },
     async idle(ms, signal) {

@@ -7,10 +7,12 @@ import { fetchItems } from './fetch.ts'
 import { type Following, isRenumbered, toUids, wireNameOf } from './follow.ts'
 import { readFetched } from './translate.ts'
 
-/** A part number of RFC 9051 section 6.4.5, which goes into a command. */
+/** A part number (RFC 9051 section 6.4.5); it becomes part of a command. */
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
 
-/** A piece of a message's source, or of one part of it. PEEK: reading by the interface does not mark as read. */
+/**
+ * A piece of a message's source, or of one of its parts. With PEEK, reading does not mark the message as read.
+ */
 export async function readContent(
   following: Following,
   place: { source: string; cursor: Cursor | null; key: MessageKey },
@@ -21,7 +23,7 @@ export async function readContent(
   await openPlace(following, place)
   let fetched = await fetchContent(connection, place.key, range)
   if (!fetched && isOpen) {
-    // The server may not have told this session yet of what arrived since (RFC 9051 section 7.4.1).
+    // The server may not have reported new messages to this session yet (RFC 9051 section 7.4.1).
     await connection.run({ name: 'NOOP', arguments: [] })
     fetched = await fetchContent(connection, place.key, range)
   }
@@ -29,7 +31,7 @@ export async function readContent(
   return fetched.content
 }
 
-/** Null where there is no such message; null content where the server answers NIL, or without content. */
+/** Null if there is no such message; null content if the server answers NIL, or without content. */
 async function fetchContent(
   connection: Following['connection'],
   key: MessageKey,
@@ -60,7 +62,10 @@ async function fetchContent(
   return found
 }
 
-/** Sources of several messages by one command: what the server does not give keeps no other. */
+/**
+ * The sources of several messages, fetched with one command: a message that the server does not return does not
+ * affect the others.
+ */
 export async function readSources(
   following: Following,
   place: { source: string; cursor: Cursor | null; keys: readonly MessageKey[] },
@@ -72,12 +77,12 @@ export async function readSources(
   let left = bytesMax
   const items: CommandArguments = [
     { type: 'ATOM', value: 'UID' },
-    // One more than is taken: what fills it is longer.
+    // One byte more than is accepted: a message that fills it is too long.
     { type: 'ATOM', value: 'BODY.PEEK', section: [], partial: [0, CONTENT_BYTES_MAX + 1] },
   ]
   await fetchItems(following.connection, toUids(place.keys), items, ({ uid, source }) => {
     if (!source || !wanted.has(uid) || source.length > CONTENT_BYTES_MAX || source.length > left) return
-    // A server that repeats itself is heard once.
+    // Only the first answer for a message counts.
     wanted.delete(uid)
     left -= source.length
     sources.set(uid, source)
@@ -95,7 +100,7 @@ async function openPlace(
   const opened = isOpen && connection.selected ? connection.selected : await connection.examine(wireName)
   const cursor = readCursor(place.cursor)
   if (cursor && isRenumbered(cursor, opened))
-    throw new ProviderFailure('unavailable', 'The mailbox was numbered anew and is being read again.')
+    throw new ProviderFailure('unavailable', 'The mailbox was renumbered and is being read again.')
 }
 
 function sectionOf({ part, isHeader }: ContentRange) {

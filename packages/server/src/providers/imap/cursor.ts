@@ -7,33 +7,35 @@ const schema = z.object({
   version: z.literal(1),
   uidValidity: uint32,
   mailboxId: z.string().nullable(),
-  /** Every message below it was handed over or lies in the backfill. */
+  /** Every message below it was yielded or is in the backfill. */
   uidNext: uint32,
   /** Messages with a UID below `uidNext` that were there when the index last matched the mailbox. */
   exists: uint32,
-  /** Of these, flags up to here are known; null without mod-sequences. */
+  /** Flags of these messages are known up to here; null without mod-sequences. */
   highestModseq: z.string().nullable(),
   /** Unseen messages when the flags were last compared without mod-sequences. */
   unseen: uint32.nullable(),
-  /** When they were, in milliseconds since 1970. */
+  /** The time of that comparison, in milliseconds since 1970. */
   comparedAt: z.int().min(0),
-  /** Messages below it are still to come, newest first; null: none. */
+  /** Messages below it are still to come, newest first; null if there are none. */
   backfillBelow: uint32.nullable(),
-  /** How far back messages are wanted, in milliseconds since 1970; null: all. */
+  /** The start of the window, in milliseconds since 1970; null for all messages. */
   since: z.int().nullable(),
-  /** Backfilled messages older than that lie in a widened part of the window; null: none do. */
+  /** Backfilled messages older than this are in a widened part of the window; null if none are. */
   widenedBefore: z.int().nullable(),
 })
 
-/** Where following one mailbox stands. */
+/** The state of following one mailbox. */
 export type ImapCursor = z.infer<typeof schema>
 
-/** Null where there is none, or none that this version can read: then the mailbox is followed anew. */
+/**
+ * Null if there is none, or none that this version can read: the mailbox is then followed from the beginning.
+ */
 export function readCursor(cursor: Cursor | null): ImapCursor | null {
   return cursor === null ? null : (schema.safeParse(cursor).data ?? null)
 }
 
-/** A mailbox that was never followed, or was renumbered. */
+/** The cursor for a mailbox that was never followed, or was renumbered. */
 export function freshCursor(
   mailbox: { uidValidity: number; mailboxId: string | null; exists: number; highestModseq: string | null },
   {
@@ -58,7 +60,7 @@ export function freshCursor(
   }
 }
 
-/** A cursor whose window was shortened; it stands where it stood. */
+/** The same cursor with a shorter window. */
 export function narrowCursor(cursor: ImapCursor, since: Date): ImapCursor {
   const at = since.getTime()
   if (cursor.since !== null && cursor.since >= at) return cursor
@@ -66,7 +68,7 @@ export function narrowCursor(cursor: ImapCursor, since: Date): ImapCursor {
   return { ...cursor, since: at, widenedBefore }
 }
 
-/** Whether the window of a cursor reaches back as far as that. */
+/** Whether the window of a cursor reaches back that far. */
 export function reachesBack(cursor: ImapCursor, since: Date | null): boolean {
   return cursor.since === null || (since !== null && cursor.since <= since.getTime())
 }

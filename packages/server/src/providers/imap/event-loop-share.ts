@@ -1,16 +1,16 @@
-/** Of one turn of the event loop, for the answers of all mail servers together. */
+/** Time in one turn of the event loop for the answers of all mail servers together. */
 const SLICE_MS = 2
 
 /**
- * Shares the time that a process spends on what mail servers say. In each turn of the event loop one connection works for
- * at most a slice; the others wait in the order in which they came, and everything else gets its turn in between.
+ * Shares the time that a process spends on reading from mail servers. In each turn of the event loop one connection
+ * works for at most one slice; the others wait in order, and everything else runs in between.
  */
 export class EventLoopShare {
   readonly #waiting: Array<{ holder: object; resolve: () => void }> = []
   #holder: object | null = null
   #begunAt = 0
 
-  /** @returns null where `holder` may work at once, else what to wait for */
+  /** @returns null if `holder` may work at once, otherwise what to wait for */
   enter(holder: object): Promise<void> | null {
     if (this.#holder === null) {
       this.#begin(holder)

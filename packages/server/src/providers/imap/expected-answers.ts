@@ -5,32 +5,32 @@ import type { Command } from './command.ts'
 import { countSet } from './compare.ts'
 import { MAILBOXES_MAX } from './mailboxes.ts'
 
-/** What a command may be answered with. */
+/** The answers that a command may bring. */
 export interface ExpectedAnswers extends Allowance {
-  /** Of the text of one answer, without its literals. */
+  /** Maximum length of the text of one answer, without its literals. */
   lineBytes: number
 }
 
 const KB = 1024
-/** Of answers that nothing was asked for. */
+/** Limit for answers that were not asked for. */
 export const LINE_BYTES = 8 * KB
 const LITTLE: ExpectedAnswers = { answers: 100, bytes: 64 * KB, lineBytes: LINE_BYTES }
-/** Accounts with more mailboxes than are indexed exist; each has two answers. */
+/** There are accounts with more mailboxes than are indexed; each mailbox has two answers. */
 const LISTED: ExpectedAnswers = {
   answers: 8 * MAILBOXES_MAX,
   bytes: 16 * KB * KB,
   lineBytes: LINE_BYTES,
 }
-/** A mailbox may have a long list of keywords, which comes twice. */
+/** A mailbox may have a long list of keywords, which is sent twice. */
 const OPENED: ExpectedAnswers = { answers: 100, bytes: 128 * KB, lineBytes: 32 * KB }
-/** Numbers of at most 10,000 messages, or ranges of what vanished, in pieces (`cutAnswer`). */
+/** Numbers of at most 10,000 messages, or ranges of vanished messages, in pieces (`cutAnswer`). */
 const NUMBERS: ExpectedAnswers = {
   answers: 2000,
   bytes: NUMBERS_LINE_BYTES_MAX + 64 * KB,
   lineBytes: LINE_BYTES,
 }
 
-/** Flags and a few numbers of a message, and the same again for what changes meanwhile. */
+/** Flags and a few numbers of a message, and the same again for changes in the meantime. */
 const MESSAGE_BYTES = 1 * KB
 const MESSAGE_ANSWERS = 2
 const MESSAGE_LINE_BYTES = 16 * KB
@@ -38,10 +38,10 @@ const STRUCTURE_BYTES = 32 * KB
 /** Beside that, for messages whose senders gave them thousands of parts: their structures are read and left out. */
 const STRUCTURES_BYTES = 64 * KB * KB
 const STRUCTURE_LINE_BYTES = 256 * KB
-/** Of a section that is asked for without a range: fields of a header. */
+/** A section that is fetched without a range: fields of a header. */
 const SECTION_BYTES = 64 * KB
 
-/** What a command may be answered with, in a mailbox of `exists` messages. */
+/** The answers that a command may bring in a mailbox of `exists` messages. */
 export function expectedAnswers({ name, arguments: values = [] }: Command, exists: number): ExpectedAnswers {
   if (name === 'LIST' || name === 'XLIST') return LISTED
   if (name === 'EXAMINE') return OPENED

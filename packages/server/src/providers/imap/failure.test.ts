@@ -82,7 +82,7 @@ describe('toFailure', () => {
     expect(toFailure(error)).toMatchObject({ name: 'ProviderFailure', kind })
   })
 
-  test('passes on a failure, and how long a server asks to wait', () => {
+  test('returns a ProviderFailure unchanged, and the time that a server asks to wait', () => {
     const failure = new ProviderFailure('forbidden', 'no')
     expect(toFailure(failure)).toBe(failure)
     expect(
@@ -90,7 +90,7 @@ describe('toFailure', () => {
     ).toMatchObject({ kind: 'throttled', retryAfterSeconds: 93 })
   })
 
-  test('shows at most a line of what the server said', () => {
+  test("shows at most one line of the server's text", () => {
     const { message } = toFailure(refused(`a\r\n\u001b[2J${'x'.repeat(5000)}`))
     expect(message.length).toBeLessThan(250)
     // oxlint-disable-next-line no-control-regex

@@ -2,7 +2,7 @@ import { type FailureKind, ProviderFailure } from '../failure.ts'
 import { serverText } from '../server-text.ts'
 import { tlsReason } from '../tls-reason.ts'
 
-/** Response codes of RFC 9051 section 7.1 and RFC 5530, whatever was asked. */
+/** Response codes of RFC 9051 section 7.1 and RFC 5530, for any command. */
 const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
   UNAVAILABLE: 'unavailable',
   INUSE: 'unavailable',
@@ -29,7 +29,7 @@ const TRANSIENT =
   /temporar|try again|try later|unavailable|internal (?:server )?error|overload|server (?:is )?busy|maintenance|timed? ?out|shutting down|not connected/i
 const MISSING = /does(?:n't| not) exist|no such|unknown mailbox|not found|non-?existent/i
 
-/** What imapflow puts on its errors, as far as it matters here. */
+/** The properties of imapflow's errors that matter here. */
 interface ImapError {
   code?: unknown
   message?: unknown
@@ -43,7 +43,7 @@ interface ImapError {
   throttleReset?: unknown
 }
 
-/** The failure that an error of imapflow or of the network means; a `ProviderFailure` is passed on. */
+/** The failure for an error of imapflow or of the network; a `ProviderFailure` is returned unchanged. */
 export function toFailure(error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error
   const imap: ImapError = typeof error === 'object' && error !== null ? error : {}
@@ -70,7 +70,7 @@ function tlsFailure(imap: ImapError, cause: unknown): ProviderFailure {
   })
 }
 
-/** engine.md (j): only a plain refusal counts against the password; what may pass by itself does not. */
+/** Only a plain refusal counts against the password; what may be temporary does not. */
 function loginFailure(imap: ImapError, cause: unknown): ProviderFailure {
   const text =
     textOf(imap.responseText) || textOf(imap.response) || textOf(imap.reason) || textOf(imap.message)
@@ -105,7 +105,7 @@ function refusal(imap: ImapError, cause: unknown): ProviderFailure {
         : MISSING.test(text)
           ? 'not_found'
           : 'rejected')
-  // A login that fails in the midst of a session is the server's trouble, not the password's.
+  // A login failure during a session is a problem of the server, not of the password.
   return new ProviderFailure(
     kind === 'login_failed' ? 'unavailable' : kind,
     describe('The server refused', text),

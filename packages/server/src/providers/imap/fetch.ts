@@ -8,17 +8,19 @@ import { searchPresent } from './search.ts'
 import type { Suspicions } from './suspicions.ts'
 import { type FetchedMessage, readFetched, showsAttachment, toRemoteMessage } from './translate.ts'
 
-/** The header of nearly every message and the beginning of its text lie within it. */
+/** Nearly every message has its header and the beginning of its text within this size. */
 const SOURCE_BYTES = 16 * 1024
-/** Of the few whose header is longer, or whose text begins behind it: both, for nearly all of them. */
+/**
+ * For messages with a longer header, or whose text begins later: nearly all of them have both within this size.
+ */
 const LONG_SOURCE_BYTES = 256 * 1024
 /** Messages whose structures are asked for at once, unless one alone is larger. */
 const STRUCTURED_BYTES_AT_ONCE = 32 * 1024 * 1024
 export const MESSAGES_PER_FETCH = 500
-/** So many refusals in a row without a single message are the server's trouble. */
+/** This many refusals in a row without a single message are a problem of the server. */
 const HOPELESS = 16
 
-/** Where messages are fetched from. */
+/** The mailbox from which messages are fetched. */
 export interface FetchPlace {
   connection: ImapConnection
   mailboxKey: string
@@ -36,8 +38,8 @@ const sequence = (value: string) => ({ type: 'SEQUENCE', value })
 const part = (bytes: number) => ({ type: 'ATOM', value: 'BODY.PEEK', section: [], partial: [0, bytes] })
 
 /**
- * Fetches what the index shows of at most 500 messages. Those that are no longer there are left out; those that the
- * server lists and does not give, or over which connections died, are `unreadable`.
+ * Fetches what the index shows of at most 500 messages. Messages that no longer exist are left out. Messages that the
+ * server lists but does not return, or over which connections died, are `unreadable`.
  */
 export async function fetchMessages(place: FetchPlace, uids: readonly number[]): Promise<FetchResult> {
   const { suspicions, mailboxKey, uidValidity } = place
@@ -62,14 +64,14 @@ export async function fetchMessages(place: FetchPlace, uids: readonly number[]):
 interface Read {
   fetched: FetchedMessage
   summary: MessageSummary
-  /** Whether the message may go on behind what was fetched. */
+  /** Whether the message may continue after the fetched part. */
   isCut: boolean
 }
 
-/** A group on its way in. */
+/** A group that is being fetched. */
 interface Reading {
   place: FetchPlace
-  /** Of these something is still to come that might take the connection with it. */
+  /** Messages of which something is still to come that might end the connection. */
   outstanding: Set<number>
   read: Map<number, Read>
   unreadable: Map<number, string>
@@ -94,7 +96,9 @@ async function fetchGroup(
   }
 }
 
-/** Reads messages; of those that do not come although they are there, halves of halves, until it is known which. */
+/**
+ * Fetches messages. If some do not come although they exist, halves are fetched again until it is known which.
+ */
 async function readSources(reading: Reading, uids: readonly number[]): Promise<void> {
   const { place, read, unreadable, outstanding } = reading
   const refusal = await askSources(reading, uids)
@@ -110,11 +114,11 @@ async function readSources(reading: Reading, uids: readonly number[]): Promise<v
     unreadable.set(uid, refusal?.message ?? 'The server lists it and does not give it.')
     outstanding.delete(uid)
   }
-  // A server that gives nothing at all is not well; its messages are.
+  // A server that returns nothing at all has a problem; its messages do not.
   if (refusal && read.size === 0 && unreadable.size >= HOPELESS && !isFinal(refusal)) throw refusal
 }
 
-/** One FETCH of sources, each summarised as it arrives, so that only the summaries stay in memory. */
+/** One FETCH of sources. Each is summarised when it arrives, so that only summaries stay in memory. */
 function askSources(
   { place, outstanding, read }: Reading,
   uids: readonly number[],
@@ -128,23 +132,23 @@ function askSources(
   return fetchItems(connection, uids, items, fetched => {
     const { source, uid, size } = fetched
     if (!source || !wanted.has(uid)) return
-    // Kept until the group is complete: nothing but what was asked for.
+    // The entry is kept until the group is complete, so the source is dropped.
     fetched.source = null
     fetched.structure = undefined
     const isCut = isCutAt(SOURCE_BYTES, source, size)
     const entry = { fetched, summary: summarize(source.subarray(0, SOURCE_BYTES), isCut), isCut }
     read.set(uid, entry)
-    // What needs nothing more is done; only the others can still take the connection with them.
+    // A message that needs nothing more is done; only the others can still end the connection.
     if (!needsMore(entry) && !needsStructure(entry)) outstanding.delete(uid)
   })
 }
 
-/** RFC822.SIZE is an estimate with some servers. */
+/** RFC822.SIZE is an estimate on some servers. */
 function isCutAt(bytes: number, source: Buffer, size: number): boolean {
   return size > bytes || source.length >= bytes
 }
 
-/** Whether more of the message would show its header, or the beginning of its text. */
+/** Whether more of the message could show its header, or the beginning of its text. */
 function needsMore({ summary, isCut }: Read): boolean {
   return isCut && (!summary.isHeaderComplete || summary.mayShowText)
 }
@@ -191,8 +195,8 @@ function inGroups(messages: ReadonlyArray<{ uid: number; size: number }>): numbe
 }
 
 /**
- * Asks for items of messages, which need not be there any more.
- * @returns what the server said when it refused to give all of it (RFC 9051 section 6.4.5); the rest it gave
+ * Fetches items of messages, which may no longer exist.
+ * @returns the server's text if it refused to return everything (RFC 9051 section 6.4.5); it returned the rest
  */
 export async function fetchItems(
   connection: ImapConnection,

@@ -10,15 +10,15 @@ import { type Following, isRenumbered, wireNameOf } from './follow.ts'
 import type { Selected } from './open-mailbox.ts'
 import { searchText } from './search.ts'
 
-/** Messages that one SEARCH looks at. A server without a full-text index reads each of them. */
+/** Number of messages that one SEARCH checks. A server without a full-text index reads each of them. */
 export const MESSAGES_AT_FIRST = 500
 const MESSAGES_MIN = 100
 const MESSAGES_MAX = 10_000
-/** Where no span bounds how many of them the server reads. */
+/** Limit if no span bounds how many of them the server reads. */
 const MESSAGES_MAX_UNBOUNDED = 2000
 const SLOW_MS = 1000
 const QUICK_MS = 250
-/** Of a mailbox alone, while the server is well. */
+/** Failures of a single mailbox, while the server works. */
 const SHUT = new Set<FailureKind>(['not_found', 'forbidden', 'rejected'])
 
 const atom = (value: string) => ({ type: 'ATOM', value })
@@ -33,31 +33,33 @@ export interface Candidate extends SearchPosition {
   isKnown: boolean
 }
 
-/** Moments that are looked at: from then on, and earlier than that; null: without an end. */
+/** A period of time: from `from` on and before `before`; null means without an end. */
 export interface Span {
   from: Date | null
   to: Date | null
 }
 
-/** One search on its way. */
+/** One search in progress. */
 export interface Finding {
   following: Following
   query: SearchQuery
-  /** The first of the page in its order, and one more: all that is kept of however many hits. */
+  /**
+   * The best candidates of the page in its order, and one more: all that is kept, however many hits there are.
+   */
   best: Candidate[]
-  /** By place, of those that were opened. */
+  /** By source, for those that were opened. */
   uidValidities: Map<string, number>
   messagesAtOnce: number
-  /** Of all places together, and of one again for each span. */
+  /** Over all sources; counted again for each span. */
   messagesSeen: number
-  /** Whether the span is to be given up. */
+  /** Whether the span should be given up. */
   isLate: () => boolean
 }
 
 /**
- * Offers what a place holds of a span, from the last message down, so that expunges, which only lower numbers, hide
- * none. What was offered already stays as it was.
- * @returns what the server has against opening the mailbox; null: nothing; `late` where it was given up
+ * Offers the messages of a source within a span, from the last one down, so that expunges, which only lower numbers,
+ * hide none. Candidates that were already offered stay.
+ * @returns why the server does not open the mailbox; null if it does; `late` if the span was given up
  */
 export async function* findIn(
   finding: Finding,
@@ -106,7 +108,7 @@ async function openPlace(finding: Finding, place: SearchPlace): Promise<Selected
   }
 }
 
-/** Opens the place again where somebody used the connection in between. */
+/** Opens the mailbox again if another caller used the connection in between. */
 export async function reopen(finding: Finding, place: SearchPlace): Promise<Selected> {
   const { connection } = finding.following
   const wireName = wireNameOf(finding.following, place.source)
@@ -117,7 +119,7 @@ export async function reopen(finding: Finding, place: SearchPlace): Promise<Sele
 
 function requireSame({ uidValidities }: Finding, { id }: SearchPlace, opened: Selected): Selected {
   if (opened.uidValidity !== (uidValidities.get(id) ?? opened.uidValidity))
-    throw new ProviderFailure('unavailable', 'The mailbox was numbered anew while it was searched.')
+    throw new ProviderFailure('unavailable', 'The mailbox was renumbered during the search.')
   uidValidities.set(id, opened.uidValidity)
   return opened
 }
@@ -160,12 +162,14 @@ async function offer(
   finding.best.length = Math.min(finding.best.length, query.limit + 1)
 }
 
-/** When messages were received; RFC 9051 demands of servers to tell, else it is what the index would take. */
+/**
+ * When messages were received. RFC 9051 requires INTERNALDATE; without it, the date that the index would use.
+ */
 async function readDates(connection: ImapConnection, uids: readonly number[]): Promise<Map<number, Date>> {
   const dates = new Map<number, Date | null>()
   const wanted = new Set(uids)
   const refusal = await fetchItems(connection, uids, [UID, atom('INTERNALDATE')], ({ uid, internalDate }) => {
-    // Servers also tell of flags meanwhile, and of any message.
+    // In the meantime, servers also send flags of other messages.
     if (wanted.has(uid)) dates.set(uid, readDate(internalDate) ?? dates.get(uid) ?? null)
   })
   if (refusal && dates.size === 0) throw refusal
@@ -182,7 +186,7 @@ function isWanted(candidate: Candidate, { from, to }: Span, position: SearchPosi
   return position === null || compare(position, candidate) < 0
 }
 
-/** Below zero where `a` comes first. */
+/** Negative if `a` comes first. */
 function compare(a: SearchPosition, b: SearchPosition): number {
   const newerFirst = b.receivedAt.getTime() - a.receivedAt.getTime()
   if (newerFirst !== 0) return newerFirst

@@ -78,7 +78,7 @@ const searchedFor = (lines: readonly string[]) =>
 const subjects = (page: SearchPage) => page.hits.map(hit => hit.message?.subject)
 
 describe('searching an IMAP server', () => {
-  test('looks at so many messages at once, and only at days that can hold better ones', async () => {
+  test('searches a limited number of messages at once, and only days that can have better ones', async () => {
     await using arranged = await arrange()
     const { world, proxy, mail } = arranged
     // Appended oldest last, so that neither UIDs nor sequence numbers tell what is newest.
@@ -110,7 +110,7 @@ describe('searching an IMAP server', () => {
     )
   })
 
-  test('looks through a large account from the newest span on, and ends a page early rather than late', async () => {
+  test('searches a large account from the newest span on, and ends a page early rather than late', async () => {
     await using arranged = await arrange()
     const { world, proxy, mail } = arranged
     await world.createMailbox('Old')
@@ -150,7 +150,7 @@ describe('searching an IMAP server', () => {
     }
   })
 
-  test('looks through a small account span by span where the server is slow', async () => {
+  test('searches a small account span by span if the server is slow', async () => {
     await using arranged = await arrange()
     const { world, proxy, mail } = arranged
     await world.createMailbox('Old')
@@ -187,7 +187,7 @@ describe('searching an IMAP server', () => {
     expect(searchedFor(proxy.stats.lines.slice(before))).not.toContain('ever')
   })
 
-  test('takes the Date of messages of which the server does not tell when it received them', async () => {
+  test('uses the Date of messages for which the server reports no INTERNALDATE', async () => {
     await using arranged = await arrange()
     const { world, proxy, mail } = arranged
     const dates = [Date.UTC(2020, 2, 3), 0, Date.UTC(2021, 1, 1)].map(time => new Date(time))
@@ -209,7 +209,7 @@ describe('searching an IMAP server', () => {
     )
   })
 
-  test('says what the server has against a search', async () => {
+  test('reports why the server refuses a search', async () => {
     await using arranged = await arrange()
     const { world, proxy, mail } = arranged
     await world.deliver([message(1, 'grüß')])
@@ -231,7 +231,7 @@ describe('searching an IMAP server', () => {
     expect(asked.at(-1)).toMatch(/CHARSET UTF-8 1:1 TEXT \{6\+?\}$/)
   })
 
-  test('sends one command for one search, whatever the text tries', async () => {
+  test('sends one command per search, whatever the text contains', async () => {
     await using arranged = await arrange()
     const { world, proxy, mail } = arranged
     const [uid] = await world.deliver([message(1, 'kept')])

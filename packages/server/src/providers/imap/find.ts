@@ -13,27 +13,27 @@ import {
 } from './find-in-mailbox.ts'
 import type { Following } from './follow.ts'
 
-/** So many are looked through at once, unless the server is slow; of more, the newest first. */
+/** Up to this many messages are searched at once, unless the server is slow; of more, the newest first. */
 const MESSAGES_WITHOUT_SPANS = 20_000
 const PLACE_WITHOUT_SPANS = 500
 const SPAN_MS = 30 * 24 * 60 * 60_000
 const SPAN_GROWTH = 4
-/** SINCE and BEFORE know days: of a shorter span the server would look at hardly less. */
+/** SINCE and BEFORE compare days: a shorter span would hardly be less work for the server. */
 const SPAN_MS_MIN = SPAN_MS / SPAN_GROWTH ** 2
-/** Of the time wanted, what one span may take before anything is sure. */
+/** Share of the wanted time that one span may take before anything is certain. */
 const PATIENCE = 1 / 3
-/** What is older is one span. */
+/** Everything older is one span. */
 const LONG_AGO = Date.UTC(2000, 0, 1)
 const EVER: Span = { from: null, to: null }
-/** In the place of a message's mailbox, where a page ended for want of time. */
+/** Stands for a message's mailbox if a page ended for lack of time. */
 const ENDED_EARLY = ''
 
-/** As `MailProvider.search`. */
+/** Implements `MailProvider.search`. */
 export async function* findMessages(
   following: Following,
   query: SearchQuery,
 ): AsyncGenerator<void, SearchPage, void> {
-  // A line break in a command is another command; what no server could hold in one line is not sent at all.
+  // A line break would start another command; a text that fits no command line is not sent at all.
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000\r\n]/.test(query.text))
     throw new ProviderFailure('rejected', 'The server cannot search for line breaks.')
@@ -64,10 +64,10 @@ export async function* findMessages(
 }
 
 /**
- * Looks through the places, span by span from the newest, until the page is full, all is seen, or the time is up: a
- * server without a full-text index may take minutes for a large account. What takes too long before anything is sure is
- * begun anew with a shorter span; what was found remains.
- * @returns from when on all that there is was offered; null: all of it
+ * Searches the sources, span by span from the newest, until the page is full, everything is searched, or the time is
+ * up: a server without a full-text index may take minutes for a large account. A span that takes too long before
+ * anything is certain is started again with a shorter one; what was found remains.
+ * @returns the start of the period that was searched completely; null if everything was
  */
 async function* findBest(finding: Finding): AsyncGenerator<void, Date | null, void> {
   const { query, best } = finding
@@ -102,7 +102,7 @@ async function* findBest(finding: Finding): AsyncGenerator<void, Date | null, vo
   }
 }
 
-/** Whether all there is may be looked through as one span. Where a page ended early, the next is not tried so. */
+/** Whether everything may be searched as one span. After a page that ended early, this is not tried. */
 function isAtOnce({ places, position }: SearchQuery): boolean {
   return position?.placeId !== ENDED_EARLY && messagesIn(places) <= MESSAGES_WITHOUT_SPANS
 }
@@ -111,7 +111,10 @@ function messagesIn(places: readonly SearchPlace[]): number {
   return places.reduce((sum, { size }) => sum + (size ?? Number.POSITIVE_INFINITY), 0)
 }
 
-/** Tells when a span that begins now is to be given up. All there is, only where it will not be seen in time. */
+/**
+ * Returns when a span that begins now should be given up. A span over everything is given up only if it will not end
+ * in time.
+ */
 function impatience(finding: Finding, span: Span, length: number): () => boolean {
   const { places, secondsWanted } = finding.query
   if (span !== EVER && (span.from === null || length <= SPAN_MS_MIN)) return () => false
@@ -123,7 +126,7 @@ function impatience(finding: Finding, span: Span, length: number): () => boolean
   }
 }
 
-/** Into the future: clocks differ. */
+/** Reaches into the future, because clocks differ. */
 function newestSpan({ before, position }: SearchQuery, length: number): Span {
   const to = earliest(earliest(before, position?.receivedAt ?? null), new Date())
   return { ...spanBefore(to, length), to: null }
@@ -134,7 +137,7 @@ function spanBefore(to: Date, length: number): Span {
   return { from: from < LONG_AGO ? null : new Date(from), to }
 }
 
-/** @returns the places that may hold more than was looked at */
+/** @returns the sources that may have more than was searched */
 async function* findInAll(
   finding: Finding,
   places: readonly SearchPlace[],
@@ -145,7 +148,7 @@ async function* findInAll(
   for (const [nth, place] of places.entries()) {
     const unseen = () => ({ left: [...left, ...places.slice(nth)], isLate: true })
     if (finding.isLate()) return unseen()
-    // What holds little is seen whole, so that it need not be opened for each span.
+    // Small sources are searched completely, so that they need not be opened for each span.
     const isWhole = span.from === null || (place.size ?? Number.POSITIVE_INFINITY) <= placeAtOnce
     const found = yield* findIn(finding, place, isWhole ? { ...span, from: null } : span)
     if (found === 'late') return unseen()

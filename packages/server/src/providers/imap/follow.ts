@@ -7,26 +7,28 @@ import { encodeMailboxName } from './names.ts'
 import { searchSequence } from './search.ts'
 import type { Suspicions } from './suspicions.ts'
 
-/** Where the backfill of a mailbox stood: the messages below `below` have sequence numbers of at most `high`. */
+/**
+ * The position of the backfill of a mailbox: the messages below `below` have sequence numbers of at most `high`.
+ */
 export interface BackfillPosition {
   uidValidity: number
   below: number
   high: number
 }
 
-/** What one connection remembers of the mailboxes of its account. */
+/** The state that one connection keeps about the mailboxes of its account. */
 export interface Following {
   connection: ImapConnection
   hasQresync: boolean
   suspicions: Suspicions
-  /** Names of the wire by mailbox key, as last listed. */
+  /** Names on the wire by mailbox key, from the last list. */
   wireNames: Map<string, string>
   mailboxIds: MailboxIds
-  /** Unseen messages as last listed. */
+  /** Numbers of unseen messages, from the last list. */
   listedUnseen: Map<string, number>
-  /** Mailboxes of which the server said that flags changed, and that were not compared since. */
+  /** Mailboxes whose flags changed, according to the server, since they were compared. */
   dirty: Set<string>
-  /** What mailboxes were like when they were last compared. */
+  /** The state of mailboxes when they were last compared. */
   compared: Map<string, Readonly<Selected>>
   positions: Map<string, BackfillPosition>
   now(): number
@@ -36,20 +38,20 @@ export function wireNameOf(following: Following, source: string): string {
   return following.wireNames.get(source) ?? encodeMailboxName(source)
 }
 
-/** Keeps what the server said of flags, in case the mailbox is left before anybody asked. */
+/** Keeps the server's report of changed flags, in case the mailbox is left before anyone asks. */
 export function rememberChange({ connection, wireNames, dirty }: Following): void {
   const { selected } = connection
   if (!selected || !connection.takeNotice().changed) return
   for (const [key, wireName] of wireNames) if (wireName === selected.wireName) dirty.add(key)
 }
 
-/** Whether a cursor belongs to another mailbox than the opened one, or to one that was numbered anew. */
+/** Whether a cursor belongs to another mailbox than the opened one, or to one that was renumbered. */
 export function isRenumbered(cursor: ImapCursor, opened: Selected): boolean {
   if (cursor.uidValidity !== opened.uidValidity) return true
   return cursor.mailboxId !== null && opened.mailboxId !== null && cursor.mailboxId !== opened.mailboxId
 }
 
-/** The UID that the next message gets, at least; asked for by hand where the server does not tell. */
+/** A lower bound for the UID of the next message; requested explicitly if the server does not report it. */
 async function uidNextOf(connection: ImapConnection, opened: Selected): Promise<number> {
   if (opened.uidNext !== null) return opened.uidNext
   if (opened.exists === 0) return 1
@@ -68,7 +70,7 @@ export async function startCursor(
   return freshCursor(opened, { uidNext: await uidNextOf(connection, opened), unseen, since, now: now() })
 }
 
-/** Ends the connection when the signal does: a command of IMAP cannot be called back. */
+/** Ends the connection when the signal aborts: an IMAP command cannot be cancelled. */
 export function endOnAbort({ connection }: Following, signal: AbortSignal): Disposable {
   const close = () => connection.close()
   if (signal.aborted) close()

@@ -18,7 +18,7 @@ function countSet(set: string) {
     .reduce((count, [from = 0, to = from]) => count + Math.abs(to - from) + 1, 0)
 }
 
-test('a caller that is busy is never more than one fetch of messages behind, however large the mailbox', async () => {
+test('holds at most one fetch of messages for a busy caller, however large the mailbox', async () => {
   const user = await server().addUser()
   await using world = await openWorld(server(), user)
   const count = MESSAGES_PER_FETCH * STEPS

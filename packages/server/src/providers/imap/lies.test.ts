@@ -39,7 +39,7 @@ async function arrange(faults: Faults = {}) {
 }
 
 describe('messages that vanished', () => {
-  test('are taken from VANISHED where it accounts for all of them, and only they are asked for', async () => {
+  test('are taken from VANISHED if it accounts for all of them, and only those are requested', async () => {
     await using arranged = await arrange()
     const uids = await arranged.world.deliver(letters(20))
     const index = openIndex('INBOX')
@@ -109,7 +109,7 @@ describe('mod-sequences', () => {
 })
 
 describe('what a server leaves out or adds', () => {
-  test('a cursor that is no cursor begins anew', async () => {
+  test('an invalid cursor starts from the beginning', async () => {
     await using arranged = await arrange()
     await arranged.world.deliver(letters(2))
     const index = openIndex('INBOX')
@@ -135,7 +135,7 @@ describe('what a server leaves out or adds', () => {
     expect(index.keys()).toEqual(uids)
   })
 
-  test('a line that breaks the bounds of a response ends the connection, not the service', async () => {
+  test('a line over the limit of a response ends the connection, not the service', async () => {
     await using arranged = await arrange({
       rewrite: line => (line.startsWith('* ESEARCH') ? `* ${'x'.repeat(5_000_000)}` : line),
     })
@@ -187,7 +187,7 @@ describe('what a server leaves out or adds', () => {
     expect(index.messages.get(uids[1]!)?.receivedAt.getUTCFullYear()).toBeLessThan(10_000)
   })
 
-  test('an answer that does not parse makes its message unreadable', async () => {
+  test('an answer that cannot be parsed makes its message unreadable', async () => {
     await using arranged = await arrange({
       rewrite: line => (/FETCH \(UID 2 /.test(line) ? line.replace('FETCH (UID', 'FETCH ((((UID') : line),
     })
@@ -213,7 +213,7 @@ describe('names of mailboxes', () => {
     "'; A1 LOGOUT",
   ]
 
-  test('reach the server as they are, one command each', async () => {
+  test('reach the server unchanged, with one command each', async () => {
     await using arranged = await arrange()
     for (const [index, name] of NAMES.entries()) {
       await arranged.world.createMailbox(name)

@@ -13,7 +13,7 @@ import { type ImapAttribute, modseqOf, numberOf, objectIdOf, pairsOf, textOf, te
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 
-/** Each costs a round trip; of so many mailboxes a rename is recognised otherwise, if at all. */
+/** Each costs a round trip; with more mailboxes, a rename is recognised in other ways, if at all. */
 const IDS_MAX = 1000
 /** RFC 6154 and RFC 9051 know about twenty attributes of a mailbox, the longest with 15 letters. */
 const ATTRIBUTES_MAX = 32
@@ -23,16 +23,16 @@ const PREFIXES_MAX = 100
 export interface Listing {
   mailboxes: ListedMailbox[]
   statuses: Map<string, MailboxStatus>
-  /** How many mailboxes lie beyond the limits. */
+  /** Number of mailboxes beyond the limits. */
   leftOut: number
 }
 
-/** RFC 8474 ids of mailboxes by their name and UIDVALIDITY, as far as they were asked for. */
+/** RFC 8474 ids of mailboxes by name and UIDVALIDITY, as far as they were requested. */
 export type MailboxIds = Map<string, string | null>
 
 /**
- * Asks for every mailbox and its state: in one round where the server can, else with a STATUS for each. Ids are asked
- * for once, and apart: in the answer to LIST, Cyrus 3.6 gives octets of its memory for them.
+ * Lists every mailbox with its state: in one round if the server can, otherwise with a STATUS for each. Ids are
+ * requested once, and separately: in the answer to LIST, Cyrus 3.6 sends bytes of its memory instead.
  */
 export async function askMailboxes(connection: ImapConnection, ids: MailboxIds): Promise<Listing> {
   const listing: Listing = { mailboxes: [], statuses: new Map(), leftOut: 0 }
@@ -63,7 +63,7 @@ function keyOf(wireName: string): string {
   return wireName.toUpperCase() === 'INBOX' ? 'INBOX' : wireName
 }
 
-/** RFC 5258 and RFC 5819. What is not asked for by name a server may leave out. */
+/** RFC 5258 and RFC 5819. A server may leave out what is not requested by name. */
 function returnOptions(connection: ImapConnection): CommandArguments {
   const options: CommandArguments = connection.has('SPECIAL-USE') ? [atom('SPECIAL-USE')] : []
   return [atom('RETURN'), [...options, atom('STATUS'), statusItems(connection)]]
@@ -75,13 +75,13 @@ function statusItems(connection: ImapConnection): CommandArguments {
   return items.map(atom)
 }
 
-/** @returns false where the server refuses the command */
+/** @returns false if the server refuses the command */
 async function list(
   connection: ImapConnection,
   listing: Listing,
   options: CommandArguments,
 ): Promise<boolean> {
-  // XLIST is what Gmail had before RFC 6154.
+  // Gmail had XLIST before RFC 6154.
   const name =
     connection.has('XLIST') && !connection.has('SPECIAL-USE') && options.length === 0 ? 'XLIST' : 'LIST'
   return accepts(connection, () =>
@@ -102,7 +102,7 @@ async function list(
   )
 }
 
-/** Null where the name is longer than any that is taken in. */
+/** Null if the name is longer than the limit. */
 function readListed([attributes, separatorText, name]: ImapAttribute[]): ListedMailbox | null {
   const wireName = nameOf(name)
   if (wireName === null) return null
@@ -124,7 +124,10 @@ function nameOf(value: ImapAttribute | undefined): string | null {
   return name.length <= NAME_BYTES_MAX ? compact(name) : null
 }
 
-/** imapflow puts its texts together letter by letter; V8 keeps each step, 32 bytes a letter, until it copies the whole. */
+/**
+ * imapflow builds its texts character by character; V8 keeps each step, 32 bytes per character, until it copies the
+ * whole.
+ */
 function compact(text: string): string {
   return Buffer.from(text).toString()
 }
@@ -181,8 +184,8 @@ function readStatus(listing: Listing, values: ImapAttribute[]): void {
 }
 
 /**
- * Where the account's own mailboxes lie. Asked also of servers that do not announce NAMESPACE: some have it, and the
- * others only refuse.
+ * The namespaces of the account's own mailboxes. Also requested from servers that do not announce NAMESPACE: some
+ * have it, and the others only refuse.
  */
 export async function askNamespaces(connection: ImapConnection): Promise<Namespaces> {
   const namespaces: Namespaces = { personalPrefix: '', foreignPrefixes: [] }
@@ -215,7 +218,7 @@ function prefixesOf(namespace: ImapAttribute | undefined): string[] {
   })
 }
 
-/** @returns false where the server refuses; a connection that ends is a failure */
+/** @returns false if the server refuses; a connection that ends is a failure */
 async function accepts(connection: ImapConnection, ask: () => Promise<unknown>): Promise<boolean> {
   try {
     await ask()

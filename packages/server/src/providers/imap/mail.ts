@@ -17,21 +17,23 @@ import { canIdle, watch, type Watching } from './watch.ts'
 const KEEP_ALIVE_SECONDS = 240
 const ANSWER_SECONDS = 30
 const POLL_SECONDS = 30
-/** A UIDVALIDITY that is no point in time (RFC 9051 section 2.3.1.1 suggests one) may be shared by many mailboxes. */
+/**
+ * A UIDVALIDITY that is not a time (RFC 9051 section 2.3.1.1 suggests one) may be shared by many mailboxes.
+ */
 const UID_VALIDITY_TELLING = 1_000_000
 
 export interface ImapMailOptions {
   endpoint: ImapEndpoint
   login: ImapLogin
-  /** Kept by the caller for as long as it follows the account, over its connections. */
+  /** Kept by the caller over several connections, while it follows the account. */
   suspicions: Suspicions
-  /** Ends the connection, whatever is being asked: no command of IMAP can be called back. */
+  /** Ends the connection at any time: an IMAP command cannot be cancelled. */
   signal: AbortSignal
-  /** How often a waiting connection is asked for a sign of life. */
+  /** Interval of NOOPs on an idle connection. */
   keepAliveSeconds?: number
-  /** How soon it must come. */
+  /** Time limit for their answer. */
   answerSeconds?: number
-  /** How often a server without IDLE is asked for news. */
+  /** Interval of polling a server without IDLE. */
   pollSeconds?: number
   now?: () => number
 }
@@ -108,7 +110,9 @@ async function connect({ endpoint, login, signal, answerSeconds = ANSWER_SECONDS
   }
 }
 
-/** RFC 7162 section 3.2.3. Then messages that go are named by their UIDs. @returns whether the server agreed */
+/**
+ * RFC 7162 section 3.2.3. The server then names vanished messages by their UIDs. @returns whether the server agreed
+ */
 async function enableQresync(connection: ImapConnection): Promise<boolean> {
   if (!connection.has('QRESYNC') || !connection.has('ENABLE')) return false
   let isEnabled = false
@@ -125,7 +129,7 @@ async function enableQresync(connection: ImapConnection): Promise<boolean> {
 }
 
 async function listMailboxes(following: Following, namespaces: Namespaces): Promise<Arrangement> {
-  // Of the open mailbox Dovecot's STATUS tells only what the session knew before.
+  // For the open mailbox, Dovecot's STATUS reports only what the session already knew.
   rememberChange(following)
   await following.connection.leave()
   const listing = await askMailboxes(following.connection, following.mailboxIds)
@@ -152,12 +156,15 @@ function hasChanged(following: Following, { key, state }: RemoteMailbox, stored:
   return cursor.exists <= FLAGS_AT_ONCE && cursor.unseen !== null && status.unseen !== cursor.unseen
 }
 
-/** The state that `listMailboxes` put there. */
+/** The state that `listMailboxes` stored there. */
 function readState(state: Cursor | null): MailboxStatus | null {
   return state as MailboxStatus | null
 }
 
-/** By RFC 8474 MAILBOXID, else by a UIDVALIDITY that no other mailbox can have (RFC 9051 section 2.3.1.1). */
+/**
+ * Compares by RFC 8474 MAILBOXID, otherwise by a UIDVALIDITY that no other mailbox can have (RFC 9051 section
+ * 2.3.1.1).
+ */
 function isRenamed({ providerId, state }: RemoteMailbox, stored: Cursor): boolean {
   const cursor = readCursor(stored)
   const status = readState(state)

@@ -28,7 +28,7 @@ describe('arrangeMailboxes', () => {
     ])
   })
 
-  test('takes the prefix of the namespace off, and leaves out what belongs to others', () => {
+  test("removes the prefix of the namespace, and leaves out other people's mailboxes", () => {
     const namespaces = { personalPrefix: 'INBOX.', foreignPrefixes: ['user.', 'shared.'] }
     const mailboxes = arrange(
       [
@@ -49,7 +49,7 @@ describe('arrangeMailboxes', () => {
     ])
   })
 
-  test('keeps a slash in a name apart from the slash of a path', () => {
+  test('distinguishes a slash in a name from the slash of a path', () => {
     expect(arrange([row('a/b', '.'), row('a.b', '.')]).map(({ name, path }) => [name, path])).toEqual([
       ['a/b', 'a\u2215b'],
       ['a', 'a'],
@@ -58,7 +58,7 @@ describe('arrangeMailboxes', () => {
     expect(arrange([row('a/b', null)])).toMatchObject([{ name: 'a/b', parentKey: null }])
   })
 
-  test('drops names that no command can carry, and shows others without their control characters', () => {
+  test('drops names that no command can contain, and removes control characters from others', () => {
     const mailboxes = arrange([
       row('a\r\nA1 DELETE INBOX'),
       row('b\0'),
@@ -71,12 +71,12 @@ describe('arrangeMailboxes', () => {
     expect(mailboxes.map(({ key, name }) => [key, name])).toEqual([['c\u0007\u001b[2J', 'c\ufffd\ufffd[2J']])
   })
 
-  test('takes at most ten thousand, and each key once', () => {
+  test('returns at most 10,000 mailboxes, and each key once', () => {
     expect(arrange(Array.from({ length: 20_000 }, (_, index) => row(`m${index}`)))).toHaveLength(10_000)
     expect(arrange([row('a'), row('a'), row('inbox'), row('INBOX')])).toHaveLength(2)
   })
 
-  test('believes attributes before names, and gives each role once', () => {
+  test('prefers attributes to names, and gives each role once', () => {
     const mailboxes = arrange([
       row('INBOX', '/', '\\Sent'),
       row('Sent'),
@@ -125,7 +125,7 @@ describe('arrangeMailboxes', () => {
   })
 })
 
-describe('mailbox names of the wire', () => {
+describe('mailbox names on the wire', () => {
   test.each([
     ['Entw&APw-rfe', 'Entwürfe'],
     ['~peter/mail/&U,BTFw-/&ZeVnLIqe-', '~peter/mail/台北/日本語'],
@@ -136,7 +136,7 @@ describe('mailbox names of the wire', () => {
     expect(encodeMailboxName(name)).toBe(wire)
   })
 
-  test('say the same there and back, and are ASCII', () => {
+  test('survive encoding and decoding, and are ASCII', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), name => {
         expect(decodeMailboxName(encodeMailboxName(name))).toBe(name)

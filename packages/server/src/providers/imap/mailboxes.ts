@@ -4,20 +4,22 @@ import { decodeMailboxName } from './names.ts'
 import { MESSAGES_MAX } from './open-mailbox.ts'
 import { assignRoles } from './roles.ts'
 
-/** Of one account, with the parents that are added; what lies beyond is left out. */
+/** Maximum number of mailboxes per account, including added parents; the rest is left out. */
 export const MAILBOXES_MAX = 10_000
-/** Of a whole name on the wire, and in UTF-8: an index of PostgreSQL takes no more than 2,704. */
+/**
+ * Maximum length of a whole name on the wire, and in UTF-8: an index of PostgreSQL accepts at most 2,704 bytes.
+ */
 export const NAME_BYTES_MAX = 1000
 const LEVELS_MAX = 100
-/** Of all names of an account together. */
+/** Maximum length of all names of an account together. */
 const NAMES_LENGTH_MAX = 1_000_000
-/** A slash inside a name, where the server separates by something else: it would look like another level. */
+/** Replaces a slash inside a name if the server uses another separator: it would look like another level. */
 const SLASH_IN_NAME = '\u2215'
 
 export interface ListedMailbox {
-  /** As on the wire. */
+  /** The name on the wire. */
   wireName: string
-  /** Null where the server has no hierarchy. */
+  /** Null if the server has no hierarchy. */
   separator: string | null
   attributes: ReadonlySet<string>
 }
@@ -31,7 +33,7 @@ export interface MailboxStatus {
   mailboxId: string | null
 }
 
-/** RFC 2342: where the account's own mailboxes lie, and prefixes of those that belong to others. */
+/** RFC 2342: the prefix of the account's own mailboxes, and prefixes of other people's mailboxes. */
 export interface Namespaces {
   personalPrefix: string
   foreignPrefixes: string[]
@@ -43,9 +45,11 @@ export interface ArrangedMailbox {
 }
 
 export interface Arrangement {
-  /** Parents before children. */
+  /** Parents come before children. */
   mailboxes: ArrangedMailbox[]
-  /** How many were listed that lie beyond the limits. Those with too many messages are there, without a source. */
+  /**
+   * Number of listed mailboxes beyond the limits. Those with too many messages are included, without a source.
+   */
   leftOut: number
 }
 
@@ -58,7 +62,7 @@ interface Draft {
   isSelectable: boolean
 }
 
-/** The mailboxes of an account from what the server listed, missing parents added. */
+/** The mailboxes of an account from the server's list, with missing parents added. */
 export function arrangeMailboxes(
   listed: readonly ListedMailbox[],
   namespaces: Namespaces,
@@ -70,7 +74,7 @@ export function arrangeMailboxes(
     ordered.map(({ key, segments, attributes, isSelectable }) => ({
       isInbox: key === 'INBOX',
       name: segments.at(-1) ?? '',
-      // Many servers keep everything below INBOX without telling a namespace.
+      // Many servers keep everything below INBOX without reporting a namespace.
       isTop: segments.length === 1 || (segments.length === 2 && segments[0]?.toUpperCase() === 'INBOX'),
       attributes,
       isSelectable,
@@ -141,7 +145,7 @@ function isInbox(wireName: string): boolean {
   return wireName.toUpperCase() === 'INBOX'
 }
 
-/** Null for names that no command could carry, and for mailboxes of others. */
+/** Null for names that no command can contain, and for other people's mailboxes. */
 function toDraft(
   { wireName, separator, attributes }: ListedMailbox,
   { personalPrefix, foreignPrefixes }: Namespaces,
@@ -152,7 +156,7 @@ function toDraft(
   if (!isTheInbox && foreignPrefixes.some(prefix => `${wireName}${separator ?? ''}`.startsWith(prefix)))
     return null
   const key = isTheInbox ? 'INBOX' : decodeMailboxName(wireName)
-  // Some servers list the root of a namespace as a mailbox of its own.
+  // Some servers list the root of a namespace as a mailbox.
   if (!isTheInbox && key === personalPrefix) return null
   // oxlint-disable-next-line no-control-regex
   if (/\u0000/.test(key) || !key.isWellFormed()) return null
@@ -199,7 +203,7 @@ function missingParents(drafts: ReadonlyMap<string, Draft>, draft: Draft, namesp
   }
 }
 
-/** Names are the owner's; control characters in them are somebody's mischief. */
+/** The owner chose the name, but control characters in it can only be malicious. */
 function display(segment: string): string {
   // oxlint-disable-next-line no-control-regex
   const shown = segment.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')

@@ -1,4 +1,6 @@
-/** Reads a mailbox name of the wire: modified UTF-7 (RFC 3501 section 5.1.3). What is not well formed stays as it is. */
+/**
+ * Decodes a mailbox name from the wire: modified UTF-7 (RFC 3501 section 5.1.3). Malformed parts stay unchanged.
+ */
 export function decodeMailboxName(wire: string): string {
   if (!wire.includes('&')) return wire
   return wire.replaceAll(/&([A-Za-z0-9+,]*)-/g, (whole, encoded: string) => {
@@ -10,7 +12,7 @@ export function decodeMailboxName(wire: string): string {
   })
 }
 
-/** The name of the wire of a mailbox name: printable ASCII stays, all else is modified UTF-7. */
+/** Encodes a mailbox name for the wire: printable ASCII stays, everything else becomes modified UTF-7. */
 export function encodeMailboxName(name: string): string {
   return name.replaceAll(/&|[^\u0020-\u007e]+/g, run => {
     if (run === '&') return '&-'

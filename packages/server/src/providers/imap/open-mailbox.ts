@@ -4,22 +4,24 @@ import type { AnswerHandler, Command } from './command.ts'
 import { countSet } from './compare.ts'
 import { modseqOf, numberOf, objectIdOf, responseCode, textOf } from './values.ts'
 
-/** A mailbox that claims to hold more is not followed: lists of its numbers would not fit into memory. */
+/**
+ * A mailbox that claims to have more messages is not followed: lists of its numbers would not fit into memory.
+ */
 export const MESSAGES_MAX = 10_000_000
 
-/** What the server told of an opened mailbox. */
+/** What the server reported about an opened mailbox. */
 export interface Selected {
   wireName: string
   uidValidity: number
-  /** Null where the server does not tell (RFC 3501 allowed that). */
+  /** Null if the server does not report it (RFC 3501 allowed that). */
   uidNext: number | null
   exists: number
-  /** Null where the server or the mailbox keeps no mod-sequences. */
+  /** Null if the server or the mailbox has no mod-sequences. */
   highestModseq: string | null
   mailboxId: string | null
 }
 
-/** What a server may say of the open mailbox in the answer to any command. */
+/** Handles what a server may report about the open mailbox in the answer to any command. */
 export function hearUnasked(
   selected: () => Selected | null,
   note: (news: Partial<Notice>) => void,
@@ -29,7 +31,7 @@ export function hearUnasked(
       const mailbox = selected()
       if (!mailbox || number <= mailbox.exists) return
       mailbox.exists = Math.min(number, MESSAGES_MAX)
-      // What EXAMINE foretold has come to pass.
+      // The message that EXAMINE announced has arrived.
       mailbox.uidNext = null
       note({ arrived: true })
     },
@@ -39,7 +41,7 @@ export function hearUnasked(
       note({ gone: true })
     },
     VANISHED(_, values) {
-      // RFC 7162 section 3.2.10: with (EARLIER) it is history, and the count of the mailbox already knows.
+      // RFC 7162 section 3.2.10: with (EARLIER) it is history that the count of the mailbox already includes.
       if (Array.isArray(values[0])) return
       const mailbox = selected()
       if (mailbox) mailbox.exists = Math.max(0, mailbox.exists - countSet(textOf(values[0])))
@@ -51,7 +53,9 @@ export function hearUnasked(
   }
 }
 
-/** EXAMINE rather than SELECT: following a mailbox must not take \Recent from others, nor any flag. */
+/**
+ * Uses EXAMINE, not SELECT: following a mailbox must not take \Recent from other clients, nor change any flag.
+ */
 export async function examine(
   run: (command: Command) => Promise<unknown>,
   wireName: string,
@@ -81,7 +85,7 @@ export async function examine(
       },
     },
   })
-  // RFC 3501 section 2.3.1.1: without UIDVALIDITY the server has no lasting UIDs.
+  // RFC 3501 section 2.3.1.1: without UIDVALIDITY the server's UIDs do not last.
   if (opened.uidValidity === 0)
     throw new ProviderFailure('unsupported', 'The server keeps no lasting message numbers.')
   if (opened.exists > MESSAGES_MAX)

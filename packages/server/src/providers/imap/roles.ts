@@ -14,20 +14,20 @@ const ROLE_BY_ATTRIBUTE = new Map<string, MailboxRole>([
   ['\\important', 'important'],
 ])
 
-/** What a mailbox of a listing shows of its role. */
+/** The properties of a listed mailbox that show its role. */
 export interface RoleTraits {
   isInbox: boolean
   /** The last part of the path. */
   name: string
-  /** Whether it lies at the top of the account: deeper down a name says little. */
+  /** Whether it is at the top level of the account: deeper down a name says little. */
   isTop: boolean
   attributes: ReadonlySet<string>
   isSelectable: boolean
 }
 
 /**
- * The roles of mailboxes, in their order. Each role but `custom` is given once: to the first that bears its attribute,
- * else, of the names it is known by, to the mailbox with the earliest.
+ * The roles of mailboxes, in the same order. Each role except `custom` is given once: to the first mailbox with its
+ * attribute, otherwise to the mailbox with the earliest of the role's known names.
  */
 export function assignRoles(mailboxes: readonly RoleTraits[]): MailboxRole[] {
   const roles: MailboxRole[] = mailboxes.map(({ isInbox }) => (isInbox ? 'inbox' : 'custom'))

@@ -3,7 +3,9 @@ import type { CommandArguments } from './command.ts'
 import type { ImapConnection } from './connection.ts'
 import { numberOf, textOf } from './values.ts'
 
-/** Sequence numbers that one SEARCH looks at: its answer and our memory stay small however large the mailbox is. */
+/**
+ * Number of messages that one SEARCH covers: its answer and our memory stay small, however large the mailbox is.
+ */
 export const SEARCH_CHUNK = 10_000
 const UIDS_PER_SET = 1000
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -14,9 +16,7 @@ const LAST_DAY = Date.UTC(9999, 11, 31)
 const sequence = (value: string) => ({ type: 'SEQUENCE', value })
 const atom = (value: string) => ({ type: 'ATOM', value })
 
-/**
- * UIDs that match, ascending, of at most `countMax` messages: more than the server was asked about is no answer.
- */
+/** The UIDs that match, ascending, out of at most `countMax` messages: a longer answer is wrong. */
 async function search(
   connection: ImapConnection,
   criteria: CommandArguments,
@@ -46,7 +46,10 @@ async function search(
   return uids.filter((uid, at) => uid > 0 && uid !== uids[at - 1])
 }
 
-/** UIDs of the messages with these sequence numbers, ascending; with `since`, of those received about then or later. */
+/**
+ * UIDs of the messages with these sequence numbers, ascending; with `since`, only those received around that time or
+ * later.
+ */
 export function searchSequence(
   connection: ImapConnection,
   low: number,
@@ -59,11 +62,11 @@ export function searchSequence(
   return search(connection, criteria, high - low + 1)
 }
 
-/** What messages are searched for. Times are only about right: the caller looks at the moments. */
+/** The condition of a search. Times are only approximate: the caller checks the exact ones. */
 export interface TextCriteria {
   /** One line. */
   text: string
-  /** Only UIDs below it. */
+  /** Only UIDs below this one. */
   below: number | null
   since: Date | null
   before: Date | null
@@ -83,14 +86,14 @@ export function searchText(
   if (below !== null) criteria.push(atom('UID'), sequence(`1:${below - 1}`))
   if (since) criteria.push(atom('SINCE'), atom(formatDay(since)))
   if (before) criteria.push(atom('BEFORE'), atom(formatDay(before, 2)))
-  // RFC 9051 section 9: a quoted string of a server that was not asked for UTF-8 holds ASCII alone.
+  // RFC 9051 section 9: without UTF-8 support, a quoted string contains only ASCII.
   criteria.push(atom('TEXT'), { type: isAscii ? 'STRING' : 'LITERAL', value: text })
   return search(connection, criteria, high - low + 1)
 }
 
 /**
- * A day that is safely early, or late: SINCE and BEFORE disregard time and zone (RFC 9051 section 6.4.4), and nobody
- * knows the server's.
+ * A day that is certainly early enough, or late enough: SINCE and BEFORE ignore time and zone (RFC 9051 section
+ * 6.4.4), and the server's zone is not known.
  */
 function formatDay(time: Date, daysLater = -1): string {
   const day = new Date(Math.min(Math.max(0, time.getTime() + daysLater * DAY_MS), LAST_DAY))
@@ -98,8 +101,8 @@ function formatDay(time: Date, daysLater = -1): string {
 }
 
 /**
- * UIDs from `uid` up among the first `exists` messages, ascending. Reads downward from the last, so that expunges
- * meanwhile, which only lower the numbers of others, never make it skip one.
+ * UIDs from `uid` up among the first `exists` messages, ascending. Reads downward from the last message, so that
+ * expunges in the meantime, which only lower the numbers of others, never make it skip one.
  */
 export async function searchFrom(
   connection: ImapConnection,
@@ -110,7 +113,7 @@ export async function searchFrom(
   for (let high = exists; high > 0; high -= SEARCH_CHUNK) {
     const low = Math.max(1, high - SEARCH_CHUNK + 1)
     const below = chunks.at(-1)?.[0] ?? Number.POSITIVE_INFINITY
-    // `n:*` always names the last message as well (RFC 9051 section 9, seq-range).
+    // `n:*` always includes the last message as well (RFC 9051 section 9, seq-range).
     const found = await searchSequence(connection, low, high, { uids: `${uid}:*` })
     const fresh = found.subarray(lowerBound(found, uid)).filter(other => other < below)
     if (fresh.length > 0) chunks.push(fresh)
@@ -119,7 +122,7 @@ export async function searchFrom(
   return concatenate(chunks.toReversed())
 }
 
-/** Which of ascending UIDs are there; with `since`, and were received about then or later. */
+/** Those of ascending UIDs that exist; with `since`, only those received around that time or later. */
 export async function searchPresent(
   connection: ImapConnection,
   uids: Uint32Array | readonly number[],
@@ -133,7 +136,9 @@ export async function searchPresent(
   return concatenate(chunks)
 }
 
-/** How many messages below a UID were received about `since` or later; null where the server cannot count. */
+/**
+ * The number of messages below a UID that were received around `since` or later; null if the server cannot count.
+ */
 export async function countSince(
   connection: ImapConnection,
   below: number,

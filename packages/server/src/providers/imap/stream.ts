@@ -4,7 +4,7 @@ import type { ImapConnection } from './connection.ts'
 import { readFetched } from './translate.ts'
 
 const BATCH = 500
-/** Batches that wait for our caller before the socket is paused. */
+/** Number of batches that may wait for our caller before the socket is paused. */
 const BATCHES_WAITING_MAX = 2
 
 export interface FetchedFlags {
@@ -13,8 +13,8 @@ export interface FetchedFlags {
 }
 
 /**
- * The flags that one FETCH answers with, in batches of at most 500, in constant memory: while the caller is busy with
- * earlier ones, the connection is not read.
+ * The flags from one FETCH, in batches of at most 500, in constant memory: while the caller is busy with earlier
+ * batches, the connection is not read.
  */
 export async function* streamFlags(
   connection: ImapConnection,
@@ -76,7 +76,7 @@ export async function* streamFlags(
       }
     }
   } finally {
-    // Others must not speak before the server has.
+    // Other commands must wait until the server has finished.
     isAbandoned = true
     onRoom.resolve()
     await ended

@@ -45,7 +45,7 @@ describe('Suspicions', () => {
     expect(suspicions.plan('INBOX', 1, [6, 7, 8]).poison).toEqual([7])
   })
 
-  test('forgets what it suspected where the mailbox was renumbered, and knows mailboxes apart', () => {
+  test('forgets its suspicions if the mailbox was renumbered, and keeps them by mailbox', () => {
     const suspicions = new Suspicions()
     suspicions.accuse('INBOX', 1, [7])
     expect(suspicions.plan('INBOX', 2, [6, 7])).toEqual({ groups: [[6, 7]], poison: [] })

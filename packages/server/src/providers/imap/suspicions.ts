@@ -1,27 +1,32 @@
-/** What is left of a group that killed a connection is tried in pieces of an eighth: three steps from 500 to one. */
+/**
+ * The rest of a group that ended a connection is tried in pieces of an eighth: three steps from 500 to one.
+ */
 const DIVISOR = 8
-/** A single message is given up when this many connections died over it alone: one may have died of something else. */
+/**
+ * A single message is given up when this many connections ended over it alone: one may have ended for another reason.
+ */
 const STRIKES = 2
 const SOURCES_MAX = 1000
 
 interface Suspicion {
   uidValidity: number
-  /** UIDs that were asked for and not received when a connection died, ascending. */
+  /** UIDs that were requested and not received when a connection died, ascending. */
   uids: number[]
-  /** How many connections died over the only one that is left. */
+  /** Number of connections that died over the only remaining one. */
   strikes: number
 }
 
 /**
- * Remembers over the connections of one account which messages may have killed one: an answer that breaks the bounds of
- * our parser, or a server process that dies over a corrupt file, would otherwise end every pass at the same place.
+ * Remembers, over the connections of one account, which messages may have ended one. Otherwise an answer that exceeds
+ * the limits of our parser, or a server process that crashes on a corrupt file, would end every pass at the same
+ * point.
  */
 export class Suspicions {
   readonly #bySource = new Map<string, Suspicion>()
 
   /**
-   * Cuts UIDs that are to be fetched into groups: those free of suspicion as they are, the others in small groups.
-   * @returns groups in the order given, and the UIDs that are to be given up
+   * Cuts UIDs into groups to be fetched: unsuspected ones as they are, the others in small groups.
+   * @returns groups in the given order, and the UIDs that should be given up
    */
   plan(
     source: string,
@@ -46,7 +51,7 @@ export class Suspicions {
     return { groups, poison }
   }
 
-  /** The connection died while these were outstanding. */
+  /** Called when the connection died while these were outstanding. */
   accuse(source: string, uidValidity: number, uids: readonly number[]): void {
     if (uids.length === 0) return
     const earlier = this.#find(source, uidValidity)
@@ -56,7 +61,7 @@ export class Suspicions {
     this.#bySource.set(source, { uidValidity, uids: uids.toSorted((a, b) => a - b), strikes })
   }
 
-  /** These were received, or given up. */
+  /** Called when these were received, or given up. */
   clear(source: string, uidValidity: number, uids: readonly number[]): void {
     const suspicion = this.#find(source, uidValidity)
     if (!suspicion) return

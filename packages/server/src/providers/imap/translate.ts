@@ -7,11 +7,13 @@ import type { RemoteFlags, RemoteMessage } from '../mail.ts'
 import { decodeMailboxName } from './names.ts'
 import { bytesOf, type ImapAttribute, numberOf, pairsOf, textOf, textsOf } from './values.ts'
 
-/** `"17-Jul-1996 02:44:25 -0700"` has 26. */
+/** `"17-Jul-1996 02:44:25 -0700"` has 26 characters. */
 const DATE_LENGTH_MAX = 64
 const CATEGORIES_MAX = 100
 const CATEGORY_LENGTH_MAX = 200
-/** Keywords by which clients and servers take notes for themselves (the registry of RFC 5788 begins them with `$`). */
+/**
+ * Keywords that clients and servers use for their own notes (in the registry of RFC 5788 they begin with `$`).
+ */
 const TECHNICAL_KEYWORDS = new Set([
   'junk',
   'nonjunk',
@@ -22,20 +24,20 @@ const TECHNICAL_KEYWORDS = new Set([
   'receipthandled',
 ])
 
-/** What FETCH told of one message, as far as it was asked. */
+/** The values of one message from FETCH, as far as they were requested. */
 export interface FetchedMessage {
   uid: number
   flags: RemoteFlags | null
   internalDate: string | null
   size: number
-  /** The first octets of the message; null where the server gave none. */
+  /** The first bytes of the message; null if the server returned none. */
   source: Buffer | null
   emailId: string | null
   threadId: string | null
   structure: ImapAttribute | undefined
 }
 
-/** Reads the list of a FETCH answer; null where it names no UID. */
+/** Reads the list of a FETCH answer; null if it contains no UID. */
 export function readFetched(list: ImapAttribute | undefined): FetchedMessage | null {
   const message: FetchedMessage = {
     uid: 0,
@@ -65,7 +67,7 @@ function dateOf(value: ImapAttribute | undefined): string | null {
   return text !== null && text.length <= DATE_LENGTH_MAX ? text : null
 }
 
-/** RFC 9051 section 9: up to 63 bits. What JSON cannot say exactly is no size of a message. */
+/** RFC 9051 section 9: up to 63 bits. A number that JSON cannot represent exactly is not a valid size. */
 function sizeOf(value: ImapAttribute | undefined): number {
   const text = textOf(value) ?? ''
   const size = /^\d{1,19}$/.test(text) ? Number(text) : 0
@@ -139,7 +141,7 @@ export function showsAttachment(structure: ImapAttribute | undefined): boolean {
     depth: number,
   ): boolean => {
     if (!Array.isArray(part) || depth > DEPTH_MAX || ++parts > PARTS_MAX) return false
-    // Of a multipart the parts come first, and its subtype ends them.
+    // In a multipart, the parts come first, and the subtype follows.
     if (Array.isArray(part[0])) {
       const end = part.findIndex(child => !Array.isArray(child))
       const parent = `multipart/${end < 0 ? '' : (textOf(part[end]) ?? '')}`.toLowerCase()
@@ -156,7 +158,7 @@ export function showsAttachment(structure: ImapAttribute | undefined): boolean {
   return look(structure, { parent: null, isFirst: false, isInAlternative: false }, 0)
 }
 
-/** What a BODYSTRUCTURE tells of a part that is no multipart. */
+/** The properties of a part in BODYSTRUCTURE that is not a multipart. */
 function traitsOf(part: ImapAttribute[]): PartTraits {
   const type = `${textOf(part[0]) ?? ''}/${textOf(part[1]) ?? ''}`.toLowerCase()
   const disposition = part[dispositionIndex(type)]
@@ -165,7 +167,7 @@ function traitsOf(part: ImapAttribute[]): PartTraits {
     ...(Array.isArray(disposition) ? pairsOf(disposition[1]) : []),
   ])
   return {
-    // Some servers repeat a type that is none.
+    // Some servers repeat an invalid type.
     type: type === '/' || type === 'text/' ? '' : type,
     disposition: (Array.isArray(disposition) ? (textOf(disposition[0]) ?? '') : '').toLowerCase(),
     hasFileName: [...parameters].some(
@@ -175,7 +177,7 @@ function traitsOf(part: ImapAttribute[]): PartTraits {
   }
 }
 
-/** Text parts have a count of lines before the extension data, messages also an envelope and a structure. */
+/** Text parts have a line count before the extension data; messages also have an envelope and a structure. */
 function dispositionIndex(type: string): number {
   if (type.startsWith('text/')) return 9
   return type === 'message/rfc822' || type === 'message/global' ? 11 : 8

@@ -4,7 +4,7 @@ export type { ImapAttribute, ImapAttributeList }
 
 const UINT32_MAX = 0xffff_ffff
 
-/** The text of a token; null for lists and NIL. Octets outside ASCII are read as UTF-8. */
+/** The text of a token; null for lists and NIL. Bytes outside ASCII are read as UTF-8. */
 export function textOf(value: ImapAttribute | undefined): string | null {
   if (!value || Array.isArray(value)) return null
   if (typeof value.value === 'string') return value.value
@@ -12,7 +12,7 @@ export function textOf(value: ImapAttribute | undefined): string | null {
   return Buffer.isBuffer(value.value) ? value.value.toString('utf8') : null
 }
 
-/** The octets of a literal or string; null for anything else. */
+/** The bytes of a literal or string; null for anything else. */
 export function bytesOf(value: ImapAttribute | undefined): Buffer | null {
   if (!value || Array.isArray(value)) return null
   if (Buffer.isBuffer(value.value)) return value.value
@@ -33,7 +33,7 @@ export function modseqOf(value: ImapAttribute | undefined): string | null {
   return text !== null && /^\d{1,19}$/.test(text) && !/^0+$/.test(text) ? BigInt(text).toString() : null
 }
 
-/** An id of RFC 8474 section 7, in the parentheses that it comes in. */
+/** An id of RFC 8474 section 7, which comes in parentheses. */
 export function objectIdOf(value: ImapAttribute | undefined): string | null {
   const text = textOf(Array.isArray(value) ? value[0] : value)
   return text !== null && /^[\w-]{1,255}$/.test(text) ? text : null
@@ -45,7 +45,7 @@ export function textsOf(value: ImapAttribute | undefined): string[] {
   return value.map(textOf).filter(text => text !== null)
 }
 
-/** Names and values in turn, as FETCH and STATUS give them. */
+/** Alternating names and values, as in FETCH and STATUS. */
 export function* pairsOf(
   list: ImapAttribute | undefined,
 ): Generator<[name: string, value: ImapAttribute | undefined]> {

@@ -4,18 +4,21 @@ import { ProviderFailure } from '../failure.ts'
 import type { Selected } from './open-mailbox.ts'
 import { type Following, rememberChange, wireNameOf } from './follow.ts'
 
-/** An IDLE that the server ends sooner by itself is no IDLE. */
+/** If the server itself ends an IDLE sooner, it does not really support it. */
 const IDLE_LEAST_MS = 1000
 
 export interface Watching {
   keepAliveMs: number
-  /** How often a server without IDLE is asked. */
+  /** Interval of polling a server without IDLE. */
   pollMs: number
-  /** Set once the server turned out not to idle, whatever it announces. */
+  /** Set when the server turns out not to support IDLE, whatever it announces. */
   isIdleBroken: boolean
 }
 
-/** `MailProvider.watch` on IMAP: IDLE, begun anew every `keepAliveMs` so that a dead connection is noticed, else NOOP. */
+/**
+ * `MailProvider.watch` on IMAP: uses IDLE, started again every `keepAliveMs` so that a dead connection is noticed,
+ * otherwise NOOP.
+ */
 export async function watch(
   following: Following,
   watching: Watching,
@@ -31,7 +34,7 @@ export async function watch(
   }
   const missed = changesSince(following.compared.get(source), connection.selected)
   if (missed.arrived || missed.gone || missed.changed) {
-    // Told once: whether there is anything to compare is the caller's to find out.
+    // Reported once: the caller finds out whether there is anything to compare.
     if (connection.selected) following.compared.set(source, { ...connection.selected })
     return missed
   }
@@ -78,7 +81,7 @@ async function poll(
   if (!signal.aborted) await connection.poke()
 }
 
-/** What happened between the last comparison and now, when the mailbox was opened anew in between. */
+/** What happened between the last comparison and now, if the mailbox was opened again in between. */
 function changesSince(before: Selected | undefined, now: Selected | null): Notice {
   if (!before || !now) return { arrived: false, changed: false, gone: false }
   return {

@@ -65,7 +65,7 @@ test.each([
   expect(server.sent()).toBeLessThan(SENT_BYTES_MAX)
 })
 
-test('a server that drips its greeting is given up after 20 seconds', async () => {
+test('gives up a server that drips its greeting after 20 seconds', async () => {
   await using server = await startServer(socket => {
     const timer = setInterval(() => socket.write('2'), 100)
     socket.on('close', () => clearInterval(timer))

@@ -9,10 +9,10 @@ import type { CheckOptions } from '../server-check.ts'
 import { toFailure } from './failure.ts'
 
 const CHECK_SECONDS = 20
-/** Of all that a server says until somebody is logged in. */
+/** Maximum of everything that a server sends until the login is done. */
 const RECEIVED_BYTES_MAX = 64 * 1024
 
-/** Logs in to an SMTP server; one that asks nobody to log in is only greeted. Throws `ProviderFailure`. */
+/** Logs in to an SMTP server; a server that requires no login is only greeted. Throws `ProviderFailure`. */
 export async function checkSmtp(options: CheckOptions, server: MailServer, password: string): Promise<void> {
   const destination = await resolveServer(options.guard, 'smtp', server)
   const signal = AbortSignal.timeout(CHECK_SECONDS * 1000)
@@ -30,7 +30,7 @@ export async function checkSmtp(options: CheckOptions, server: MailServer, passw
   }
 }
 
-/** A session over a socket that is connected already, so that nodemailer resolves nothing. */
+/** A session over a connected socket, so that nodemailer resolves nothing. */
 function openSession(
   socket: Socket,
   { host, port }: Destination,
@@ -76,13 +76,16 @@ async function logIn(
     await promise
   } finally {
     signal.removeEventListener('abort', abort)
-    // Later errors of a session that ends have nobody to tell.
+    // Nobody waits for later errors of a session that ends.
     session.on('error', () => {})
     session.close()
   }
 }
 
-/** nodemailer bounds each answer, but not how many it keeps waiting. Its types leave out where all of them come in. */
+/**
+ * nodemailer limits each answer, but not how many it queues. Its types leave out the method through which all of them
+ * pass.
+ */
 function boundReceived(session: SMTPConnection, refuse: (error: ProviderFailure) => void): void {
   const receiver = session as unknown as { _onData(chunk: Buffer): void }
   const onData = receiver._onData.bind(session)

@@ -5,7 +5,7 @@ import { tlsReason } from '../tls-reason.ts'
 /** RFC 5321 section 4.2.1: a server that refuses, in its own words. */
 const REFUSAL = /^[45]\d\d[ -]/
 
-/** What nodemailer puts on its errors, as far as it matters here. */
+/** The properties of nodemailer's errors that matter here. */
 interface SmtpError {
   code?: unknown
   message?: unknown
@@ -13,19 +13,19 @@ interface SmtpError {
   responseCode?: unknown
 }
 
-/** The failure that an error of nodemailer or of the network means; a `ProviderFailure` is passed on. */
+/** The failure for an error of nodemailer or of the network; a `ProviderFailure` is returned unchanged. */
 export function toFailure(error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error
   const { code, message, response, responseCode }: SmtpError =
     typeof error === 'object' && error !== null ? error : {}
   const text = serverText(typeof response === 'string' ? response : message)
   if (code === 'EAUTH') {
-    // RFC 4954 section 6: 4yz is the server's trouble (454, 421), 5yz the credentials'.
+    // RFC 4954 section 6: 4yz is a problem of the server (454, 421), 5yz one of the credentials.
     const isTemporary = typeof responseCode === 'number' && responseCode < 500
     const kind = isTemporary ? 'unavailable' : 'login_failed'
     return new ProviderFailure(kind, `The server refused the login: ${text}`, { cause: error })
   }
-  // What some other service says first is nobody's business.
+  // What another kind of service says first must not be shown.
   if (typeof message === 'string' && message.startsWith('Invalid greeting') && !REFUSAL.test(text)) {
     return new ProviderFailure(
       'unsupported',
@@ -38,7 +38,7 @@ export function toFailure(error: unknown): ProviderFailure {
   if (typeof message === 'string' && /with STARTTLS/.test(message)) {
     return new ProviderFailure('unsupported', 'The server does not offer STARTTLS.', { cause: error })
   }
-  // nodemailer puts one code of its own on every error of the socket, so the words have to tell.
+  // nodemailer uses one code of its own for every error of the socket, so only the text shows the cause.
   if (code === 'ETLS' || /certificate|\b(?:tls|ssl)\b/i.test(text)) {
     return new ProviderFailure('unavailable', `No secure connection to the server: ${tlsReason(text)}`, {
       cause: error,
