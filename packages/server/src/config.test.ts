@@ -83,12 +83,12 @@ describe('readConfig', () => {
     ['WAXWING_SECRET_KEY', 's3cret', 'must hold 32 bytes in base64'],
     ['WAXWING_EGRESS_ALLOW', '10.0.0.0/99', 'is neither a host, host:port nor a CIDR'],
     ['WAXWING_ALLOW_PLAINTEXT', 'yes', 'must be true or false, not "yes"'],
-    ['WAXWING_CA_FILE', '/nowhere/ca.pem', 'is none: ENOENT'],
+    ['WAXWING_CA_FILE', '/nowhere/ca.pem', 'is not one: ENOENT'],
     ['WAXWING_CA_FILE', import.meta.filename, 'it holds no certificate in PEM'],
     ['WAXWING_CONNECTIONS_PER_HOST', '0', 'must be a whole number from 1 to 10000'],
-    ['WAXWING_METRICS_PORT', '8025', 'must be another port than WAXWING_PORT'],
+    ['WAXWING_METRICS_PORT', '8025', 'must differ from WAXWING_PORT'],
     ['WAXWING_TRUST_PROXY', 'true', '"true" is neither'],
-    ['WAXWING_CORS_ORIGINS', '*', '"*" is none'],
+    ['WAXWING_CORS_ORIGINS', '*', '"*" is not one'],
     ['WAXWING_ROLES', 'api,worker', 'must be one of api, sync, jobs, not "worker"'],
     ['WAXWING_LOG_LEVEL', 'loud', 'must be one of debug, info, warn, error, silent'],
     ['WAXWING_LOG_FORMAT', 'xml', 'must be one of json, pretty'],
@@ -105,8 +105,8 @@ describe('readConfig', () => {
 
   test('reports everything at once, and what a misspelt name may have meant', () => {
     expect(problemsOf({ WAXWING_PROT: '1', WAXWING_PORT: 'x', WAXWING_FLUX_CAPACITOR: '1' })).toEqual([
-      'WAXWING_PROT is not a setting. Did you mean WAXWING_PORT? "waxwing serve --help" lists all.',
-      'WAXWING_FLUX_CAPACITOR is not a setting. "waxwing serve --help" lists all.',
+      'WAXWING_PROT is not a setting. Did you mean WAXWING_PORT? "waxwing serve --help" lists all settings.',
+      'WAXWING_FLUX_CAPACITOR is not a setting. "waxwing serve --help" lists all settings.',
       'WAXWING_PORT must be a whole number from 0 to 65535, not "x"',
     ])
   })

@@ -10,16 +10,16 @@ type Read = {
     | (Settings[Key]['fallback'] extends null ? null : never)
 }
 
-/** The settings as the service uses them. Folders are absolute; null means not given. */
+/** The settings as the service uses them. Folders are absolute; null means that a setting was not given. */
 export interface Config extends Read {
   dataDir: string
   blobDir: string
   logFormat: LogFormat
-  /** Whether the data folder was named, rather than the default. */
+  /** Whether the data folder was given, or is the default. */
   isDataDirGiven: boolean
 }
 
-/** Everything that is wrong with the settings, one line each. */
+/** All mistakes in the settings, one per line. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
   readonly problems: string[]
@@ -35,8 +35,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const DATA_DIR_OF_ROOT = '/var/lib/waxwing'
 
 /**
- * Reads the settings from an environment; an empty value counts as not given. Throws `ConfigError` with every mistake,
- * a misspelt name included.
+ * Reads the settings from an environment; an empty value counts as not given. Throws `ConfigError` with every
+ * mistake, including misspelt names.
  */
 export function readConfig(
   environment: Environment,
@@ -55,7 +55,7 @@ export function readConfig(
     }),
   ) as unknown as Read // each key has its own reader's value, or a problem that is thrown below
   if (read.port !== 0 && read.port === read.metricsPort) {
-    problems.push(`${settings.metricsPort.name} must be another port than ${settings.port.name}`)
+    problems.push(`${settings.metricsPort.name} must differ from ${settings.port.name}`)
   }
   if (problems.length > 0) throw new ConfigError(problems)
   const dataDir = read.dataDir ?? (process.isRoot ? DATA_DIR_OF_ROOT : path.resolve('data'))
@@ -73,7 +73,9 @@ function problemOf(error: unknown, name: string) {
   return message.startsWith(name) ? message.slice(name.length).trim() : message
 }
 
-/** Where the documentation keeps the key of a caller, who may run the command line as well. */
+/**
+ * The variable in which the documentation keeps a caller's key; that caller may use the command line as well.
+ */
 const CALLERS_KEY = 'WAXWING_KEY'
 
 const SUGGESTIONS_MAX = 3
@@ -86,6 +88,6 @@ function misspeltNames(environment: Environment): string[] {
     .map(name => {
       const meant = nearestSettings(name, known).slice(0, SUGGESTIONS_MAX)
       const hint = meant.length > 0 ? ` Did you mean ${meant.join(' or ')}?` : ''
-      return `${name} is not a setting.${hint} "waxwing serve --help" lists all.`
+      return `${name} is not a setting.${hint} "waxwing serve --help" lists all settings.`
     })
 }

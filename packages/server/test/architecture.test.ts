@@ -100,7 +100,7 @@ describe('the import law', () => {
     expect(broken.map(arrow)).toEqual([])
   })
 
-  test('keeps nouns from each other’s insides', () => {
+  test('lets a noun import only the shared files of another noun', () => {
     const broken = imports.filter(({ from, to }) => {
       const [[, noun], [, other]] = [placeOf(from), placeOf(to)]
       return noun && other && other !== noun && !SHARED_BETWEEN_NOUNS.test(to)
@@ -108,7 +108,7 @@ describe('the import law', () => {
     expect(broken.map(arrow)).toEqual([])
   })
 
-  test('lets wings import only what stands before them', () => {
+  test('lets wings import only earlier wings', () => {
     const broken = imports.filter(({ from, to }) => {
       const [[wing], [other]] = [placeOf(from), placeOf(to)]
       return wing && other && WINGS.indexOf(other) > WINGS.indexOf(wing)
@@ -116,7 +116,7 @@ describe('the import law', () => {
     expect(broken.map(arrow)).toEqual([])
   })
 
-  test('knows no circles', () => {
+  test('has no import cycles', () => {
     const next = Map.groupBy(
       imports.filter(one => !one.isType),
       one => one.from,

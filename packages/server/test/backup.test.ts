@@ -32,7 +32,7 @@ async function readSome(caller: Caller, accountId: string, ids: string[]) {
   return read
 }
 
-test('a backup taken while mail arrives reads the same in a new folder, and the sync goes on', async () => {
+test('a backup taken while mail arrives restores the same data in a new folder, and the sync continues', async () => {
   const server = useIt()
   const user = await server.addUser()
   const mail = [...generateMail({ seed: 30, count: COUNT + LATER, sizeMedian: 3000 })]
@@ -64,7 +64,7 @@ test('a backup taken while mail arrives reads the same in a new folder, and the 
   expect(backup).toMatchObject({ code: 0, stdout: expect.stringContaining('Keep it apart from this file') })
   await arriving
   expect((await stat(file)).mode & 0o777).toBe(0o600)
-  expect((await run(folder, 'backup', file)).stderr).toContain('exists already')
+  expect((await run(folder, 'backup', file)).stderr).toContain('already exists')
   expect((await readdir(place.path)).filter(name => name.startsWith('.backup'))).toEqual([])
   const expected = COUNT + LATER
   await waitUntil('all mail', async () => (await readMessages(before, accountId)).length === expected)

@@ -9,7 +9,7 @@ import { waitUntil } from './wait-until.ts'
 
 const mail = useImapAccounts()
 
-test('servers with certificates of an own authority are trusted with WAXWING_CA_FILE, and else refused in words', async () => {
+test('servers with a private authority are trusted with WAXWING_CA_FILE, and refused with a reason without it', async () => {
   await using folder = await makeDataFolder()
   const user = await mail.dovecot.addUser()
   await using smtp = await mail.openSmtp(user)

@@ -15,7 +15,7 @@ async function makeKey(env: Record<string, string>, ...args: string[]) {
 }
 
 describe('commands beside a running service', () => {
-  test('make a tenant and a key that works at once', async () => {
+  test('create a tenant and a key that works at once', async () => {
     await using folder = await makeDataFolder()
     await using service = await startServiceProcess(folder)
     const env = { WAXWING_DATA_DIR: folder.path }
@@ -31,7 +31,7 @@ describe('commands beside a running service', () => {
 })
 
 describe('commands without a service', () => {
-  test('start the database for as long as they take, and the service goes on from there', async () => {
+  test('start the database for their duration, and the service continues with it', async () => {
     await using folder = await makeDataFolder()
     const env = { WAXWING_DATA_DIR: folder.path }
     expect((await runWaxwing(['migrate'], { env })).stdout).toBe(
@@ -46,7 +46,7 @@ describe('commands without a service', () => {
     expect((await callerOf(service.address, key).get('/v1/accounts')).status).toBe(200)
   })
 
-  test('refuse in words, with exit code 1', async () => {
+  test('refuse with an explanation and exit code 1', async () => {
     await using folder = await makeDataFolder()
     const env = { WAXWING_DATA_DIR: folder.path }
     const { code, stdout, stderr } = await runWaxwing(['key', 'create', '--tenant', 'nobody'], { env })
@@ -77,7 +77,7 @@ describe('commands without a service', () => {
 })
 
 describe('DATABASE_URL', () => {
-  test('takes another PostgreSQL in place of the embedded one, for several processes at once', async () => {
+  test('uses another PostgreSQL instead of the embedded one, for several processes at once', async () => {
     await using folder = await makeDataFolder()
     await using external = await makeExternalDatabase()
     const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }

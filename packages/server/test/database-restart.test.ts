@@ -11,7 +11,7 @@ import { waitUntil } from './wait-until.ts'
 const SIGNALS = ['SIGINT', 'SIGKILL'] as const
 const CALLERS = 4
 
-test('while the database restarts, requests are told to come again, and every write is done once', async () => {
+test('while the database restarts, requests get 503 with Retry-After, and every write is done once', async () => {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await makeDataFolder())
   const service = opened.use(await startServiceProcess(folder, { env: { WAXWING_ROLES: 'api' } }))

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openTestApp } from './open-app.ts'
 import { openTestDatabase } from './open-database.ts'
 
-test('a request is told to come again when the database stands still, and served once it goes on', async () => {
+test('a request gets 503 with Retry-After while the database is frozen, and is served afterwards', async () => {
   await using database = await openTestDatabase({ answerSeconds: 2 })
   await using app = await openTestApp({ database })
   expect((await app.get('/v1/accounts')).status).toBe(200)

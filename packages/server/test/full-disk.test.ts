@@ -69,7 +69,7 @@ test('on a full disk writes are refused as overloaded, readiness and runtime say
   await until(async () => (await runtime())?.state === 'live', 'the account is followed again')
 })
 
-test('a full disk of stored messages keeps nobody from reading, and the log says what to do', async context => {
+test('messages can be read while the disk for stored messages is full, and the log says what to do', async context => {
   await using disk = await mountSmallDisk(context, 1)
   await using folder = await makeDataFolder()
   await using dovecot = await startDovecot()
@@ -130,13 +130,16 @@ test('a start and the doctor say at once that the disk is full', async context =
 })
 
 describe('a first start', () => {
-  test.for([0, 1_000_000, 20_000_000])('with room for %i bytes ends in words', async (leftBytes, context) => {
-    await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
-    await using folder = await makeDataFolder(disk.path)
-    await disk.fill(leftBytes)
-    const { code, stderr } = await runWaxwing(['serve'], { env: { WAXWING_DATA_DIR: folder.path } })
-    expect(code).toBe(1)
-    expect(stderr).toMatch(FULL)
-    expect(stderr).not.toContain('    at ')
-  })
+  test.for([0, 1_000_000, 20_000_000])(
+    'with room for %i bytes ends with an explanation',
+    async (leftBytes, context) => {
+      await using disk = await mountSmallDisk(context, DISK_MEGABYTES)
+      await using folder = await makeDataFolder(disk.path)
+      await disk.fill(leftBytes)
+      const { code, stderr } = await runWaxwing(['serve'], { env: { WAXWING_DATA_DIR: folder.path } })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(FULL)
+      expect(stderr).not.toContain('    at ')
+    },
+  )
 })

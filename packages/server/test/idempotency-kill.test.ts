@@ -97,7 +97,7 @@ async function openPausable() {
 }
 
 describe('kill -9', () => {
-  test('between the commit of an account and its answer loses neither, and makes no second one', async () => {
+  test('between the commit of an account and its answer loses neither, and creates no second account', async () => {
     await using pausable = await openPausable()
     await pausable.killAt('the commit')
     expect(await pausable.countAccounts()).toBe(1)

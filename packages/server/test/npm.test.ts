@@ -83,7 +83,7 @@ test.each(Object.keys(COMMANDS) as CommandName[])(
   },
 )
 
-test('npm ci warns of nothing on an older Node.js that is promised to do', async context => {
+test('npm ci prints no warning on an older Node.js that is supported', async context => {
   // Below npm and npx, the Node.js of this clone comes first.
   const PATH = NPM_ENVIRONMENT.PATH.split(':')
     .filter(folder => !folder.includes('node_modules'))
@@ -106,7 +106,7 @@ test('the service ends when npm is killed', async () => {
   await until(async () => (await folder.findServer()) === null, 'the database ends')
 })
 
-test('a service that was detached goes on without what started it', async () => {
+test('a detached service continues without the process that started it', async () => {
   await using folder = await makeDataFolder()
   const env = {
     ...NPM_ENVIRONMENT,

@@ -33,11 +33,11 @@ const document = JSON.parse(readFileSync(FILE, 'utf8')) as {
 const operations = Object.values(document.paths).flatMap(methods => Object.values(methods))
 
 describe('packages/contract/openapi.json', () => {
-  test('is what the contract gives; otherwise run `npm run openapi`', () => {
+  test('matches the contract; otherwise run `npm run openapi`', () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(openapiDocument())))
   })
 
-  test('refers only to what it holds', () => {
+  test('refers only to components that exist', () => {
     const text = JSON.stringify(document)
     const targets = new Set([...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, target = '']) => target))
     expect(targets.size).toBeGreaterThan(10)
@@ -95,7 +95,7 @@ describe('packages/contract/openapi.json', () => {
     }
   })
 
-  test('has bodies to begin with that would be accepted', () => {
+  test('has example bodies that would be accepted', () => {
     const sections: Record<string, Record<string, { '~orpc': { inputSchema?: unknown } }>> = contract
     for (const [operationId, example] of Object.entries(bodyExamples)) {
       const [section = '', name = ''] = operationId.split('.')

@@ -33,7 +33,7 @@ async function countRead(db: Db): Promise<number> {
   return rows[0]?.read ?? 0
 }
 
-test('what is asked every few seconds does not read the accounts that are well', async () => {
+test('statements that run every few seconds do not read healthy accounts', async () => {
   await using database = await openTestDatabase({ connectionsMax: 1 })
   const { db } = database
   const tenant = await sampleTenant(db)

@@ -37,7 +37,7 @@ async function makeClone() {
   }
 }
 
-test('the database comes back after its programs were installed again under the service', async () => {
+test('the database comes back after its programs were reinstalled while the service ran', async () => {
   await using clone = await makeClone()
   await using folder = await makeDataFolder()
   await using service = await startServiceProcess(folder, { program: clone.program })

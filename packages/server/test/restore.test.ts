@@ -41,7 +41,7 @@ async function makeOwnedDatabase() {
   }
 }
 
-test('a backup of the embedded database goes into one of another server, and back with its key', async () => {
+test('a backup of the embedded database restores into another server, and back with its key', async () => {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await makeDataFolder())
   const place = opened.use(await makeDataFolder())
@@ -67,7 +67,7 @@ test('a backup of the embedded database goes into one of another server, and bac
 
   const withKey = path.join(place.path, 'with-key')
   const answer = await runWaxwing(['backup', '--with-key', withKey], { env: inPlace })
-  expect(answer.stdout).toContain('It holds the master keys')
+  expect(answer.stdout).toContain('It contains the master keys')
   expect((await readFile(file)).includes(KEY)).toBe(false)
   await callerOf(second.address, key).patch('/v1/settings', { syncWindowDays: 19 })
   second.kill('SIGINT')
@@ -75,7 +75,7 @@ test('a backup of the embedded database goes into one of another server, and bac
 
   // What is there goes only where that is asked for.
   const refused = await runWaxwing(['restore', withKey], { env: inPlace })
-  expect(refused.stderr).toContain('There is an installation with data here already')
+  expect(refused.stderr).toContain('There is already an installation with data here')
   expect(await runWaxwing(['restore', '--replace', withKey], { env: inPlace })).toMatchObject({ code: 0 })
   const third = opened.use(await startServiceProcess(place, { env: external.env }))
   expect((await callerOf(third.address, key).get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
@@ -89,7 +89,7 @@ test('a backup of the embedded database goes into one of another server, and bac
   expect((await callerOf(fourth.address, key).get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
 }, 400_000)
 
-test('a backup of an older schema is brought forward, one of a newer refused', async () => {
+test('a backup of an older schema is migrated, and one of a newer schema is refused', async () => {
   await using place = await makeDataFolder()
   await using old = await makeOwnedDatabase()
   await using target = await makeOwnedDatabase()
@@ -161,5 +161,7 @@ test('a restore that fails leaves everything as it was', async () => {
   expect(await query(target.address, 'select name from tenant order by name')).toEqual(before)
 
   await query(target.address, 'drop schema public cascade; create schema public; create table other (id int)')
-  expect((await runWaxwing(['restore', '--replace', file], { env })).stderr).toContain('not those of Waxwing')
+  expect((await runWaxwing(['restore', '--replace', file], { env })).stderr).toContain(
+    'do not belong to Waxwing',
+  )
 }, 300_000)

@@ -154,7 +154,7 @@ const WRONG_INPUT = '?unknown=1'
 const LET_IN = refusal('invalid_input')
 
 describe('each route', () => {
-  test('refuses who is not known', async () => {
+  test('refuses unknown callers', async () => {
     await using matrix = await openMatrix()
     const { refused, expired } = matrix.credentials
     for (const rule of rules) {
@@ -174,7 +174,7 @@ describe('each route', () => {
     }
   })
 
-  test('asks a key for exactly its own scope', async () => {
+  test('needs exactly its own scope', async () => {
     await using matrix = await openMatrix()
     for (const rule of rules) {
       for (const scope of SCOPES) {
@@ -189,7 +189,7 @@ describe('each route', () => {
     }
   })
 
-  test('lets a bound key do what concerns its accounts, and hides the others', async () => {
+  test('lets a bound key use its accounts, and hides all other accounts', async () => {
     await using matrix = await openMatrix()
     const { bound, boundReader } = matrix.credentials
     for (const rule of rules) {
@@ -210,7 +210,7 @@ describe('each route', () => {
     }
   })
 
-  test('hides an account from the key of another tenant as if it never was', async () => {
+  test('hides an account from the key of another tenant as if it did not exist', async () => {
     await using matrix = await openMatrix()
     for (const rule of rules.filter(({ path }) => path.includes('{accountId}'))) {
       for (const hidden of [matrix.own, newId(), 'nonsense', '%00', '..%20..']) {

@@ -54,7 +54,7 @@ async function requireServer(folder: { findServer(): Promise<number | null> }) {
 }
 
 describe('waxwing serve', () => {
-  test('makes a tenant and a key at the first start, in a file of its owner and in no log', async () => {
+  test('creates a tenant and a key at the first start, in a private file and not in the log', async () => {
     await using folder = await makeDataFolder()
     await using service = await startServiceProcess(folder)
 
@@ -87,7 +87,7 @@ describe('waxwing serve', () => {
     },
   )
 
-  test('makes no key that it cannot keep, and says how to make one', async () => {
+  test('creates no key that it cannot store, and says how to create one', async () => {
     await using folder = await makeDataFolder()
     await using database = await makeExternalDatabase()
     const notAFolder = path.join(folder.path, 'file')
@@ -119,7 +119,7 @@ describe('waxwing serve', () => {
     },
   )
 
-  test('goes on where it was at a second start, and prints no key', async () => {
+  test('continues with its data at a second start, and prints no key', async () => {
     await using first = await startWithMark()
     first.service.kill('SIGTERM')
     expect((await first.service.ended).code).toBe(0)
@@ -194,7 +194,7 @@ describe('waxwing serve', () => {
     await expectMark(second, first.key)
   })
 
-  test('without secret.key on existing data refuses, makes none, and goes on once it is back', async () => {
+  test('refuses existing data without secret.key, creates none, and continues when it is back', async () => {
     await using first = await startWithMark()
     first.service.kill('SIGINT')
     await first.service.ended
@@ -236,7 +236,7 @@ describe('waxwing serve', () => {
     expect(await readdir(folder.path)).toEqual([])
   })
 
-  test('says in words that its port is taken, and leaves no database behind', async () => {
+  test('explains that its port is taken, and leaves no database behind', async () => {
     await using first = await startWithMark()
     await using folder = await makeDataFolder()
     const env = { WAXWING_DATA_DIR: folder.path, WAXWING_PORT: new URL(first.service.address).port }
@@ -270,7 +270,7 @@ describe('waxwing serve', () => {
     )
   })
 
-  test('goes on in silence when nobody reads its output any more', async () => {
+  test('continues silently when nobody reads its output any more', async () => {
     await using first = await startWithMark()
     first.service.closeOutput()
     const server = await requireServer(first.folder)
@@ -307,7 +307,7 @@ describe('a signal to stop', () => {
     return { socket, [Symbol.dispose]: () => void socket.destroy() }
   }
 
-  test('lets requests under way finish for at most 5 seconds where it was Ctrl-C', async () => {
+  test('gives requests in progress at most 5 seconds after Ctrl-C', async () => {
     await using first = await startWithMark()
     using _request = await startRequest(first.service.address, first.key)
     await expectMark(first.service, first.key)

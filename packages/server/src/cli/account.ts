@@ -35,7 +35,7 @@ export function register(program: Command, connect: Connect) {
   account
     .command('pause')
     .description('stop following an account, and refuse reads from its mail server')
-    .argument('<id>', 'as "account list" shows it')
+    .argument('<id>', 'as shown by "account list"')
     .addHelpText(
       'after',
       `
@@ -46,15 +46,15 @@ resume it, but a new password for the account (PATCH …/imap-settings) makes it
 
   account
     .command('resume')
-    .description('follow an account again that "account pause" stopped')
-    .argument('<id>', 'as "account list" shows it')
-    .addHelpText('after', '\nThe account becomes "active", also when its user had paused it before.')
+    .description('follow an account again after "account pause"')
+    .argument('<id>', 'as shown by "account list"')
+    .addHelpText('after', '\nThe account becomes "active", even if its user had paused it before.')
     .action((id: string) => decide(connect, readId(id), resumeAccount, { done: 'Resumed', verb: 'resume' }))
 
   account
     .command('delete')
     .description('delete an account with its password and tokens, as DELETE /v1/accounts/{accountId} does')
-    .argument('<id>', 'as "account list" shows it')
+    .argument('<id>', 'as shown by "account list"')
     .option('--purge', 'delete what is indexed and stored at once, not after 30 days')
     .action((id: string, { purge = false }: { purge?: boolean }) => remove(connect, readId(id), purge))
 }
@@ -63,10 +63,10 @@ function addList(account: Command, connect: Connect) {
   account
     .command('list')
     .description('list accounts with their state, oldest first')
-    .option('--tenant <name>', 'only those of one tenant')
-    .option('--behind', 'only active ones that fail, lag or are not followed; the longest first')
-    .option('--limit <count>', `at most this many, up to ${LIMIT_MAX}`, readLimit, LIMIT)
-    .option('--after <id>', 'go on after this account')
+    .option('--tenant <name>', 'only accounts of one tenant')
+    .option('--behind', 'only active accounts that fail, lag or are not followed, the longest first')
+    .option('--limit <count>', `maximum number of accounts, up to ${LIMIT_MAX}`, readLimit, LIMIT)
+    .option('--after <id>', 'start after this account')
     .option('--json', 'print one line of JSON')
     .addHelpText(
       'after',
@@ -82,8 +82,7 @@ Examples:
 
 async function list(connect: Connect, { tenant: name, behind, limit, after, json }: ListOptions) {
   const afterId = after === undefined ? null : readId(after)
-  if (behind && afterId !== null)
-    throw new CommandError('--behind shows the longest only: leave --after out.')
+  if (behind && afterId !== null) throw new CommandError('--after cannot be used with --behind.')
   await using connection = await connect()
   const { db } = connection
   const tenantId = name === undefined ? null : (await requireTenant(db, name)).id
@@ -108,7 +107,7 @@ function describe({ id, tenant, email, status, statusReason, runtime }: ReturnTy
     : 'never followed'
   const owner = runtime ? [`process ${runtime.ownerInstanceId}`] : []
   const fields = [id, tenant, email, statusReason ? `${status} (${statusReason})` : status, state, ...owner]
-  // Part of it was written by others, and a terminal obeys control characters.
+  // Some fields were written by others, and a terminal would execute control characters.
   return fields.map(field => field.replaceAll(/\p{C}/gu, ' ')).join('  ')
 }
 
@@ -132,7 +131,7 @@ async function remove(connect: Connect, id: string, purge: boolean) {
   )
 }
 
-/** Makes the change with its events, and tells the process that follows the account. */
+/** Makes the change with its events, and wakes the process that follows the account. */
 async function changeAccount<T>(
   connect: Connect,
   id: string,

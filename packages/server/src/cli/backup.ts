@@ -21,8 +21,8 @@ export function register(program: Command) {
     .addHelpText(
       'after',
       `
-The file holds the database as it was at one moment, and the stored messages. It appears once it is whole, with mode 600.
-It holds subjects, names and the beginnings of messages in the clear, so keep it as safe as the database itself.
+The file contains the database as it was at one moment, and the stored messages. It appears when it is complete, with
+mode 600. It contains subjects, names and the beginnings of messages in plain text: protect it like the database itself.
 
 The master key (secret.key in the data folder, or WAXWING_SECRET_KEY) is not in it. Keep that apart: without it no
 backup can be used, and anyone with both can read the passwords of the accounts.
@@ -81,7 +81,9 @@ async function backup(name: string, { withKey = false }: { withKey?: boolean }) 
   )
 }
 
-/** Joins the embedded server, or starts it for as long as it takes. Makes none, and migrates nothing. */
+/**
+ * Uses the running embedded server, or starts it for the duration of the backup. Creates and migrates nothing.
+ */
 async function findAddress({ databaseUrl, dataDir }: Config, opened: AsyncDisposableStack) {
   if (databaseUrl) return { url: databaseUrl.reveal() }
   if (!(await hasEmbedded(dataDir))) throw new CommandError(`There is no installation in ${dataDir}.`)

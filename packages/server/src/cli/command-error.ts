@@ -8,7 +8,7 @@ import { UnknownHost } from '../http/listen.ts'
 import { KeyRingError } from '../kit/key-ring.ts'
 import { scrub } from '../kit/scrub.ts'
 
-/** What a command refuses, in words for whoever called it. */
+/** A refusal of a command, in words for its user. */
 export class CommandError extends Error {
   override name = 'CommandError'
 }
@@ -23,7 +23,7 @@ const IN_WORDS = [
   UnknownHost,
 ]
 
-/** What to print for an error: the words meant for people, or where it came from. */
+/** The text to print for an error: its words for people, or else where it came from. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return 'Waxwing failed.'
   if (error instanceof DatabaseUnavailable) return explain(error.cause)

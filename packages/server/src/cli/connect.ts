@@ -5,7 +5,7 @@ import { openLog } from '../kit/log.ts'
 import { openInstallation } from '../start/database.ts'
 import { findNpmParent, type NpmParent } from './npm-parent.ts'
 
-/** What a command works with. Dispose it when done. */
+/** What a command works with. Dispose it at the end. */
 export interface CommandConnection extends AsyncDisposable {
   /** The migrated database of the installation. */
   db: Db
@@ -25,15 +25,15 @@ export function readProcessConfig(): Config {
   })
 }
 
-/** The npm that waits for this process; null where it was started in another way. */
+/** The npm that waits for this process; null if it was started in another way. */
 export function findStarter(): NpmParent | null {
   return findNpmParent(process.env, process.ppid)
 }
 
-/** Joins the database of a running service, or opens it for as long as the command takes. */
+/** Uses the database of a running service, or opens it for the duration of the command. */
 export const connect: Connect = async () => {
   const config = readProcessConfig()
-  // Standard output belongs to what the command answers.
+  // Standard output is for the result of the command.
   const log = openLog({ level: 'info', format: 'pretty', destination: process.stderr })
   const installation = await openInstallation({ config, as: 'command', log, connectionsMax: CONNECTIONS_MAX })
   const { database, keyRing } = installation

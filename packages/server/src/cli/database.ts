@@ -7,7 +7,7 @@ export function register(program: Command, connect: Connect) {
 
   database
     .command('restored')
-    .description('say that the database was set back to an earlier state')
+    .description('declare that the database was restored to an earlier state')
     .addHelpText(
       'after',
       `
@@ -27,7 +27,7 @@ Examples:
       await using connection = await connect()
       await recordRestore(connection.db)
       console.log(
-        'Noted. Cursors of the change feed that were issued before are refused, and no event id is used twice.',
+        'Done. Older cursors of the change feed are refused from now on, and no event id is used twice.',
       )
     })
 }

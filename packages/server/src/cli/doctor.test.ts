@@ -49,8 +49,8 @@ describe('waxwing doctor', () => {
 
     expect(code).toBe(0)
     expect(stdout).toMatch(/^ok +settings +All settings are valid\.$/m)
-    expect(stdout).toMatch(/^ok +database +The first start makes the embedded database\.$/m)
-    expect(stdout).toMatch(/^ok +sealing key +The first start makes it\.$/m)
+    expect(stdout).toMatch(/^ok +database +The first start creates the embedded database\.$/m)
+    expect(stdout).toMatch(/^ok +sealing key +The first start creates it\.$/m)
     expect(await readdir(folder.path)).toEqual([])
   })
 
@@ -72,7 +72,8 @@ describe('waxwing doctor', () => {
       expect(of('sealing key')).toMatchObject([
         {
           state: 'ok',
-          message: 'secret.key in the data folder holds one key, and opens what is sealed in the database.',
+          message:
+            'secret.key in the data folder holds one key, and opens the sealed values in the database.',
         },
       ])
     }
@@ -118,7 +119,7 @@ describe('waxwing doctor', () => {
     const { of } = await examine({ WAXWING_DATA_DIR: path.join(file, 'data') })
     expect(of('data folder')[0]).toMatchObject({
       state: 'wrong',
-      message: expect.stringContaining('is no folder'),
+      message: expect.stringContaining('is not a folder'),
     })
   })
 
@@ -169,7 +170,7 @@ describe('waxwing doctor', () => {
       { state: 'ok' },
       {
         state: 'wrong',
-        message: `${path.join(folder.path, 'blobs')} is no folder.`,
+        message: `${path.join(folder.path, 'blobs')} is not a folder.`,
         remedy: expect.stringContaining('WAXWING_BLOB_DIR'),
       },
     ])
@@ -216,7 +217,7 @@ describe('waxwing doctor', () => {
 
     const alone = { ...ports, WAXWING_METRICS_PORT: '0', WAXWING_DATA_DIR: folder.path }
     expect((await examine(alone)).of('service')).toMatchObject([
-      { state: 'warning', message: expect.stringContaining('cannot be told') },
+      { state: 'warning', message: expect.stringContaining('cannot be determined') },
     ])
   })
 
@@ -233,7 +234,7 @@ describe('waxwing doctor', () => {
     const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY }
     const { of } = await examine({ ...env, WAXWING_METRICS_PORT: String(listener.port) })
     expect(of('service')).toMatchObject([
-      { state: 'warning', message: 'Runs on this machine, and is not ready.' },
+      { state: 'warning', message: 'Runs on this machine, but is not ready.' },
     ])
   })
 })
@@ -283,7 +284,7 @@ describe('waxwing doctor with DATABASE_URL', () => {
       check: 'egress',
       state: 'warning',
       message: 'A server of accounts: 10.1.2.3 is at 10.1.2.3, which is not public.',
-      remedy: 'If it is a server of yours, allow it: WAXWING_EGRESS_ALLOW=10.1.2.3:993',
+      remedy: 'If it is your own server, allow it: WAXWING_EGRESS_ALLOW=10.1.2.3:993',
     })
     const allowed = await examine({ ...env, WAXWING_EGRESS_ALLOW: '10.1.2.3:993' })
     expect(
@@ -305,7 +306,7 @@ describe('waxwing doctor --connect', () => {
 
     const refused = await examine(env, '--connect', target)
     expect(refused.of('egress')).toMatchObject([
-      { state: 'wrong', remedy: `If it is a server of yours, allow it: WAXWING_EGRESS_ALLOW=${target}` },
+      { state: 'wrong', remedy: `If it is your own server, allow it: WAXWING_EGRESS_ALLOW=${target}` },
     ])
     await examine(allowed)
     expect(listener.count()).toBe(0)

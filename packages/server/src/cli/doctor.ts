@@ -24,7 +24,7 @@ const STATE_WIDTH = 'warning'.length
 export function register(program: Command) {
   program
     .command('doctor')
-    .description('look for what is wrong with this installation, and say how to mend it')
+    .description('check this installation for problems, and say how to fix them')
     .option('--connect <host:port>', 'also connect to this server; may be repeated', readTarget)
     .option('--json', 'print one line of JSON')
     .addHelpText(
@@ -50,7 +50,7 @@ async function examine(connect: Target[]): Promise<Finding[]> {
   try {
     config = readProcessConfig()
   } catch (error) {
-    // Without settings there is nothing to look at.
+    // Without settings nothing can be checked.
     const problems = error instanceof ConfigError ? error.problems : [wordsOf(error)]
     return problems.map(problem => wrong('settings', problem))
   }
@@ -61,11 +61,11 @@ async function examine(connect: Target[]): Promise<Finding[]> {
   )
 }
 
-/** What needs the database, and what is checked against it where it answers. */
+/** The checks that need the database, or compare with it if it answers. */
 async function examineDatabase(config: Config, connect: Target[]): Promise<Finding[]> {
   const isNew = !config.databaseUrl && !(await hasEmbedded(config.dataDir))
   if (isNew) {
-    const finding = ok('database', 'The first start makes the embedded database.')
+    const finding = ok('database', 'The first start creates the embedded database.')
     return [finding, ...(await examineAround(config, connect, { database: null, isNew }))]
   }
   const opened = await openForDoctor(config).catch((error: unknown) => unreachable(config, error))
@@ -98,13 +98,13 @@ async function findOwnId({ database, isNew }: { database: Database | null; isNew
 }
 
 function unreachable({ databaseUrl }: Config, error: unknown): Finding {
-  const remedy = 'Check that it runs, lets this machine and user in, and is the one that DATABASE_URL names.'
+  const remedy = 'Check that it runs, accepts this machine and user, and is the database in DATABASE_URL.'
   return wrong('database', wordsOf(error), databaseUrl ? remedy : null)
 }
 
 function show({ check, state, message, remedy }: Finding): string {
   const indent = ' '.repeat(STATE_WIDTH + CHECK_WIDTH + 4)
-  const lines = [message, ...(remedy === null ? [] : [`To mend: ${remedy}`])].join('\n').split('\n')
+  const lines = [message, ...(remedy === null ? [] : [`To fix: ${remedy}`])].join('\n').split('\n')
   return `${state.padEnd(STATE_WIDTH)}  ${check.padEnd(CHECK_WIDTH)}  ${lines.join(`\n${indent}`)}`
 }
 

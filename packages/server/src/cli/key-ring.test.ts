@@ -147,7 +147,7 @@ describe('waxwing key-ring rotate', () => {
 
     const printed = await run(['rotate'])
 
-    expect(printed).toContain('Finishing a rotation that was interrupted')
+    expect(printed).toContain('Finishing an interrupted rotation')
     const started = fileKeyRing(folder, { mayCreate: false })
     expect(started.ids()).toEqual([newId])
     expect(await readSecret(database.db, accountKeys(started), id)).toBe(id)
@@ -173,7 +173,7 @@ describe('waxwing key-ring rotate', () => {
 
     const printed = await run(['rotate'], environmentKeyRing(`${current},${old}`))
 
-    expect(printed).toContain(`${environmentKeyRing(old).currentId()} no more`)
+    expect(printed).toContain(`The database no longer needs ${environmentKeyRing(old).currentId()}`)
     expect(await readSecret(database.db, accountKeys(environmentKeyRing(current)), id)).toBe(id)
     expect(await run(['rotate'], environmentKeyRing(current))).toContain('holds one key only')
   })

@@ -23,7 +23,7 @@ export function register(program: Command, connect: Connect) {
 
   keyRing
     .command('rotate')
-    .description('seal everything with a new master key, beside the running service')
+    .description('seal everything with a new master key, while the service runs')
     .addHelpText(
       'after',
       `
@@ -38,11 +38,11 @@ A rotation that was interrupted is finished by the next one.`,
     .action(async () => {
       await using connection = await connect()
       const isDone = await runAlone(connection.db, 'key-ring rotate', () => rotate(connection, console.log))
-      if (!isDone) throw new CommandError('Another rotation is running. Wait for its end.')
+      if (!isDone) throw new CommandError('Another rotation is running. Wait until it has finished.')
     })
 }
 
-/** Rotates, and tells what was done, line by line. */
+/** Rotates, and reports what was done, line by line. */
 async function rotate(
   { db, keyRing, config }: CommandConnection,
   tell: (line: string) => void,
@@ -51,9 +51,7 @@ async function rotate(
   if (isFile) {
     const isInterrupted = readKeys(config.dataDir).length > 1
     if (!isInterrupted) addKey(config.dataDir)
-    tell(
-      isInterrupted ? 'Finishing a rotation that was interrupted.' : `Made the key ${keyRing.currentId()}.`,
-    )
+    tell(isInterrupted ? 'Finishing an interrupted rotation.' : `Created the key ${keyRing.currentId()}.`)
   }
   const { dataKeys, sealedValues } = await rotateKeyRing(db, keyRing)
   tell(
@@ -67,7 +65,7 @@ async function rotate(
   const others = keyRing.ids().slice(1)
   tell(
     others.length > 0
-      ? `The database needs ${others.join(', ')} no more: take it out of WAXWING_SECRET_KEY, and keep it as long as ` +
+      ? `The database no longer needs ${others.join(', ')}: remove it from WAXWING_SECRET_KEY, and keep it as long as ` +
           'you keep older backups.'
       : 'WAXWING_SECRET_KEY holds one key only, so nothing had to change. To rotate, put a new key in front of it.',
   )

@@ -24,16 +24,16 @@ interface CreateOptions {
 }
 
 export function register(program: Command, connect: Connect) {
-  const key = program.command('key').description('API keys, with which programs use the interface')
+  const key = program.command('key').description('API keys, with which programs use the API')
 
   key
     .command('create')
-    .description('make an API key; it is shown only this once')
-    .option('--tenant <name>', 'whose key it is', 'default')
-    .option('--name <name>', 'to tell it from others', readName, 'key')
-    .option('--scopes <scopes>', 'comma-separated; none implies another', readScopes, [...SCOPES])
+    .description('create an API key; it is shown only once')
+    .option('--tenant <name>', 'the tenant of the key', 'default')
+    .option('--name <name>', 'name of the key, for people', readName, 'key')
+    .option('--scopes <scopes>', 'comma-separated; no scope includes another', readScopes, [...SCOPES])
     .option('--accounts <ids>', 'bind it to these accounts, comma-separated', readAccounts)
-    .option('--expires <when>', 'an ISO 8601 time, or a span such as 90d, 12h or 30m', readExpiry)
+    .option('--expires <when>', 'an ISO 8601 time, or a duration such as 90d, 12h or 30m', readExpiry)
     .option('--json', 'print one line of JSON')
     .addHelpText(
       'after',
@@ -48,14 +48,14 @@ Examples:
   key
     .command('list')
     .description('list API keys without their secrets, newest first')
-    .option('--tenant <name>', 'only those of one tenant')
+    .option('--tenant <name>', 'only keys of one tenant')
     .option('--json', 'print one line of JSON')
     .action((options: { tenant?: string; json?: boolean }) => list(options, connect))
 
   key
     .command('revoke')
-    .description('end an API key; every process refuses it within 5 seconds')
-    .argument('<id>', 'as "key list" shows it')
+    .description('revoke an API key; every process refuses it within 5 seconds')
+    .argument('<id>', 'as shown by "key list"')
     .action(async (id: string) => {
       await using connection = await connect()
       if (!isUuid(id) || !(await revokeApiKey(connection.db, id))) {
@@ -78,7 +78,7 @@ async function create(options: CreateOptions, connect: Connect) {
   const made = { tenantId: tenant.id, name, scopes, accountIds: accounts, expiresAt: expires }
   const { id, text } = await createApiKey(db, pepper, made)
   if (!json) {
-    console.log(`Made the key ${id}. It is shown only this once:\n\n  ${text}\n`)
+    console.log(`Created the key ${id}. It is shown only once:\n\n  ${text}\n`)
     return
   }
   const line = { id, key: text, tenant: tenant.name, name, scopes, accountIds: accounts, expiresAt: expires }
@@ -132,14 +132,14 @@ function readScopes(text: string): Scope[] {
   const given = new Set(text.split(',').map(part => part.trim()))
   const scopes = SCOPES.filter(scope => given.has(scope))
   if (scopes.length === 0 || scopes.length !== given.size) {
-    throw new InvalidArgumentError(`Name some of ${SCOPES.join(', ')}, comma-separated.`)
+    throw new InvalidArgumentError(`Give some of ${SCOPES.join(', ')}, comma-separated.`)
   }
   return scopes
 }
 
 function readAccounts(text: string): string[] {
   const ids = text.split(',').map(part => part.trim().toLowerCase())
-  if (!ids.every(isUuid)) throw new InvalidArgumentError('Name ids of accounts, comma-separated.')
+  if (!ids.every(isUuid)) throw new InvalidArgumentError('Give ids of accounts, comma-separated.')
   return [...new Set(ids)]
 }
 
@@ -153,15 +153,15 @@ function readExpiry(text: string): Date {
     count === undefined ? readTime(text) : new Date(Date.now() + Number(count) * (MILLISECONDS[unit] ?? 0))
   if (!time) {
     throw new InvalidArgumentError(
-      'Give a time such as 2030-01-31T12:00:00Z, or a span such as 90d, 12h or 30m.',
+      'Give a time such as 2030-01-31T12:00:00Z, or a duration such as 90d, 12h or 30m.',
     )
   }
   if (time.getTime() <= Date.now())
-    throw new InvalidArgumentError('That is past, so the key would be of no use.')
+    throw new InvalidArgumentError('That is in the past, so the key would be useless.')
   return time
 }
 
-/** Null where there is no such time: Date takes the 31st of a shorter month for a day of the next. */
+/** Null if there is no such time: Date reads the 31st of a shorter month as a day of the next month. */
 function readTime(text: string): Date | null {
   const day = text.slice(0, 10)
   const isDay = TIME.test(text) && new Date(day).toJSON()?.startsWith(day) === true

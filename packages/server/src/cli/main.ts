@@ -14,17 +14,17 @@ import { register as registerRestore } from './restore.ts'
 import { register as registerServe } from './serve.ts'
 import { register as registerTenant } from './tenant.ts'
 
-/** Runs the command line. The exit code is 1 where the command refused or failed, or its output was lost. */
+/** Runs the command line. The exit code is 1 if the command refused or failed, or if its output was lost. */
 export async function run(argv: string[]): Promise<void> {
   outliveOutput()
   const program = new Command('waxwing')
     .description('Self-hosted mail, calendar and contacts API')
     .version(product.version)
-    .showHelpAfterError('(add --help for how to use it)')
+    .showHelpAfterError('(add --help to see how to use it)')
     .addHelpText(
       'after',
       `
-Commands work beside a running service or without one, on the same settings: "waxwing serve --help" lists them.
+Commands work whether the service runs or not, with the same settings: "waxwing serve --help" lists them.
 
 Examples:
   $ npx waxwing serve
@@ -51,8 +51,8 @@ Examples:
 }
 
 /**
- * Without a listener, an output whose reader has left (EPIPE) or whose disk is full throws. The service would log that,
- * on the same output, without end; it goes on in silence instead.
+ * Without a listener, an output whose reader has left (EPIPE) or whose disk is full throws. The service would log
+ * that to the same output, without end; instead it continues silently.
  */
 function outliveOutput() {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => (process.exitCode = 1))

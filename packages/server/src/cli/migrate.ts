@@ -4,7 +4,7 @@ import type { Connect } from './connect.ts'
 export function register(program: Command, connect: Connect) {
   program
     .command('migrate')
-    .description('bring the database to the schema of this release')
+    .description('migrate the database to the schema of this release')
     .addHelpText(
       'after',
       `

@@ -1,6 +1,8 @@
 const NAME = /^[^\p{Cc}]{1,100}$/u
 
-/** Whether a tenant, a plan or a key may be called so: such names are told apart, and printed, by people. */
+/**
+ * Whether a tenant, a plan or a key may have this name: people have to tell names apart, and they are printed.
+ */
 export function isName(text: string): boolean {
   return NAME.test(text) && text.trim() === text
 }

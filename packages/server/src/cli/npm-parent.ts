@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Environment } from '../config.ts'
 
-/** A process as the system shows it: its parent's id and its command line, null where it has none. */
+/** A process as the system shows it: its parent's id and its command line; null if it has none. */
 interface Shown {
   parent: number
   command: string | null
@@ -10,7 +10,7 @@ interface Shown {
 
 type Look = (pid: number) => Shown | null
 
-/** The npm that waits for this process, and the shell between the two, if any. */
+/** The npm that waits for this process, and the shell between the two, if there is one. */
 export interface NpmParent {
   npm: number
   shell: number | null
@@ -18,16 +18,17 @@ export interface NpmParent {
 
 const LOOK_MILLISECONDS = 1000
 
-/** npm and npx show themselves as "npm start" or "npm exec …"; others run a script that bears their name. */
+/** npm and npx appear as "npm start" or "npm exec …"; others run a script with their name. */
 const NPM = /^(?:\S*\bnode |\S*\/)?(?:\S*\/)?(?:npm|npx|pnpm|yarn)(?:-cli)?(?:\.c?js)?(?: |$)/
-/** What npm runs a script by. */
+/** The shell with which npm runs a script. */
 const SHELL = /^(?:\S*\/)?(?:sh|bash|dash|ash|zsh) -c /
-/** A script that is not waited for: one that runs in the background or in a session of its own. */
+/** A script that npm does not wait for: it runs in the background or in its own session. */
 const DETACHED = /\b(?:nohup|setsid)\b|(?<![&<>])&(?![&>])/
 
 /**
- * Finds the npm that started this process, such as by `npm start` or `npx waxwing serve`, and waits for it. Null for a
- * process that was started in any other way, or was detached from npm on purpose: it goes on without its parent.
+ * Finds the npm that started this process, for example by `npm start` or `npx waxwing serve`, and waits for it. Null
+ * for a process that was started in any other way, or that was detached from npm on purpose: it continues without its
+ * parent.
  */
 export function findNpmParent(
   environment: Environment,
@@ -44,7 +45,7 @@ export function findNpmParent(
   return above?.command && NPM.test(above.command) ? { npm: starter.parent, shell: parent } : null
 }
 
-/** Calls `onGone` once when npm or its shell has ended: neither passes every signal on. */
+/** Calls `onGone` once when npm or its shell has ended, because neither passes on every signal. */
 export function watchNpmParent({ npm, shell }: NpmParent, onGone: () => void) {
   const timer = setInterval(() => {
     if (process.ppid === (shell ?? npm) && isAlive(npm)) return
@@ -58,10 +59,10 @@ function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // EPERM: it belongs to somebody else, and lives.
+    // EPERM: it belongs to another user, and is alive.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
-  // One that ended and was not yet noticed by its own parent takes signals, too, but has no command any more.
+  // A process that ended but was not yet reaped by its parent still accepts signals, but has no command any more.
   return process.platform !== 'linux' || lookAt(pid)?.command !== null
 }
 
@@ -74,7 +75,7 @@ function lookAt(pid: number): Shown | null {
 }
 
 function readProc(pid: number): Shown {
-  // proc(5): the name in brackets may hold anything; after it come the state and the parent.
+  // proc(5): the name in brackets may contain anything; the state and the parent follow.
   const [, parent = ''] =
     /^\S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')) ?? []
   const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()

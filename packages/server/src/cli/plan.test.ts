@@ -69,7 +69,7 @@ describe('waxwing plan', () => {
     ])
     expect(await line.run('plan', 'list')).toBe(
       'free  no limits  no tenants\n' +
-        'small  600 API calls a minute, 60 API calls a minute and key, 0 accounts, no stored bodies  tenants: acme',
+        'small  600 API calls per minute, 60 API calls per minute and key, 0 accounts, no stored bodies  tenants: acme',
     )
   })
 

@@ -22,16 +22,32 @@ const INTEGER_MAX = 2_147_483_647
 export function register(program: Command, connect: Connect) {
   const plan = program
     .command('plan')
-    .description('plans: what tenants may use; a tenant without one has no limits')
+    .description('plans: limits of tenants; a tenant without a plan has no limits')
 
   plan
     .command('create')
-    .description('make a plan; what is not named has no limit')
+    .description('create a plan; limits that are not given do not apply')
     .argument('<name>', '1 to 100 characters, used by no other plan')
-    .option('--api-calls-per-minute <count>', 'requests of the whole tenant', integerOf(1, INTEGER_MAX))
-    .option('--api-calls-per-minute-per-key <count>', 'requests of one credential', integerOf(1, INTEGER_MAX))
-    .option('--max-accounts <count>', 'accounts that are not deleted', integerOf(0, INTEGER_MAX))
-    .option('--storage-bytes <count>', 'stored bodies, in bytes', integerOf(0, Number.MAX_SAFE_INTEGER))
+    .option(
+      '--api-calls-per-minute <count>',
+      'requests per minute of the whole tenant',
+      integerOf(1, INTEGER_MAX),
+    )
+    .option(
+      '--api-calls-per-minute-per-key <count>',
+      'requests per minute of one credential',
+      integerOf(1, INTEGER_MAX),
+    )
+    .option(
+      '--max-accounts <count>',
+      'maximum number of accounts, not counting deleted ones',
+      integerOf(0, INTEGER_MAX),
+    )
+    .option(
+      '--storage-bytes <count>',
+      'maximum size of stored bodies, in bytes',
+      integerOf(0, Number.MAX_SAFE_INTEGER),
+    )
     .option('--no-body-storage', 'bodies may not be stored: bodyStorage is "none"')
     .option('--json', 'print one line of JSON')
     .addHelpText(
@@ -45,10 +61,10 @@ Examples:
 
   plan
     .command('assign')
-    .description('put a tenant under a plan; every process follows within 5 seconds')
+    .description('assign a plan to a tenant; every process applies it within 5 seconds')
     .argument('[plan]', 'name of the plan; leave it out together with --none')
-    .option('--tenant <name>', 'whose plan it becomes', 'default')
-    .option('--none', 'take the tenant from its plan: no limits')
+    .option('--tenant <name>', 'the tenant that gets the plan', 'default')
+    .option('--none', 'remove the plan of the tenant: no limits')
     .action((name: string | undefined, options: { tenant: string; none?: boolean }) =>
       assign(name, options, connect),
     )
@@ -75,8 +91,8 @@ async function create(name: string, options: CreateOptions, connect: Connect) {
     bodyStorageAllowed: options.bodyStorage,
     storageBytes: options.storageBytes ?? null,
   })
-  if (!made) throw new CommandError(`There is a plan "${name}" already. Choose another name.`)
-  console.log(options.json ? JSON.stringify(made) : `Made the plan "${name}".`)
+  if (!made) throw new CommandError(`There is already a plan "${name}". Choose another name.`)
+  console.log(options.json ? JSON.stringify(made) : `Created the plan "${name}".`)
 }
 
 async function assign(
@@ -85,7 +101,7 @@ async function assign(
   connect: Connect,
 ) {
   if ((name === undefined) !== (options.none === true)) {
-    throw new CommandError('Name a plan, or give --none in its place.')
+    throw new CommandError('Name a plan, or use --none instead.')
   }
   await using connection = await connect()
   const { db } = connection
@@ -94,15 +110,15 @@ async function assign(
   await assignPlan(db, tenant.id, plan)
   console.log(
     plan
-      ? `The tenant "${tenant.name}" is under the plan "${plan.name}".`
-      : `The tenant "${tenant.name}" is under no plan.`,
+      ? `The tenant "${tenant.name}" has the plan "${plan.name}".`
+      : `The tenant "${tenant.name}" has no plan.`,
   )
 }
 
 function describe({ name, limits, tenants }: Plan & { tenants: string[] }): string {
   const notes = [
-    ...numbered('API calls a minute', limits.apiCallsPerMinute),
-    ...numbered('API calls a minute and key', limits.apiCallsPerMinutePerKey),
+    ...numbered('API calls per minute', limits.apiCallsPerMinute),
+    ...numbered('API calls per minute and key', limits.apiCallsPerMinutePerKey),
     ...numbered('accounts', limits.maxAccounts),
     ...(limits.bodyStorageAllowed ? numbered('bytes of bodies', limits.storageBytes) : ['no stored bodies']),
   ]

@@ -17,18 +17,17 @@ import { readProcessConfig } from './connect.ts'
 export function register(program: Command) {
   program
     .command('restore')
-    .description('bring a backup into an empty installation')
-    .argument('<file>', 'what "waxwing backup" wrote')
-    .option('--replace', 'delete what the installation holds now, and its stored messages')
+    .description('restore a backup into an empty installation')
+    .argument('<file>', 'a file written by "waxwing backup"')
+    .option('--replace', 'delete the data and the stored messages of the existing installation')
     .addHelpText(
       'after',
       `
-Stop the service first. Put the master key in its place before: the file secret.key into the data folder, or
-WAXWING_SECRET_KEY. The whole file and the key are checked before anything is changed, and what goes wrong later leaves
-everything as it was.
+Stop the service and provide the master key first: the file secret.key in the data folder, or WAXWING_SECRET_KEY. The
+whole file and the key are checked before anything is changed, and if something fails later, everything stays as it was.
 
-A backup of an older release is brought to the schema of this one. The PostgreSQL may be of another major version.
-Cursors of the change feed that were issued before are refused afterwards, as "waxwing database restored" does.
+A backup from an older release is migrated to the schema of this one. PostgreSQL may have another major version.
+Cursors of the change feed that were issued before the restore are refused afterwards.
 
 Examples:
   $ npx waxwing restore /srv/backup/waxwing-2026-11-21
@@ -70,18 +69,18 @@ async function restore(name: string, { replace = false }: { replace?: boolean })
   const rowCount = Object.values(rows).reduce((sum, count) => sum + count, 0)
   console.log(`Restored ${rowCount} rows and ${files} stored messages of ${contents.header.createdAt}.`)
   console.log(
-    'Consumers of the change feed are told invalid_cursor, and are to compare what they hold with the lists.',
+    'Clients of the change feed will get invalid_cursor, and must compare their data with the lists.',
   )
 }
 
-/** As a service: it lets nobody else in, and is refused while one runs. */
+/** Opens the database like a service: no other process may join, and it is refused while one runs. */
 async function findAddress({ databaseUrl, dataDir }: Config, opened: AsyncDisposableStack) {
   if (databaseUrl) return { url: databaseUrl.reveal() }
   const log = openLog({ level: 'info', format: 'pretty', destination: process.stderr })
   return opened.use(await openEmbedded({ dataDir, as: 'service', log })).address
 }
 
-/** The keys of this installation, or where it has none those in the backup. */
+/** The keys of this installation; if it has none, those in the backup. */
 function findKeyRing(
   { secretKey, dataDir, databaseUrl }: Config,
   { keys }: BackupContents,

@@ -6,11 +6,11 @@ import { explain } from './command-error.ts'
 import { findStarter, readProcessConfig } from './connect.ts'
 import { watchNpmParent } from './npm-parent.ts'
 
-/** Longest wait for requests that are under way. */
+/** Longest wait for requests in progress. */
 const DRAIN_SECONDS = { SIGINT: 5, SIGTERM: 30 } as const
-/** SIGTERM comes from a supervisor, and there may be a load balancer that has to notice first. */
+/** SIGTERM comes from a supervisor, and a load balancer may have to notice first. */
 const NOTICE_SECONDS = { SIGINT: 0, SIGTERM: 2 } as const
-/** After the drain everything closes at once. What does not is left to the next start. */
+/** After the drain everything is closed. What is not closed in time is left to the next start. */
 const CLOSE_SECONDS_MAX = 20
 /** Ctrl-C under npm arrives twice: from the terminal, and from npm, which passes it on. */
 const SAME_SIGNAL_MILLISECONDS = 1000
@@ -65,7 +65,7 @@ async function serve() {
 
   let hasFailed = false
   function fail(error: unknown, message: string) {
-    // What fails while everything closes says nothing new, and logging it could fail in the same way.
+    // Errors while everything closes mean nothing new, and logging them could fail in the same way.
     if (hasFailed) return
     hasFailed = true
     log.error({ error }, message)
@@ -96,8 +96,8 @@ async function serve() {
 }
 
 /**
- * Tells the first signal from those that repeat it because the user will not wait. The end of the npm that started this
- * process counts as SIGTERM: whoever sent one to npm meant the service.
+ * Distinguishes the first signal from those that repeat it because the user will not wait. The end of the npm that
+ * started this process counts as SIGTERM: a signal to npm was meant for the service.
  */
 function onStopSignal(
   stop: (signal: keyof typeof DRAIN_SECONDS) => void,

@@ -14,24 +14,24 @@ import { requirePlan } from './require-plan.ts'
 export function register(program: Command, connect: Connect) {
   const tenant = program
     .command('tenant')
-    .description('tenants: each has accounts, keys and settings of its own')
+    .description('tenants: each has its own accounts, keys and settings')
 
   tenant
     .command('create')
-    .description('make a tenant')
+    .description('create a tenant')
     .argument('<name>', '1 to 100 characters, used by no other tenant')
-    .option('--plan <name>', 'put it under this plan; without one it has no limits')
+    .option('--plan <name>', 'assign this plan; without a plan it has no limits')
     .option('--json', 'print one line of JSON')
     .action(async (name: string, { json, plan: planName }: { json?: boolean; plan?: string }) => {
       if (!isName(name)) throw new CommandError(NAME_RULE)
       await using connection = await connect()
       const plan = planName === undefined ? null : await requirePlan(connection.db, planName)
       const made = await createTenant(connection.db, name, plan)
-      if (!made) throw new CommandError(`There is a tenant "${name}" already. Choose another name.`)
+      if (!made) throw new CommandError(`There is already a tenant "${name}". Choose another name.`)
       if (json) console.log(JSON.stringify(shown(made)))
       else
         console.log(
-          `Made the tenant "${name}". Give it a key: npx waxwing key create --tenant ${quoted(name)}`,
+          `Created the tenant "${name}". Give it a key: npx waxwing key create --tenant ${quoted(name)}`,
         )
     })
 
@@ -49,12 +49,12 @@ export function register(program: Command, connect: Connect) {
     })
 }
 
-/** The tenant of that name, or a refusal that says how to make it. */
+/** The tenant of that name, or a refusal that says how to create it. */
 export async function requireTenant(db: Db, name: string): Promise<TenantRow> {
   const tenant = await findTenantByName(db, name)
   if (tenant) return tenant
   throw new CommandError(
-    `There is no tenant "${name}". See "waxwing tenant list", or make it with "waxwing tenant create".`,
+    `There is no tenant "${name}". See "waxwing tenant list", or create it with "waxwing tenant create".`,
   )
 }
 

@@ -1,9 +1,9 @@
 const PREFIX = 'WAXWING_'
-/** So many letters of a name may be wrong: one in five. */
+/** One wrong letter is accepted for this many letters of a name. */
 const LETTERS_PER_MISTAKE = 5
 
 /**
- * The settings that a name which is none may have meant: one that is written nearly the same, or else those with the
+ * The settings that an unknown name may have meant: one that is spelt nearly the same, or otherwise those with the
  * same words, such as two for `WAXWING_ALOW`.
  */
 export function nearestSettings(name: string, known: readonly string[]): string[] {
@@ -17,7 +17,7 @@ export function nearestSettings(name: string, known: readonly string[]): string[
   })
 }
 
-/** What every setting begins with makes none of them more alike. */
+/** The prefix that all settings share says nothing about their similarity. */
 function bareName(name: string): string {
   return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name
 }
@@ -26,7 +26,7 @@ function isNear(one: string, other: string): boolean {
   return distance(one, other) <= Math.ceil(Math.max(one.length, other.length) / LETTERS_PER_MISTAKE)
 }
 
-/** Damerau and Levenshtein's distance: how many letters to change, add, drop or swap with their neighbour. */
+/** The Damerau-Levenshtein distance: how many letters to change, add, drop or swap with their neighbour. */
 function distance(one: string, other: string): number {
   const rows = [Array.from({ length: other.length + 1 }, (_, index) => index)]
   const cell = (row: number, column: number) => rows[row]?.[column] ?? Infinity

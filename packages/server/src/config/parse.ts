@@ -6,7 +6,7 @@ import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { environmentKeyRing } from '../kit/key-ring.ts'
 import { Secret } from '../kit/secret.ts'
 
-/** Readers of one setting's text. Each throws an `Error` whose message goes on from "NAME …". Never repeats a secret. */
+/** Readers of one setting's text. Each throws an `Error` whose message continues "NAME …". It never contains a secret. */
 
 export function boolean(text: string): boolean {
   if (text === 'true') return true
@@ -43,7 +43,7 @@ export function hostToListenOn(text: string): string {
   throw new Error(`must be an address or a host name of this machine, not ${JSON.stringify(text)}`)
 }
 
-/** Without a slash at its end, so that a path can be put behind it. */
+/** Without a slash at the end, so that a path can be appended. */
 export function baseUrl(text: string): string {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
@@ -59,7 +59,7 @@ export function certificateFile(text: string): string {
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
     throw new Error(
-      `must name a file of certificates in PEM, and ${JSON.stringify(text)} is none: ${reason}`,
+      `must name a file of certificates in PEM, and ${JSON.stringify(text)} is not one: ${reason}`,
       {
         cause: error,
       },
@@ -99,7 +99,7 @@ export function origins(text: string): string[] {
   const entries = list(text)
   const wrong = entries.find(entry => URL.parse(entry)?.origin !== entry)
   if (wrong === undefined) return entries
-  throw new Error(`must list origins like https://app.example.com, and ${JSON.stringify(wrong)} is none`)
+  throw new Error(`must list origins like https://app.example.com, and ${JSON.stringify(wrong)} is not one`)
 }
 
 function list(text: string): string[] {

@@ -17,8 +17,8 @@ export interface UnitOfWork {
 }
 
 /**
- * Runs `work` in one transaction and appends what it announced as the last statements before the commit. The tenant's
- * event lock is therefore held only while the commit is on its way. Never touches two tenants (they would deadlock).
+ * Runs `work` in one transaction and appends the announced events with the last statements before the commit. So the
+ * tenant's event lock is held only during the commit. Never touches two tenants (they could deadlock).
  */
 export async function inTransaction<T>(
   db: Db,

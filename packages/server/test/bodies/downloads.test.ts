@@ -191,7 +191,7 @@ describe('downloads from the server', () => {
     expect((await app.get<Message>(url)).body.body.text).toBe('See the file.')
   })
 
-  test('go on over a connection that broke while it was idle', async () => {
+  test('continue when the connection broke while it was idle', async () => {
     const account = await openLarge(1000, 'none')
     await using _ = account
     const { app, proxy, url } = account
@@ -200,7 +200,7 @@ describe('downloads from the server', () => {
     expect((await app.get(url)).status).toBe(200)
   })
 
-  test('find what arrived after their connection was opened', async () => {
+  test('find a message that arrived after their connection was opened', async () => {
     const account = await openLarge(1000, 'none')
     await using _ = account
     const { app, url, world, accountId } = account
@@ -212,7 +212,7 @@ describe('downloads from the server', () => {
     expect((await app.get(`/v1/accounts/${accountId}/messages/${later.id}`)).status).toBe(200)
   })
 
-  test('say what keeps us from the provider', async () => {
+  test('say why the provider cannot be reached', async () => {
     const account = await openLarge(1000, 'none')
     await using _ = account
     const { app, accountId, url, world } = account

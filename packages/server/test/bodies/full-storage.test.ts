@@ -45,7 +45,7 @@ function letter(subject: string, text: string) {
   return { raw: `${head.join('\r\n')}\r\n\r\n${text}\r\n` }
 }
 
-test('every message is stored and searched at once, of every mailbox, and new mail as it comes', async () => {
+test('every message of every mailbox is stored and can be searched at once, and so is new mail', async () => {
   const server = useIt()
   const [user, other] = [await server.addUser(), await server.addUser()]
   const mail = [...generateMail({ seed: 5, count: 250, sizeMedian: 500 })]
@@ -98,7 +98,7 @@ test.each(['cut', 'refuse', 'omit'] as const)(
   },
 )
 
-test.each([100, -100])('is stored whole, and once, whatever size was told (%i)', async lie => {
+test.each([100, -100])('is stored whole and once, whatever size the server reports (%i)', async lie => {
   const long = letter('long', 'a line that is quite long\r\n'.repeat(CONTENT_BYTES_MAX / 20))
   const nearly = letter('nearly', 'x'.repeat(CONTENT_BYTES_MAX - 100))
   // Told to be just below what is fetched with others, it is just above.
@@ -142,7 +142,7 @@ test.each([100, -100])('is stored whole, and once, whatever size was told (%i)',
   expect(await blobs.files()).toHaveLength(43)
 })
 
-test('what lies far below is stored, too', async () => {
+test('a message older than 10,000 drafts is stored, too', async () => {
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
     config: { blobDir: blobs.folder },
@@ -157,7 +157,7 @@ test('what lies far below is stored, too', async () => {
   await waitUntil('all', async () => (await readStored(app, accountId)).stored === 5, SOON_SECONDS)
 })
 
-test('storing ends where it is not wanted any more, and begins again where it is', async () => {
+test('storing stops when it is turned off, and starts again when it is turned on', async () => {
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
     config: { blobDir: blobs.folder },
@@ -206,7 +206,7 @@ test('an account that is deleted while it is stored leaves no file', async () =>
   expect(app.logLines.filter(line => line.includes('"level":"error"'))).toEqual([])
 })
 
-test('a file that was cut off when the machine lost its power is fetched anew', async () => {
+test('a file that was cut off by a power failure is fetched again', async () => {
   const server = useIt()
   const user = await server.addUser()
   await using world = await openWorld(server, user)
@@ -230,7 +230,7 @@ test('a file that was cut off when the machine lost its power is fetched anew', 
   expect(await download()).toBe(message.raw)
 })
 
-test('a file that cannot be read now is kept, and the message read from the provider meanwhile', async () => {
+test('a file that cannot be read now is kept, and the message is read from the provider', async () => {
   const server = useIt()
   const user = await server.addUser()
   await using world = await openWorld(server, user)

@@ -12,12 +12,12 @@ const MESSAGES = Object.entries(ODD_MAIL)
 describe('odd mail', () => {
   const python = askPython(MESSAGES.map(([, { raw }]) => raw))
 
-  test('comes in 200 kinds and more, each another', () => {
+  test('comes in at least 200 kinds, all different', () => {
     expect(MESSAGES.length).toBeGreaterThanOrEqual(200)
     expect(new Set(MESSAGES.map(([, { raw }]) => raw.toString('latin1'))).size).toBe(MESSAGES.length)
   })
 
-  test.each(MESSAGES)('%s: is what is stated of it', (_, { raw, unlike, isUnservable: __, ...stated }) => {
+  test.each(MESSAGES)('%s: is parsed as stated', (_, { raw, unlike, isUnservable: __, ...stated }) => {
     expect(ourFacts(raw)).toMatchObject(stated)
     for (const fact of unlike?.python ?? []) expect(stated, 'what is unlike is stated').toHaveProperty(fact)
   })
@@ -50,7 +50,7 @@ describe('odd mail', () => {
     }
   })
 
-  test('has attachments where one is listed that is not inline, and in the list as in the whole', () => {
+  test('has attachments if one is listed that is not inline, in the list and in the whole message', () => {
     for (const [name, { raw }] of MESSAGES) {
       const { attachments, hasAttachments } = parse(raw)
       const isListed = attachments.some(
@@ -64,7 +64,7 @@ describe('odd mail', () => {
     }
   })
 
-  test('is the same however it is cut into pieces', () => {
+  test('is parsed the same, however it is cut into pieces', () => {
     for (const [name, { raw }] of MESSAGES) {
       if (raw.length > 20_000) continue
       const whole = parse(raw)

@@ -27,7 +27,7 @@ describe('the parser of messages', () => {
     expect(Object.keys(BROKEN).filter(kind => !corpus.some(message => message.kind === kind))).toEqual([])
   })
 
-  test.each([4096, 1_000_000])('finds what Python finds, in pieces of %i bytes', pieceBytes => {
+  test.each([4096, 1_000_000])('finds the same as Python, in pieces of %i bytes', pieceBytes => {
     let compared = 0
     for (const [index, { raw, kind }] of corpus.entries()) {
       if (OPEN_TO_DEBATE.test(kind)) continue

@@ -37,7 +37,7 @@ async function limitStorage(app: TestApp, storageBytes: number | null) {
 
 const useIt = useServer(SERVER_KINDS[0].start)
 
-test('a full tenant stores no more and reads from the provider, until there is room again', async () => {
+test('a tenant without storage left reads from the provider until there is room again', async () => {
   const server = useIt()
   const user = await server.addUser()
   await using world = await openWorld(server, user)

@@ -27,7 +27,7 @@ const OPTIONS = {
 
 const useIt = useServer(SERVER_KINDS[0].start)
 
-test('a service killed again and again while it stores loses no message, file or octet', async () => {
+test('a service that is killed repeatedly while it stores loses no message, file or byte', async () => {
   const server = useIt()
   const user = await server.addUser()
   const mail = [...generateMail({ seed: 8, count: COUNT, sizeMedian: 3000 })]

@@ -37,7 +37,7 @@ function countPieces({ stats }: ChaosProxy, length: number, from: number | '\\d+
   return stats.lines.filter(line => asked.test(line)).length
 }
 
-test('what cannot be stored is fetched again after longer and longer, and stored once it can be', async () => {
+test('a message that cannot be stored is retried at growing intervals, and stored when possible', async () => {
   await using blobs = await openBlobFolder()
   let now = FUTURE
   let delivered = 100
@@ -83,7 +83,7 @@ test('what cannot be stored is fetched again after longer and longer, and stored
   expect(fetched()).toBe(3)
 })
 
-test('of a server that sends more than it said, no more is taken than may be, and nothing is cut off', async () => {
+test('a server that sends more than announced is read up to the limit, and no message is cut off', async () => {
   const letter = (name: string, bytes: number) => {
     const head = `From: Ada <ada@a.test>\r\nSubject: ${name}\r\nMessage-ID: <${name}@a.test>\r\n\r\n`
     return { raw: Buffer.concat([Buffer.from(head), Buffer.alloc(bytes, `${'x'.repeat(70)}\r\n`)]) }
@@ -130,7 +130,7 @@ test('of a server that sends more than it said, no more is taken than may be, an
   expect(await countRows(app)).toEqual({ stored: 8, others: 0 })
 })
 
-test('large messages that the disk does not take are fetched again after longer and longer', async () => {
+test('large messages that the disk does not accept are fetched again at growing intervals', async () => {
   await using blobs = await openBlobFolder()
   let now = FUTURE
   const large = (nth: number) => {

@@ -21,7 +21,7 @@ test('generated mail is the same for the same seed, and arrives in order', () =>
   expect(dates).toEqual(dates.toSorted((a, b) => a - b))
 })
 
-test('generated mail holds every kind of trouble', () => {
+test('generated mail contains every kind of trouble', () => {
   const mail = [...generateMail({ seed: 1, count: 3000, newest })]
   const kinds = mail.map(({ kind }) => kind).join('\n')
 
@@ -54,7 +54,7 @@ test.each(LANGUAGES.flatMap(language => language.charsets.map(charset => ({ ...l
   },
 )
 
-test('threads are joined by a parent that comes late, and by one that never comes', () => {
+test('threads are joined by a parent that arrives late, and by one that never arrives', () => {
   const mail = [
     { internetMessageId: '<c>', references: ['<b>'] },
     { internetMessageId: '<x>', references: ['<missing>'] },

@@ -13,7 +13,7 @@ const SERVERS = [
 describe.each(SERVERS)(
   'GET /v1/accounts/{accountId}/search/messages?source=provider on $name',
   ({ start }) => {
-    test('finds what the index holds and what it lacks, in every mailbox but junk and trash', async () => {
+    test('finds messages in and outside the index, in every mailbox except junk and trash', async () => {
       await using account = await openSearchedAccount({
         start,
         async arrange(world) {
@@ -54,7 +54,7 @@ describe.each(SERVERS)(
       expect(subjectsOf(inTrash)).toEqual(['heliotrope 3'])
     })
 
-    test('gives pages over all mailboxes, whatever comes and goes in between', async () => {
+    test('returns pages over all mailboxes, whatever comes and goes in between', async () => {
       // Ten messages of three moments, in two mailboxes, in part before the window.
       const moments = [400, 10, 10, 400, 2]
       await using account = await openSearchedAccount({
@@ -98,7 +98,7 @@ describe.each(SERVERS)(
 )
 
 describe('GET /v1/accounts/{accountId}/search/messages?source=provider', () => {
-  test('narrows what the provider found, so that a page may be short while more follows', async () => {
+  test('filters the results of the provider, so that a page may be short although more follows', async () => {
     const attached = {
       'Content-Type': 'application/pdf; name=phlox.pdf',
       'Content-Disposition': 'attachment; filename=phlox.pdf',
@@ -142,7 +142,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=provider', () => {
     expect(short.body).toMatchObject({ items: [], nextCursor: expect.any(String) })
   })
 
-  test('takes cursors of its own for an hour, and no others', async () => {
+  test('accepts only its own cursors, for an hour', async () => {
     await using account = await openSearchedAccount({
       arrange: world => world.deliver([1, 2, 100].map(daysAgo => saying('aster', daysAgo))),
     })
@@ -201,7 +201,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=provider', () => {
     expect(nul).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
   })
 
-  test('says what the server, the network or the account has against it', async () => {
+  test('says why the server, the network or the account prevents it', async () => {
     await using account = await openSearchedAccount({
       arrange: world => world.deliver(saying('aster', 100)),
     })
@@ -244,7 +244,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=provider', () => {
     expect((await search({ q: 'ästér' })).body.source).toBe('index')
   })
 
-  test('leaves out a message over which the server dies', async () => {
+  test('leaves out a message on which the server crashes', async () => {
     await using account = await openSearchedAccount({
       arrange: world => world.deliver(Array.from({ length: 60 }, (_, nth) => saying('aster', 100 + nth))),
     })
@@ -255,7 +255,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=provider', () => {
     expect(subjectsOf(found)).toEqual(expected.filter(subject => subject !== 'aster 116'))
   })
 
-  test('comes several times at once and beside downloads, over one connection', async () => {
+  test('runs several times at once and during downloads, over one connection', async () => {
     const large = saying('aster', 1)
     large.raw += 'Purple, yellow in the middle.\r\n'.repeat(100_000)
     await using account = await openSearchedAccount({

@@ -38,7 +38,7 @@ const SPOILED = {
 
 const useIt = useServer(SERVER_KINDS[0].start)
 
-test('documents rewritten by a service that is killed again and again are as fresh ones', async () => {
+test('documents rewritten by a service that is killed repeatedly equal new ones', async () => {
   const server = useIt()
   const user = await server.addUser()
   await fillMailboxes(server, user, generateMail({ seed: 11, count: COUNT, sizeMedian: 3000 }))

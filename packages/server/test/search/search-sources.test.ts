@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DAY_MS, openSearchedAccount, saying } from './found-mail.ts'
 
-test('auto asks the provider for what the index may lack, and the index for all else', async () => {
+test('auto asks the provider for what the index may lack, and the index otherwise', async () => {
   await using account = await openSearchedAccount({
     arrange: world => world.deliver([saying('both', 1), saying('old', 100), saying('both', 200)]),
   })

@@ -103,7 +103,7 @@ test('after an upgrade auto asks the provider until the documents are rewritten'
   expect(told).toEqual({ begin: 1, end: 3 })
 })
 
-test('what a release writes that another has overtaken is stale', async () => {
+test('documents written by an older release are stale', async () => {
   await using account = await openSearchedAccount({ settings: FULL })
   const { app, accountId, world } = account
   await sql`update account set search_version = ${SEARCH_VERSION + 1}`.execute(app.db)
@@ -111,7 +111,7 @@ test('what a release writes that another has overtaken is stale', async () => {
   await waitUntil('its mail', async () => (await versionOf(app.db, accountId)) === SEARCH_VERSION)
 })
 
-test('a body that cannot be read keeps its words, and keeps back nothing else', async () => {
+test('a body that cannot be read keeps its words, and does not hold up others', async () => {
   await using blobs = await openBlobFolder()
   await using account = await openSearchedAccount({
     config: { blobDir: blobs.folder },

@@ -31,7 +31,7 @@ test('a server ends with the process that started it, however that one ends', as
   await vi.waitFor(() => expect(existsSync(dirname(logFile))).toBe(false), { timeout: 5000, interval: 20 })
 })
 
-test('nothing is left of a server after dispose', async () => {
+test('a disposed server leaves nothing behind', async () => {
   let group = 0
   let folder = ''
   {

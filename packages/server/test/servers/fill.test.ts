@@ -7,7 +7,7 @@ import { SERVER_KINDS, useServer } from './shared-server.ts'
 describe.each(SERVER_KINDS)('on $name', ({ start }) => {
   const server = useServer(start)
 
-  test('what was generated is what the server holds', async () => {
+  test('the server holds exactly the generated mail', async () => {
     const user = await server().addUser()
     const filled = await fillMailboxes(server(), user, generateMail({ seed: 3, count: 1000 }))
 

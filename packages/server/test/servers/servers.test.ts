@@ -92,7 +92,7 @@ describe('startDovecot', () => {
     expect([...untagged.map(String), text].join('\n')).not.toMatch(/HIGHESTMODSEQ/)
   })
 
-  test('runs several at once that know nothing of each other', async () => {
+  test('runs several independent servers at once', async () => {
     await using first = await startDovecot()
     await using second = await startDovecot()
     const user = await first.addUser('anna')

@@ -48,7 +48,7 @@ describe('an account that waits for mail', () => {
 })
 
 describe('an account in the middle of its first sync', () => {
-  test('stops when it is paused, and goes on where it stood when it is resumed', async () => {
+  test('stops when it is paused, and continues where it was when it is resumed', async () => {
     await using account = await openSlowAccount()
     const { app, proxy, accountId, countMessages } = account
     expect((await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })).status).toBe(200)

@@ -21,7 +21,7 @@ const EMPTY: Faults = {
 }
 
 describe('a server that says that a mailbox is empty', () => {
-  test('is not believed when it takes that back a few passes later', async () => {
+  test('is not believed if the messages are back a few passes later', async () => {
     await using account = await openProxiedAccount({
       arrange: world => world.deliver(shortMessages(1, MESSAGES)),
     })

@@ -186,7 +186,7 @@ describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) =>
   }
 
   const cases = CASES.filter(({ isImpossibleOn }) => isImpossibleOn !== name)
-  test.each(cases)('$act, the feed tells exactly that', async ({ does, announces }) => {
+  test.each(cases)('$act, the feed reports exactly that', async ({ does, announces }) => {
     await using followed = await openFollowed()
     const { world, accountId } = followed
     const before = await readMessages(app, accountId)
@@ -210,7 +210,7 @@ describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) =>
     }
   })
 
-  test('acts during the first sync, nothing is announced before it is complete', async () => {
+  test('makes changes during the first sync, nothing is announced before it is complete', async () => {
     const server = useIt()
     const user = await server.addUser()
     await using world = await openWorld(server, user)

@@ -34,7 +34,7 @@ const FLOODS: ReadonlyArray<readonly [what: string, misbehave: (asked: Asked) =>
   ['a set without end', after(LIST_ALL, ({ say, flood }) => (say('* X 1'), flood(',1')))],
 ]
 
-test('servers that send without end lose their connections and keep nobody waiting', async () => {
+test('servers that send endlessly lose their connections and delay no other account', async () => {
   await using app = await openSyncApp()
   const other = await app.createTenant('other')
   await using servers = new AsyncDisposableStack()

@@ -15,7 +15,7 @@ function startServer(odd: readonly string[], answer: (asked: Asked) => boolean =
   })
 }
 
-test('counts that no mailbox can have are none, and hide neither it nor the others', async () => {
+test('impossible counts are ignored, and hide no mailbox', async () => {
   await using server = await startServer(['* LIST () "/" Huge'], ({ command, tag, say }) => {
     if (!command.startsWith('STATUS "Huge"') && !command.startsWith('STATUS Huge')) return false
     say('* STATUS Huge (MESSAGES 3000000000 UNSEEN 2147483648 UIDNEXT 1 UIDVALIDITY 1)', `${tag} OK done`)
@@ -54,7 +54,7 @@ test.each<readonly [what: string, lines: string[]]>([
   expect((await readMailboxes(app, accountId)).map(({ name }) => name)).toEqual(['INBOX', 'Last'])
 })
 
-test('of ten thousand mailboxes with long names as many are there as fit, in bounded memory', async () => {
+test('of 10,000 mailboxes with long names, as many are indexed as fit, in bounded memory', async () => {
   const names = Array.from({ length: 10_000 }, (_, at) => `${'level/'.repeat(150)}${at}`)
   await using server = await startServer(names.map(name => `* LIST (\\Noselect) "/" "${name}"`))
   await using app = await openSyncApp()

@@ -12,7 +12,7 @@ import {
 const DAY_MS = 86_400_000
 const MESSAGES = 500
 
-test('mail of a ten days outage is announced once each and in order, however often the server comes and goes meanwhile', async () => {
+test('mail of a ten-day outage is announced once and in order, however often the server comes and goes', async () => {
   await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 20)) })
   const { app, proxy, world, accountId, cursor } = account
   proxy.faults = { byeAtGreeting: 'Down for maintenance' }

@@ -57,7 +57,7 @@ describe('a message', () => {
     expect(await readGauge(metricsPort, 'waxwing_messages_quarantined')).toBe(0)
   })
 
-  test.concurrent('that takes the connection with it does not keep the first sync from its end', async () => {
+  test.concurrent('that ends the connection does not keep the first sync from finishing', async () => {
     await using account = await openProxiedAccount({
       arrange: world => world.deliver(shortMessages(1, MESSAGES)),
       faults: { poison: { uids: [POISON], does: 'cut' } },
@@ -67,7 +67,7 @@ describe('a message', () => {
     expect(await readQuarantine(app.db)).toMatchObject({ reason: expect.stringContaining('connection') })
   })
 
-  test.concurrent('that cannot be read stays set aside while it fails, ever more rarely, and is forgotten when it is deleted', async () => {
+  test.concurrent('that cannot be read is retried less and less often, and is forgotten when it is deleted', async () => {
     await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 1)) })
     const { app, proxy, world, cursor } = account
     const [first = 0] = await world.uids('INBOX')
@@ -86,7 +86,7 @@ describe('a message', () => {
     expect(await waitForMessageEvents(app, cursor, 1)).toEqual(['message.created message 3'])
   })
 
-  test.concurrent('that the database refuses is set aside alone, and read once the database takes it', async () => {
+  test.concurrent('that the database refuses is quarantined alone, and indexed when the database accepts it', async () => {
     await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 1)) })
     const { app, world, accountId, cursor } = account
     await sql`

@@ -15,7 +15,7 @@ const ACCOUNTS = 1_000
 const WINDOW_SECONDS = 300
 const CORE_SHARE_MAX = 0.3
 
-test('a thousand accounts on a server that accepts and closes at once try ever more rarely and apart, at a third of a core at most', async () => {
+test('a thousand accounts on a server that closes at once retry less and less often, spread out, on a third of a core', async () => {
   await using server = await startClosingServer()
   await using api = await openSyncApp({ roles: ['api'] })
   await insertAccounts(api, server.port)

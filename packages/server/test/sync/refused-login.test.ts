@@ -14,7 +14,7 @@ import {
 /** Ten minutes in production. */
 const pace = { pollSeconds: 1, refusalSeconds: 0.5 }
 
-test('a password that is refused for long enough stops the account and is told of once, and a right one starts it again', async () => {
+test('a password that is refused for long enough stops the account with one event, and a new one starts it again', async () => {
   await using account = await openProxiedAccount({
     pace,
     arrange: world => world.deliver(shortMessages(1, 2)),
@@ -52,7 +52,7 @@ test('a password that is refused for long enough stops the account and is told o
   ])
 })
 
-test('a server that refuses good passwords for a while stops nothing', async () => {
+test('a server that refuses correct passwords for a while stops no account', async () => {
   await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 2)) })
   const { app, proxy, world, accountId, cursor } = account
   const refusals = () =>

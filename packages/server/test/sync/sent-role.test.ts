@@ -19,7 +19,7 @@ function letter(subject: string, from: string) {
   return { raw: `${head.join('\r\n')}\r\n\r\nText\r\n` }
 }
 
-test('mail is outbound while its mailbox is the one of sent mail, and each turn is told', async () => {
+test('mail is outbound while its mailbox has the role sent, and each change is announced', async () => {
   const server = useIt()
   const user = await server.addUser()
   await using world = await openWorld(server, user)

@@ -65,7 +65,7 @@ describe('a server that falls silent', () => {
     await waitForRuntime(app, accountId, 'live')
   })
 
-  test.concurrent('in the first sync is given up at the deadline, and the first sync ends well later', async () => {
+  test.concurrent('in the first sync is given up at the deadline, and the first sync finishes later', async () => {
     await using server = await startDovecot()
     await using proxy = await startChaosProxy(server)
     const user = await server.addUser()

@@ -9,11 +9,11 @@ import { CommandError } from '../command-error.ts'
  * A backup is one file: a line that names the format, then records of a kind (1 byte), a length (4 bytes) and content,
  * then the SHA-256 of everything before it. Records come in this order:
  *
- *   H  what the backup is of, as JSON
- *   K  the master keys, as JSON, if they were asked for
+ *   H  the header, as JSON
+ *   K  the master keys, as JSON, if requested
  *   T  a table, as JSON, then R for each piece of its rows (PostgreSQL's COPY text, compressed with zstd)
  *   B  a stored file, as JSON, then F for each piece of it
- *   E  what was written, as JSON
+ *   E  the counts of what was written, as JSON
  *   Z  the checksum
  */
 const FORMAT = 'WAXWING BACKUP 1\n'
@@ -21,7 +21,7 @@ const KINDS = 'HKTRBFEZ'
 const HEAD_BYTES = 5
 /** Pieces are cut to this size before they are compressed. */
 export const PIECE_BYTES = 1024 * 1024
-/** The header lists what is sealed; a piece that does not compress grows a little. */
+/** The header contains the sealed values; a piece that cannot be compressed grows a little. */
 const RECORD_BYTES_MAX = 8 * 1024 * 1024
 const DIGEST_BYTES = 32
 
@@ -35,7 +35,7 @@ export const header = z.object({
   release: z.string(),
   postgres: z.string(),
   migrations: z.array(z.object({ version: z.int(), name: z.string(), checksum: z.string() })),
-  /** What only the right master key opens. */
+  /** Values that only the right master key opens. */
   sealedValues: z.array(z.object({ name: z.string(), sealed: z.base64() })),
   keyIds: z.array(z.string()),
   leftOut: z.array(z.string()),
@@ -58,7 +58,7 @@ const CANNOT_WRITE = new Set(['ENOENT', 'EACCES', 'EROFS', 'ENOSPC', 'EDQUOT', '
 /** A backup that is being written, beside its place and under a name of its own until it is whole. */
 export interface BackupWriter extends AsyncDisposable {
   write(kind: string, content: Uint8Array | object): Promise<void>
-  /** Seals the file, and gives it its name. @returns its size */
+  /** Completes the file, and gives it its name. @returns its size */
   commit(): Promise<number>
 }
 
@@ -105,7 +105,9 @@ export async function createBackup(file: string): Promise<BackupWriter> {
   }
 }
 
-/** Unlike a rename, a link never replaces a file that was made in the meantime; not every file system has links. */
+/**
+ * Unlike a rename, a link never replaces a file that was created in the meantime; not every file system has links.
+ */
 async function giveName(draft: string, file: string) {
   try {
     await link(draft, file)
@@ -120,7 +122,7 @@ async function giveName(draft: string, file: string) {
 const WITHOUT_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 function existing(file: string) {
-  return new CommandError(`${file} exists already. Choose another name.`)
+  return new CommandError(`${file} already exists. Choose another name.`)
 }
 
 function codeOf(error: unknown): string {
@@ -136,14 +138,16 @@ async function syncFolder(folder: string) {
   }
 }
 
-/** The records of a backup without its checksum. Throws `CommandError` where the file is cut off or was changed. */
+/**
+ * The records of a backup without its checksum. Throws `CommandError` if the file is cut off or was changed.
+ */
 export async function* readBackup(file: string): AsyncGenerator<BackupRecord> {
   const handle = await open(file, 'r')
   try {
     const hash = createHash('sha256')
     const read = async (length: number) => readExactly(handle, length, file)
     const format = await read(FORMAT.length)
-    if (format.toString('latin1') !== FORMAT) throw new CommandError(`${file} is no backup of Waxwing.`)
+    if (format.toString('latin1') !== FORMAT) throw new CommandError(`${file} is not a Waxwing backup.`)
     hash.update(format)
     for (;;) {
       const head = await read(HEAD_BYTES)
@@ -179,11 +183,11 @@ function damaged(file: string) {
   return new CommandError(`The backup ${file} is damaged: its checksum differs. Nothing was changed.`)
 }
 
-/** What a backup holds, once all of it was read and its checksum was right. */
+/** The contents of a backup, after it was read to its end and its checksum was right. */
 export interface BackupContents {
   header: BackupHeader
   ending: BackupEnding
-  /** Null unless the master keys were put in. */
+  /** Null unless the master keys were included. */
   keys: string[] | null
 }
 

@@ -6,7 +6,7 @@ import { makeFolder } from '../../kit/make-folder.ts'
 import { CommandError } from '../command-error.ts'
 import { PIECE_BYTES } from './backup-file.ts'
 
-/** Stored files lie below folders that are named by their tenant. */
+/** Stored files are in folders that are named after their tenant. */
 async function listTenantFolders(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
@@ -19,7 +19,9 @@ export async function hasFiles(blobDir: string): Promise<boolean> {
   return (await listTenantFolders(blobDir)).length > 0
 }
 
-/** The size and the pieces of a stored file; null where it is gone. Files are never changed, only made and removed. */
+/**
+ * The size and the pieces of a stored file; null if it is gone. Files are never changed, only created and removed.
+ */
 export async function openStoredFile(blobDir: string, key: string) {
   const handle = await open(path.join(blobDir, key), 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null

@@ -1,19 +1,19 @@
 import type { Client } from 'pg'
 
-/** A table with what COPY moves of it. */
+/** A table with the columns that COPY transfers. */
 export interface CopiedTable {
   name: string
   columns: string[]
 }
 
 export const LEFT_OUT = ['instance', 'graphile_worker']
-/** The migrations are in the header, and running processes are of now. */
+/** The migrations are in the header, and the running processes are only of the present. */
 const NOT_COPIED = ['schema_migration', 'instance']
 
 const OF_EXTENSION = `exists (
   select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')`
 
-/** What a dump in text needs to mean the same elsewhere. */
+/** Settings under which a text dump means the same everywhere. */
 export const SESSION_SETTINGS = `
   set client_encoding = 'UTF8'; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set timezone = 'UTC';
   set extra_float_digits = 3; set statement_timeout = 0; set lock_timeout = 0;
@@ -66,7 +66,7 @@ export async function listSequences(client: Client) {
   return rows
 }
 
-/** Whether the database has tables at all, and whether they are of an installation with data in it. */
+/** Whether the database has tables at all, and whether they belong to an installation with data. */
 export async function lookForData(client: Client): Promise<'empty' | 'schema' | 'data' | 'foreign'> {
   const { rows } = await client.query<{ tables: number; isOurs: boolean }>(
     `select count(*)::int as tables, coalesce(bool_or(relname = 'schema_migration'), false) as "isOurs"
@@ -79,7 +79,7 @@ export async function lookForData(client: Client): Promise<'empty' | 'schema' | 
   return rowCount ? 'data' : 'schema'
 }
 
-/** Drops everything in the schema but what extensions brought. */
+/** Drops everything in the schema except what belongs to extensions. */
 export const DROP_EVERYTHING = `do $$
 declare
   statement text;

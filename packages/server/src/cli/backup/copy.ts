@@ -11,10 +11,10 @@ const decompress = promisify(zstdDecompress)
 
 /** A server that neither sends nor takes rows for this long is frozen or gone. */
 const STALL_SECONDS = 120
-/** At the end of a table its foreign keys are checked, row by row. */
+/** At the end of a table its foreign keys are checked row by row. */
 const END_SECONDS = 6 * 3600
 
-/** The rows of a table in compressed pieces. @returns how many there were */
+/** The rows of a table in compressed pieces. @returns their number */
 export async function* copyOut(client: Client, table: CopiedTable): AsyncGenerator<Buffer, number> {
   const stream = client.query(
     copyTo(`copy (select ${columnsOf(client, table)} from ${nameOf(client, table)}) to stdout`),
@@ -25,7 +25,7 @@ export async function* copyOut(client: Client, table: CopiedTable): AsyncGenerat
   for (;;) {
     const { done, value } = await within(client, STALL_SECONDS, chunks.next())
     if (!done) {
-      // Streams of bytes give buffers.
+      // The stream yields buffers.
       waiting.push(value as Buffer)
       length += (value as Buffer).length
     }
@@ -45,7 +45,7 @@ async function* cut(rows: Buffer): AsyncGenerator<Buffer> {
 
 export interface CopyIn {
   write(piece: Buffer): Promise<void>
-  /** @returns how many rows came in */
+  /** @returns the number of rows that were loaded */
   end(): Promise<number>
 }
 
@@ -69,7 +69,7 @@ export function copyIn(client: Client, table: CopiedTable): CopyIn {
   }
 }
 
-/** Ends the connection where nothing comes in time, so that what was awaited rejects. */
+/** Ends the connection if nothing comes in time, so that the pending work rejects. */
 async function within<T>(client: Client, seconds: number, work: Promise<T>): Promise<T> {
   const timer = setTimeout(() => void client.end().catch(() => {}), seconds * 1000)
   try {

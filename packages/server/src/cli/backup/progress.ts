@@ -6,7 +6,7 @@ export interface Progress {
 const TELL_SECONDS = 5
 const MEGABYTE = 1024 * 1024
 
-/** Says now and then how far long work has come. */
+/** Prints the progress of long work now and then. */
 export function showProgress(print: (line: string) => void): Progress {
   let toldAt = performance.now()
   let total = 0

@@ -24,9 +24,9 @@ export interface RestoreOptions {
   contents: BackupContents
   address: DatabaseAddress
   blobDir: string
-  /** Whether data that is there may be thrown away. */
+  /** Whether existing data may be deleted. */
   mayReplace: boolean
-  /** Called when everything is in place but for the commit. */
+  /** Called when everything except the commit is done. */
   beforeCommit: () => void
   progress: Progress
   /** Told what could not be put back after a failure, and where it lies. */
@@ -37,7 +37,7 @@ const CONNECT_SECONDS = 10
 /** Somebody who holds a table for longer does not belong here. */
 const LOCK_TIMEOUT_SECONDS = 60
 
-/** The migrations that the backup was made under, and those that this release adds. Refuses a newer schema. */
+/** The migrations of the backup, and those that this release adds. Refuses a newer schema. */
 export async function planMigrations({ migrations, release }: BackupHeader) {
   const known = await readMigrations()
   for (const { version, name, checksum } of migrations) {
@@ -50,7 +50,7 @@ export async function planMigrations({ migrations, release }: BackupHeader) {
     }
     if (ours.checksum !== checksum) {
       throw new CommandError(
-        `Migration ${name} of the backup is not the one of this release (its checksum differs). Use an unmodified release.`,
+        `Migration ${name} of the backup differs from the one in this release (its checksum differs). Use an unmodified release.`,
       )
     }
   }
@@ -58,7 +58,9 @@ export async function planMigrations({ migrations, release }: BackupHeader) {
   return { first: known.filter(has), later: known.filter(migration => !has(migration)) }
 }
 
-/** Brings the data in, all or nothing: one transaction holds it until its end, and files wait beside their places. */
+/**
+ * Loads the data, all or nothing: one transaction covers everything, and new files wait beside the old ones.
+ */
 export async function restoreBackup(options: RestoreOptions): Promise<void> {
   const { contents, address, blobDir, mayReplace } = options
   const { first, later } = await planMigrations(contents.header)
@@ -110,19 +112,19 @@ async function requireRoom(client: Client, mayReplace: boolean) {
   const found = await lookForData(client)
   if (found === 'foreign') {
     throw new CommandError(
-      'The database holds tables that are not those of Waxwing. Give it a database of its own.',
+      'The database contains tables that do not belong to Waxwing. Give it a database of its own.',
     )
   }
   if (found === 'data' && !mayReplace) {
     throw new CommandError(
-      'There is an installation with data here already. Restore into an empty one, or add --replace to delete what it holds.',
+      'There is already an installation with data here. Restore into an empty one, or add --replace to delete its data.',
     )
   }
 }
 
 type Staging = Awaited<ReturnType<typeof openStaging>>
 
-/** Holds what it reads against what was checked before: the file may have changed in between. */
+/** Compares what it reads with what was checked before: the file may have changed in between. */
 async function bringIn(client: Client, staging: Staging, options: RestoreOptions) {
   const { file, contents, progress } = options
   const tables = await listTables(client)
@@ -150,7 +152,7 @@ async function bringIn(client: Client, staging: Staging, options: RestoreOptions
   }
 }
 
-/** Where records go: into the table or the file that came last. */
+/** The table or file to which records are written: the one that came last. */
 function openTarget(client: Client, staging: Staging, counted: Record<string, number>) {
   let rows: { name: string; copy: CopyIn } | null = null
   let stored: Awaited<ReturnType<Staging['create']>> | null = null

@@ -12,14 +12,17 @@ export interface BackupOptions {
   client: Client
   file: string
   blobDir: string
-  /** The master keys, where they are to be put in. */
+  /** The master keys, if they should be included. */
   keys: string[] | null
   progress: Progress
 }
 
 const FILES_PER_FETCH = 200
 
-/** Writes the database as it is at one moment, and the stored files that it names. Beside a service or without one. */
+/**
+ * Writes the database as it is at one moment, and the stored files that it refers to. Works while a service runs,
+ * too.
+ */
 export async function writeBackup(options: BackupOptions): Promise<BackupEnding & { bytes: number }> {
   const { client, file, blobDir, keys, progress } = options
   await client.query(SESSION_SETTINGS)
@@ -42,7 +45,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupEnding 
       progress.tell(`Table ${table.name}`, value.length)
     }
   }
-  // Read last: a sequence has no past, and may only be ahead of the rows.
+  // Read last: a sequence cannot be read as of the snapshot, and may only be ahead of the rows.
   const sequences = await listSequences(client)
   const files = rows['message_blob'] ? await writeFiles(writer, client, blobDir, progress) : NO_FILES
   await client.query('commit')

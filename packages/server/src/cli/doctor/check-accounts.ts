@@ -3,14 +3,14 @@ import type { Database } from '../../database/pool.ts'
 import { hasFollowers, measureTroubles, type Troubled } from '../../features/accounts/accounts/following.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
-/** An account that was just connected, or whose process just ended, is claimed sooner. */
+/** An account that was just connected, or whose process just ended, is claimed sooner than this. */
 const UNFOLLOWED_SECONDS_MAX = 60
 const WHY = 'See why with: npx waxwing account list --behind'
 
 /** Whether every active account is followed, caught up, and without failures. */
 export async function checkAccounts({ db, pool }: Database): Promise<Finding[]> {
   try {
-    // Without the schema of this release there is nothing that could be asked.
+    // A database without the schema of this release cannot be queried.
     if ((await findMissing(pool))?.length !== 0) return []
     const { unfollowed, failing, lagging } = await measureTroubles(db)
     const findings: Finding[] = []
@@ -53,7 +53,7 @@ const UNITS: ReadonlyArray<[seconds: number, name: string]> = [
   [60, 'minutes'],
 ]
 
-/** In the largest unit of which there are two. */
+/** The duration in the largest unit of which there are at least two. */
 function inWords(seconds: number): string {
   const [size, name] = UNITS.find(([unit]) => seconds >= 2 * unit) ?? [1, 'seconds']
   return `${Math.floor(seconds / size)} ${name}`

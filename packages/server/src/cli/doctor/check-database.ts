@@ -7,13 +7,15 @@ import { type Database, openDatabase } from '../../database/pool.ts'
 import { openLog } from '../../kit/log.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
-/** Between our clock and that of the database; ownership of accounts and expiry are told by the two. */
+/**
+ * Accepted difference between our clock and that of the database. Ownership of accounts and expiry depend on both.
+ */
 const CLOCK_SECONDS_WARNED = 1
 const CLOCK_SECONDS_MAX = 10
-/** No clock that is right shows an earlier time than when this was written. */
+/** A correct clock never shows an earlier time than the one when this was written. */
 const EARLIEST = Date.UTC(2026, 0, 1)
 
-/** Whether the embedded database of the data folder was made. */
+/** Whether the embedded database of the data folder was created. */
 export async function hasEmbedded(dataDir: string): Promise<boolean> {
   return access(path.join(dataDir, 'postgres', 'password')).then(
     () => true,
@@ -21,7 +23,9 @@ export async function hasEmbedded(dataDir: string): Promise<boolean> {
   )
 }
 
-/** The database of the settings, joined or started for as long as it is open. Makes none, and migrates nothing. */
+/**
+ * The database of the settings, used while it is open, or started for that time. Creates and migrates nothing.
+ */
 export async function openForDoctor({ databaseUrl, dataDir }: Config) {
   await using opened = new AsyncDisposableStack()
   const log = openLog({ level: 'silent', format: 'json', destination: process.stderr })
@@ -29,13 +33,13 @@ export async function openForDoctor({ databaseUrl, dataDir }: Config) {
     ? { url: databaseUrl.reveal() }
     : opened.use(await openEmbedded({ dataDir, as: 'command', log })).address
   const database = opened.use(openDatabase({ address, applicationName: 'waxwing doctor', connectionsMax: 2 }))
-  // Refuses here, rather than in the first check, where nothing answers.
+  // If nothing answers, it fails here and not in the first check.
   await database.pool.query('select')
   const owned = opened.move()
   return { database, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Version and schema. */
+/** Checks version and schema. */
 export async function checkDatabase({ pool }: Database, { databaseUrl }: Config): Promise<Finding[]> {
   const { rows } = await pool.query<{ version: string }>(
     `select current_setting('server_version') as version`,
@@ -50,23 +54,23 @@ export async function checkDatabase({ pool }: Database, { databaseUrl }: Config)
 async function checkSchema(pool: Database['pool']): Promise<Finding> {
   try {
     const missing = await findMissing(pool)
-    if (missing === null) return ok('database', 'It is empty: the first start makes the schema.')
+    if (missing === null) return ok('database', 'It is empty: the first start creates the schema.')
     if (missing.length === 0) return ok('database', 'It has the schema of this release.')
     return warning(
       'database',
       `It lacks ${missing.length} changes of this release: ${missing.join(', ')}.`,
-      'The next start makes them, or: npx waxwing migrate',
+      'The next start makes them, or run: npx waxwing migrate',
     )
   } catch (error) {
     return wrong('database', wordsOf(error))
   }
 }
 
-/** Our clock against that of the database; alone against the calendar. */
+/** Compares our clock with that of the database, or without one, with the calendar. */
 export async function checkClock(database: Database | null): Promise<Finding> {
   const remedy = 'Let the machines keep their time by NTP: timedatectl set-ntp true'
   if (Date.now() < EARLIEST) return wrong('clock', `It is ${new Date().toISOString()} here.`, remedy)
-  if (!database) return ok('clock', `${new Date().toISOString()}, compared with nothing.`)
+  if (!database) return ok('clock', `${new Date().toISOString()}, not compared with another clock.`)
   const startedAt = Date.now()
   const { rows } = await database.pool.query<{ now: Date }>('select clock_timestamp() as now')
   const middle = (startedAt + Date.now()) / 2

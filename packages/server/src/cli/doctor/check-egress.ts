@@ -19,11 +19,13 @@ export interface Target {
 
 const CONNECT_SECONDS = 10
 const SERVERS_MAX = 50
-/** What `GET /v1/autoconfig` asks: a public name that the service really needs. */
+/** A host that `GET /v1/autoconfig` asks: a public name that the service really needs. */
 const PUBLIC_NAME = 'autoconfig.thunderbird.net'
 const KINDS: Record<number, EgressKind> = { 25: 'smtp', 465: 'smtp', 587: 'smtp', 443: 'https' }
 
-/** Whether names resolve and the guard lets the service out. Connects only to what is named in `connect`. */
+/**
+ * Whether names resolve and the guard allows outgoing connections. Connects only to the targets in `connect`.
+ */
 export async function checkEgress(
   config: Config,
   database: Database | null,
@@ -41,17 +43,17 @@ export async function checkEgress(
 async function checkResolving(guard: EgressGuard): Promise<Finding> {
   try {
     const { addresses } = await guard.resolve({ host: PUBLIC_NAME, port: 443, kind: 'https' })
-    return ok('egress', `${PUBLIC_NAME} resolves to ${addresses[0]}. Nothing was connected to.`)
+    return ok('egress', `${PUBLIC_NAME} resolves to ${addresses[0]}. No connection was made.`)
   } catch (error) {
     return warning(
       'egress',
       detailOf(error),
-      'Check the DNS of this machine (/etc/resolv.conf), unless it is to reach private mail servers only.',
+      'Check the DNS of this machine (/etc/resolv.conf), unless it should reach private mail servers only.',
     )
   }
 }
 
-/** The servers of accounts, those of most accounts first. */
+/** The servers of accounts, the most used first. */
 async function listServers(database: Database): Promise<Target[]> {
   const { rows: found } = await sql<{ exists: boolean }>`
     select to_regclass('account') is not null as exists`.execute(database.db)
@@ -88,7 +90,7 @@ async function tryConnection(guard: EgressGuard, target: Target): Promise<Findin
   }
 }
 
-/** Where every address of a name failed, the reasons stand inside. */
+/** If every address of a name failed, the reasons are inside. */
 function connectionProblem(error: unknown): string {
   if (!(error instanceof AggregateError)) return error instanceof Error ? error.message : wordsOf(error)
   return error.errors.map((each: unknown) => (each instanceof Error ? each.message : '')).join(', ')
@@ -109,7 +111,7 @@ function detailOf(error: unknown): string {
 
 function remedyFor(error: unknown, target: Target): string {
   if (error instanceof EgressRefused) {
-    return `If it is a server of yours, allow it: WAXWING_EGRESS_ALLOW=${nameOf(target)}`
+    return `If it is your own server, allow it: WAXWING_EGRESS_ALLOW=${nameOf(target)}`
   }
   if (error instanceof EgressUnresolved) return 'Check the name, and the DNS of this machine.'
   return 'Check the firewall between this machine and the server, and that it listens on that port.'

@@ -6,16 +6,16 @@ import { blockedAt, postgresUser } from '../../database/embedded/system-user.ts'
 import { type Finding, ok, warning, wrong } from './finding.ts'
 
 const MEGABYTE = 1024 * 1024
-/** PostgreSQL stops in the middle of its work when a disk is full. */
+/** PostgreSQL cannot work on a full disk. */
 const FREE_MEGABYTES_MIN = 256
 const FREE_MEGABYTES_WANTED = 2048
 
-/** Whether the data folder, and that of blobs, can be written to and have room. */
+/** Whether the data folder and the blob folder are writable and have room. */
 export async function checkFolders({ dataDir, blobDir, databaseUrl }: Config): Promise<Finding[]> {
   const findings = [await checkFolder(dataDir, 'WAXWING_DATA_DIR')]
   const isBelow = !path.relative(dataDir, blobDir).startsWith('..')
   const blobs = await checkFolder(blobDir, 'WAXWING_BLOB_DIR')
-  // Below the data folder, all else is said of that already.
+  // A blob folder below the data folder was covered by the check of that folder.
   if (!isBelow || (blobs.state === 'wrong' && findings[0]?.state !== 'wrong')) findings.push(blobs)
   const user = databaseUrl ? null : await postgresUser()
   const blocked = user && (await blockedAt(await existing(dataDir), user))
@@ -35,8 +35,8 @@ async function checkFolder(folder: string, setting: string): Promise<Finding> {
   const at = await existing(folder)
   const { isDirectory, isWritable } = await look(at)
   if (!isDirectory || !isWritable) {
-    const problem = isDirectory ? 'may not be written to' : 'is no folder'
-    const remedy = `Let the user of the service write to it, or choose another folder with ${setting}.`
+    const problem = isDirectory ? 'is not writable' : 'is not a folder'
+    const remedy = `Make it writable for the user of the service, or choose another folder with ${setting}.`
     return wrong('data folder', `${at} ${problem}.`, remedy)
   }
   const { bavail, bsize } = await statfs(at)
@@ -49,7 +49,7 @@ async function checkFolder(folder: string, setting: string): Promise<Finding> {
   return ok('data folder', `${folder}: ${room}${note}.`)
 }
 
-/** The folder, or the nearest one above it that exists. */
+/** The folder, or its nearest parent that exists. */
 async function existing(folder: string): Promise<string> {
   const exists = await stat(folder).then(
     () => true,

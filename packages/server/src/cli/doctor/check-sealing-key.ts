@@ -7,7 +7,7 @@ import { environmentKeyRing, type KeyRing } from '../../kit/key-ring.ts'
 import { fileKeyRing } from '../../kit/key-ring-file.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
-/** Whether the master key is there, fits the database, and is nobody else's to read. */
+/** Whether the master key exists, fits the database, and can be read by its owner only. */
 export async function checkSealingKey(
   config: Config,
   { database, isNew }: { database: Database | null; isNew: boolean },
@@ -15,7 +15,7 @@ export async function checkSealingKey(
   const { secretKey, dataDir, databaseUrl } = config
   const file = path.join(dataDir, 'secret.key')
   if (!secretKey && !databaseUrl && !existsSync(file)) {
-    if (isNew) return [ok('sealing key', 'The first start makes it.')]
+    if (isNew) return [ok('sealing key', 'The first start creates it.')]
     return [wrong('sealing key', `${file} is missing.`, 'Put it back from your backup.')]
   }
   try {
@@ -32,10 +32,10 @@ export async function checkSealingKey(
 function describe(ring: KeyRing, isCompared: boolean): string {
   const where = ring.source === 'file' ? 'secret.key in the data folder' : 'WAXWING_SECRET_KEY'
   const count = ring.ids().length === 1 ? 'one key' : `${ring.ids().length} keys`
-  return `${where} holds ${count}${isCompared ? ', and opens what is sealed in the database' : ''}.`
+  return `${where} holds ${count}${isCompared ? ', and opens the sealed values in the database' : ''}.`
 }
 
 function checkMode(file: string | null): Finding[] {
   if (file === null || (statSync(file).mode & 0o77) === 0) return []
-  return [warning('sealing key', `${file} may be read by others.`, `chmod 600 ${file}`)]
+  return [warning('sealing key', `${file} can be read by other users.`, `chmod 600 ${file}`)]
 }

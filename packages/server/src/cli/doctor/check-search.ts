@@ -3,9 +3,9 @@ import type { Database } from '../../database/pool.ts'
 import { countStaleAccounts } from '../../features/mail/search/record-version.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
-/** Whether searches can rely on the index, as far as the rules of this release go. */
+/** Whether the index follows the rules of this release, so that searches can rely on it. */
 export async function checkSearch({ pool, db }: Database): Promise<Finding[]> {
-  // Another schema has nothing to count, and is reported by the check of the database.
+  // A database with another schema has nothing to count; the check of the database reports it.
   const missing = await findMissing(pool).catch(() => null)
   if (missing?.length !== 0) return []
   const count = await countStaleAccounts(db)

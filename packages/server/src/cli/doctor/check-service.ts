@@ -4,16 +4,19 @@ import { type Finding, ok, warning, wrong } from './finding.ts'
 
 const ANSWER_SECONDS = 3
 
-/** Whose installation this is: `new` before its first start, null where its database does not tell. */
+/** The id of the installation: `new` before its first start, null if its database does not tell. */
 export type OwnId = string | 'new' | null
 
-/** Whether the service of this installation runs on this machine, as its metrics port tells, and else its ports are free. */
+/**
+ * Whether the service of this installation runs on this machine, according to its metrics port; if it does not run,
+ * whether its ports are free.
+ */
 export async function checkService(config: Config, ownId: OwnId): Promise<Finding[]> {
   const { metricsPort, host, port, roles } = config
   const metrics = metricsPort === 0 ? 'free' : await lookAt('127.0.0.1', metricsPort)
   if (typeof metrics === 'object' && isOurs(metrics, ownId)) return [await describeOurs(metricsPort)]
   const api = port === 0 || !roles.includes('api') ? 'free' : await lookAt(host, port)
-  // Ours would have told by the other port, where it has one.
+  // Our own service would have answered on the other port, if it has one.
   const findings = [
     ...describePort('WAXWING_METRICS_PORT', `127.0.0.1:${metricsPort}`, metrics, ownId),
     ...describePort('WAXWING_PORT', `${host}:${port}`, api, metricsPort === 0 ? null : ownId),
@@ -22,7 +25,9 @@ export async function checkService(config: Config, ownId: OwnId): Promise<Findin
   return [ok('service', 'Does not run on this machine now, and its ports are free.')]
 }
 
-/** What holds a port: a Waxwing service with the id of its installation (null: it does not tell), or something else. */
+/**
+ * The holder of a port: a Waxwing service with the id of its installation (null if unknown), or another program.
+ */
 type Holder = 'free' | 'foreign' | 'refused' | { id: string | null }
 
 async function lookAt(host: string, port: number): Promise<Holder> {
@@ -36,7 +41,7 @@ async function lookAt(host: string, port: number): Promise<Holder> {
   return health?.status === 'ok' ? { id: null } : 'foreign'
 }
 
-/** For a moment, and nobody is served meanwhile. */
+/** Listens for a moment, without serving anyone. */
 async function tryListening(host: string, port: number): Promise<'free' | 'held' | 'refused'> {
   const server = createServer()
   return new Promise(resolve => {
@@ -47,7 +52,7 @@ async function tryListening(host: string, port: number): Promise<'free' | 'held'
   })
 }
 
-/** Null where the answer is no JSON object. */
+/** Null if the answer is not a JSON object. */
 async function ask(url: string): Promise<{ id?: unknown; status?: unknown } | null> {
   const signal = AbortSignal.timeout(ANSWER_SECONDS * 1000)
   try {
@@ -66,12 +71,12 @@ function isOurs({ id }: { id: string | null }, ownId: OwnId): boolean {
 async function describeOurs(metricsPort: number): Promise<Finding> {
   const health = await ask(`http://127.0.0.1:${metricsPort}/health/ready`)
   if (health?.status === 'ok') return ok('service', 'Runs on this machine, and is ready.')
-  return warning('service', 'Runs on this machine, and is not ready.', 'Read its log: it says why.')
+  return warning('service', 'Runs on this machine, but is not ready.', 'Its log says why.')
 }
 
 function describePort(setting: string, name: string, holder: Holder, ownId: OwnId): Finding[] {
   if (holder === 'free') return []
-  const remedy = `Stop it, or set ${setting} to a port of this service's own.`
+  const remedy = `Stop it, or set ${setting} to a free port.`
   if (holder === 'foreign') return [wrong('service', `${name} is used by another program.`, remedy)]
   if (holder === 'refused') {
     return [
@@ -83,7 +88,7 @@ function describePort(setting: string, name: string, holder: Holder, ownId: OwnI
   return [
     warning(
       'service',
-      `A Waxwing service answers on ${name}. Whether it is that of this installation cannot be told.`,
+      `A Waxwing service answers on ${name}. It cannot be determined whether it belongs to this installation.`,
     ),
   ]
 }

@@ -1,15 +1,15 @@
 import type { Config } from '../../config.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
-/** What the settings allow that is better not allowed. That each is valid is known already. */
+/** Warns about settings that are valid but risky. Their validity was checked before. */
 export function checkSettings({ allowPlaintext, egressAllow, trustProxy, baseUrl }: Config): Finding[] {
   const findings: Finding[] = []
   if (allowPlaintext) {
     findings.push(
       warning(
         'settings',
-        'Mail servers may be used without TLS, so that passwords can be read on the way.',
-        'Take WAXWING_ALLOW_PLAINTEXT away once no account needs it.',
+        'Mail servers may be used without TLS, so passwords can be read on the network.',
+        'Remove WAXWING_ALLOW_PLAINTEXT when no account needs it any more.',
       ),
     )
   }
@@ -20,7 +20,7 @@ export function checkSettings({ allowPlaintext, egressAllow, trustProxy, baseUrl
     findings.push(
       warning(
         'settings',
-        'A proxy speaks HTTPS in front of the service, and is taken for the one client of everybody.',
+        'There is an HTTPS proxy in front of the service, and all requests count as coming from this one client.',
         'Set WAXWING_TRUST_PROXY to the address of the proxy.',
       ),
     )
@@ -30,13 +30,13 @@ export function checkSettings({ allowPlaintext, egressAllow, trustProxy, baseUrl
 
 const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[?::1\]?)$/
 
-/** Whether clients reach the API where they are told it is, and without being overheard. */
+/** Whether clients reach the API at the address that they are given, and without being overheard. */
 export function checkBaseUrl({ baseUrl, host, port }: Config): Finding {
   if (baseUrl === null) {
     if (LOOPBACK.test(host)) return ok('base URL', `http://${host}:${port}, for this machine only.`)
     return warning(
       'base URL',
-      `The API listens on ${host}, and does not know how clients reach it.`,
+      `The API listens on ${host}, but its public address is not set.`,
       'Set WAXWING_BASE_URL, such as https://mail.example.com.',
     )
   }
@@ -44,7 +44,7 @@ export function checkBaseUrl({ baseUrl, host, port }: Config): Finding {
   if (url.protocol === 'https:' || LOOPBACK.test(url.hostname)) return ok('base URL', baseUrl)
   return warning(
     'base URL',
-    `${baseUrl} is not HTTPS: keys and mail can be read on the way.`,
-    'Put a proxy that speaks HTTPS in front, and name its address in WAXWING_BASE_URL.',
+    `${baseUrl} is not HTTPS: keys and mail can be read on the network.`,
+    'Put an HTTPS proxy in front, and set WAXWING_BASE_URL to its address.',
   )
 }

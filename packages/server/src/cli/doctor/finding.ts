@@ -13,12 +13,12 @@ export const CHECKS = [
   'egress',
 ] as const
 
-/** What one check came to. */
+/** The result of one check. */
 export interface Finding {
   check: (typeof CHECKS)[number]
   state: 'ok' | 'warning' | 'wrong'
   message: string
-  /** What to do about it; null where nothing is to be done, or the message says it. */
+  /** What to do about it; null if there is nothing to do, or if the message says it. */
   remedy: string | null
 }
 
@@ -36,10 +36,10 @@ export function wrong(check: Check, message: string, remedy: string | null = nul
   return { check, state: 'wrong', message, remedy }
 }
 
-/** What went wrong, in words and without a secret. */
+/** What went wrong, in words and without secrets. */
 export function wordsOf(error: unknown): string {
   const text = explain(error)
-  // Of an error that was not foreseen, the rest says where in the program it happened.
+  // The rest of an unexpected error shows where in the program it happened.
   const [first = text] = text.split('\n')
   return text.includes('\n    at ') ? first.replace(/^\w*Error: /, '') : text
 }

@@ -25,10 +25,10 @@ export function parseAddress(text: string): AddressBytes | null {
   const tail = dotted?.[2]?.split('.').map(Number) ?? []
   const [head = '', rest] = (dotted?.[1]?.replace(/([^:]):$/, '$1') ?? text).split('::')
   const words = (part: string) => part.split(':').filter(word => word !== '')
-  const octets = (part: string) =>
+  const bytesOf = (part: string) =>
     words(part).flatMap(word => [Number.parseInt(word, 16) >> 8, Number.parseInt(word, 16) & 0xff])
-  const front = octets(head)
-  const back = [...octets(rest ?? ''), ...tail]
+  const front = bytesOf(head)
+  const back = [...bytesOf(rest ?? ''), ...tail]
   const bytes = new Uint8Array(16)
   bytes.set(front, 0)
   bytes.set(back, 16 - back.length)
@@ -76,7 +76,7 @@ function embeddedAt(address: AddressBytes): number | null {
   if (isWithin(address, SIX_TO_FOUR)) return 2
   if (isWithin(address, TEREDO) || isWithin(address, NAT64)) return 12
   // The unspecified address and ::1 embed nothing.
-  if (isWithin(address, COMPATIBLE) && address.subarray(12, 15).some(octet => octet !== 0)) return 12
+  if (isWithin(address, COMPATIBLE) && address.subarray(12, 15).some(byte => byte !== 0)) return 12
   const isIsatap = (address[8] === 0 || address[8] === 2) && address[9] === 0 && address[10] === 0x5e
   return isIsatap && address[11] === 0xfe ? 12 : null
 }
@@ -97,10 +97,10 @@ function mappedIPv4(text: string): AddressBytes {
   return mapped(text.split('.').map(Number))
 }
 
-function mapped(octets: readonly number[]): AddressBytes {
+function mapped(tail: readonly number[]): AddressBytes {
   const bytes = new Uint8Array(16)
   bytes.set([0xff, 0xff], 10)
-  bytes.set(octets, 12)
+  bytes.set(tail, 12)
   return bytes
 }
 

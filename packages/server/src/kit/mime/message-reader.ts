@@ -113,7 +113,7 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
     let left = workMsMax
     let first: Thread | null = null
     const work = async (type: ReaderRequest['type'], bytes: Uint8Array) => {
-      if (first !== null && thread !== first) throw new ReaderLost('The thread was begun anew')
+      if (first !== null && thread !== first) throw new ReaderLost('The thread was started again')
       let begunAt = Number.POSITIVE_INFINITY
       let timer: NodeJS.Timeout | undefined
       const { answer, of } = ask(id, type, bytes, ({ worker }) => {

@@ -69,10 +69,10 @@ function openWords(positions: number, bytesMax: number) {
     const places = found.get(word)
     if (places === undefined) {
       found.set(word, [place])
-      const octets = octetsOf(word)
+      const length = byteLength(word)
       // The word's bytes, the number of positions and the first position, each at an even address.
-      bytes += octets + 5
-      size += octets + 5
+      bytes += length + 5
+      size += length + 5
     } else if (places.length < PLACES_PER_WORD_MAX) {
       places.push(place)
       bytes += 2
@@ -112,7 +112,7 @@ function inOrder(places: readonly number[]): number[] {
 }
 
 /** Most words are ASCII and short: a function call costs too much for them. */
-function octetsOf(word: string): number {
+function byteLength(word: string): number {
   for (let at = 0; at < word.length; at++) if (word.charCodeAt(at) > 0x7f) return Buffer.byteLength(word)
   return word.length
 }
