@@ -47,6 +47,17 @@ async function expectMark(service: ServiceProcess, key: string) {
   expect((await call(service, key).get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
 }
 
+/** Kills the database server of a service, and waits until another one serves what was there. */
+async function killDatabase({ service, folder, key }: Awaited<ReturnType<typeof startWithMark>>) {
+  const server = await requireServer(folder)
+  process.kill(server, 'SIGKILL')
+  const { get } = call(service, null)
+  // The old one's connections answer for a moment longer than it lives.
+  await until(async () => ![null, server].includes(await folder.findServer()), 'another database server runs')
+  await until(async () => (await get('/health/ready')).status === 200, 'the service is ready again')
+  await expectMark(service, key)
+}
+
 async function requireServer(folder: { findServer(): Promise<number | null> }) {
   const pid = await folder.findServer()
   if (pid === null) throw new Error('The embedded server does not run')
@@ -168,17 +179,7 @@ describe('waxwing serve', () => {
 
   test('starts its database again after kill -9 of it, and goes on', async () => {
     await using first = await startWithMark()
-    const server = await requireServer(first.folder)
-    process.kill(server, 'SIGKILL')
-
-    const { get } = call(first.service, null)
-    // The old one's connections answer for a moment longer than it lives.
-    await until(
-      async () => ![null, server].includes(await first.folder.findServer()),
-      'another database server runs',
-    )
-    await until(async () => (await get('/health/ready')).status === 200, 'the service is ready again')
-    await expectMark(first.service, first.key)
+    await killDatabase(first)
     first.service.kill('SIGINT')
     expect((await first.service.ended).code).toBe(0)
     expect(await first.folder.findServer()).toBeNull()
@@ -273,16 +274,8 @@ describe('waxwing serve', () => {
   test('continues silently when nobody reads its output any more', async () => {
     await using first = await startWithMark()
     first.service.closeOutput()
-    const server = await requireServer(first.folder)
-    // What is logged now meets a closed pipe.
-    process.kill(server, 'SIGKILL')
-    const { get } = call(first.service, null)
-    await until(
-      async () => ![null, server].includes(await first.folder.findServer()),
-      'another database server runs',
-    )
-    await until(async () => (await get('/health/ready')).status === 200, 'the service is ready again')
-    await expectMark(first.service, first.key)
+    // What is logged over it meets a closed pipe.
+    await killDatabase(first)
     first.service.kill('SIGINT')
     expect((await first.service.ended).code).toBe(0)
   })

@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { rename, writeFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Db } from '../../src/database/pool.ts'
 import { SEARCH_VERSION } from '../../src/kit/search-text/version.ts'
 import { openBlobFolder } from '../bodies/blob-folder.ts'
+import { findFreePort, readMetric } from '../metrics.ts'
 import type { TestApp } from '../open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../sample-rows.ts'
 import { openSyncApp } from '../sync/followed-account.ts'
@@ -38,20 +37,6 @@ async function countStale(db: Db): Promise<number> {
     where coalesce(version, 0) < ${SEARCH_VERSION}
   `.execute(db)
   return rows[0]!.count
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
-}
-
-async function readMetric(port: number, name: string): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
 test('after an upgrade auto asks the provider until the documents are rewritten', async () => {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import type { Db } from '../../src/database/pool.ts'
+import { findFreePort, readMetric } from '../metrics.ts'
 import { readMessages } from './followed-account.ts'
 import {
   openProxiedAccount,
@@ -43,7 +42,7 @@ describe('a message', () => {
     const told = await waitForMessageEvents(app, cursor, MESSAGES - 1)
     expect(told.toSorted()).toEqual(createdExcept(100 + POISON).toSorted())
     await waitForRuntime(app, accountId, 'live', /; 1 messages could not be read and are tried again$/)
-    expect(await readGauge(metricsPort, 'waxwing_messages_quarantined')).toBe(1)
+    expect(await readMetric(metricsPort, 'waxwing_messages_quarantined')).toBe(1)
 
     proxy.faults = {}
     await waitForAnotherPass(proxy)
@@ -54,7 +53,7 @@ describe('a message', () => {
     expect(await countQuarantined(app.db)).toBe(0)
     await waitForRuntime(app, accountId, 'live', /s$/)
     expect(await readMessages(app, accountId)).toHaveLength(3 + MESSAGES)
-    expect(await readGauge(metricsPort, 'waxwing_messages_quarantined')).toBe(0)
+    expect(await readMetric(metricsPort, 'waxwing_messages_quarantined')).toBe(0)
   })
 
   test.concurrent('that ends the connection does not keep the first sync from finishing', async () => {
@@ -132,18 +131,4 @@ async function readQuarantine(db: Db) {
 
 async function makeDue(db: Db): Promise<void> {
   await sql`update quarantined_message set next_attempt_at = clock_timestamp()`.execute(db)
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
-}
-
-async function readGauge(port: number, name: string): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
