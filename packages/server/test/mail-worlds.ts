@@ -36,7 +36,7 @@ export function numberedFolders(random: Random): MailWorld {
   for (const { path } of server.mailboxes.values())
     for (let count = random.between(0, 30); count > 0; count--) deliver(path)
   return {
-    connect: () => memoryMail(server),
+    connect: () => memoryMail(server).mail,
     onAwait: call => (server.onAwait = call),
     disturb() {
       const mailboxes = [...server.mailboxes.values()]
@@ -93,7 +93,7 @@ function loggedWorld(kind: 'labels' | 'folders', random: Random): MailWorld {
   const told = new Set(server.messages.keys())
 
   return {
-    connect: () => logMail(server),
+    connect: () => logMail(server).mail,
     onAwait: call => (server.onAwait = call),
     disturb() {
       const messages = [...server.messages.values()]

@@ -1,3 +1,5 @@
+import type { Offering } from '../src/providers/connected-account.ts'
+import { CONTENT_BYTES_MAX, type ContentProvider } from '../src/providers/content.ts'
 import { ProviderFailure } from '../src/providers/failure.ts'
 import type {
   ArrivedStep,
@@ -12,7 +14,7 @@ import type {
   SourceStep,
   StatesStep,
 } from '../src/providers/mail.ts'
-import { flagsOf, remoteMessage } from './memory-mail.ts'
+import { flagsOf, remoteMessage, streamContent } from './memory-mail.ts'
 
 const ENTRIES_PER_PAGE = 3
 const IDS_PER_PAGE = 7
@@ -139,13 +141,52 @@ export class LogServer {
   }
 }
 
+type Ask = <T>(answer: () => T) => Promise<T>
+
 /** A connection to a `LogServer`. */
-export function logMail(server: LogServer): MailProvider {
-  const ask = async <T>(answer: () => T): Promise<T> => {
+export function logMail(server: LogServer): Offering<'mail' | 'content'> {
+  const ask: Ask = async answer => {
     server.onAwait()
     await Promise.resolve()
     return answer()
   }
+  return {
+    mail: followLog(server, ask),
+    content: readLog(server, ask),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+}
+
+function readLog(server: LogServer, ask: Ask): ContentProvider {
+  return {
+    open: ({ key }, range) =>
+      streamContent(
+        () =>
+          ask(() => {
+            const message = server.messages.get(String(key))
+            if (!message) throw new ProviderFailure('not_found', 'no such message')
+            return message.content
+          }),
+        range,
+      ),
+
+    readSources: ({ keys }, bytesMax) =>
+      ask(() => {
+        const sources = new Map<MessageKey, Buffer>()
+        let left = bytesMax
+        for (const key of keys) {
+          const message = server.messages.get(String(key))
+          const bytes = Buffer.from(message?.content ?? '')
+          if (!message || bytes.length > CONTENT_BYTES_MAX || bytes.length > left) continue
+          left -= bytes.length
+          sources.set(key, bytes)
+        }
+        return sources
+      }),
+  }
+}
+
+function followLog(server: LogServer, ask: Ask): MailProvider {
   const open = (source: string) => {
     if (server.kind === 'folders' && !server.mailboxes.has(source))
       throw new ProviderFailure('not_found', `no mailbox ${source}`)
@@ -220,14 +261,7 @@ export function logMail(server: LogServer): MailProvider {
           ),
       ),
 
-    readContent: () => Promise.reject(new ProviderFailure('unsupported', 'not played')),
-    readSources: () => Promise.reject(new ProviderFailure('unsupported', 'not played')),
-    // oxlint-disable-next-line require-yield -- it fails before the first step
-    async *search() {
-      throw new ProviderFailure('unsupported', 'not played')
-    },
     watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
   }
 }
 

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
-import { CONTENT_BYTES_MAX } from '../src/providers/content.ts'
+import type { Offering } from '../src/providers/connected-account.ts'
+import {
+  CONTENT_BYTES_MAX,
+  type ContentEnd,
+  type ContentProvider,
+  type ContentRange,
+} from '../src/providers/content.ts'
 import {
   FlagBit,
   type FollowOptions,
@@ -12,7 +18,7 @@ import {
   type SourceStep,
 } from '../src/providers/mail.ts'
 import { ProviderFailure } from '../src/providers/failure.ts'
-import type { SearchHit, SearchPage, SearchPosition } from '../src/providers/search.ts'
+import type { SearchHit, SearchPage, SearchPosition, SearchProvider } from '../src/providers/search.ts'
 import type { MailboxRole } from '../src/providers/mailbox-role.ts'
 
 const CHUNK = 7
@@ -38,6 +44,8 @@ export interface MemoryMailbox {
  */
 export class MemoryServer {
   readonly mailboxes = new Map<string, MemoryMailbox>()
+  /** UIDs of messages that a search finds and does not give. */
+  readonly unreadable = new Set<number>()
   onAwait: () => void = () => undefined
   #validity = 1
 
@@ -96,14 +104,24 @@ interface MemoryCursor {
   [name: string]: unknown
 }
 
+type Ask = <T>(answer: () => T) => Promise<T>
+
 /** A connection to a `MemoryServer`. */
-export function memoryMail(server: MemoryServer): MailProvider {
-  const ask = async <T>(answer: () => T): Promise<T> => {
+export function memoryMail(server: MemoryServer): Offering<'mail' | 'content' | 'search'> {
+  const ask: Ask = async answer => {
     server.onAwait()
     await Promise.resolve()
     return answer()
   }
+  return {
+    mail: followMemory(server, ask),
+    content: readMemory(server, ask),
+    search: searchMemory(server, ask),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+}
 
+function followMemory(server: MemoryServer, ask: Ask): MailProvider {
   return {
     isPushed: false,
     mailboxesLeftOut: 0,
@@ -205,14 +223,24 @@ export function memoryMail(server: MemoryServer): MailProvider {
         return new Map(keys.filter(key => uids.has(Number(key))).map(key => [key, [at!.source]]))
       }),
 
-    readContent: ({ source, cursor, key }, { part, offset, length }) =>
-      ask(() => {
-        const mailbox = server.get(source)
-        const found = mailbox.messages.find(({ uid }) => uid === key)
-        if (!found || cursor?.uidValidity !== mailbox.uidValidity)
-          throw new ProviderFailure('not_found', 'no such message')
-        return part === null ? Buffer.from(found.content).subarray(offset, offset + length) : null
-      }),
+    watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
+  }
+}
+
+function readMemory(server: MemoryServer, ask: Ask): ContentProvider {
+  return {
+    open: ({ source, cursor, key }, range) =>
+      streamContent(
+        () =>
+          ask(() => {
+            const mailbox = server.get(source)
+            const found = mailbox.messages.find(({ uid }) => uid === key)
+            if (!found || cursor?.uidValidity !== mailbox.uidValidity)
+              throw new ProviderFailure('not_found', 'no such message')
+            return found.content
+          }),
+        range,
+      ),
 
     readSources: ({ source, cursor, keys }, bytesMax) =>
       ask(() => {
@@ -229,7 +257,11 @@ export function memoryMail(server: MemoryServer): MailProvider {
         }
         return sources
       }),
+  }
+}
 
+function searchMemory(server: MemoryServer, ask: Ask): SearchProvider {
+  return {
     async *search({
       text,
       places,
@@ -239,6 +271,8 @@ export function memoryMail(server: MemoryServer): MailProvider {
       limit,
       known,
     }): AsyncGenerator<void, SearchPage, void> {
+      // oxlint-disable-next-line no-control-regex
+      if (/[\u0000\r\n]/.test(text)) throw new ProviderFailure('rejected', 'no search for line breaks')
       const found: SearchHit[] = []
       for (const { id, source, cursor } of places) {
         const hits = await ask(() => {
@@ -252,13 +286,14 @@ export function memoryMail(server: MemoryServer): MailProvider {
           id,
           hits.filter(hit => hit.isNumberedAlike).map(({ message }) => message.key),
         )
-        for (const { message } of hits) {
-          const receivedAt = dates.get(message.key) ?? message.receivedAt
+        for (const { message, isNumberedAlike } of hits) {
+          const knownAt = isNumberedAlike ? dates.get(message.key) : undefined
+          const receivedAt = knownAt ?? message.receivedAt
           found.push({
             placeId: id,
             key: message.key,
             receivedAt,
-            message: dates.has(message.key) ? null : message,
+            message: knownAt ? null : message,
           })
         }
         yield
@@ -269,11 +304,27 @@ export function memoryMail(server: MemoryServer): MailProvider {
         .filter(hit => position === null || inOrder(position, hit) < 0)
       const last = wanted[limit - 1]
       const next = wanted.length > limit && last ? { ...last } : null
-      return { hits: wanted.slice(0, limit), next }
+      const hits = wanted.slice(0, limit).filter(({ key }) => !server.unreadable.has(Number(key)))
+      return { hits, next }
     },
+  }
+}
 
-    watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
+/** Streams content that is a string, asked for again for each piece. It has no parts but the first, its body. */
+export async function* streamContent(
+  ask: () => Promise<string>,
+  { part, isHeader, offset, end }: ContentRange,
+): AsyncGenerator<Buffer, ContentEnd, void> {
+  if (part !== null && !/^[\d.]+$/.test(part)) throw new ProviderFailure('not_found', 'no such part')
+  for (let at = offset; ;) {
+    const content = await ask()
+    const bodyAt = content.indexOf('\r\n\r\n') + 4
+    if (part !== null && (part !== '1' || isHeader)) return 'nothing'
+    const text = isHeader ? content.slice(0, bodyAt) : part === null ? content : content.slice(bodyAt)
+    const piece = Buffer.from(text).subarray(at, Math.min(at + CONTENT_BYTES_MAX, end ?? Infinity))
+    if (piece.length === 0) return 'end'
+    at += piece.length
+    yield piece
   }
 }
 
@@ -328,7 +379,7 @@ export function remoteMessage({
     threadId: null,
     internetMessageId: `<${content}@memory.test>`,
     references: [],
-    subject: content,
+    subject: /^Subject: (.*)\r$/m.exec(content)?.[1] ?? content,
     from: { name: null, address: 'sender@memory.test' },
     to: [],
     cc: [],

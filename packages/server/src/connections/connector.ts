@@ -1,28 +1,26 @@
 import type { SecureContext } from 'node:tls'
 import type { Db } from '../database/pool.ts'
+import type { AccountView } from '../features/accounts/accounts/account.ts'
 import { effectiveSettings } from '../features/accounts/accounts/rules.ts'
 import type { AccountKeys } from '../features/accounts/accounts/secrets.ts'
 import { findAccountView } from '../features/accounts/accounts/store.ts'
 import type { EgressGuard } from '../kit/egress/guard.ts'
-import { imapMail } from '../providers/imap/mail.ts'
+import { SealError } from '../kit/seal.ts'
+import type { ConnectedAccount } from '../providers/connected-account.ts'
+import { ProviderFailure, restate } from '../providers/failure.ts'
+import { imapAccount } from '../providers/imap/mail.ts'
 import { Suspicions } from '../providers/imap/suspicions.ts'
-import { ProviderFailure } from '../providers/failure.ts'
 import { resolveServer } from '../providers/resolve-server.ts'
-import type { MailProvider } from '../providers/mail.ts'
-
-/** How an account is reached, with what the account has now. */
-export interface Connector {
-  host: string
-  /** null: the full history. */
-  syncWindowDays: number | null
-  /** The signal ends the connection, whatever is being done over it. */
-  connect(signal: AbortSignal): Promise<MailProvider>
-}
+import type { MailServer } from '../providers/sign-in.ts'
+import type { Connector, ConnectorOf } from './connections.ts'
+import type { HostBudget } from './host-budget.ts'
 
 export interface ConnectorOptions {
   db: Db
   accountKeys: AccountKeys
   guard: EgressGuard
+  /** Bounds the connections to each mail server, whatever they are for. */
+  budget: HostBudget
   /** Whether the operator lets passwords travel without TLS. */
   allowPlaintext: boolean
   /** The authorities to trust; the public ones by default. */
@@ -31,59 +29,71 @@ export interface ConnectorOptions {
   keepAliveSeconds?: number
   /** How soon it must come. */
   answerSeconds?: number
-  /** Milliseconds since 1970, by which flags are compared anew on servers that do not tell of their changes. */
+  /** Milliseconds since 1970, by which flags are compared again on servers that do not report their changes. */
   now?: () => number
 }
 
-interface ConnectedAccount {
-  id: string
-  tenantId: string
+/** What finds the connectors of accounts. A connector rejects with `account_deleted` where the account is gone. */
+export function connectors(options: ConnectorOptions): ConnectorOf {
+  return ({ id, tenantId }) => {
+    // Kept over all connections of the account: what killed the last one must not kill each.
+    const suspicions = new Suspicions()
+    return async () => {
+      const account = await findAccountView(options.db, tenantId, id)
+      if (!account) throw new ProviderFailure('account_deleted', 'The account was deleted.')
+      const server = account.imap?.imap
+      if (!server)
+        throw new ProviderFailure('unsupported', `accounts of ${account.provider} cannot be followed`)
+      return imapConnector(options, account, server, suspicions)
+    }
+  }
 }
 
-/** Finds an account's connector again before each connection, so that a change of the account counts at once. */
-export function connectorOf(options: ConnectorOptions, account: ConnectedAccount): () => Promise<Connector> {
-  // Over all connections of the account: what killed the last one must not kill each.
-  const suspicions = new Suspicions()
-  return () => findConnector(options, account, suspicions)
-}
-
-/** Rejects with `not_found` where the account was deleted. */
-export async function findConnector(
+function imapConnector(
   options: ConnectorOptions,
-  { id, tenantId }: ConnectedAccount,
+  account: AccountView,
+  server: MailServer,
   suspicions: Suspicions,
-): Promise<Connector> {
-  const { db, accountKeys, guard, allowPlaintext, authorities, keepAliveSeconds, answerSeconds, now } =
-    options
-  const account = await findAccountView(db, tenantId, id)
-  if (!account) throw new ProviderFailure('not_found', 'The account was deleted.')
-  const server = account.imap?.imap
-  if (!server) throw new ProviderFailure('unsupported', `accounts of ${account.provider} cannot be followed`)
+): Connector {
+  const { budget, allowPlaintext } = options
   if (server.security === 'none' && !allowPlaintext) {
     throw new ProviderFailure('not_allowed', 'connections without TLS are not allowed here')
   }
   return {
     host: server.host,
     syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
-    async connect(signal) {
-      const password = await accountKeys.findSecret(db, account, 'imap_password')
-      if (!password) throw new ProviderFailure('login_failed', 'no password is stored for this account')
-      const { host, port, addresses } = await resolveServer(guard, 'imap', server)
-      return imapMail({
-        endpoint: {
-          addresses,
-          servername: host,
-          port,
-          security: server.security,
-          authorities,
-        },
-        login: { user: server.user, password: password.reveal() },
-        suspicions,
-        signal,
-        ...(keepAliveSeconds !== undefined && { keepAliveSeconds }),
-        ...(answerSeconds !== undefined && { answerSeconds }),
-        ...(now && { now }),
-      })
-    },
+    isOneAtATime: true,
+    acquire: signal => budget.acquire(server.host, signal),
+    connect: signal => connectImap(options, account, server, { suspicions, signal }).catch(blameAccount),
   }
+}
+
+async function connectImap(
+  options: ConnectorOptions,
+  account: AccountView,
+  server: MailServer,
+  session: { suspicions: Suspicions; signal: AbortSignal },
+): Promise<ConnectedAccount> {
+  const { db, accountKeys, guard, authorities, keepAliveSeconds, answerSeconds, now } = options
+  const password = await accountKeys.findSecret(db, account, 'imap_password')
+  if (!password) throw new ProviderFailure('login_failed', 'no password is stored for this account')
+  const { host, port, addresses } = await resolveServer(guard, 'imap', server)
+  return imapAccount({
+    endpoint: { addresses, servername: host, port, security: server.security, authorities },
+    login: { user: server.user, password: password.reveal() },
+    ...session,
+    ...(keepAliveSeconds !== undefined && { keepAliveSeconds }),
+    ...(answerSeconds !== undefined && { answerSeconds }),
+    ...(now && { now }),
+  })
+}
+
+/** Once an account is stored, a server that lacks what it needs, or a secret that does not open, is a fault of its setup. */
+function blameAccount(error: unknown): never {
+  if (error instanceof SealError)
+    throw new ProviderFailure('misconfigured', 'The stored password cannot be read.', { cause: error })
+  if (!(error instanceof ProviderFailure)) throw error
+  const kind = error.kind === 'unsupported' ? 'misconfigured' : error.kind
+  // Nothing was asked yet.
+  throw restate(error, { kind, isBeforeAcceptance: true })
 }

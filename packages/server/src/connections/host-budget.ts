@@ -1,10 +1,4 @@
-/** The right to one connection to a host. Disposing gives it back. */
-export interface ConnectionPermit extends Disposable {
-  /** True while others wait: whoever can spare the connection should give it back. */
-  readonly isWanted: boolean
-  /** Called when the first other one begins to wait. */
-  onWanted(listener: () => void): void
-}
+import type { ConnectionPermit } from './connections.ts'
 
 interface Waiter {
   grant(permit: ConnectionPermit): void

@@ -1,6 +1,7 @@
 import type { Scope } from '@waxwing/contract/operation.ts'
 import type { Kysely } from 'kysely'
 import type { CursorCodec } from '../database/page.ts'
+import type { Connections } from '../connections/connections.ts'
 import type { Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
@@ -8,9 +9,6 @@ import type { Logger } from '../kit/log.ts'
 import type { MessageReader } from '../kit/mime/message-reader.ts'
 import type { PartPlaces } from './mail/content/part-places.ts'
 import type { Turns } from '../kit/turns.ts'
-import type { ContentRange } from '../providers/content.ts'
-import type { Cursor, MessageKey } from '../providers/mail.ts'
-import type { SearchPage, SearchQuery } from '../providers/search.ts'
 import type { ServerCheck } from '../providers/sign-in.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
 import type { AccountKeys } from './accounts/accounts/secrets.ts'
@@ -50,30 +48,6 @@ export interface Commits {
   step<T>(work: (unit: ChangeUnit) => Promise<T>): Promise<T>
 }
 
-/** Whose mail is read. `version` changes with the account's servers and secrets. */
-export interface MailReader {
-  id: string
-  tenantId: string
-  version: string
-}
-
-/** Messages at their provider. Throws what `MailProvider` and what reading secrets throws. */
-export interface ProviderMail {
-  readContent(
-    account: MailReader,
-    place: { source: string; cursor: Cursor | null; key: MessageKey },
-    range: ContentRange,
-  ): Promise<Buffer | null>
-  /** The signal ends it, and the connection with it. */
-  readSources(
-    account: MailReader,
-    place: { source: string; cursor: Cursor | null; keys: readonly MessageKey[] },
-    bytesMax: number,
-    signal: AbortSignal,
-  ): Promise<Map<MessageKey, Buffer>>
-  search(account: MailReader, query: SearchQuery, secondsMax: number): Promise<SearchPage>
-}
-
 /** What operations need besides the database; made once, where the service is composed. */
 export interface Services {
   cursors: CursorCodec
@@ -82,8 +56,8 @@ export interface Services {
   credentialPepper: Buffer
   servers: ServerCheck
   serverSearch: ServerSearch
-  /** Reads and searches messages at their provider, on a connection that is made on demand. */
-  mail: ProviderMail
+  /** Reads and searches messages at their providers. */
+  connections: Connections
   /** Stored messages. */
   blobs: BlobStore
   /** Told of each message that is stored: its words come into the index soon. */

@@ -1,24 +1,53 @@
-import type { Reason } from '@waxwing/contract/reasons.ts'
+import type { Reason, ReasonData } from '@waxwing/contract/reasons.ts'
 import { type FailureKind, ProviderFailure } from '../providers/failure.ts'
 import { refuse } from './refuse.ts'
 
-const REASONS = {
-  login_failed: 'login_failed',
+/** Those that say nothing besides themselves. */
+type PlainReason = Exclude<Reason, keyof ReasonData>
+
+/**
+ * What was asked of the provider. `sign_in`: the caller named the servers and the login. `read`: the account is known
+ * here, and nothing of the request can be to blame. `search`: a read in the caller's own words.
+ */
+export type Asked = 'sign_in' | 'read' | 'search'
+
+/** The reason for each kind of failure, alike for all that is asked or by what is asked. */
+const REASONS: Readonly<Record<FailureKind, PlainReason | Readonly<Record<Asked, PlainReason>>>> = {
+  login_failed: by('login_failed', 'account_reauth_required'),
+  grant_refused: by('invalid_grant', 'account_reauth_required'),
+  misconfigured: 'account_misconfigured',
+  not_allowed: by('server_not_allowed', 'account_misconfigured'),
+  mailbox_gone: by('provider_not_found', 'account_disabled'),
+  account_deleted: 'account_not_found',
   throttled: 'provider_throttled',
   unavailable: 'provider_unavailable',
   forbidden: 'provider_forbidden',
-  not_found: 'provider_not_found',
-  rejected: 'provider_rejected',
-  conflict: 'provider_conflict',
-  unsupported: 'provider_unsupported',
-  not_allowed: 'server_not_allowed',
-} as const satisfies Record<FailureKind, Reason>
+  // A search passes over mailboxes that are gone.
+  not_found: by('provider_not_found', 'provider_not_found', 'provider_unavailable'),
+  rejected: by('provider_rejected', 'provider_unavailable', 'provider_rejected'),
+  conflict: by('provider_conflict', 'provider_unavailable'),
+  unsupported: by('provider_unsupported', 'account_misconfigured', 'provider_unsupported'),
+}
 
-/** Refuses with the reason of a provider's failure, in its words. Anything else is thrown on. */
-export function refuseFailure(error: unknown): never {
+function by(signIn: PlainReason, read: PlainReason, search = read): Record<Asked, PlainReason> {
+  return { sign_in: signIn, read, search }
+}
+
+/** The reason with which a request is refused for a failure of this kind. */
+export function reasonOf(kind: FailureKind, asked: Asked): PlainReason {
+  const reason = REASONS[kind]
+  return typeof reason === 'string' ? reason : reason[asked]
+}
+
+/**
+ * Refuses with the reason of a provider's failure; what is wrong with the account is said in our words, anything else in
+ * the provider's. Any other error is thrown on.
+ */
+export function refuseFailure(error: unknown, asked: Asked): never {
   if (!(error instanceof ProviderFailure)) throw error
-  refuse(REASONS[error.kind], undefined, {
-    message: error.message,
+  const reason = reasonOf(error.kind, asked)
+  refuse(reason, undefined, {
+    ...(!reason.startsWith('account_') && { message: error.message }),
     retryAfterSeconds: error.retryAfterSeconds ?? undefined,
     cause: error,
   })

@@ -6,9 +6,7 @@
  * passes it back. A *key* names a message at the provider: a number is an IMAP UID, valid within its source; a string is
  * an id that lasts and is unique in the account.
  */
-import type { ContentRange, Location } from './content.ts'
 import type { MailboxKind, MailboxRole } from './mailbox-role.ts'
-import type { SearchPage, SearchQuery } from './search.ts'
 
 export type MessageKey = number | string
 export type Cursor = { readonly [name: string]: unknown }
@@ -182,8 +180,8 @@ export interface Notice {
   gone: boolean
 }
 
-/** A connected mailbox account. Every method throws only `ProviderFailure`. Not for concurrent use. */
-export interface MailProvider extends AsyncDisposable {
+/** Follows the mail of an account. Every method throws only `ProviderFailure`. Not for concurrent use. */
+export interface MailProvider {
   /** Every mailbox, parents before children. */
   listMailboxes(): Promise<RemoteMailbox[]>
 
@@ -232,35 +230,7 @@ export interface MailProvider extends AsyncDisposable {
    */
   locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Map<MessageKey, string[]>>
 
-  /**
-   * Bytes of a message as the provider has them, in their transfer encoding: fewer than requested at the end, and
-   * none after it. Null if the provider returns nothing, for example for a part that does not exist; that is not the
-   * end of the message. Throws `not_found` if the message is gone. Call it only while no `compare` or `arrivals` is
-   * being iterated.
-   */
-  readContent(location: Location, range: ContentRange): Promise<Buffer | null>
-
-  /**
-   * The sources of several messages, fetched together. Left out are messages that are gone, that the provider does
-   * not return, that exceed `CONTENT_BYTES_MAX`, or that no longer fit into `bytesMax` together. Call it only while
-   * no `compare` or `arrivals` is being iterated.
-   */
-  readSources(
-    place: SourceCursor & { keys: readonly MessageKey[] },
-    bytesMax: number,
-  ): Promise<Map<MessageKey, Buffer>>
-
-  /**
-   * Finds one page of messages by the provider's own search. Its whole state is in the position, so that messages
-   * that come or go between two pages do not shift others. A source that is gone has no messages, and neither has a
-   * forbidden one if there are others. Yields about once per second of the provider's time; others may use the
-   * connection then.
-   */
-  search(query: SearchQuery): AsyncGenerator<void, SearchPage, void>
-
-  /**
-   * Waits until the source reports a change, or until `seconds` have passed. Polls if the provider cannot push.
-   */
+  /** Waits until the source tells of a change, or `seconds` passed. Polls where the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>
 
   /** True if `watch` is notified at once; false if it polls. */

@@ -50,3 +50,13 @@ export interface SearchPage {
   /** The position of the next page; null after the last one. */
   next: SearchPosition | null
 }
+
+/** Finds messages by the provider's own search. Every method throws only `ProviderFailure`. */
+export interface SearchProvider {
+  /**
+   * One page of what is found. What is remembered lies in the position alone, so that messages which come and go between
+   * two pages move no others. Places that are gone hold nothing, and so do forbidden ones beside others. Yields about
+   * every second of the provider's time: the connection may then be used otherwise.
+   */
+  search(query: SearchQuery): AsyncGenerator<void, SearchPage, void>
+}

@@ -3,7 +3,7 @@ import { discreetGuard } from '../kit/egress/discreet-guard.ts'
 import type { EgressGuard } from '../kit/egress/guard.ts'
 import { checkImap } from './imap/check.ts'
 import type { ServerCheck } from './sign-in.ts'
-import { ProviderFailure } from './failure.ts'
+import { ProviderFailure, restate } from './failure.ts'
 import { checkSmtp } from './smtp/check.ts'
 
 export interface CheckOptions {
@@ -25,14 +25,10 @@ export function serverCheck({ guard, ...rest }: CheckOptions): ServerCheck {
 function nameServer(name: 'IMAP' | 'SMTP') {
   return (error: unknown): never => {
     if (!(error instanceof ProviderFailure)) throw error
-    const { kind, message, retryAfterSeconds } = error
     const text =
-      kind === 'login_failed'
+      error.kind === 'login_failed'
         ? 'The server refused the login. Check user and password; some providers need an app password.'
-        : message
-    throw new ProviderFailure(kind, `${name}: ${text}`, {
-      cause: error,
-      ...(retryAfterSeconds !== null && { retryAfterSeconds }),
-    })
+        : error.message
+    throw restate(error, { message: `${name}: ${text}` })
   }
 }

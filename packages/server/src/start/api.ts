@@ -90,7 +90,7 @@ async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promi
       allowPlaintext: config.allowPlaintext,
       ...autoconfig,
     }),
-    mail: shared.mail,
+    connections: shared.connections,
     blobs: shared.blobs,
     bodies: shared.bodies,
     reader: opened.use(openMessageReader()),

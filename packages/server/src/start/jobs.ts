@@ -20,9 +20,9 @@ import type { Shared } from './roles.ts'
 
 /** The role `jobs`: background work of the whole installation. */
 export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
-  const { installation, mail, blobs, bodies, reader, metrics, clock, log } = shared
+  const { installation, connections, blobs, bodies, reader, metrics, clock, log } = shared
   const { db, pool, address } = installation.database
-  const services = { mail, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
+  const services = { connections, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
   for (const gauge of [...storageGauges(db), staleGauge(db)]) metrics.registerMetric(gauge)
   const indexing: RecurringTask = {
     name: 'index_bodies',

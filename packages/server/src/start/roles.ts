@@ -15,10 +15,11 @@ import { type MessageReader, openMessageReader } from '../kit/mime/message-reade
 import { openWaker, type Waker } from '../database/wake.ts'
 import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
-import type { OnDemandMail } from '../connections/on-demand-mail.ts'
+import type { ConnectorOf } from '../connections/connections.ts'
+import { connectors } from '../connections/connector.ts'
 import { HostBudget } from '../connections/host-budget.ts'
 import { startJobsRole } from './jobs.ts'
-import { openOnDemandMail } from './on-demand-mail.ts'
+import { SharedConnections } from '../connections/shared-connections.ts'
 import type { Readiness } from './readiness.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
@@ -55,7 +56,8 @@ export interface Shared extends RoleOptions {
   newMail: Waker
   /** Of connections to each mail server, whoever makes them. */
   budget: HostBudget
-  mail: OnDemandMail
+  connectorOf: ConnectorOf
+  connections: SharedConnections
   blobs: BlobStore
   bodies: BodyIndex
   /** Of what is stored: apart from that of the API, whose callers wait. */
@@ -80,7 +82,16 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   })
   const budget = new HostBudget(config.connectionsPerHost)
   const authorities = trustAlso(config.certificateAuthorities)
-  const mail = opened.use(openOnDemandMail(options, { guard, budget, authorities }))
+  const connectorOf = connectors({
+    db: installation.database.db,
+    accountKeys: accountKeys(installation.keyRing),
+    guard,
+    budget,
+    allowPlaintext: config.allowPlaintext,
+    authorities,
+    ...options.pace,
+  })
+  const connections = opened.use(new SharedConnections({ connectorOf }))
   const blobs = openBlobStore(config.blobDir)
   const reader = opened.use(openMessageReader({ readsAtOnce: BODIES_READ_AT_ONCE }))
   const bodies = opened.use(
@@ -97,7 +108,8 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     waker,
     newMail,
     budget,
-    mail,
+    connectorOf,
+    connections,
     blobs,
     bodies,
     reader,

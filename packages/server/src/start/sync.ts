@@ -1,11 +1,9 @@
 import { Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
 import { listenForWakes } from '../database/wake.ts'
-import { accountKeys } from '../features/accounts/accounts/secrets.ts'
 import { askingGauge, askingGauges } from '../kit/metrics.ts'
 import { SyncEngine } from '../sync/engine.ts'
 import type { LeasePace } from '../jobs/instance.ts'
-import { connectorOf } from '../connections/connector.ts'
 import { countAllQuarantined } from '../sync/mail/quarantine.ts'
 import { measureTroubles, TROUBLES, type Troubled } from '../features/accounts/accounts/following.ts'
 import type { Shared } from './roles.ts'
@@ -24,24 +22,15 @@ export interface SyncPace {
 
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
 export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
-  const { config, installation, guard, budget, authorities, newMail, log, pace } = shared
+  const { installation, connectorOf, newMail, log, pace } = shared
   const { metrics, readiness } = shared
   const { db, address } = installation.database
   await using opened = new AsyncDisposableStack()
-  const mail = {
-    db,
-    accountKeys: accountKeys(installation.keyRing),
-    guard,
-    allowPlaintext: config.allowPlaintext,
-    authorities,
-    ...pace,
-  }
   const engine = opened.use(
     await SyncEngine.start({
       db,
       address,
-      connectorOf: owned => connectorOf(mail, owned),
-      budget,
+      connectorOf,
       isAlone: installation.isEmbedded,
       onMail: newMail.wake,
       log,

@@ -20,6 +20,7 @@ async function openEngine() {
   const server = new MemoryServer()
   server.create('INBOX', 'inbox')
   const connections = { open: 0 }
+  const budget = new HostBudget(10)
   const engine = opened.use(
     await SyncEngine.start({
       db,
@@ -28,6 +29,8 @@ async function openEngine() {
         Promise.resolve({
           host: 'memory.test',
           syncWindowDays: null,
+          isOneAtATime: true,
+          acquire: signal => budget.acquire('memory.test', signal),
           async connect() {
             connections.open++
             const mail = memoryMail(server)
@@ -40,7 +43,6 @@ async function openEngine() {
             }
           },
         }),
-      budget: new HostBudget(10),
       isAlone: false,
       onMail: () => undefined,
       log: silentLog,

@@ -1,7 +1,6 @@
 import type { DatabaseAddress, Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
-import type { Connector } from '../connections/connector.ts'
-import type { HostBudget } from '../connections/host-budget.ts'
+import type { ConnectorOf } from '../connections/connections.ts'
 import { Instance, type LeasePace } from '../jobs/instance.ts'
 import { Keeper, type KeeperOptions } from './keeper.ts'
 import { Nudge, pause, unlessAborted } from '../jobs/nudge.ts'
@@ -37,8 +36,7 @@ export interface SyncOptions {
   db: Db
   /** Of the same database, for the lease's own connection. */
   address: DatabaseAddress
-  connectorOf(owned: OwnedAccount): () => Promise<Connector>
-  budget: HostBudget
+  connectorOf: ConnectorOf
   /** Whether no other process can be using this database. */
   isAlone: boolean
   /** Told of an account that has new mail, or whose first sync is complete. */
@@ -77,8 +75,7 @@ export class SyncEngine implements AsyncDisposable {
     this.#statistics = new TableStatistics(options.db, options.log)
     this.#keeperOptions = {
       db: options.db,
-      connectorOf: owned => options.connectorOf(owned),
-      budget: options.budget,
+      connectorOf: options.connectorOf,
       turns: new Turns(HEAVY_PASSES_AT_ONCE),
       statistics: this.#statistics,
       onMail: accountId => options.onMail(accountId),

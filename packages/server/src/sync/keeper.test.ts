@@ -6,6 +6,7 @@ import { waitUntil } from '../../test/wait-until.ts'
 import type { Db } from '../database/pool.ts'
 import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
+import type { ConnectedAccount, Offering } from '../providers/connected-account.ts'
 import type { MailProvider, SourceStep } from '../providers/mail.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { HostBudget } from '../connections/host-budget.ts'
@@ -130,6 +131,8 @@ function begin(
       return {
         host: 'memory.test',
         syncWindowDays: null,
+        isOneAtATime: true,
+        acquire: signal => budget.acquire('memory.test', signal),
         async connect() {
           call('connect')
           open.count++
@@ -137,7 +140,6 @@ function begin(
         },
       }
     },
-    budget,
     turns,
     onMail: () => undefined,
     statistics,
@@ -151,14 +153,19 @@ function begin(
 }
 
 /** The same provider, which tells of each call before it is made. */
-function failing(provider: MailProvider, call: (site: Site) => void, onClosed: () => void): MailProvider {
+function failing(
+  account: Offering<'mail'>,
+  call: (site: Site) => void,
+  onClosed: () => void,
+): ConnectedAccount {
+  const provider = account.mail
   async function* steps(items: AsyncIterable<SourceStep>, site: Site): AsyncGenerator<SourceStep> {
     for await (const step of items) {
       call(site)
       yield step
     }
   }
-  return {
+  const mail: MailProvider = {
     ...provider,
     async listMailboxes() {
       call('listMailboxes')
@@ -189,9 +196,12 @@ function failing(provider: MailProvider, call: (site: Site) => void, onClosed: (
       await pause(seconds * 1_000, signal)
       return { arrived: false, changed: false, gone: false }
     },
+  }
+  return {
+    mail,
     async [Symbol.asyncDispose]() {
       onClosed()
-      await provider[Symbol.asyncDispose]()
+      await account[Symbol.asyncDispose]()
       call('dispose')
     },
   }

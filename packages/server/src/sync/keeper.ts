@@ -6,8 +6,7 @@ import { backoffMs } from './backoff.ts'
 import { describeFailure } from './describe-failure.ts'
 import { Doubts } from './mail/doubts.ts'
 import { followAccount } from './mail/follow-mail.ts'
-import type { Connector } from '../connections/connector.ts'
-import type { ConnectionPermit, HostBudget } from '../connections/host-budget.ts'
+import type { ConnectionPermit, Connector, ConnectorOf } from '../connections/connections.ts'
 import { LoginRefusals } from './login-refusals.ts'
 import { LookTimes } from './mail/look-times.ts'
 import { Nudge, pause } from '../jobs/nudge.ts'
@@ -20,9 +19,7 @@ import { Place, type Turns } from './turns.ts'
 
 export interface KeeperOptions {
   db: Kysely<Tables>
-  /** Called once for an account; what it returns reads servers and secrets, anew for each connection. */
-  connectorOf(owned: OwnedAccount): () => Promise<Connector>
-  budget: HostBudget
+  connectorOf: ConnectorOf
   turns: Turns
   statistics: TableStatistics
   /** Aborts when the owner's lease lapses: the account is dropped at once, and not released. */
@@ -106,12 +103,12 @@ export class Keeper implements AsyncDisposable {
 
   /** Follows the account over one connection. @returns whether older mail was still to come when that was given up */
   async #followOnce(until: AbortSignal): Promise<'caught_up' | 'more'> {
-    const { db, budget, stallSeconds } = this.#options
+    const { db, stallSeconds } = this.#options
     // What was asked for until now is this very attempt; left there, it would end each wait after a failure.
     await takeWanted(db, this.owned)
     const connector = await this.#findConnector()
     await this.#report.tell('connecting', `waiting for a connection to ${connector.host}`)
-    using permit = await budget.acquire(connector.host, until)
+    using permit = await connector.acquire(until)
     using stall = new StallWatch(stallSeconds, until)
     try {
       return await this.#follow(connector, permit, stall)
@@ -128,13 +125,15 @@ export class Keeper implements AsyncDisposable {
     stall: StallWatch,
   ): Promise<'caught_up' | 'more'> {
     const { db, turns, statistics, onMail, pollSeconds } = this.#options
-    await using provider = await connector.connect(stall.signal)
+    await using connected = await connector.connect(stall.signal)
+    const { mail } = connected
+    if (!mail) throw new ProviderFailure('unsupported', 'The provider of this account offers no mail.')
     this.#refusals.clear()
     await recordMisconfigured(db, this.owned, null)
     return await followAccount({
       db,
       owned: this.owned,
-      provider,
+      provider: mail,
       syncWindowDays: connector.syncWindowDays,
       stall,
       permit,
@@ -182,8 +181,9 @@ export class Keeper implements AsyncDisposable {
   async #tellOf(error: unknown, wait: number): Promise<void> {
     const { db } = this.#options
     const failure = error instanceof ProviderFailure ? error : null
-    if (failure?.kind === 'login_failed' && this.#refusals.add(performance.now())) {
-      await recordRefusedGrant(db, this.owned, 'login_failed')
+    const isRefused = failure?.kind === 'login_failed' && this.#refusals.add(performance.now())
+    if (isRefused || failure?.kind === 'grant_refused') {
+      await recordRefusedGrant(db, this.owned, isRefused ? 'login_failed' : 'invalid_grant')
       return this.#stop.abort()
     }
     if (failure?.kind === 'not_allowed') await recordMisconfigured(db, this.owned, 'server_not_allowed')

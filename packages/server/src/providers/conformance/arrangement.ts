@@ -1,4 +1,6 @@
-import type { MailProvider, MessageKey, RemoteMailbox } from '../mail.ts'
+import type { Capability, ConnectedAccount, Offering } from '../connected-account.ts'
+import type { MessageKey, RemoteMailbox } from '../mail.ts'
+import type { MemoryIndex } from './memory-index.ts'
 
 /**
  * The mailboxes of an account as another client changes them. Mailboxes are given by their `/`-separated path.
@@ -28,13 +30,19 @@ export interface ConnectOptions {
   pollSeconds?: number
 }
 
-/** A separate account at a provider, and the failures that can happen to it. */
-export interface MailArrangement extends AsyncDisposable {
+/** One account of its own at a provider that offers certain capabilities, and what can befall it. */
+export interface Arrangement<C extends Capability> extends AsyncDisposable {
   world: ProviderWorld
-  connect(options?: ConnectOptions): Promise<MailProvider>
-  /** Makes reading the content of these messages end the connection, be refused, or return nothing. */
+  connect(options?: ConnectOptions): Promise<ConnectedAccount & Offering<C>>
+  /** What an index holds of a mailbox after it has followed its source. */
+  index(mailbox: string): Promise<Pick<MemoryIndex, 'source' | 'cursor' | 'messages'>>
+  /** Reading the content of these ends the connection, is refused, or yields nothing. */
   poison(keys: readonly MessageKey[], does: 'cut' | 'refuse' | 'omit'): void
-  /** Makes the provider say BYE to every connection. */
+}
+
+/** An arrangement whose connections can be broken. */
+export interface TroubledArrangement extends Arrangement<'mail'> {
+  /** The provider says goodbye to every connection. */
   sayGoodbye(): void
   /** Makes connections stay open without sending anything any more. */
   fallSilent(): void

@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { CONTENT_BYTES_MAX, type ContentRange } from '../content.ts'
-import type { MessageKey } from '../mail.ts'
 import { ProviderFailure } from '../failure.ts'
-import { DAY_MS, letter, letters, type MailArrangement, requireMailbox } from './arrangement.ts'
-import { describeSearch } from './mail-search.ts'
-import { describeTrouble, describeWatching } from './mail-trouble.ts'
+import { DAY_MS, letter, letters, type Arrangement, requireMailbox } from './arrangement.ts'
+import { describeWatching } from './watching.ts'
 import { openIndex } from './memory-index.ts'
 
-/** What the engine may rely on for every `MailProvider`. `setUp` creates a new account for each test. */
-export function describeMailProvider(name: string, setUp: () => Promise<MailArrangement>): void {
+/** What the engine may rely on in every `MailProvider`. `setUp` makes a new account for each test. */
+export function describeMail(name: string, setUp: () => Promise<Arrangement<'mail'>>): void {
   describe(`${name}: listMailboxes`, () => {
     test('returns paths, roles and counts, parents before children', async () => {
       await using arranged = await setUp()
@@ -17,7 +14,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       await arranged.world.createMailbox('Papierkorb')
       await arranged.world.deliver(letters(3))
       await arranged.world.deliver(letters(1), 'Projects/Grüße & more')
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
 
       const mailboxes = await mail.listMailboxes()
 
@@ -48,7 +46,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       await arranged.world.createMailbox('Other')
       await arranged.world.deliver(letters(2), 'Before')
       await arranged.world.deliver(letters(2), 'Other')
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const index = openIndex(
         requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Before')).source,
       )
@@ -56,7 +55,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
 
       await arranged.world.renameMailbox('Before', 'After')
       // A server may end the sessions that have a renamed mailbox open.
-      await using later = await arranged.connect()
+      await using laterAccount = await arranged.connect()
+      const { mail: later } = laterAccount
       const mailboxes = await later.listMailboxes()
 
       expect(mailboxes.map(({ path }) => path)).not.toContain(arranged.world.listedAs('Before'))
@@ -74,7 +74,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
     test('begins with a reset and yields every message, newest first', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(5))
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const index = openIndex('INBOX')
 
       expect(mail.isComplete(index.cursor, null)).toBe(false)
@@ -100,57 +101,15 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       expect(first?.size).toBe(Buffer.byteLength(letter(1)))
     })
 
-    test('returns the source of a message in pieces, and its parts by number', async () => {
-      await using arranged = await setUp()
-      const [key = 0] = await arranged.world.deliver(letters(1))
-      await using mail = await arranged.connect()
-      const index = openIndex('INBOX')
-      await index.follow(mail)
-      const read = (range: Partial<ContentRange>, of: MessageKey = key) =>
-        mail.readContent(
-          { source: 'INBOX', cursor: index.cursor, key: of },
-          { part: null, isHeader: false, offset: 0, length: CONTENT_BYTES_MAX, ...range },
-        )
-      const source = letter(1)
-
-      expect((await read({}))?.toString()).toBe(source)
-      expect((await read({ offset: 10, length: 20 }))?.toString()).toBe(source.slice(10, 30))
-      expect(await read({ offset: 10_000 })).toHaveLength(0)
-      expect((await read({ part: '1' }))?.toString()).toBe(source.slice(source.indexOf('\r\n\r\n') + 4))
-      expect((await read({ part: '7' })) ?? []).toHaveLength(0)
-      await expect(read({}, Number(key) + 1000)).rejects.toMatchObject({ kind: 'not_found' })
-      await expect(read({ part: '1] BODY[' })).rejects.toMatchObject({ kind: 'not_found' })
-    })
-
-    test('returns the sources of several messages at once, without those that are gone or too long', async () => {
-      await using arranged = await setUp()
-      const long = { raw: `${letter(3)}${'long line\r\n'.repeat(CONTENT_BYTES_MAX / 10)}` }
-      const keys = await arranged.world.deliver([...letters(2), long, ...letters(1, 4)])
-      const index = openIndex('INBOX')
-      await using following = await arranged.connect()
-      await index.follow(following)
-      await arranged.world.expunge('INBOX', [keys[1]!])
-      await using mail = await arranged.connect()
-      const place = { source: 'INBOX', cursor: index.cursor, keys: [...keys, Number(keys[0]) + 1000] }
-
-      const sources = await mail.readSources(place, CONTENT_BYTES_MAX)
-
-      expect(Object.fromEntries([...sources].map(([key, bytes]) => [key, bytes.toString()]))).toEqual({
-        [keys[0]!]: letter(1),
-        [keys[3]!]: letter(4),
-      })
-      expect((await mail.readSources(place, Buffer.byteLength(letter(1)) + 10)).size).toBe(1)
-      expect(await mail.readSources({ ...place, keys: [keys[1]!] }, CONTENT_BYTES_MAX)).toEqual(new Map())
-    })
-
-    test('can be stopped after any step and continued by another connection', async () => {
+    test('can be broken off after any step and taken up by another connection', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(1100))
       const index = openIndex('INBOX')
 
       let connections = 0
       for (let isDone = false; !isDone && connections < 20; connections++) {
-        await using mail = await arranged.connect()
+        await using account = await arranged.connect()
+        const { mail } = account
         await index.compare(mail)
         isDone = await index.bring(mail, 1)
         if (connections === 1) await arranged.world.deliver(letters(1, 5000)).then(more => keys.push(...more))
@@ -163,7 +122,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
     test('reports nothing if nothing happened', async () => {
       await using arranged = await setUp()
       await arranged.world.deliver(letters(3))
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       await mail.listMailboxes()
       const index = openIndex('INBOX')
       await index.follow(mail)
@@ -181,7 +141,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
     test('yields new mail in the order of its arrival', async () => {
       await using arranged = await setUp()
       await arranged.world.deliver(letters(2))
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const index = openIndex('INBOX')
       await index.follow(mail)
       index.takeSteps()
@@ -198,10 +159,12 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
     test('reports flags and categories that another client changed', async () => {
       await using arranged = await setUp()
       const [one, two, three] = await arranged.world.deliver(letters(4))
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const index = openIndex('INBOX')
       await index.follow(mail)
-      await using later = await arranged.connect({ clockAheadMs: 10 * 60_000 })
+      await using laterAccount = await arranged.connect({ clockAheadMs: 10 * 60_000 })
+      const { mail: later } = laterAccount
 
       await arranged.world.flag('INBOX', [one!], '\\Seen')
       await arranged.world.flag('INBOX', [two!], '\\Flagged', '\\Draft')
@@ -225,7 +188,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
     test('reports which messages are gone, even if as many arrived', async () => {
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(6))
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const index = openIndex('INBOX')
       await index.follow(mail)
       index.takeSteps()
@@ -245,7 +209,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
     test('tolerates a message that came and went unseen', async () => {
       await using arranged = await setUp()
       await arranged.world.deliver(letters(2))
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const index = openIndex('INBOX')
       await mail.listMailboxes()
       await index.follow(mail)
@@ -264,7 +229,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       await using arranged = await setUp()
       await arranged.world.createMailbox('Kept')
       const [key] = await arranged.world.deliver(letters(2))
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const kept = openIndex(
         requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Kept')).source,
       )
@@ -286,7 +252,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       await using arranged = await setUp()
       await arranged.world.createMailbox('Numbers')
       const keys = await arranged.world.deliver(letters(4), 'Numbers')
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const { source } = requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Numbers'))
       const index = openIndex(source)
       await index.follow(mail)
@@ -294,7 +261,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       const old = index.cursor
 
       await arranged.world.renumber('Numbers')
-      await using other = await arranged.connect()
+      await using otherAccount = await arranged.connect()
+      const { mail: other } = otherAccount
       expect(await other.locate({ source, cursor: old }, keys)).toEqual(new Map())
       await expect(index.bring(other)).rejects.toThrow(ProviderFailure)
       index.takeSteps()
@@ -308,7 +276,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       await using arranged = await setUp()
       await arranged.world.createMailbox('Doomed')
       await arranged.world.deliver(letters(2), 'Doomed')
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const doomed = openIndex(
         requireMailbox(await mail.listMailboxes(), arranged.world.listedAs('Doomed')).source,
       )
@@ -318,7 +287,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
 
       // A server may say goodbye to those who have a mailbox open that is deleted.
       if ((await failureOf(doomed.compare(mail))) === 'unavailable') {
-        await using again = await arranged.connect()
+        await using againAccount = await arranged.connect()
+        const { mail: again } = againAccount
         expect(await failureOf(doomed.compare(again))).toBe('not_found')
         await openIndex('INBOX').follow(again)
       } else {
@@ -334,7 +304,8 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
       const keys = await arranged.world.deliver(
         ages.map((days, number) => ({ raw: letter(number), internalDate: new Date(now - days * DAY_MS) })),
       )
-      await using mail = await arranged.connect()
+      await using account = await arranged.connect()
+      const { mail } = account
       const index = openIndex('INBOX')
       index.since = new Date(now - 30 * DAY_MS)
       await index.follow(mail)
@@ -358,8 +329,6 @@ export function describeMailProvider(name: string, setUp: () => Promise<MailArra
     })
   })
 
-  describeSearch(name, setUp)
-  describeTrouble(name, setUp)
   describeWatching(name, setUp)
 }
 

@@ -14,6 +14,7 @@ import {
  * Does with the steps of one source what the engine's index does, in memory: enough to check whether they are right.
  */
 export interface MemoryIndex {
+  readonly source: string
   readonly messages: Map<MessageKey, RemoteMessage>
   readonly unreadable: Map<MessageKey, string>
   readonly steps: SourceStep[]
@@ -67,6 +68,7 @@ export function openIndex(source: string, signal: AbortSignal = new AbortControl
     index.cursor = JSON.parse(JSON.stringify(step.cursor))
   }
   const index: MemoryIndex = {
+    source,
     messages: new Map(),
     unreadable: new Map(),
     steps: [],

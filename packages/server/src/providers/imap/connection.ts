@@ -1,7 +1,7 @@
 import type { ImapFlow } from 'imapflow'
 import type { ImapResponse } from 'imapflow/lib/handler/types.js'
 import type { Notice } from '../mail.ts'
-import { ProviderFailure } from '../failure.ts'
+import { ProviderFailure, restate } from '../failure.ts'
 import type { AnswerGuard } from './answer-guard.ts'
 import type { AnswerHandler, Command, CommandArguments } from './command.ts'
 import { expectedAnswers } from './expected-answers.ts'
@@ -114,6 +114,7 @@ export function openConnection(
 
   const run = async (command: Command) => {
     const { name, arguments: values = [], answers = {}, silenceMsMax = SILENCE_MS } = command
+    if (client.isClosed) throw restate(failed(new Error('it is closed')), { isBeforeAcceptance: true })
     const endWatch = watchSilence(silenceMsMax)
     guard.expect(expectedAnswers(command, selected?.exists ?? 0))
     try {

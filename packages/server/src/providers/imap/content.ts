@@ -1,5 +1,5 @@
-import { CONTENT_BYTES_MAX, type ContentRange } from '../content.ts'
-import type { Cursor, MessageKey } from '../mail.ts'
+import { CONTENT_BYTES_MAX, type ContentEnd, type ContentRange, type Location } from '../content.ts'
+import type { MessageKey, SourceCursor } from '../mail.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { CommandArguments } from './command.ts'
 import { readCursor } from './cursor.ts'
@@ -10,22 +10,46 @@ import { readFetched } from './translate.ts'
 /** A part number (RFC 9051 section 6.4.5); it becomes part of a command. */
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
 
-/**
- * A piece of a message's source, or of one of its parts. With PEEK, reading does not mark the message as read.
- */
-export async function readContent(
+/** `ContentProvider.open` on IMAP: each piece is one command, so the connection is free between two. */
+export async function* openContent(
   following: Following,
-  place: { source: string; cursor: Cursor | null; key: MessageKey },
+  location: Location,
   range: ContentRange,
+): AsyncGenerator<Buffer, ContentEnd, void> {
+  const end = range.end ?? Number.POSITIVE_INFINITY
+  for (let offset = range.offset; offset < end;) {
+    const length = Math.min(CONTENT_BYTES_MAX, end - offset)
+    const answer = await readPiece(following, location, { ...range, offset, length })
+    if (!answer) return 'nothing'
+    if (answer.length === 0) return 'end'
+    // Some servers send more than was asked for.
+    const piece = answer.subarray(0, length)
+    offset += piece.length
+    yield piece
+    // A short answer may be a whim of the server, which is asked again, unless the whole is said to end there.
+    if (piece.length < CONTENT_BYTES_MAX && offset === range.size) return 'end'
+  }
+  return 'end'
+}
+
+interface PieceRange extends ContentRange {
+  length: number
+}
+
+/** A piece of a message's source, or of one part of it. PEEK: reading by the interface does not mark as read. */
+async function readPiece(
+  following: Following,
+  location: Location,
+  range: PieceRange,
 ): Promise<Buffer | null> {
   const { connection } = following
-  const isOpen = connection.selected?.wireName === wireNameOf(following, place.source)
-  await openPlace(following, place)
-  let fetched = await fetchContent(connection, place.key, range)
+  const isOpen = connection.selected?.wireName === wireNameOf(following, location.source)
+  await openSource(following, location)
+  let fetched = await fetchContent(connection, location.key, range)
   if (!fetched && isOpen) {
     // The server may not have reported new messages to this session yet (RFC 9051 section 7.4.1).
     await connection.run({ name: 'NOOP', arguments: [] })
-    fetched = await fetchContent(connection, place.key, range)
+    fetched = await fetchContent(connection, location.key, range)
   }
   if (!fetched) throw new ProviderFailure('not_found', 'The server no longer has the message.')
   return fetched.content
@@ -35,7 +59,7 @@ export async function readContent(
 async function fetchContent(
   connection: Following['connection'],
   key: MessageKey,
-  range: ContentRange,
+  range: PieceRange,
 ): Promise<{ content: Buffer | null } | null> {
   let found: { content: Buffer | null } | null = null
   await connection.run({
@@ -68,11 +92,11 @@ async function fetchContent(
  */
 export async function readSources(
   following: Following,
-  place: { source: string; cursor: Cursor | null; keys: readonly MessageKey[] },
+  at: SourceCursor & { keys: readonly MessageKey[] },
   bytesMax: number,
 ): Promise<Map<MessageKey, Buffer>> {
-  await openPlace(following, place)
-  const wanted = new Set(place.keys)
+  await openSource(following, at)
+  const wanted = new Set(at.keys)
   const sources = new Map<MessageKey, Buffer>()
   let left = bytesMax
   const items: CommandArguments = [
@@ -80,7 +104,7 @@ export async function readSources(
     // One byte more than is accepted: a message that fills it is too long.
     { type: 'ATOM', value: 'BODY.PEEK', section: [], partial: [0, CONTENT_BYTES_MAX + 1] },
   ]
-  await fetchItems(following.connection, toUids(place.keys), items, ({ uid, source }) => {
+  await fetchItems(following.connection, toUids(at.keys), items, ({ uid, source }) => {
     if (!source || !wanted.has(uid) || source.length > CONTENT_BYTES_MAX || source.length > left) return
     // Only the first answer for a message counts.
     wanted.delete(uid)
@@ -90,15 +114,12 @@ export async function readSources(
   return sources
 }
 
-async function openPlace(
-  following: Following,
-  place: { source: string; cursor: Cursor | null },
-): Promise<void> {
+async function openSource(following: Following, at: SourceCursor): Promise<void> {
   const { connection } = following
-  const wireName = wireNameOf(following, place.source)
+  const wireName = wireNameOf(following, at.source)
   const isOpen = connection.selected?.wireName === wireName
   const opened = isOpen && connection.selected ? connection.selected : await connection.examine(wireName)
-  const cursor = readCursor(place.cursor)
+  const cursor = readCursor(at.cursor)
   if (cursor && isRenumbered(cursor, opened))
     throw new ProviderFailure('unavailable', 'The mailbox was renumbered and is being read again.')
 }

@@ -4,9 +4,9 @@ import { startChaosProxy } from '../../../test/servers/chaos-proxy.ts'
 import { startDovecot } from '../../../test/servers/dovecot.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { openWorld } from '../../../test/servers/world.ts'
-import type { MailProvider, MessageKey } from '../mail.ts'
-import type { SearchPage, SearchPosition, SearchQuery } from '../search.ts'
-import { imapMail } from './mail.ts'
+import type { MessageKey } from '../mail.ts'
+import type { SearchPage, SearchPosition, SearchProvider, SearchQuery } from '../search.ts'
+import { imapAccount } from './mail.ts'
 import { Suspicions } from './suspicions.ts'
 
 const server = useServer(() => startDovecot())
@@ -23,8 +23,8 @@ async function arrange(faults: Faults = {}) {
   const user = await server().addUser()
   const world = opened.use(await openWorld(server(), user))
   const proxy = opened.use(await startChaosProxy(server(), faults))
-  const mail = opened.use(
-    await imapMail({
+  const account = opened.use(
+    await imapAccount({
       endpoint: { addresses: [proxy.host], servername: 'localhost', port: proxy.port, security: 'none' },
       login: { user: user.user, password: user.password },
       suspicions: new Suspicions(),
@@ -32,11 +32,11 @@ async function arrange(faults: Faults = {}) {
     }),
   )
   const owned = opened.move()
-  return { world, proxy, mail, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return { world, proxy, account, mail: account.search, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 async function search(
-  mail: MailProvider,
+  mail: SearchProvider,
   text: string,
   query: Partial<SearchQuery> = {},
   others: () => Promise<unknown> = () => Promise.resolve(),
@@ -60,7 +60,7 @@ async function search(
 }
 
 /** The subjects of page after page. */
-async function pagesOf(mail: MailProvider, query: Partial<SearchQuery>) {
+async function pagesOf(mail: SearchProvider, query: Partial<SearchQuery>) {
   const pages: Array<Array<string | null | undefined>> = []
   let position: SearchPosition | null = null
   do {
@@ -100,8 +100,8 @@ describe('searching an IMAP server', () => {
 
     // Others open another mailbox in between.
     const inOld = { source: 'Old', cursor: null, key: 1 }
-    const range = { part: null, isHeader: false, offset: 0, length: 10 }
-    const read = () => mail.readContent(inOld, range)
+    const range = { part: null, isHeader: false, offset: 0, end: 10, size: null }
+    const read = () => arranged.account.content.open(inOld, range).next()
     const next = await search(mail, 'common', { position: page.next }, read)
     expect(subjects(next)).toEqual(['common 2397', 'common 2396', 'common 2395'])
     const day = new Date(BEGIN + 2398 * 60 * 60_000 + 2 * DAY_MS).getUTCDate()

@@ -28,7 +28,7 @@ const EVER: Span = { from: null, to: null }
 /** Stands for a message's mailbox if a page ended for lack of time. */
 const ENDED_EARLY = ''
 
-/** Implements `MailProvider.search`. */
+/** `SearchProvider.search` on IMAP. */
 export async function* findMessages(
   following: Following,
   query: SearchQuery,

@@ -4,7 +4,7 @@ import { startDovecot } from '../../../test/servers/dovecot.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { openWorld } from '../../../test/servers/world.ts'
 import { MESSAGES_PER_FETCH } from './fetch.ts'
-import { imapMail } from './mail.ts'
+import { imapAccount } from './mail.ts'
 import { Suspicions } from './suspicions.ts'
 
 const STEPS = 6
@@ -28,7 +28,7 @@ test('holds at most one fetch of messages for a busy caller, however large the m
     })),
   )
   await using proxy = await startChaosProxy(server())
-  await using mail = await imapMail({
+  await using account = await imapAccount({
     endpoint: { addresses: [proxy.host], servername: 'localhost', port: proxy.port, security: 'none' },
     login: user,
     suspicions: new Suspicions(),
@@ -41,7 +41,7 @@ test('holds at most one fetch of messages for a busy caller, however large the m
     }, 0)
 
   let taken = 0
-  const steps = mail.arrivals('INBOX', {
+  const steps = account.mail.arrivals('INBOX', {
     cursor: null,
     known: async () => ({ keys: new Uint32Array(0), flags: new Uint8Array(0) }),
     lacking: async () => [],

@@ -5,7 +5,7 @@ import { startDovecot } from '../../../test/servers/dovecot.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { openWorld, type World } from '../../../test/servers/world.ts'
 import { openIndex } from '../conformance/memory-index.ts'
-import { imapMail } from './mail.ts'
+import { imapAccount } from './mail.ts'
 import { Suspicions } from './suspicions.ts'
 
 const server = useServer(() => startDovecot())
@@ -20,7 +20,7 @@ async function arrange(faults: Faults = {}) {
   const user = await server().addUser()
   const world: World = await openWorld(server(), user)
   const proxy = await startChaosProxy(server(), faults)
-  const mail = await imapMail({
+  const account = await imapAccount({
     endpoint: { addresses: [proxy.host], servername: 'localhost', port: proxy.port, security: 'none' },
     login: user,
     suspicions: new Suspicions(),
@@ -29,9 +29,9 @@ async function arrange(faults: Faults = {}) {
   return {
     world,
     proxy,
-    mail,
+    mail: account.mail,
     async [Symbol.asyncDispose]() {
-      await mail[Symbol.asyncDispose]()
+      await account[Symbol.asyncDispose]()
       await proxy[Symbol.asyncDispose]()
       await world[Symbol.asyncDispose]()
     },

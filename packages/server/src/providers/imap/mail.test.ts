@@ -6,16 +6,20 @@ import type { MailServer } from '../../../test/servers/mail-server.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { openWorld } from '../../../test/servers/world.ts'
 import { describe } from 'vitest'
-import type { MailArrangement } from '../conformance/arrangement.ts'
-import { describeMailProvider } from '../conformance/mail.ts'
-import { imapMail } from './mail.ts'
+import { type Arrangement, requireMailbox, type TroubledArrangement } from '../conformance/arrangement.ts'
+import { describeContent } from '../conformance/content.ts'
+import { describeMail } from '../conformance/mail.ts'
+import { openIndex } from '../conformance/memory-index.ts'
+import { describeSearch } from '../conformance/search.ts'
+import { describeTrouble } from '../conformance/trouble.ts'
+import { imapAccount } from './mail.ts'
 import { Suspicions } from './suspicions.ts'
 
 /** A user of the server, reached through a proxy that can make trouble. */
 async function arrange(
   server: MailServer,
   { faults = {}, isDirect = false }: Kind,
-): Promise<MailArrangement> {
+): Promise<TroubledArrangement & Arrangement<'mail' | 'content' | 'search'>> {
   const user = await server.addUser()
   const world = await openWorld(server, user)
   const proxy = await startChaosProxy(
@@ -23,11 +27,24 @@ async function arrange(
     faults,
   )
   const suspicions = new Suspicions()
+  // With NAMESPACE the prefix is known to be none of the user's making.
+  const listedAs = (mailbox: string) => (isDirect || mailbox === 'INBOX' ? mailbox : world.at(mailbox))
+  const connect: TroubledArrangement['connect'] & Arrangement<'mail' | 'content' | 'search'>['connect'] = ({
+    clockAheadMs = 0,
+    ...options
+  } = {}) =>
+    imapAccount({
+      endpoint: { addresses: [proxy.host], servername: 'localhost', port: proxy.port, security: 'none' },
+      login: { user: user.user, password: user.password },
+      suspicions,
+      signal: new AbortController().signal,
+      now: () => Date.now() + clockAheadMs,
+      ...options,
+    })
   const numbers = (keys: readonly unknown[]) => keys.map(Number)
   return {
     world: {
-      // With NAMESPACE the prefix is known to be none of the user's making.
-      listedAs: mailbox => (isDirect ? mailbox : world.at(mailbox)),
+      listedAs,
       deliver: (messages, mailbox = 'INBOX') => world.deliver(messages, world.at(mailbox)),
       flag: (mailbox, keys, ...flags) => world.flag(world.at(mailbox), numbers(keys), ...flags),
       move: (mailbox, keys, target) => world.move(world.at(mailbox), numbers(keys), world.at(target)),
@@ -38,15 +55,13 @@ async function arrange(
       renumber: mailbox => world.renumber(world.at(mailbox)),
       [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
     },
-    connect: ({ clockAheadMs = 0, ...options } = {}) =>
-      imapMail({
-        endpoint: { addresses: [proxy.host], servername: 'localhost', port: proxy.port, security: 'none' },
-        login: { user: user.user, password: user.password },
-        suspicions,
-        signal: new AbortController().signal,
-        now: () => Date.now() + clockAheadMs,
-        ...options,
-      }),
+    connect,
+    async index(mailbox) {
+      await using account = await connect()
+      const index = openIndex(requireMailbox(await account.mail.listMailboxes(), listedAs(mailbox)).source)
+      await index.follow(account.mail)
+      return index
+    },
     poison: (keys, does) => {
       proxy.faults = { ...faults, poison: { uids: numbers(keys), does } }
     },
@@ -78,5 +93,8 @@ const KINDS: Kind[] = [
 
 describe.each(KINDS)('$name', kind => {
   const server = useServer(kind.start)
-  describeMailProvider(kind.name, () => arrange(server(), kind))
+  describeMail(kind.name, () => arrange(server(), kind))
+  describeContent(kind.name, () => arrange(server(), kind))
+  describeSearch(kind.name, () => arrange(server(), kind))
+  describeTrouble(kind.name, () => arrange(server(), kind))
 })

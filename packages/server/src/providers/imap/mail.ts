@@ -1,9 +1,10 @@
-import type { Cursor, MailProvider, MessageKey, RemoteMailbox, SourceCursor } from '../mail.ts'
+import type { Offering } from '../connected-account.ts'
+import type { Cursor, MessageKey, RemoteMailbox, SourceCursor } from '../mail.ts'
 import { arrivals } from './arrivals.ts'
 import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
 import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
 import { type ImapConnection, openConnection } from './connection.ts'
-import { readContent, readSources } from './content.ts'
+import { openContent, readSources } from './content.ts'
 import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
 import { findMessages } from './find.ts'
 import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from './follow.ts'
@@ -22,7 +23,7 @@ const POLL_SECONDS = 30
  */
 const UID_VALIDITY_TELLING = 1_000_000
 
-export interface ImapMailOptions {
+export interface ImapAccountOptions {
   endpoint: ImapEndpoint
   login: ImapLogin
   /** Kept by the caller over several connections, while it follows the account. */
@@ -39,7 +40,9 @@ export interface ImapMailOptions {
 }
 
 /** Connects to an account on an IMAP server. Throws `ProviderFailure`. */
-export async function imapMail(options: ImapMailOptions): Promise<MailProvider> {
+export async function imapAccount(
+  options: ImapAccountOptions,
+): Promise<Offering<'mail' | 'content' | 'search'>> {
   const { connection, hasQresync } = await connect(options)
   const following: Following = {
     connection,
@@ -62,40 +65,44 @@ export async function imapMail(options: ImapMailOptions): Promise<MailProvider> 
   let mailboxesLeftOut = 0
 
   return {
-    async listMailboxes() {
-      namespaces ??= await askNamespaces(connection)
-      const { mailboxes, leftOut } = await listMailboxes(following, namespaces)
-      mailboxesLeftOut = leftOut
-      return mailboxes.map(({ mailbox }) => mailbox)
+    mail: {
+      async listMailboxes() {
+        namespaces ??= await askNamespaces(connection)
+        const { mailboxes, leftOut } = await listMailboxes(following, namespaces)
+        mailboxesLeftOut = leftOut
+        return mailboxes.map(({ mailbox }) => mailbox)
+      },
+      get mailboxesLeftOut() {
+        return mailboxesLeftOut
+      },
+      hasChanged: (mailbox, cursor) => hasChanged(following, mailbox, cursor),
+      compare: (source, follow) => compareSource(following, source, follow),
+      arrivals: (source, follow) => arrivals(following, source, follow),
+      isComplete(stored, since) {
+        const cursor = readCursor(stored)
+        return cursor !== null && cursor.backfillBelow === null && reachesBack(cursor, since)
+      },
+      narrow(stored, since) {
+        const cursor = readCursor(stored)
+        return cursor ? narrowCursor(cursor, since) : stored
+      },
+      isRenamed,
+      locate: (at, keys) => locate(following, at, keys),
+      watch: (source, seconds, signal) => watch(following, watching, source, { seconds, signal }),
+      get isPushed() {
+        return canIdle(following, watching)
+      },
     },
-    get mailboxesLeftOut() {
-      return mailboxesLeftOut
+    content: {
+      open: (location, range) => openContent(following, location, range),
+      readSources: (at, bytesMax) => readSources(following, at, bytesMax),
     },
-    hasChanged: (mailbox, cursor) => hasChanged(following, mailbox, cursor),
-    compare: (source, follow) => compareSource(following, source, follow),
-    arrivals: (source, follow) => arrivals(following, source, follow),
-    isComplete(stored, since) {
-      const cursor = readCursor(stored)
-      return cursor !== null && cursor.backfillBelow === null && reachesBack(cursor, since)
-    },
-    narrow(stored, since) {
-      const cursor = readCursor(stored)
-      return cursor ? narrowCursor(cursor, since) : stored
-    },
-    isRenamed,
-    locate: (at, keys) => locate(following, at, keys),
-    readContent: (place, range) => readContent(following, place, range),
-    readSources: (place, bytesMax) => readSources(following, place, bytesMax),
-    search: query => findMessages(following, query),
-    watch: (source, seconds, signal) => watch(following, watching, source, { seconds, signal }),
-    get isPushed() {
-      return canIdle(following, watching)
-    },
+    search: { search: query => findMessages(following, query) },
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   }
 }
 
-async function connect({ endpoint, login, signal, answerSeconds = ANSWER_SECONDS }: ImapMailOptions) {
+async function connect({ endpoint, login, signal, answerSeconds = ANSWER_SECONDS }: ImapAccountOptions) {
   const { client, guard } = await connectImap(endpoint, login, signal)
   const connection = openConnection(client, guard, answerSeconds * 1000)
   const close = () => connection.close()

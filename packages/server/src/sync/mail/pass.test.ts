@@ -217,7 +217,7 @@ describe('runPass', () => {
     server.create('INBOX', 'inbox')
     for (let count = 1; count <= 300; count++)
       server.deliver('INBOX', `content ${count}`, new Date(1.7e12 + count * 1_000))
-    const session = await openSession(db, await ownAccount(db), memoryMail(server))
+    const session = await openSession(db, await ownAccount(db), memoryMail(server).mail)
     const waiting: number[] = []
     let handed = 0
     const { arrivals, ...rest } = session.provider
@@ -244,7 +244,7 @@ describe('runPass', () => {
     server.create('INBOX', 'inbox')
     for (let count = 1; count <= 10; count++)
       server.deliver('INBOX', `content ${count}`, new Date(1.7e12 + count * 1_000))
-    const world = { connect: () => memoryMail(server) }
+    const world = { connect: () => memoryMail(server).mail }
     const owned = await ownAccount(db)
     await passUntilCaughtUp(db, owned, world)
 

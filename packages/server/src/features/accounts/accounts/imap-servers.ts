@@ -51,7 +51,7 @@ export async function requireLogin(
     if (logins.smtp) await servers.smtp(logins.smtp.server, logins.smtp.password.reveal())
   } catch (error) {
     logRefusedServer(context, error)
-    refuseFailure(error)
+    refuseFailure(error, 'sign_in')
   }
 }
 

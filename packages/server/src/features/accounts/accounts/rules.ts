@@ -8,15 +8,21 @@ import type {
   SyncKind,
 } from '@waxwing/contract/accounts/accounts.ts'
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
+import type { ReachedAccount } from '../../../connections/connections.ts'
 import type { MailServer } from '../../../providers/sign-in.ts'
 import { refuse } from '../../refuse.ts'
-import type { ImapServers } from './account.ts'
+import type { AccountRow, ImapServers } from './account.ts'
 
 /** What of an account decides on its settings. */
 export interface SettingsBearer {
   provider: Account['provider']
   imap: ImapServers | null
   settings_override: AccountSettingsOverride
+}
+
+/** The account as its provider is reached. Servers and secrets change with `updated_at`. */
+export function reachedAs(account: Pick<AccountRow, 'id' | 'tenant_id' | 'updated_at'>): ReachedAccount {
+  return { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
 }
 
 /**

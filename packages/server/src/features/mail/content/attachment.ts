@@ -14,7 +14,7 @@ import { refuse } from '../../refuse.ts'
 import { readMessage } from './body.ts'
 import { isStorable, openAtProvider } from './source.ts'
 import type { FullRow } from '../messages/store.ts'
-import { openStored } from './stored-source.ts'
+import { openStored, resume } from './stored-source.ts'
 
 /** A part number as IMAP counts. */
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
@@ -50,22 +50,18 @@ async function readRange(
   { start, end }: ParsedAttachment,
 ): Promise<AsyncGenerator<Buffer>> {
   const read = await openAtProvider(context, account, message)
-  const piece = async (offset: number) => {
-    const length = Math.min(CONTENT_BYTES_MAX, end - offset)
-    const bytes = length > 0 ? await read({ part: null, isHeader: false, offset, length }) : null
-    // What ends too early must not look like the whole.
-    return bytes && bytes.length > 0 ? bytes.subarray(0, length) : refuse('provider_unavailable')
-  }
-  const first = start < end ? await piece(start) : Buffer.alloc(0)
   async function* content() {
-    let bytes = first
-    for (let offset = start; offset < end;) {
-      yield bytes
+    let offset = start
+    if (start === end) return
+    for await (const bytes of read({ part: null, isHeader: false, offset, end, size: null })) {
       offset += bytes.length
-      if (offset < end) bytes = await piece(offset)
+      yield bytes
     }
+    // What ends too early must not look like the whole.
+    if (offset < end) refuse('provider_unavailable')
   }
-  return content()
+  const pieces = content()
+  return resume(await pieces.next(), pieces)
 }
 
 async function openRemotePart(
@@ -76,14 +72,16 @@ async function openRemotePart(
 ): Promise<Download> {
   const read = await openAtProvider(context, account, message)
   if (!PART.test(id)) refuse('provider_not_found')
-  const piece = async (part: string | null, isHeader: boolean, offset = 0) =>
-    (await read({ part, isHeader, offset, length: CONTENT_BYTES_MAX })) ?? Buffer.alloc(0)
+  const openPart = (part: string | null, isHeader: boolean, end: number) =>
+    read({ part, isHeader, offset: 0, end, size: null })
+  const readHeaderOf = async (part: string | null) => {
+    for await (const first of openPart(part, true, CONTENT_BYTES_MAX)) return first
+    return Buffer.alloc(0)
+  }
 
-  const first = await piece(id, false)
-  const own = await piece(id, true)
-  if (first.length === 0 && own.length === 0) refuse('provider_not_found')
+  const own = await readHeaderOf(id)
   // RFC 9051 section 6.4.5: a message that is no multipart is its own part 1, whose header is the message's.
-  const header = own.length === 0 && id === '1' ? await piece(null, true) : own
+  const header = own.length === 0 && id === '1' ? await readHeaderOf(null) : own
   const text = header.toString('latin1')
   const traits = readPartFields(readHeader(text, 0, text.length))
   if (traits.type.value.startsWith('multipart/') && traits.type.parameters.has('boundary'))
@@ -92,16 +90,10 @@ async function openRemotePart(
     openLeaf(id, traits, { parent: null, isFirst: false, isInAlternative: false, isAfterText: false }, 0),
     0,
   )
-
-  async function* content() {
-    let bytes = first
-    for (let offset = 0; bytes.length > 0 && offset < PART_BYTES_MAX;) {
-      yield bytes
-      offset += bytes.length
-      bytes = await piece(id, false, offset)
-    }
-  }
-  return toDownload(attachment, content())
+  const content = openPart(id, false, PART_BYTES_MAX)
+  const first = await content.next()
+  if (first.done && own.length === 0) refuse('provider_not_found')
+  return toDownload(attachment, resume(first, content))
 }
 
 function toDownload(

@@ -1,9 +1,7 @@
-import { type ContentRange, CONTENT_BYTES_MAX } from '../../../providers/content.ts'
-import { ProviderFailure } from '../../../providers/failure.ts'
-import { SealError } from '../../../kit/seal.ts'
+import type { ContentEnd, ContentRange } from '../../../providers/content.ts'
 import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
-import { effectiveSettings } from '../../accounts/accounts/rules.ts'
+import { effectiveSettings, reachedAs } from '../../accounts/accounts/rules.ts'
 import { refuseFailure } from '../../provider-failure.ts'
 import { refuse } from '../../refuse.ts'
 import { findLocation } from '../messages/location.ts'
@@ -51,49 +49,50 @@ async function* readFromProvider(
   account: AccountView,
   message: SourceRow,
 ): AsyncGenerator<Buffer, boolean> {
+  const whole = { part: null, isHeader: false, offset: 0, end: SOURCE_BYTES_MAX, size: message.size }
   const read = await openAtProvider(context, account, message)
-  for (let offset = 0; offset < SOURCE_BYTES_MAX;) {
-    const bytes = await read({ part: null, isHeader: false, offset, length: CONTENT_BYTES_MAX })
+  let length = 0
+  const content = read(whole)
+  for (let step = await content.next(); ; step = await content.next()) {
+    if (!step.done) {
+      length += step.value.length
+      yield step.value
+      continue
+    }
+    if (length === SOURCE_BYTES_MAX) return false
     // No content is no end, unless it was told to be here; nor is a message empty that has a size.
-    if (bytes === null) return offset > 0 && offset === message.size
-    if (bytes.length === 0) return offset > 0 || message.size === 0
-    offset += bytes.length
-    yield bytes
-    // Elsewhere than at the size that it told, a short answer may be a whim of the server: it is asked again.
-    if (bytes.length < CONTENT_BYTES_MAX && offset === message.size) return true
+    return step.value === 'nothing' ? length > 0 && length === message.size : length > 0 || message.size === 0
   }
-  return false
 }
 
-/** Asks the provider for pieces of a message. Refuses where the account cannot reach it, or it no longer has the message. */
+/**
+ * Reads content of a message from its provider; what keeps us from it is refused as the content is read, and here where
+ * the account cannot reach it.
+ */
 export async function openAtProvider(
   { db, services }: SourceContext,
   account: AccountView,
   message: SourceRow,
-): Promise<(range: ContentRange) => Promise<Buffer | null>> {
+): Promise<(range: ContentRange) => AsyncGenerator<Buffer, ContentEnd, void>> {
   requireConnectable(account)
   const location = await findLocation(db, message.id)
   if (!location) refuse(message.is_renumbered ? 'provider_unavailable' : 'provider_not_found')
-  const reader = { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
-  return async range => {
+  return async function* read(range) {
+    let { offset } = range
+    const pieces = services.connections.stream(reachedAs(account), 'content', content =>
+      content.open(location, { ...range, offset }),
+    )
     try {
-      return await services.mail.readContent(reader, location, range)
+      for (;;) {
+        const step = await pieces.next()
+        if (step.done) return step.value
+        offset += step.value.length
+        yield step.value
+      }
     } catch (error) {
-      return refuseReading(error)
+      return refuseFailure(error, 'read')
+    } finally {
+      await pieces.return('end')
     }
   }
-}
-
-/** A read names what is wrong with the account, not with a request to change it. */
-function refuseReading(error: unknown): never {
-  if (error instanceof SealError) refuse('account_misconfigured', undefined, { cause: error })
-  if (error instanceof ProviderFailure) {
-    const { kind } = error
-    if (kind === 'login_failed') refuse('account_reauth_required', undefined, { cause: error })
-    if (kind === 'not_allowed' || kind === 'unsupported')
-      refuse('account_misconfigured', undefined, { cause: error })
-    if (kind === 'rejected' || kind === 'conflict')
-      refuse('provider_unavailable', undefined, { cause: error })
-  }
-  return refuseFailure(error)
 }

@@ -4,6 +4,7 @@ import type { MessageReader } from '../../../kit/mime/message-reader.ts'
 import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
+import { reachedAs } from '../../accounts/accounts/rules.ts'
 import { Refusal } from '../../refuse.ts'
 import {
   beginBlobs,
@@ -40,14 +41,18 @@ export async function fetchBatch(
   batch: readonly UnstoredMessage[],
   signal: AbortSignal,
 ): Promise<FetchedBatch> {
-  const reader = { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
   const small = batch.filter(({ size }) => size <= CONTENT_BYTES_MAX)
   const found = new Map<UnstoredMessage, Buffer>()
   let left = BATCH_BYTES_MAX
   try {
     for (const [source, messages] of Map.groupBy(small, message => message.source)) {
-      const place = { source, cursor: messages[0]?.cursor ?? null, keys: messages.map(({ key }) => key) }
-      const sources = await services.mail.readSources(reader, place, left, signal)
+      const at = { source, cursor: messages[0]?.cursor ?? null, keys: messages.map(({ key }) => key) }
+      const sources = await services.connections.use(
+        reachedAs(account),
+        'content',
+        content => content.readSources(at, left),
+        { isRepeatable: true, signal },
+      )
       for (const message of messages) {
         const content = sources.get(message.key)
         left -= content?.length ?? 0

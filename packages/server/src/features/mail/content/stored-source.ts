@@ -18,7 +18,7 @@ export interface StoredContext {
 /** What reading and storing messages needs. */
 export interface SourceContext {
   db: Db
-  services: Pick<Services, 'mail' | 'blobs' | 'bodies' | 'accountKeys' | 'log'>
+  services: Pick<Services, 'connections' | 'blobs' | 'bodies' | 'accountKeys' | 'log'>
 }
 
 /**
@@ -55,24 +55,25 @@ export async function openStored(
   }
   try {
     const content = services.blobs.read(blobKey(row), sealing)
+    // What is found to be damaged on the way is broken off, and whole the next time.
     return resume(await content.next(), content, letGo)
   } catch (error) {
     return (await letGo(error)) ? 'none' : 'unreadable'
   }
 }
 
-/** What is found to be damaged on the way is broken off, and whole the next time. */
-async function* resume(
-  first: IteratorResult<Buffer>,
-  rest: AsyncGenerator<Buffer>,
-  letGo: (error: unknown) => Promise<unknown>,
+/** Content whose first piece was read already. @param onError called before an error of the rest is thrown on */
+export async function* resume(
+  first: IteratorResult<Buffer, unknown>,
+  rest: AsyncGenerator<Buffer, unknown>,
+  onError: (error: unknown) => Promise<unknown> = async () => {},
 ): AsyncGenerator<Buffer> {
   if (first.done) return
   try {
     yield first.value
     yield* rest
   } catch (error) {
-    await letGo(error)
+    await onError(error)
     throw error
   } finally {
     await rest.return(undefined)

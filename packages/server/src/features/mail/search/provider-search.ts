@@ -1,15 +1,14 @@
 import type { SearchResult } from '@waxwing/contract/mail/search.ts'
-import { SealError } from '../../../kit/seal.ts'
 import type { MessageKey, RemoteAddress, RemoteMessage } from '../../../providers/mail.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { SearchPosition } from '../../../providers/search.ts'
 import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
+import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { RequestContext } from '../../context.ts'
 import { directionOf, isDraftIn } from '../messages/rules.ts'
 import type { MessageFilters } from '../messages/store.ts'
-import { refuseFailure } from '../../provider-failure.ts'
-import { Refusal, refuse } from '../../refuse.ts'
+import { Refusal } from '../../refuse.ts'
 import { findReceived, findSummaries, listSearched, type SearchedMailbox } from './provider-store.ts'
 import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
 import type { Found } from './search-page.ts'
@@ -18,7 +17,7 @@ type SearchContext = Pick<RequestContext, 'db' | 'tenantId' | 'services'>
 
 /**
  * Asks the account's provider, at most so long. The filters narrow what it answered, so that the page may be short while
- * more follows. Throws a `Refusal` for the account's state, and what `ProviderMail.search` throws.
+ * more follows. Throws a `Refusal` for the account's state, and the `ProviderFailure` of what it asks.
  * @param place of an earlier page's cursor; null at the start
  */
 export async function searchProvider(
@@ -31,7 +30,6 @@ export async function searchProvider(
   const { q, filters } = input
   requireConnectable(account)
   const mailboxes = await listSearched(db, account.id, filters.mailboxId)
-  const reader = { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
   const query = {
     text: q,
     places: mailboxes,
@@ -42,7 +40,12 @@ export async function searchProvider(
     secondsWanted: secondsMax / 2,
     known: (mailboxId: string, keys: readonly MessageKey[]) => findReceived(db, mailboxId, keys),
   }
-  const { hits, next } = await services.mail.search(reader, query, secondsMax)
+  const { hits, next } = await services.connections.useInSteps(
+    reachedAs(account),
+    'search',
+    provider => provider.search(query),
+    AbortSignal.timeout(secondsMax * 1000),
+  )
   const indexed = await findSummaries(
     db,
     account.id,
@@ -116,20 +119,7 @@ function isAmong(part: string, addresses: readonly RemoteAddress[]): boolean {
   )
 }
 
-/** Refuses for what kept the provider from answering; any other error is thrown on. */
-export function refuseSearch(error: unknown): never {
-  if (error instanceof SealError) refuse('account_misconfigured', undefined, { cause: error })
-  if (error instanceof ProviderFailure) {
-    const options = { message: error.message, cause: error }
-    if (error.kind === 'login_failed') refuse('account_reauth_required', undefined, { cause: error })
-    if (error.kind === 'not_allowed') refuse('account_misconfigured', undefined, options)
-    if (error.kind === 'conflict') refuse('provider_unavailable', undefined, options)
-    if (error.kind === 'not_found') refuse('account_not_found', undefined, { cause: error })
-  }
-  return refuseFailure(error)
-}
-
 /** Whether the provider cannot be asked, so that another source may answer in its place. */
 export function isUnanswered(error: unknown): boolean {
-  return error instanceof ProviderFailure || error instanceof SealError || error instanceof Refusal
+  return error instanceof ProviderFailure || error instanceof Refusal
 }

@@ -2,7 +2,8 @@ import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import { searchIndex } from './index-search.ts'
-import { isUnanswered, refuseSearch, searchProvider } from './provider-search.ts'
+import { refuseFailure } from '../../provider-failure.ts'
+import { isUnanswered, searchProvider } from './provider-search.ts'
 import { holdsEverything, isCurrent, reachesBehindWindow } from './rules.ts'
 import type { SearchInput } from './search-cursor.ts'
 import { type Found, SearchPage } from './search-page.ts'
@@ -23,7 +24,7 @@ export async function answerFromProvider(
     const found = await searchProvider(context, account, input, { ...page, secondsMax: PROVIDER_SECONDS })
     return new SearchPage(found, 'provider')
   } catch (error) {
-    return refuseSearch(error)
+    return refuseFailure(error, 'search')
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { MailProvider, MessageKey } from '../mail.ts'
-import type { SearchPage, SearchPlace, SearchPosition, SearchQuery } from '../search.ts'
-import { letter, letters, type MailArrangement, requireMailbox } from './arrangement.ts'
+import type { MessageKey } from '../mail.ts'
+import type { SearchPage, SearchPlace, SearchPosition, SearchProvider, SearchQuery } from '../search.ts'
+import { type Arrangement, letter, letters } from './arrangement.ts'
 import { openIndex } from './memory-index.ts'
 
 const noon = (day: number) => new Date(Date.UTC(2024, 4, day, 12))
@@ -12,27 +12,20 @@ const saying = (words: string, day = 1, number = day) => ({
   internalDate: noon(day),
 })
 
-async function placesOf(
-  arranged: MailArrangement,
-  mail: MailProvider,
-  mailboxes: string[],
-): Promise<SearchPlace[]> {
-  const listed = await mail.listMailboxes()
-  return mailboxes.map(mailbox => {
-    const path = mailbox === 'INBOX' ? mailbox : arranged.world.listedAs(mailbox)
-    return { id: mailbox, source: requireMailbox(listed, path).source, cursor: null, size: null }
-  })
+async function placesOf(arranged: Arrangement<'search'>, mailboxes: string[]): Promise<SearchPlace[]> {
+  const indexes = await Promise.all(mailboxes.map(mailbox => arranged.index(mailbox)))
+  return indexes.map(({ source }, nth) => ({ id: mailboxes[nth]!, source, cursor: null, size: null }))
 }
 
-/** Searches to the end of a page, and counts how often others could have used the connection. */
+/** Searches to the end of a page. */
 async function search(
-  mail: MailProvider,
+  provider: SearchProvider,
   text: string,
   places: SearchPlace[],
   query: Partial<SearchQuery> = {},
 ): Promise<SearchPage> {
   const known = () => Promise.resolve(new Map<MessageKey, Date>())
-  const steps = mail.search({
+  const steps = provider.search({
     text,
     places,
     after: null,
@@ -51,7 +44,8 @@ async function search(
 
 const subjects = ({ hits }: SearchPage) => hits.map(({ message }) => message?.subject)
 
-export function describeSearch(name: string, setUp: () => Promise<MailArrangement>): void {
+/** What a search may rely on in every `SearchProvider`. `setUp` makes a new account for each test. */
+export function describeSearch(name: string, setUp: () => Promise<Arrangement<'search'>>): void {
   describe(`${name}: search`, () => {
     test('finds words of headers and bodies in every mailbox, newest first, as arrivals are read', async () => {
       await using arranged = await setUp()
@@ -60,36 +54,35 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       await arranged.world.deliver([saying('heliotrope', 3), saying('nothing', 9), saying('heliotrope', 5)])
       await arranged.world.deliver([saying('Heliotrope', 4)], 'Projects')
       await arranged.world.deliver([saying('heliotrope', 8)], 'Unasked')
-      await using mail = await arranged.connect()
-      const places = await placesOf(arranged, mail, ['INBOX', 'Projects'])
+      await using account = await arranged.connect()
+      const places = await placesOf(arranged, ['INBOX', 'Projects'])
 
-      const page = await search(mail, 'heliotrope', places)
+      const page = await search(account.search, 'heliotrope', places)
 
       expect(page.next).toBeNull()
       expect(subjects(page)).toEqual(['Letter 5', 'Letter 4', 'Letter 3'])
       expect(page.hits.map(({ placeId }) => placeId)).toEqual(['INBOX', 'Projects', 'INBOX'])
       expect(page.hits.map(({ receivedAt }) => receivedAt)).toEqual([noon(5), noon(4), noon(3)])
-      const index = openIndex('INBOX')
-      await index.follow(mail)
+      const index = await arranged.index('INBOX')
       expect(page.hits[0]?.message).toEqual(index.messages.get(page.hits[0]!.key))
-      expect(subjects(await search(mail, 'Letter 9', places))).toEqual(['Letter 9'])
-      expect(subjects(await search(mail, 'no such word', places))).toEqual([])
+      expect(subjects(await search(account.search, 'Letter 9', places))).toEqual(['Letter 9'])
+      expect(subjects(await search(account.search, 'no such word', places))).toEqual([])
     })
 
     test('searches for the text as it is, whatever it contains', async () => {
       await using arranged = await setUp()
       const texts = ['Grüße aus Köln', '日本語の手紙', 'say "hello"', 'a\\b', '{3}', '(OR ALL)', '100% *', '']
       await arranged.world.deliver(texts.map((text, index) => saying(`<${text}>`, index + 1)))
-      await using mail = await arranged.connect()
-      const places = await placesOf(arranged, mail, ['INBOX'])
+      await using account = await arranged.connect()
+      const places = await placesOf(arranged, ['INBOX'])
 
       for (const [index, text] of texts.slice(0, -1).entries()) {
-        expect(subjects(await search(mail, text, places)), text).toEqual([`Letter ${index + 1}`])
+        expect(subjects(await search(account.search, text, places)), text).toEqual([`Letter ${index + 1}`])
       }
       for (const text of ['a\r\nb', 'Letter\n', 'Letter\u0000']) {
-        await expect(search(mail, text, places)).rejects.toMatchObject({ kind: 'rejected' })
+        await expect(search(account.search, text, places)).rejects.toMatchObject({ kind: 'rejected' })
       }
-      expect(subjects(await search(mail, 'Letter 1', places))).toEqual(['Letter 1'])
+      expect(subjects(await search(account.search, 'Letter 1', places))).toEqual(['Letter 1'])
     })
 
     test('returns pages without gaps, also among messages of the same moment', async () => {
@@ -101,13 +94,13 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
         days.map((day, index) => saying('zinnia', day, index + 11)),
         'Projects',
       )
-      await using mail = await arranged.connect()
-      const places = await placesOf(arranged, mail, ['Projects', 'INBOX'])
+      await using account = await arranged.connect()
+      const places = await placesOf(arranged, ['Projects', 'INBOX'])
 
       const pages: string[][] = []
       let position: SearchPosition | null = null
       do {
-        const page: SearchPage = await search(mail, 'zinnia', places, { position, limit: 3 })
+        const page: SearchPage = await search(account.search, 'zinnia', places, { position, limit: 3 })
         pages.push(subjects(page).map(subject => subject?.slice('Letter '.length) ?? ''))
         position = page.next && {
           ...page.next,
@@ -134,10 +127,10 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       await arranged.world.deliver(
         [0, 6, 12, 18].map(hour => ({ ...saying('phlox', 1, hour), internalDate: at(hour) })),
       )
-      await using mail = await arranged.connect()
-      const places = await placesOf(arranged, mail, ['INBOX'])
+      await using account = await arranged.connect()
+      const places = await placesOf(arranged, ['INBOX'])
       const between = async (after: Date | null, before: Date | null) =>
-        subjects(await search(mail, 'phlox', places, { after, before }))
+        subjects(await search(account.search, 'phlox', places, { after, before }))
 
       expect(await between(at(6), at(18))).toEqual(['Letter 12', 'Letter 6'])
       expect(await between(new Date(at(6).getTime() + 1), null)).toEqual(['Letter 18', 'Letter 12'])
@@ -155,14 +148,12 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
         [1, 2, 3].map(day => saying('aster', day)),
         'Projects',
       )
-      await using mail = await arranged.connect()
-      const [place] = await placesOf(arranged, mail, ['Projects'])
-      const index = openIndex(place!.source)
-      await index.follow(mail)
-      const followed = [{ ...place!, cursor: index.cursor }]
+      await using account = await arranged.connect()
+      const { source, cursor } = await arranged.index('Projects')
+      const followed = [{ id: 'Projects', source, cursor, size: null }]
       const known = () => Promise.resolve(new Map<MessageKey, Date>([[keys[0]!, noon(20)]]))
 
-      const page = await search(mail, 'aster', followed, { known })
+      const page = await search(account.search, 'aster', followed, { known })
       expect(subjects(page)).toEqual([undefined, 'Letter 3', 'Letter 2'])
       expect(page.hits[0]).toEqual({
         placeId: 'Projects',
@@ -173,7 +164,7 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
 
       await arranged.world.renumber('Projects')
       await using later = await arranged.connect()
-      expect(subjects(await search(later, 'aster', followed, { known }))).toEqual([
+      expect(subjects(await search(later.search, 'aster', followed, { known }))).toEqual([
         'Letter 3',
         'Letter 2',
         'Letter 1',
@@ -184,17 +175,17 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       await using arranged = await setUp()
       await arranged.world.createMailbox('Gone')
       const keys = await arranged.world.deliver([1, 2, 3].map(day => saying('iris', day)))
-      await using mail = await arranged.connect()
-      const places = await placesOf(arranged, mail, ['Gone', 'INBOX'])
+      await using account = await arranged.connect()
+      const places = await placesOf(arranged, ['Gone', 'INBOX'])
       await arranged.world.deleteMailbox('Gone')
       arranged.poison([keys[1]!], 'refuse')
 
-      const first = await search(mail, 'iris', places, { limit: 2 })
+      const first = await search(account.search, 'iris', places, { limit: 2 })
       expect(subjects(first)).toEqual(['Letter 3'])
-      expect(subjects(await search(mail, 'iris', places, { limit: 2, position: first.next }))).toEqual([
-        'Letter 1',
-      ])
-      expect(subjects(await search(mail, 'iris', places.slice(0, 1)))).toEqual([])
+      expect(
+        subjects(await search(account.search, 'iris', places, { limit: 2, position: first.next })),
+      ).toEqual(['Letter 1'])
+      expect(subjects(await search(account.search, 'iris', places.slice(0, 1)))).toEqual([])
     })
 
     test('lets others use the connection between its steps', async () => {
@@ -202,8 +193,8 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
       await arranged.world.createMailbox('Projects')
       await arranged.world.deliver(letters(2), 'Projects')
       await arranged.world.deliver(letters(2, 10))
-      await using mail = await arranged.connect()
-      const places = await placesOf(arranged, mail, ['INBOX', 'Projects'])
+      await using account = await arranged.connect()
+      const places = await placesOf(arranged, ['INBOX', 'Projects'])
       const other = openIndex('INBOX')
       const known = () => Promise.resolve(new Map<MessageKey, Date>())
       const query = {
@@ -216,7 +207,7 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
         secondsWanted: 60,
         known,
       }
-      const steps = mail.search(query)
+      const steps = account.search.search(query)
       let turns = 0
       for (;;) {
         const step = await steps.next()
@@ -225,10 +216,10 @@ export function describeSearch(name: string, setUp: () => Promise<MailArrangemen
           break
         }
         turns++
-        await other.follow(mail)
+        if (account.mail) await other.follow(account.mail)
       }
       expect(turns).toBeGreaterThan(1)
-      expect(other.messages.size).toBe(2)
+      expect(other.messages.size).toBe(account.mail ? 2 : 0)
     })
   })
 }

@@ -1,0 +1,85 @@
+/** How the rest of the service reaches the providers of accounts. Types only: what implements them is composed at start. */
+import type { Capabilities, Capability, ConnectedAccount } from '../providers/connected-account.ts'
+
+/** An account as it is reached. A connection that was made under another `version` is not used. */
+export interface ReachedAccount {
+  id: string
+  tenantId: string
+  /** Changes with the account's servers and secrets. */
+  version: string
+}
+
+export interface UseOptions {
+  /**
+   * Whether the work may be done twice. Reads may: they are repeated once where the connection broke while it was idle.
+   * What is not repeatable is repeated only where the provider has certainly carried out nothing.
+   */
+  isRepeatable: boolean
+  /** Ends the work, and where the kind has one connection for all callers, that connection as well. */
+  signal?: AbortSignal
+}
+
+/**
+ * What a connected account offers, for callers who do not follow it. A connection is opened when it is needed, shared by
+ * all who ask for the same account, and closed when nobody needs it. Every method throws `ProviderFailure`, as the
+ * capabilities do: `unsupported` where the provider does not offer the capability.
+ */
+export interface Connections {
+  /** Does the work in one step. */
+  use<C extends Capability, T>(
+    account: ReachedAccount,
+    capability: C,
+    work: (offered: Capabilities[C]) => Promise<T>,
+    options: UseOptions,
+  ): Promise<T>
+
+  /**
+   * Does work that yields the connection to others at each of its steps. It begins again from its start where the
+   * connection broke, so it must be repeatable.
+   */
+  useInSteps<C extends Capability, T>(
+    account: ReachedAccount,
+    capability: C,
+    work: (offered: Capabilities[C]) => AsyncGenerator<void, T, void>,
+    signal: AbortSignal,
+  ): Promise<T>
+
+  /**
+   * Hands on what a read yields, as fast as the caller takes it; others use the connection meanwhile. Where the connection
+   * broke, or was closed since the caller took its time, `read` is called again on the next one, and goes on after what
+   * it has yielded.
+   */
+  stream<C extends Capability, T, R>(
+    account: ReachedAccount,
+    capability: C,
+    read: (offered: Capabilities[C]) => AsyncGenerator<T, R, void>,
+  ): AsyncGenerator<T, R, void>
+}
+
+/** The right to one connection. Disposing gives it back. */
+export interface ConnectionPermit extends Disposable {
+  /** True while others wait: a holder who can spare the connection should give it back. */
+  readonly isWanted: boolean
+  /** Calls the listener when the first other one begins to wait. */
+  onWanted(listener: () => void): void
+}
+
+/** How one account is reached, with the settings that it has now. */
+export interface Connector {
+  /** The host, for people. */
+  host: string
+  /** null: the full history. */
+  syncWindowDays: number | null
+  /** Whether a connection serves one step at a time (IMAP). Otherwise calls run side by side. */
+  isOneAtATime: boolean
+  /** Waits for the right to one more connection, where the kind bounds these. Throws the signal's reason. */
+  acquire(signal: AbortSignal): Promise<ConnectionPermit>
+  /** The signal ends the connection, whatever is being done over it. */
+  connect(signal: AbortSignal): Promise<ConnectedAccount>
+}
+
+/**
+ * Called once for an account; the function that it returns reads servers and secrets before each connection, so that a
+ * change of the account counts at once.
+ */
+export type ConnectorOf = (account: Pick<ReachedAccount, 'id' | 'tenantId'>) => () => Promise<Connector>

@@ -1,0 +1,169 @@
+import type { Capabilities, Capability, ConnectedAccount } from '../providers/connected-account.ts'
+import { ProviderFailure } from '../providers/failure.ts'
+import { AccountLine } from './account-line.ts'
+import type { Connections, ConnectorOf, ReachedAccount, UseOptions } from './connections.ts'
+
+const IDLE_SECONDS = 60
+/**
+ * Work in steps begins again where its connection was lost: often enough that one message which kills the connection is
+ * found and left out.
+ */
+const BEGINNINGS_MAX = 6
+
+export interface SharedConnectionsOptions {
+  connectorOf: ConnectorOf
+  idleSeconds?: number
+}
+
+interface Shared {
+  line: AccountLine
+  users: number
+  idle: NodeJS.Timeout | null
+}
+
+/**
+ * One connection for each account that callers ask for, apart from the connection that follows it, so that a download
+ * holds up neither the sync nor the index. It is closed when it was idle for a minute or its permit is wanted.
+ */
+export class SharedConnections implements Connections, AsyncDisposable {
+  readonly #options: SharedConnectionsOptions
+  readonly #accounts = new Map<string, Shared>()
+  #isClosed = false
+
+  constructor(options: SharedConnectionsOptions) {
+    this.#options = options
+  }
+
+  async use<C extends Capability, T>(
+    account: ReachedAccount,
+    capability: C,
+    work: (offered: Capabilities[C]) => Promise<T>,
+    options: UseOptions,
+  ): Promise<T> {
+    using held = this.#hold(account)
+    return await held.line.step(account.version, connected => work(offeredBy(connected, capability)), options)
+  }
+
+  async useInSteps<C extends Capability, T>(
+    account: ReachedAccount,
+    capability: C,
+    work: (offered: Capabilities[C]) => AsyncGenerator<void, T, void>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    // Held to its end: it would begin again, were the connection given away between two steps.
+    using held = this.#hold(account)
+    const { line } = held
+    let begun: Begun<void, T> | null = null
+    let beginnings = 0
+    return await line.long(account.version, signal, async () => {
+      for (;;) {
+        const step = await line.step(
+          account.version,
+          connected => {
+            if (begun?.on !== connected) {
+              if (++beginnings > BEGINNINGS_MAX)
+                throw new ProviderFailure('unavailable', 'The connection breaks whenever this is asked.')
+              begun = { on: connected, steps: work(offeredBy(connected, capability)) }
+            }
+            return begun.steps.next()
+          },
+          { isRepeatable: true, signal },
+        )
+        if (step.done) return step.value
+      }
+    })
+  }
+
+  async *stream<C extends Capability, T, R>(
+    account: ReachedAccount,
+    capability: C,
+    read: (offered: Capabilities[C]) => AsyncGenerator<T, R, void>,
+  ): AsyncGenerator<T, R, void> {
+    let begun: Begun<T, R> | null = null
+    const next = async () => {
+      // Not held between two pieces: the connection of a slow caller is given to others who want it.
+      using held = this.#hold(account)
+      return await held.line.step(
+        account.version,
+        connected => {
+          if (begun?.on !== connected)
+            begun = { on: connected, steps: read(offeredBy(connected, capability)) }
+          return begun.steps.next()
+        },
+        { isRepeatable: true },
+      )
+    }
+    try {
+      for (let step = await next(); ; step = await next()) {
+        if (step.done) return step.value
+        yield step.value
+      }
+    } finally {
+      await (begun as Begun<T, R> | null)?.steps.return(undefined as R)
+    }
+  }
+
+  /** Keeps the account's connection from being closed. */
+  #hold(account: ReachedAccount): Disposable & { line: AccountLine } {
+    if (this.#isClosed)
+      throw new ProviderFailure('unavailable', 'The service is stopping.', { isBeforeAcceptance: true })
+    const shared = this.#accounts.get(account.id) ?? {
+      line: new AccountLine(this.#options.connectorOf(account)),
+      users: 0,
+      idle: null,
+    }
+    this.#accounts.set(account.id, shared)
+    if (shared.idle) clearTimeout(shared.idle)
+    shared.idle = null
+    shared.users++
+    return {
+      line: shared.line,
+      [Symbol.dispose]: () => {
+        shared.users--
+        if (shared.users === 0) this.#rest(account.id, shared)
+      },
+    }
+  }
+
+  /** Nobody uses it: the connection is kept for a while, unless its permit is wanted. */
+  #rest(accountId: string, shared: Shared): void {
+    const { line } = shared
+    const close = () => {
+      if (shared.users > 0) return
+      if (shared.idle) clearTimeout(shared.idle)
+      if (this.#accounts.get(accountId) === shared) this.#accounts.delete(accountId)
+      void line.close()
+    }
+    if (!line.permit || this.#isClosed) return close()
+    shared.idle = setTimeout(close, (this.#options.idleSeconds ?? IDLE_SECONDS) * 1000)
+    shared.idle.unref()
+    line.permit.onWanted(close)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    const accounts = [...this.#accounts.values()]
+    this.#accounts.clear()
+    await Promise.all(
+      accounts.map(({ line, idle }) => {
+        if (idle) clearTimeout(idle)
+        return line.end()
+      }),
+    )
+  }
+}
+
+/** Work that was begun, and over which connection. */
+interface Begun<T, R> {
+  on: ConnectedAccount
+  steps: AsyncGenerator<T, R, void>
+}
+
+function offeredBy<C extends Capability>(connected: ConnectedAccount, capability: C): Capabilities[C] {
+  const offered: Partial<Capabilities> = connected
+  const found = offered[capability]
+  if (!found)
+    throw new ProviderFailure('unsupported', `The provider of this account offers no ${capability}.`)
+  // Of a Partial, TypeScript does not see that what is there is what was asked for.
+  return found as Capabilities[C]
+}

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import type { MailProvider } from '../mail.ts'
+import { ProviderFailure } from '../failure.ts'
+import { letters, type TroubledArrangement, never } from './arrangement.ts'
+import { openIndex } from './memory-index.ts'
+
+/** What becomes of a session when messages, providers or connections fail. */
+export function describeTrouble(name: string, setUp: () => Promise<TroubledArrangement>): void {
+  describe(`${name}: trouble`, () => {
+    test.each(['cut', 'refuse', 'omit'] as const)(
+      'reports a message whose reading ends in %s, and brings all others',
+      async does => {
+        await using arranged = await setUp()
+        const keys = await arranged.world.deliver(letters(40))
+        const bad = keys[17]!
+        arranged.poison([bad], does)
+        const index = openIndex('INBOX')
+
+        let tries = 0
+        for (let isDone = false; !isDone && tries < 12; tries++) {
+          await using account = await arranged.connect()
+          const { mail } = account
+          isDone = await follows(index, mail)
+        }
+
+        expect([...index.unreadable.keys()]).toEqual([bad])
+        expect(index.keys()).toEqual(keys.filter(key => key !== bad))
+
+        await using account = await arranged.connect()
+        const { mail } = account
+        index.skip.add(bad)
+        await index.follow(mail)
+        arranged.poison([], does)
+        index.skip.clear()
+        index.retry.push(bad)
+        await index.follow(mail)
+        expect(index.keys()).toEqual(keys)
+      },
+    )
+
+    test('ends promptly when it is told to, and while nothing is read', async () => {
+      await using arranged = await setUp()
+      await arranged.world.deliver(letters(600))
+      await using account = await arranged.connect()
+      const { mail } = account
+      const abort = new AbortController()
+      const index = openIndex('INBOX', abort.signal)
+      await index.compare(mail)
+      await index.bring(mail, 1)
+      const begunAt = performance.now()
+      abort.abort()
+
+      await expect(index.bring(mail)).rejects.toThrow(ProviderFailure)
+      expect(performance.now() - begunAt).toBeLessThan(1000)
+    })
+
+    test('fails with unavailable when the provider says goodbye', async () => {
+      await using arranged = await setUp()
+      await using account = await arranged.connect({ pollSeconds: 1 })
+      const { mail } = account
+      await openIndex('INBOX').follow(mail)
+
+      const watching = mail.watch('INBOX', 20, never)
+      setTimeout(() => arranged.sayGoodbye(), 200)
+
+      await expect(watching).rejects.toMatchObject({ name: 'ProviderFailure', kind: 'unavailable' })
+    })
+
+    test('notices a connection that died in silence', async () => {
+      await using arranged = await setUp()
+      await using account = await arranged.connect({ keepAliveSeconds: 1, answerSeconds: 1, pollSeconds: 1 })
+      const { mail } = account
+      await openIndex('INBOX').follow(mail)
+
+      const watching = mail.watch('INBOX', 60, never)
+      setTimeout(() => arranged.fallSilent(), 200)
+      const begunAt = performance.now()
+
+      await expect(watching).rejects.toMatchObject({ name: 'ProviderFailure', kind: 'unavailable' })
+      expect(performance.now() - begunAt).toBeLessThan(6000)
+    })
+  })
+}
+
+async function follows(index: ReturnType<typeof openIndex>, mail: MailProvider): Promise<boolean> {
+  try {
+    await index.follow(mail)
+    return true
+  } catch (error) {
+    if (error instanceof ProviderFailure) return false
+    throw error
+  }
+}

@@ -1,0 +1,18 @@
+import type { ContentProvider } from './content.ts'
+import type { MailProvider } from './mail.ts'
+import type { SearchProvider } from './search.ts'
+
+/** What the provider of an account may offer. */
+export interface Capabilities {
+  mail: MailProvider
+  content: ContentProvider
+  search: SearchProvider
+}
+
+export type Capability = keyof Capabilities
+
+/** A connection to the provider of an account, with what that offers. Disposing closes it. */
+export interface ConnectedAccount extends Partial<Capabilities>, AsyncDisposable {}
+
+/** A connection to a provider that is known to offer these. */
+export type Offering<C extends Capability> = Pick<Capabilities, C> & AsyncDisposable
