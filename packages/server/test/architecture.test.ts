@@ -34,7 +34,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
       `${HTTP}|contract/`,
       'features/[^/]+/[^/]+/(?:store|following|rules|keys|record[^/]*)\\.ts',
       'providers/[^/]+\\.ts',
-      'connections/[^/]+\\.ts',
+      'connections/connections\\.ts',
     ),
   ],
   [

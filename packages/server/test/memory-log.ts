@@ -311,7 +311,7 @@ function arrivedOf(
 }
 
 function toRemote({ id, mailboxes, ...message }: LoggedMessage): RemoteMessage {
-  return remoteMessage({ ...message, key: id, mailboxKeys: [...mailboxes] })
+  return { ...remoteMessage({ ...message, key: id, mailboxKeys: [...mailboxes] }), size: null }
 }
 
 function present(server: LogServer, { key, name, role }: LoggedMailbox): RemoteMailbox {

@@ -74,8 +74,8 @@ export interface RemoteMessage extends RemoteFlags {
   sentAt: Date | null
   hasAttachments: boolean
   importance: 'high' | 'normal' | 'low' | null
-  /** Bytes, as the provider counts them. */
-  size: number
+  /** Bytes, as the provider counts them; null: it does not say. */
+  size: number | null
 }
 
 /**

@@ -82,6 +82,79 @@ test('whichever call of a provider fails, its account comes through the next pas
   expect(free).not.toContain(null)
 })
 
+/** Follows an account at a server that allows one connection at a time. */
+function follow(
+  db: Db,
+  owned: OwnedAccount,
+  { budget, statistics }: Pick<Resources, 'budget' | 'statistics'>,
+  connect: () => ConnectedAccount,
+): Keeper {
+  return new Keeper(owned, {
+    db,
+    connectorOf: () => () =>
+      Promise.resolve({
+        host: 'memory.test',
+        syncWindowDays: null,
+        isOneAtATime: true,
+        acquire: signal => budget.acquire('memory.test', signal),
+        connect: async () => connect(),
+      }),
+    turns: new Turns(TURNS),
+    onMail: () => undefined,
+    statistics,
+    lease: new AbortController().signal,
+    log: silentLog,
+    pollSeconds: 0.2,
+    stallSeconds: 0.5,
+    refusalSeconds: 600,
+  })
+}
+
+const readAccount = (db: Db, { id }: OwnedAccount) =>
+  db
+    .selectFrom('account')
+    .select(['status', 'status_reason', 'runtime_state', 'runtime_detail', 'initialized_at'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+
+test('stops an account at once when its provider says that the grant is no longer valid', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const [owned] = await ownAccounts(db, 1)
+  await using statistics = new TableStatistics(db, silentLog)
+  await using keeper = follow(db, owned!, { budget: new HostBudget(1), statistics }, () => {
+    throw new ProviderFailure('grant_refused', 'The grant was revoked.')
+  })
+  await keeper.finished
+  expect(await readAccount(db, owned!)).toMatchObject({
+    status: 'reauth_required',
+    status_reason: 'invalid_grant',
+  })
+})
+
+test('waits for a quota without holding what others need, and without taking it for a stall', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const [throttled, other] = await ownAccounts(db, 2)
+  await using statistics = new TableStatistics(db, silentLog)
+  const resources = { budget: new HostBudget(1), statistics }
+  let asked = 0
+  await using waiting = follow(db, throttled!, resources, () => {
+    asked++
+    throw new ProviderFailure('throttled', 'Slow down.', { retryAfterSeconds: 600 })
+  })
+  const isWaiting = async () => (await readAccount(db, throttled!)).runtime_state === 'backoff'
+  await waitUntil('the account to wait', isWaiting)
+
+  const server = furnish()
+  await using _other = follow(db, other!, resources, () => memoryMail(server))
+  await waitUntil('the other account', async () => (await readAccount(db, other!)).runtime_state === 'live')
+  expect(waiting.owned).toBe(throttled)
+  expect(asked).toBe(1)
+  const { runtime_detail: detail } = await readAccount(db, throttled!)
+  expect(detail).toContain('Slow down.')
+})
+
 function furnish(): MemoryServer {
   const server = new MemoryServer()
   server.create('INBOX', 'inbox')

@@ -49,7 +49,7 @@ async function* readFromProvider(
   account: AccountView,
   message: SourceRow,
 ): AsyncGenerator<Buffer, boolean> {
-  const whole = { part: null, isHeader: false, offset: 0, end: SOURCE_BYTES_MAX, size: message.size }
+  const whole = { part: null, isHeader: false, offset: 0, end: SOURCE_BYTES_MAX, size: message.size || null }
   const read = await openAtProvider(context, account, message)
   let length = 0
   const content = read(whole)

@@ -72,7 +72,8 @@ export function toRow(
     sent_at: message.sentAt,
     has_attachments: message.hasAttachments,
     importance: message.importance,
-    size: message.size,
+    // No message is empty, so 0 says that its size is not known.
+    size: message.size ?? 0,
     ...toState(account, message, mailboxes),
   }
 }
