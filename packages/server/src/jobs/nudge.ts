@@ -17,7 +17,7 @@ export class Nudge {
   }
 }
 
-/** Waits, or returns early when a signal aborts. */
+/** Waits, or returns early when a signal aborts. A time that has passed is no wait. */
 export function pause(milliseconds: number, ...signals: AbortSignal[]): Promise<void> {
   return new Promise(resolve => {
     const any = AbortSignal.any(signals)
@@ -27,7 +27,7 @@ export function pause(milliseconds: number, ...signals: AbortSignal[]): Promise<
       any.removeEventListener('abort', end)
       resolve()
     }
-    const timer = setTimeout(end, milliseconds)
+    const timer = setTimeout(end, Math.max(0, milliseconds))
     any.addEventListener('abort', end, { once: true })
   })
 }

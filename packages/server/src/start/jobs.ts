@@ -24,13 +24,8 @@ export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
   const { db, pool, address } = installation.database
   const services = { connections, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
   for (const gauge of [...storageGauges(db), staleGauge(db)]) metrics.registerMetric(gauge)
-  const indexing: RecurringTask = {
-    name: 'index_bodies',
-    schedule: '* * * * *',
-    run: async signal => void (await bodies.run(signal)),
-  }
   await using opened = new AsyncDisposableStack()
-  opened.use(await startJobs({ db, pool, tasks: [...recurringTasks(db, blobs), indexing], log }))
+  opened.use(await startJobs({ db, pool, tasks: recurringTasks(db, blobs), log }))
   const backfill = opened.use(new Backfill({ db, services, reader, clock }))
   const rewritten = new Counter({
     name: 'waxwing_search_documents_rewritten_total',

@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { SearchAnswer } from '@waxwing/contract/mail/search.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { TestApp } from '../open-app.ts'
+import { openTestApp, type TestApp } from '../open-app.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
 import { connectMailbox, openSyncApp, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
@@ -117,7 +117,12 @@ describe('words of stored bodies', () => {
       where message_id in (select message_id from message_blob)
     `.execute(app.db)
       expect(await find('quokka')).toEqual([])
-      await sql`select graphile_worker.add_job('index_bodies')`.execute(app.db)
+      await using _restarted = await openTestApp({
+        config: { blobDir: blobs.folder },
+        roles: ['jobs'],
+        database: app.database,
+        keyRing: app.keyRing,
+      })
       await waitUntil('the body that was left', async () => (await find('quokka')).join() === 'one')
 
       await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'none' } })

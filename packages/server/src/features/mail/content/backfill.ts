@@ -1,5 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { runAlone } from '../../../database/alone.ts'
+import { Nudge, pause } from '../../../jobs/nudge.ts'
+import { WokenLoop } from '../../../jobs/woken-loop.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { findStorageRoom } from '../../tenancy/plans/store.ts'
@@ -17,7 +18,6 @@ import type { Walk } from './walk.ts'
 /** Every account is looked at so often; in between those that there is news of. */
 const LOOK_SECONDS = 60
 const ACCOUNTS_AT_ONCE = 4
-const TROUBLE_SECONDS = 5
 /** One message may be to blame; so many in a row are the provider's trouble. */
 const FAILURES_MAX = 2
 
@@ -31,64 +31,60 @@ interface BackfillContext extends BatchContext {
  */
 export class Backfill implements AsyncDisposable {
   readonly #context: BackfillContext
-  readonly #stop = new AbortController()
   readonly #stands = new Map<string, Stand>()
   /** Accounts with messages to store, in the order of their turns. */
   readonly #line = new Set<string>()
   readonly #told = new Set<string>()
+  /** When every account is looked at, by `performance.now()`. */
   #lookAt = 0
-  #stirred = new AbortController()
-  readonly #ended: Promise<void>
+  /** Ends a wait for turns under way: one has ended, or there is news of an account. */
+  readonly #stirred = new Nudge()
+  readonly #loop: WokenLoop
 
   constructor(context: BackfillContext) {
     this.#context = context
-    this.#ended = this.#run()
+    const { log } = context.services
+    const look = (signal: AbortSignal) => this.#look(signal)
+    this.#loop = new WokenLoop({ look, failure: 'Bodies cannot be stored', log })
   }
 
   /** Says that there may be something to store of these accounts; null: of all. Returns at once and never throws. */
   wake(accountIds: readonly string[] | null): void {
     if (accountIds === null) this.#lookAt = 0
     else for (const id of accountIds) this.#told.add(id)
-    this.#stirred.abort()
+    this.#stirred.fire()
+    this.#loop.wake()
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort()
-    await this.#ended
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#loop[Symbol.asyncDispose]()
   }
 
-  async #run(): Promise<void> {
-    const { db, services } = this.#context
-    while (!this.#stop.signal.aborted) {
-      try {
-        // Where another process is at it, that one was told, too.
-        if (!(await runAlone(db, 'backfill_bodies', () => this.#storeAll()))) this.#rest()
-        await this.#pause(this.#lookAt - performance.now())
-      } catch (error) {
-        services.log.warn({ error }, 'Bodies cannot be stored')
-        this.#rest()
-        await sleep(TROUBLE_SECONDS * 1000, undefined, { signal: this.#stop.signal }).catch(() => undefined)
-      }
+  async #look(signal: AbortSignal): Promise<number> {
+    try {
+      const isDone = await runAlone(this.#context.db, 'backfill_bodies', () => this.#storeAll(signal))
+      // Where another process is at it, that one was told, too.
+      if (!isDone) this.#rest(LOOK_SECONDS)
+    } catch (error) {
+      // Who was told of may be forgotten, so the next look is at every account.
+      this.#rest(0)
+      throw error
     }
+    return Math.max(0, this.#lookAt - performance.now()) / 1_000
   }
 
-  #rest(): void {
+  #rest(seconds: number): void {
     this.#told.clear()
     this.#line.clear()
-    this.#lookAt = performance.now() + LOOK_SECONDS * 1000
-  }
-
-  async #pause(milliseconds: number): Promise<void> {
-    const signal = AbortSignal.any([this.#stop.signal, this.#stirred.signal])
-    await sleep(Math.max(0, milliseconds), undefined, { signal }).catch(() => undefined)
-    this.#stirred = new AbortController()
+    this.#lookAt = performance.now() + seconds * 1_000
   }
 
   /** Gives turns until every account came to its end. */
-  async #storeAll(): Promise<void> {
+  async #storeAll(signal: AbortSignal): Promise<void> {
     const running = new Map<string, Promise<void>>()
     try {
-      while (!this.#stop.signal.aborted) {
+      while (!signal.aborted) {
+        this.#stirred.clear()
         await this.#enlist()
         for (const id of this.#line) {
           if (running.size >= ACCOUNTS_AT_ONCE) break
@@ -96,14 +92,14 @@ export class Backfill implements AsyncDisposable {
           if (running.has(id)) continue
           this.#line.delete(id)
           if (!stand) continue
-          const turn = this.#giveTurn(stand).finally(() => {
+          const turn = this.#giveTurn(stand, signal).finally(() => {
             running.delete(id)
-            this.#stirred.abort()
+            this.#stirred.fire()
           })
           running.set(id, turn)
         }
         if (running.size === 0) return
-        await this.#pause(this.#lookAt - performance.now())
+        await pause(this.#lookAt - performance.now(), signal, this.#stirred.signal)
       }
     } finally {
       await Promise.all(running.values())
@@ -129,10 +125,10 @@ export class Backfill implements AsyncDisposable {
     for (const id of this.#stands.keys()) if (!full.has(id)) this.#stands.delete(id)
   }
 
-  async #giveTurn(stand: Stand): Promise<void> {
+  async #giveTurn(stand: Stand, signal: AbortSignal): Promise<void> {
     const { id: accountId, tenant_id: tenantId } = stand.account
     try {
-      const hasMore = await takeTurn(this.#context, stand, this.#stop.signal)
+      const hasMore = await takeTurn(this.#context, stand, signal)
       if (hasMore) this.#line.add(accountId)
     } catch (error) {
       this.#context.services.log.warn({ error, accountId, tenantId }, 'Bodies of an account cannot be stored')

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { runAlone } from '../../../database/alone.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
+import { WokenLoop } from '../../../jobs/woken-loop.ts'
 import { type MessageReader, type ReadBody, ReaderLost } from '../../../kit/mime/message-reader.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { findAccountView } from '../../accounts/accounts/store.ts'
@@ -11,7 +11,9 @@ import { type ReadContent, recordContents } from '../messages/record-contents.ts
 import { openStored, type StoredContext } from './stored-source.ts'
 
 const BATCH_BODIES = 20
-/** While another process is at it. */
+/** What failed, or was stored by a process that died, is looked for this often. */
+const LOOK_SECONDS = 60
+/** How soon to look again for a body that was just stored, while another process indexes. */
 const BUSY_SECONDS = 1
 
 export interface BodyIndexContext extends StoredContext {
@@ -21,45 +23,32 @@ export interface BodyIndexContext extends StoredContext {
 
 /** Brings the words of stored bodies into the index. */
 export interface BodyIndex extends AsyncDisposable {
-  /** Indexes what is stored and not indexed yet. What fails is tried in the next run. False where another is at it. */
-  run(signal: AbortSignal): Promise<boolean>
   /** Says that something was stored. Returns at once and never throws. */
   wake(): void
 }
 
 export function openBodyIndex(context: BodyIndexContext): BodyIndex {
-  const stop = new AbortController()
-  let running: Promise<void> | null = null
+  const { db, services } = context
+  /** Whether something was stored here that no run has begun after. */
   let isWanted = false
-
-  const run = (signal: AbortSignal) => runAlone(context.db, 'stored_bodies', () => indexAll(context, signal))
-  const runWhileWanted = async () => {
-    while (isWanted && !stop.signal.aborted) {
-      isWanted = false
-      if (await run(stop.signal)) continue
-      isWanted = true
-      await sleep(BUSY_SECONDS * 1000, undefined, { signal: stop.signal, ref: false }).catch(() => undefined)
+  async function look(signal: AbortSignal): Promise<number> {
+    const wasWanted = isWanted
+    isWanted = false
+    let isDone = false
+    try {
+      isDone = await runAlone(db, 'stored_bodies', () => indexAll(context, signal))
+    } finally {
+      if (!isDone) isWanted ||= wasWanted
     }
+    return isWanted ? BUSY_SECONDS : LOOK_SECONDS
   }
-  const wake = () => {
-    isWanted = true
-    running ??= runWhileWanted()
-      .catch((error: unknown) => {
-        isWanted = false
-        context.services.log.warn({ error }, 'Stored bodies could not be indexed')
-      })
-      .finally(() => {
-        running = null
-        if (isWanted && !stop.signal.aborted) wake()
-      })
-  }
+  const loop = new WokenLoop({ look, failure: 'Stored bodies could not be indexed', log: services.log })
   return {
-    run,
-    wake,
-    async [Symbol.asyncDispose]() {
-      stop.abort()
-      await running
+    wake() {
+      isWanted = true
+      loop.wake()
     },
+    [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose](),
   }
 }
 

@@ -1,5 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { runAlone } from '../../../database/alone.ts'
+import { pause } from '../../../jobs/nudge.ts'
+import { WokenLoop } from '../../../jobs/woken-loop.ts'
 import type { MessageReader } from '../../../kit/mime/message-reader.ts'
 import {
   countStaleAccounts,
@@ -13,7 +14,6 @@ import type { WalkPlace } from './walk.ts'
 
 /** How often stale accounts are looked for: a release that still ran may have written some. */
 const LOOK_SECONDS = 60
-const TROUBLE_SECONDS = 5
 /** An account with more to do waits until every other one had as long. */
 const TURN_SECONDS = 5
 const ACCOUNTS_LISTED_MAX = 100
@@ -44,40 +44,27 @@ interface Progress {
  */
 export class DocumentRewriter implements AsyncDisposable {
   readonly #context: RewriterContext
-  readonly #stop = new AbortController()
   readonly #progress = new Map<string, Progress>()
-  readonly #ended: Promise<void>
+  readonly #loop: WokenLoop
 
   constructor(context: RewriterContext) {
     this.#context = context
-    this.#ended = this.#run()
+    const { log } = context.services
+    const look = (signal: AbortSignal) => this.#look(signal)
+    this.#loop = new WokenLoop({ look, failure: 'Search documents cannot be rewritten', log })
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort()
-    await this.#ended
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#loop[Symbol.asyncDispose]()
   }
 
-  async #run(): Promise<void> {
-    const { db, services } = this.#context
-    while (!this.#stop.signal.aborted) {
-      let seconds = LOOK_SECONDS
-      try {
-        await runAlone(db, 'rewrite_documents', () => this.#rewriteAll())
-      } catch (error) {
-        services.log.warn({ error }, 'Search documents cannot be rewritten')
-        seconds = TROUBLE_SECONDS
-      }
-      await this.#rest(seconds * 1000)
-    }
-  }
-
-  async #rest(milliseconds: number): Promise<void> {
-    await sleep(milliseconds, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined)
+  async #look(signal: AbortSignal): Promise<number> {
+    await runAlone(this.#context.db, 'rewrite_documents', () => this.#rewriteAll(signal))
+    return LOOK_SECONDS
   }
 
   /** Gives turns until no account is left, or only such as wait. */
-  async #rewriteAll(): Promise<void> {
+  async #rewriteAll(signal: AbortSignal): Promise<void> {
     const { db, services } = this.#context
     const [first] = await listStaleAccounts(db, null, 1)
     if (!first) return this.#progress.clear()
@@ -86,9 +73,9 @@ export class DocumentRewriter implements AsyncDisposable {
     services.log.info({ count: begun }, 'Rewriting the search documents of accounts')
     let documents = 0
     for (;;) {
-      const { turns, written } = await this.#giveTurns()
+      const { turns, written } = await this.#giveTurns(signal)
       documents += written
-      if (this.#stop.signal.aborted || turns === 0) break
+      if (signal.aborted || turns === 0) break
     }
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     const left = await countStaleAccounts(db)
@@ -98,29 +85,29 @@ export class DocumentRewriter implements AsyncDisposable {
   }
 
   /** Gives each stale account a turn. */
-  async #giveTurns(): Promise<{ turns: number; written: number }> {
+  async #giveTurns(signal: AbortSignal): Promise<{ turns: number; written: number }> {
     let turns = 0
     let written = 0
     let last: StaleAccount | null = null
-    while (!this.#stop.signal.aborted) {
+    while (!signal.aborted) {
       const accounts: StaleAccount[] = await listStaleAccounts(this.#context.db, last, ACCOUNTS_LISTED_MAX)
       if (accounts.length === 0) break
       for (const account of accounts) {
         last = account
         const progress = this.#progress.get(account.id) ?? beginning()
-        if (this.#stop.signal.aborted || performance.now() < progress.retryAt) continue
+        if (signal.aborted || performance.now() < progress.retryAt) continue
         this.#progress.set(account.id, progress)
         turns++
-        written += await this.#takeTurn(account, progress)
+        written += await this.#takeTurn(account, progress, signal)
       }
     }
     return { turns, written }
   }
 
-  async #takeTurn(account: StaleAccount, progress: Progress): Promise<number> {
+  async #takeTurn(account: StaleAccount, progress: Progress, signal: AbortSignal): Promise<number> {
     let written = 0
     const until = performance.now() + TURN_SECONDS * 1000
-    while (!this.#stop.signal.aborted && performance.now() < until) {
+    while (!signal.aborted && performance.now() < until) {
       const startedAt = performance.now()
       const batch = await rewriteAccountBatch(this.#context, account, progress.below)
       this.#context.onRewritten(batch.written)
@@ -130,7 +117,7 @@ export class DocumentRewriter implements AsyncDisposable {
       progress.below = batch.end
       if (batch.end === null && (await this.#endWalk(account, progress))) break
       // As long as it took, so that what callers ask for always finds half of the time free.
-      await this.#rest(performance.now() - startedAt)
+      await pause(performance.now() - startedAt, signal)
     }
     return written
   }

@@ -1,0 +1,79 @@
+import type { Logger } from '../kit/log.ts'
+import { Nudge, pause } from './nudge.ts'
+
+const RETRY_SECONDS = 1
+const RETRY_SECONDS_MAX = 10
+/** Looks begin at least this far apart, however often they are asked for. */
+const LOOK_INTERVAL_MILLISECONDS = 20
+/** A look that names a later time is repeated after this long. */
+const POLL_SECONDS_MAX = 3600
+
+export interface WokenLoopOptions {
+  /**
+   * Does what is due, and returns after how many seconds to look again: 0 where more is due now, else the interval of
+   * the poll. To return soon after the signal aborts. Its first call comes after the constructor.
+   */
+  look(signal: AbortSignal): Promise<number>
+  /** What the log says where a look fails. */
+  failure: string
+  log: Logger
+  /** The pause after a failed look doubles up to this many seconds. */
+  retrySecondsMax?: number
+}
+
+/**
+ * Looks for work that is due, again and again: at once, when it is woken, and when the last look asked for it. Wakes
+ * save time; the poll is the guarantee. One look runs at a time, and each wake is followed by a look that begins after
+ * it. A failed look is repeated after a pause, which a wake does not shorten. Disposing waits for the look under way.
+ */
+export class WokenLoop implements AsyncDisposable {
+  readonly #options: WokenLoopOptions
+  readonly #stop = new AbortController()
+  readonly #nudge = new Nudge()
+  readonly #firstLook = Promise.withResolvers<void>()
+  readonly #ended: Promise<void>
+
+  constructor(options: WokenLoopOptions) {
+    this.#options = options
+    this.#ended = Promise.resolve().then(() => this.#run())
+  }
+
+  /** Resolves when the first look has ended, whether it succeeded or failed, or the loop was disposed. */
+  get firstLook(): Promise<void> {
+    return this.#firstLook.promise
+  }
+
+  /** Asks for a look that begins after this call. Returns at once and never throws. */
+  wake(): void {
+    this.#nudge.fire()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.#ended
+  }
+
+  async #run(): Promise<void> {
+    const { retrySecondsMax = RETRY_SECONDS_MAX, look, failure, log } = this.#options
+    const stopped = this.#stop.signal
+    let retrySeconds = Math.min(RETRY_SECONDS, retrySecondsMax)
+    while (!stopped.aborted) {
+      const startedAt = performance.now()
+      this.#nudge.clear()
+      try {
+        const seconds = Math.min(await look(stopped), POLL_SECONDS_MAX)
+        const dueAt = performance.now() + seconds * 1_000
+        retrySeconds = Math.min(RETRY_SECONDS, retrySecondsMax)
+        this.#firstLook.resolve()
+        await pause(startedAt + LOOK_INTERVAL_MILLISECONDS - performance.now(), stopped)
+        await pause(dueAt - performance.now(), stopped, this.#nudge.signal)
+      } catch (error) {
+        if (!stopped.aborted) log.warn({ error }, failure)
+        this.#firstLook.resolve()
+        await pause(retrySeconds * 1_000, stopped)
+        retrySeconds = Math.min(2 * retrySeconds, retrySecondsMax)
+      }
+    }
+    this.#firstLook.resolve()
+  }
+}
