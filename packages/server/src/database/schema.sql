@@ -139,8 +139,26 @@ create table instance (
   id uuid not null,
   heartbeat_until timestamp with time zone not null,
   started_at timestamp with time zone default now() not null,
+  roles text[] default '{sync}'::text[] not null,
+  host text,
+  version text,
   constraint instance_pkey PRIMARY KEY (id)
 );
+
+create table job (
+  id uuid not null,
+  tenant_id uuid not null,
+  kind text not null,
+  payload jsonb not null,
+  due_at timestamp with time zone default clock_timestamp() not null,
+  attempts integer default 0 not null,
+  claimed_by uuid,
+  constraint job_pkey PRIMARY KEY (id),
+  constraint job_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
+  constraint job_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX job_claimed ON public.job USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
+CREATE INDEX job_due ON public.job USING btree (due_at);
 
 create table mailbox (
   id uuid not null,

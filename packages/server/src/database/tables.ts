@@ -113,6 +113,19 @@ export interface InstanceTable {
   id: string
   heartbeat_until: Timestamp
   started_at: Generated<Timestamp>
+  roles: Generated<string[]>
+  host: string | null
+  version: string | null
+}
+
+export interface JobTable {
+  id: string
+  tenant_id: string
+  kind: string
+  payload: Json
+  due_at: Generated<Timestamp>
+  attempts: Generated<number>
+  claimed_by: string | null
 }
 
 export interface MailboxTable {
@@ -260,6 +273,7 @@ export interface Tables {
   feed_epoch: FeedEpochTable
   idempotency_key: IdempotencyKeyTable
   instance: InstanceTable
+  job: JobTable
   mailbox: MailboxTable
   message: MessageTable
   message_blob: MessageBlobTable

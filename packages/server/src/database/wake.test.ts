@@ -4,31 +4,28 @@ import { openTestDatabase } from '../../test/open-database.ts'
 import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
 import type { Database } from './pool.ts'
-import { listenForWakes, openWaker } from './wake.ts'
+import { openWaker, openWakes } from './wake.ts'
 
 /** Listens, and keeps what it heard. `listening` counts how often listening began. */
 async function openListener(database: Database) {
   const heard: string[] = []
   const notices: string[][] = []
   let began = 0
-  const listener = listenForWakes(
-    database.address,
-    ['waxwing_wake'],
-    {
-      onWake(accountIds) {
-        notices.push(accountIds)
-        heard.push(...accountIds)
-      },
-      onListening: () => void began++,
+  const wakes = openWakes(database.address, silentLog)
+  wakes.on(['waxwing_wake'], {
+    onWake(accountIds) {
+      notices.push(accountIds)
+      heard.push(...accountIds)
     },
-    silentLog,
-  )
+    onListening: () => void began++,
+  })
   await vi.waitUntil(() => began > 0, { timeout: 60_000 })
   return {
     heard,
     notices,
+    wakes,
     listening: () => began,
-    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => wakes[Symbol.asyncDispose](),
   }
 }
 
@@ -63,7 +60,7 @@ describe('wake', () => {
   })
 })
 
-describe('listenForWakes', () => {
+describe('openWakes', () => {
   test('listens again when its connection breaks, and says so', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
@@ -75,5 +72,22 @@ describe('listenForWakes', () => {
     await vi.waitUntil(() => listener.listening() === 2, { timeout: 60_000 })
     waker.wake('a')
     await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 60_000 })
+  })
+  test('calls each listener for its own channels, and tells a late one at once that it listens', async () => {
+    await using database = await openTestDatabase()
+    await using listener = await openListener(database)
+    const mail: string[] = []
+    let began = 0
+    listener.wakes.on(['waxwing_mail'], {
+      onWake: ids => void mail.push(...ids),
+      onListening: () => void began++,
+    })
+    expect(began).toBe(1)
+    await using waker = openWaker(database.db, 'waxwing_wake', silentLog)
+    await using mailWaker = openWaker(database.db, 'waxwing_mail', silentLog)
+    waker.wake('a')
+    mailWaker.wake('b')
+    await vi.waitUntil(() => listener.heard.length + mail.length === 2, { timeout: 60_000 })
+    expect([listener.heard, mail]).toEqual([['a'], ['b']])
   })
 })

@@ -4,8 +4,9 @@ import type { Logger } from '../kit/log.ts'
 import { keepSession } from './kept-session.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
-/** The channel of accounts that changed, and the one of accounts that have new mail. */
-export type WakeChannel = 'waxwing_wake' | 'waxwing_mail'
+/** Accounts that were changed, accounts that have new mail, and jobs that were enqueued. */
+const CHANNELS = ['waxwing_wake', 'waxwing_mail', 'waxwing_job'] as const
+export type WakeChannel = (typeof CHANNELS)[number]
 
 /** At most 20 notices a second per process, however many accounts are woken. */
 const NOTICE_INTERVAL_MILLISECONDS = 50
@@ -52,28 +53,46 @@ export function openWaker(db: Db, channel: WakeChannel, log: Logger): Waker {
 }
 
 export interface WakeListener {
-  onWake(accountIds: string[]): void
-  /**
-   * Called when listening starts, and when it starts again after a gap in which notices may have been missed.
-   */
+  /** What was woken: ids of accounts, or names of kinds of jobs. */
+  onWake(ids: string[]): void
+  /** Listening began, or began again after a gap in which notices may have been missed. */
   onListening(): void
 }
 
-/** Listens on its own connection until disposed, and connects again whenever that breaks. */
-export function listenForWakes(
-  address: DatabaseAddress,
-  channels: readonly WakeChannel[],
-  listener: WakeListener,
-  log: Logger,
-): AsyncDisposable {
-  return keepSession({
-    address,
-    applicationName: 'waxwing listen',
-    log,
-    async onConnect(client) {
-      client.on('notification', ({ payload }) => listener.onWake(payload ? payload.split(',') : []))
-      for (const channel of channels) await client.query(`listen ${channel}`)
-      listener.onListening()
+/** Hears what the wakers of all processes send. */
+export interface Wakes extends AsyncDisposable {
+  on(channels: readonly WakeChannel[], listener: WakeListener): void
+}
+
+/** Listens on one connection of its own from the first listener on, and connects again whenever that breaks. */
+export function openWakes(address: DatabaseAddress, log: Logger): Wakes {
+  const listeners: Array<{ channels: readonly string[]; listener: WakeListener }> = []
+  let isListening = false
+  let session: AsyncDisposable | null = null
+  const listen = () =>
+    keepSession({
+      address,
+      applicationName: 'waxwing listen',
+      log,
+      async onConnect(client) {
+        client.once('end', () => (isListening = false))
+        client.on('notification', ({ channel, payload }) => {
+          const ids = payload ? payload.split(',') : []
+          for (const { channels, listener } of listeners) if (channels.includes(channel)) listener.onWake(ids)
+        })
+        for (const channel of CHANNELS) await client.query(`listen ${channel}`)
+        isListening = true
+        for (const { listener } of listeners) listener.onListening()
+      },
+    })
+  return {
+    on(channels, listener) {
+      listeners.push({ channels, listener })
+      if (isListening) listener.onListening()
+      session ??= listen()
     },
-  })
+    async [Symbol.asyncDispose]() {
+      await session?.[Symbol.asyncDispose]()
+    },
+  }
 }

@@ -1,145 +1,68 @@
-import type { DatabaseAddress } from '../database/pool.ts'
-import { TimedConnection } from '../database/timed-connection.ts'
-import { newId } from '../kit/ids.ts'
-import type { Logger } from '../kit/log.ts'
-import { pause } from './nudge.ts'
+import { Lease, type LeaseOptions } from './lease.ts'
+import { unlessAborted } from './nudge.ts'
+import { WokenLoop } from './woken-loop.ts'
 
-/** How a process holds what it owns. Tests are more impatient than production. */
-export interface LeasePace {
-  /** For others, the owner is dead this long after its last heartbeat. */
-  leaseSeconds: number
-  heartbeatSeconds: number
-  /** A heartbeat that is not answered in this time has failed. */
-  answerSeconds: number
-  /** Ends our own work well before others may take it over, when the database is out of reach or this process slept. */
-  fenceSeconds: number
-}
+export type InstanceOptions = Omit<LeaseOptions, 'predecessorId'>
 
-const LEASE_PACE: LeasePace = { leaseSeconds: 10, heartbeatSeconds: 2, answerSeconds: 3, fenceSeconds: 7 }
-const RETRY_SECONDS = 0.5
-
-export interface InstanceOptions {
-  address: DatabaseAddress
-  log: Logger
-  /** Whether no other process can be using this database, so that every other instance is dead. */
-  isAlone: boolean
-  /** An earlier instance of this process: its lease has ended. */
-  predecessorId: string | null
-  pace?: LeasePace | undefined
-}
+/** A lapse wakes the loop, so nothing is found by this poll. */
+const POLL_SECONDS = 3600
+const RETRY_SECONDS_MAX = 1
 
 /**
- * This process among others that share the database. It owns accounts while its heartbeat is fresh: by the database's
- * clock for the others, by the monotonic clock for itself. A lease that lapsed is never renewed; the process registers
- * again as another instance, so that whatever it owned before is visibly without an owner.
+ * This process among others that share the database, whatever its roles. It holds one lease at a time, and registers
+ * again under another id when that lapses. Work that owns rows asks for the lease each time, and drops what it owned
+ * when the lease lapses.
  */
 export class Instance implements AsyncDisposable {
-  readonly id = newId()
-  readonly #log: Logger
-  readonly #pace: LeasePace
-  /** Of its own, so that a busy pool never stops the heartbeat. */
-  readonly #connection: TimedConnection
-  readonly #stop = new AbortController()
-  readonly #lapse = new AbortController()
-  #fence: NodeJS.Timeout | undefined
-  #beating: Promise<void> = Promise.resolve()
+  readonly #options: InstanceOptions
+  readonly #loop: WokenLoop
+  #latest: Lease | null = null
+  #renewed = Promise.withResolvers<void>()
 
-  private constructor({ address, log, pace = LEASE_PACE }: InstanceOptions) {
-    this.#log = log
-    this.#pace = pace
-    this.#connection = new TimedConnection(address, 'waxwing lease', pace.answerSeconds)
+  private constructor(options: InstanceOptions) {
+    this.#options = options
+    this.#loop = new WokenLoop({
+      look: () => this.#look(),
+      failure: 'Could not register this process',
+      log: options.log,
+      retrySecondsMax: RETRY_SECONDS_MAX,
+    })
   }
 
-  /** Rejects where the database does not answer in time. */
-  static async register(options: InstanceOptions): Promise<Instance> {
+  /** Resolves after the first attempt to register, whether it succeeded or not. */
+  static async start(options: InstanceOptions): Promise<Instance> {
     const instance = new Instance(options)
-    try {
-      await instance.#register(options)
-    } catch (error) {
-      instance.#end(instance.#lapse)
-      throw error
-    }
+    await instance.#loop.firstLook
     return instance
   }
 
-  /** Aborts once the lease may no longer be relied on: others may own our accounts soon. */
-  get lapsed(): AbortSignal {
-    return this.#lapse.signal
+  /** Null while this process has no lease that holds. */
+  get lease(): Lease | null {
+    return this.#latest?.lapsed.aborted === false ? this.#latest : null
   }
 
-  async #register({ isAlone, predecessorId }: InstanceOptions): Promise<void> {
-    const startedAt = performance.now()
-    await this.#connection.query(
-      `update instance set heartbeat_until = '-infinity'
-      where heartbeat_until > '-infinity' and ($1 or id = $2)`,
-      [isAlone, predecessorId],
-    )
-    await this.#connection.query(
-      `delete from instance where heartbeat_until < clock_timestamp() - interval '1 hour'
-        and not exists (select from account where owner_instance = instance.id)`,
-      [],
-    )
-    await this.#connection.query(
-      `insert into instance (id, heartbeat_until) values ($1, clock_timestamp() + make_interval(secs => $2))`,
-      [this.id, this.#pace.leaseSeconds],
-    )
-    this.#armFence(startedAt)
-    this.#beating = this.#keepBeating()
-  }
-
-  async #keepBeating(): Promise<void> {
-    const { heartbeatSeconds } = this.#pace
-    const ended = AbortSignal.any([this.#stop.signal, this.#lapse.signal])
-    let wait = heartbeatSeconds
+  /** Waits until there is a lease. Rejects when the signal aborts. */
+  async awaitLease(signal: AbortSignal): Promise<Lease> {
     for (;;) {
-      await pause(wait * 1_000, ended)
-      if (ended.aborted) return
-      try {
-        await this.#beat()
-        wait = heartbeatSeconds
-      } catch (error) {
-        if (ended.aborted) return
-        this.#log.warn({ error }, 'Heartbeat failed')
-        wait = Math.min(RETRY_SECONDS, heartbeatSeconds)
-      }
+      const { lease } = this
+      if (lease) return lease
+      await unlessAborted(signal, this.#renewed.promise)
     }
   }
 
-  async #beat(): Promise<void> {
-    const startedAt = performance.now()
-    const renewed = await this.#connection.query(
-      `update instance set heartbeat_until = clock_timestamp() + make_interval(secs => $2)
-      where id = $1 and heartbeat_until > clock_timestamp() returning id`,
-      [this.id, this.#pace.leaseSeconds],
-    )
-    if (renewed.length > 0) this.#armFence(startedAt)
-    else this.#end(this.#lapse)
-  }
-
-  /** A timer of its own: it waits for no statement. */
-  #armFence(beatAt: number): void {
-    clearTimeout(this.#fence)
-    if (this.#stop.signal.aborted || this.#lapse.signal.aborted) return
-    const left = beatAt + this.#pace.fenceSeconds * 1_000 - performance.now()
-    this.#fence = setTimeout(() => this.#end(this.#lapse), left)
-  }
-
-  #end(how: AbortController): void {
-    clearTimeout(this.#fence)
-    how.abort()
-    if (how === this.#lapse) this.#connection[Symbol.dispose]()
+  async #look(): Promise<number> {
+    if (this.lease) return POLL_SECONDS
+    const lease = await Lease.register({ ...this.#options, predecessorId: this.#latest?.id ?? null })
+    this.#latest = lease
+    lease.lapsed.addEventListener('abort', () => this.#loop.wake(), { once: true })
+    if (lease.lapsed.aborted) return 0
+    this.#renewed.resolve()
+    this.#renewed = Promise.withResolvers()
+    return POLL_SECONDS
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#end(this.#stop)
-    await this.#beating
-    if (this.#lapse.signal.aborted) return
-    try {
-      // Accounts that could not be released are without an owner from here on.
-      await this.#connection.query('delete from instance where id = $1', [this.id])
-    } catch (error) {
-      this.#log.warn({ error }, 'Could not end the lease; it runs out instead')
-    }
-    this.#connection[Symbol.dispose]()
+    await this.#loop[Symbol.asyncDispose]()
+    await this.#latest?.[Symbol.asyncDispose]()
   }
 }

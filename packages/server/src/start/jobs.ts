@@ -1,6 +1,5 @@
 import { Counter, type Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
-import { listenForWakes } from '../database/wake.ts'
 import { deleteOldEvents } from '../events/retention.ts'
 import { deleteExpiredTokens } from '../features/accounts/accounts/deletion.ts'
 import { accountKeys } from '../features/accounts/accounts/secrets.ts'
@@ -20,8 +19,8 @@ import type { Shared } from './roles.ts'
 
 /** The role `jobs`: background work of the whole installation. */
 export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
-  const { installation, connections, blobs, bodies, reader, metrics, clock, log } = shared
-  const { db, pool, address } = installation.database
+  const { installation, wakes, connections, blobs, bodies, reader, metrics, clock, log } = shared
+  const { db, pool } = installation.database
   const services = { connections, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
   for (const gauge of [...storageGauges(db), staleGauge(db)]) metrics.registerMetric(gauge)
   await using opened = new AsyncDisposableStack()
@@ -35,7 +34,7 @@ export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
   const onRewritten = (count: number) => rewritten.inc(count)
   opened.use(new DocumentRewriter({ db, services, reader, onRewritten }))
   const news = { onWake: (ids: string[]) => backfill.wake(ids), onListening: () => backfill.wake(null) }
-  opened.use(listenForWakes(address, ['waxwing_wake', 'waxwing_mail'], news, log))
+  wakes.on(['waxwing_wake', 'waxwing_mail'], news)
   return opened.move()
 }
 

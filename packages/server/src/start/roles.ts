@@ -1,5 +1,7 @@
+import { hostname } from 'node:os'
 import type { SecureContext } from 'node:tls'
 import type { Registry } from 'prom-client'
+import product from '../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
 import type { Role } from '../config/settings.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -12,7 +14,8 @@ import { egressGuard, type EgressGuard, type Resolver } from '../kit/egress/guar
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import type { Logger } from '../kit/log.ts'
 import { type MessageReader, openMessageReader } from '../kit/mime/message-reader.ts'
-import { openWaker, type Waker } from '../database/wake.ts'
+import { openWaker, openWakes, type Waker, type Wakes } from '../database/wake.ts'
+import { Instance } from '../jobs/instance.ts'
 import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
 import type { ConnectorOf } from '../connections/connections.ts'
@@ -47,6 +50,9 @@ export interface RoleOptions {
 
 /** What the roles of one process share. */
 export interface Shared extends RoleOptions {
+  instance: Instance
+  /** What the wakers of all processes send. */
+  wakes: Wakes
   guard: EgressGuard
   /** That servers of accounts are checked against; undefined for the public ones. */
   authorities: SecureContext | undefined
@@ -74,6 +80,12 @@ export interface Roles extends AsyncDisposable {
 export async function startRoles(options: RoleOptions): Promise<Roles> {
   const { config, installation, log, resolve } = options
   await using opened = new AsyncDisposableStack()
+  const { database, isEmbedded: isAlone } = installation
+  const facts = { roles: config.roles, host: hostname(), version: product.version }
+  const instance = opened.use(
+    await Instance.start({ address: database.address, log, facts, isAlone, pace: options.pace.lease }),
+  )
+  const wakes = opened.use(openWakes(database.address, log))
   const waker = opened.use(openWaker(installation.database.db, 'waxwing_wake', log))
   const newMail = opened.use(openWaker(installation.database.db, 'waxwing_mail', log))
   const guard = egressGuard({
@@ -99,10 +111,13 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
       db: installation.database.db,
       services: { blobs, accountKeys: accountKeys(installation.keyRing), log },
       reader,
+      isPolled: config.roles.includes('jobs'),
     }),
   )
   const shared: Shared = {
     ...options,
+    instance,
+    wakes,
     guard,
     authorities,
     waker,

@@ -1,9 +1,8 @@
 import { Gauge } from 'prom-client'
 import type { Db } from '../database/pool.ts'
-import { listenForWakes } from '../database/wake.ts'
 import { askingGauge, askingGauges } from '../kit/metrics.ts'
 import { SyncEngine } from '../sync/engine.ts'
-import type { LeasePace } from '../jobs/instance.ts'
+import type { LeasePace } from '../jobs/lease.ts'
 import { countAllQuarantined } from '../sync/mail/quarantine.ts'
 import { measureTroubles, TROUBLES, type Troubled } from '../features/accounts/accounts/following.ts'
 import type { Shared } from './roles.ts'
@@ -22,16 +21,15 @@ export interface SyncPace {
 
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
 export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
-  const { installation, connectorOf, newMail, log, pace } = shared
+  const { installation, instance, wakes, connectorOf, newMail, log, pace } = shared
   const { metrics, readiness } = shared
-  const { db, address } = installation.database
+  const { db } = installation.database
   await using opened = new AsyncDisposableStack()
   const engine = opened.use(
     await SyncEngine.start({
       db,
-      address,
+      instance,
       connectorOf,
-      isAlone: installation.isEmbedded,
       onMail: newMail.wake,
       log,
       ...pace,
@@ -39,7 +37,7 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
   )
   readiness.include(() => engine.problem)
   const wake = () => engine.wake()
-  opened.use(listenForWakes(address, ['waxwing_wake'], { onWake: wake, onListening: wake }, log))
+  wakes.on(['waxwing_wake'], { onWake: wake, onListening: wake })
   const owned = new Gauge({
     name: 'waxwing_accounts_owned',
     help: 'Accounts that this process keeps in sync',

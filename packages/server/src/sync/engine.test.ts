@@ -7,6 +7,7 @@ import { waitUntil } from '../../test/wait-until.ts'
 import type { Tables } from '../database/tables.ts'
 import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
+import { Instance } from '../jobs/instance.ts'
 import { SyncEngine } from './engine.ts'
 import { HostBudget } from '../connections/host-budget.ts'
 
@@ -21,10 +22,19 @@ async function openEngine() {
   server.create('INBOX', 'inbox')
   const connections = { open: 0 }
   const budget = new HostBudget(10)
+  const instance = opened.use(
+    await Instance.start({
+      address,
+      log: silentLog,
+      facts: { roles: ['sync'], host: 'test', version: '0.0.0' },
+      isAlone: false,
+      pace: { leaseSeconds: 3, heartbeatSeconds: 0.2, answerSeconds: 1, fenceSeconds: 2 },
+    }),
+  )
   const engine = opened.use(
     await SyncEngine.start({
       db,
-      address,
+      instance,
       connectorOf: () => () =>
         Promise.resolve({
           host: 'memory.test',
@@ -43,11 +53,9 @@ async function openEngine() {
             }
           },
         }),
-      isAlone: false,
       onMail: () => undefined,
       log: silentLog,
       pollSeconds: 0.2,
-      lease: { leaseSeconds: 3, heartbeatSeconds: 0.2, answerSeconds: 1, fenceSeconds: 2 },
     }),
   )
   const read = () =>

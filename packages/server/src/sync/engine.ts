@@ -1,9 +1,11 @@
-import type { DatabaseAddress, Db } from '../database/pool.ts'
+import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 import type { ConnectorOf } from '../connections/connections.ts'
-import { Instance, type LeasePace } from '../jobs/instance.ts'
+import type { Instance } from '../jobs/instance.ts'
+import type { Lease } from '../jobs/lease.ts'
 import { Keeper, type KeeperOptions } from './keeper.ts'
-import { Nudge, pause, unlessAborted } from '../jobs/nudge.ts'
+import { unlessAborted } from '../jobs/nudge.ts'
+import { WokenLoop } from '../jobs/woken-loop.ts'
 import { DEFAULT_REFUSAL_SECONDS } from './login-refusals.ts'
 import {
   claimAccounts,
@@ -27,30 +29,26 @@ const CHECK_AT_ONCE = 5_000
 /** A process whose looks take longer, or have failed for longer, is not ready. */
 const LOOK_SECONDS_MAX = 15
 /** Wakes are told at once; this poll is what is guaranteed. */
-const ATTENTION_INTERVAL_MS = 1_000
+const ATTENTION_SECONDS = 1
 const HEAVY_PASSES_AT_ONCE = 4
 const DEFAULT_POLL_SECONDS = 45
 const DEFAULT_STALL_SECONDS = 120
 
 export interface SyncOptions {
   db: Db
-  /** Of the same database, for the lease's own connection. */
-  address: DatabaseAddress
+  instance: Instance
   connectorOf: ConnectorOf
-  /** Whether no other process can be using this database. */
-  isAlone: boolean
   /** Told of an account that has new mail, or whose first sync is complete. */
   onMail(accountId: string): void
   log: Logger
   pollSeconds?: number
   stallSeconds?: number
   refusalSeconds?: number
-  lease?: LeasePace
 }
 
 /**
- * The sync role: owns accounts as long as this process lives, and keeps each in sync. When its lease lapses, it lets go
- * of all of them at once, registers again as another instance, and claims what has no owner.
+ * The sync role: owns accounts as long as this process lives, and keeps each in sync. When the lease lapses, it lets go
+ * of all of them at once, waits for the next lease, and claims what has no owner.
  */
 export class SyncEngine implements AsyncDisposable {
   readonly #options: SyncOptions
@@ -58,12 +56,10 @@ export class SyncEngine implements AsyncDisposable {
   readonly #keepers = new Map<string, Keeper>()
   /** Told to stop, and not at their end yet. */
   readonly #ending = new Set<Keeper>()
-  readonly #stop = new AbortController()
-  readonly #nudge = new Nudge()
   readonly #statistics: TableStatistics
-  readonly #running: Promise<void>
-  readonly #firstLook = Promise.withResolvers<void>()
-  #instance: Instance | null = null
+  readonly #loop: WokenLoop
+  /** The lease that the keepers rely on. */
+  #lease: Lease | null = null
   #claimedAt = Number.NEGATIVE_INFINITY
   #recoveredAt = Number.NEGATIVE_INFINITY
   #lookedAt = Number.NEGATIVE_INFINITY
@@ -84,20 +80,25 @@ export class SyncEngine implements AsyncDisposable {
       stallSeconds: options.stallSeconds ?? DEFAULT_STALL_SECONDS,
       refusalSeconds: options.refusalSeconds ?? DEFAULT_REFUSAL_SECONDS,
     }
-    this.#running = this.#run()
+    this.#loop = new WokenLoop({
+      look: signal => this.#look(signal),
+      failure: 'Could not look for accounts',
+      log: options.log,
+      retrySecondsMax: ATTENTION_SECONDS,
+    })
   }
 
-  /** Resolves after the first look for accounts, whether it went through or not. */
+  /** Resolves after the first look for accounts, whether it succeeded or not; at once where there is no lease yet. */
   static async start(options: SyncOptions): Promise<SyncEngine> {
     const engine = new SyncEngine(options)
-    await engine.#firstLook.promise
+    if (options.instance.lease) await engine.#loop.firstLook
     return engine
   }
 
   /** Accounts were changed or connected: look at once. */
   wake(): void {
     this.#claimedAt = Number.NEGATIVE_INFINITY
-    this.#nudge.fire()
+    this.#loop.wake()
   }
 
   get accountCount(): number {
@@ -106,63 +107,53 @@ export class SyncEngine implements AsyncDisposable {
 
   /** Why this process cannot follow accounts now; null where it can. */
   get problem(): string | null {
-    if (!this.#instance || this.#instance.lapsed.aborted) return 'it has no lease to follow accounts with'
+    if (!this.#options.instance.lease) return 'it has no lease to follow accounts with'
     const seconds = (performance.now() - this.#lookedAt) / 1_000
     return seconds > LOOK_SECONDS_MAX ? 'it has stopped looking for accounts to follow' : null
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      this.#nudge.clear()
-      try {
-        const instance = await this.#requireInstance()
-        // A look that hangs on the database must not keep this process from registering again.
-        await unlessAborted(instance.lapsed, this.#look(instance))
-        this.#lookedAt = performance.now()
-      } catch (error) {
-        this.#options.log.warn({ error }, 'Could not look for accounts')
-      }
-      this.#firstLook.resolve()
-      await pause(ATTENTION_INTERVAL_MS, this.#stop.signal, this.#nudge.signal)
-    }
+  async #look(signal: AbortSignal): Promise<number> {
+    const lease = await this.#options.instance.awaitLease(signal)
+    if (lease !== this.#lease) this.#begin(lease)
+    // A look that hangs on the database must not outlast the lease.
+    const hasMore = await unlessAborted(lease.lapsed, this.#attendAndClaim(lease))
+    this.#lookedAt = performance.now()
+    return hasMore ? 0 : ATTENTION_SECONDS
   }
 
-  async #requireInstance(): Promise<Instance> {
-    const before = this.#instance
-    if (before && !before.lapsed.aborted) return before
-    const { address, log, isAlone, lease } = this.#options
-    const predecessorId = before?.id ?? null
-    const instance = await Instance.register({ address, log, isAlone, predecessorId, pace: lease })
-    instance.lapsed.addEventListener('abort', () => this.#dropAll())
-    this.#instance = instance
+  #begin(lease: Lease): void {
+    this.#lease = lease
     this.#checkedUpTo = FIRST_ID
     this.#recoveredAt = Number.NEGATIVE_INFINITY
-    return instance
+    lease.lapsed.addEventListener('abort', () => this.#dropAll(), { once: true })
   }
 
-  async #look(instance: Instance): Promise<void> {
+  /** @returns whether there may be more to claim now */
+  async #attendAndClaim(lease: Lease): Promise<boolean> {
     const { db } = this.#options
-    await this.#attend(instance)
+    await this.#attend(lease)
     // Not with each wake: only what nobody told of is found by it.
     if (performance.now() - this.#recoveredAt >= CLAIM_INTERVAL_MS) {
       this.#recoveredAt = performance.now()
       const released = await releaseOfDead(db)
-      await this.#releaseUnkept(instance)
+      await this.#releaseUnkept(lease)
       this.#claimedAt = Number.NEGATIVE_INFINITY
       if (released === RELEASED_AT_ONCE) this.#recoverAtOnce()
     }
-    if (performance.now() - this.#claimedAt < CLAIM_INTERVAL_MS) return
+    if (performance.now() - this.#claimedAt < CLAIM_INTERVAL_MS) return false
     this.#claimedAt = performance.now()
-    const claimed = await claimAccounts(db, instance.id, CLAIM_AT_ONCE)
+    const claimed = await claimAccounts(db, lease.id, CLAIM_AT_ONCE)
     // Where the lease lapsed before the claim was answered, the accounts belong to a dead instance and are taken from it.
-    if (instance.lapsed.aborted) return
-    for (const owned of claimed) this.#keep(owned, instance)
-    if (claimed.length === CLAIM_AT_ONCE) this.wake()
+    if (lease.lapsed.aborted) return false
+    for (const owned of claimed) this.#keep(owned, lease)
+    const hasMore = claimed.length === CLAIM_AT_ONCE
+    if (hasMore) this.#claimedAt = Number.NEGATIVE_INFINITY
+    return hasMore
   }
 
-  async #attend(instance: Instance): Promise<void> {
+  async #attend(lease: Lease): Promise<void> {
     const { db } = this.#options
-    for (const { accountId, epoch, mustStop, mustRestart } of await findAttention(db, instance.id)) {
+    for (const { accountId, epoch, mustStop, mustRestart } of await findAttention(db, lease.id)) {
       const keeper = this.#keepers.get(accountId)
       if (keeper?.owned.epoch !== epoch) continue
       if (mustStop) void keeper[Symbol.asyncDispose]()
@@ -186,9 +177,9 @@ export class SyncEngine implements AsyncDisposable {
    * Releases accounts that are ours by the tables while nobody here keeps them, so that they are claimed again: their
    * release failed, or the answer to their claim was lost.
    */
-  async #releaseUnkept(instance: Instance): Promise<void> {
+  async #releaseUnkept(lease: Lease): Promise<void> {
     const { db, log } = this.#options
-    const page = await listOwned(db, instance.id, this.#checkedUpTo, CHECK_AT_ONCE)
+    const page = await listOwned(db, lease.id, this.#checkedUpTo, CHECK_AT_ONCE)
     this.#checkedUpTo = page.length < CHECK_AT_ONCE ? FIRST_ID : (page.at(-1)?.id ?? FIRST_ID)
     const unkept = page.filter(({ id, epoch }) => this.#keepers.get(id)?.owned.epoch !== epoch)
     if (unkept.length === 0) return
@@ -204,10 +195,10 @@ export class SyncEngine implements AsyncDisposable {
     this.wake()
   }
 
-  #keep(owned: OwnedAccount, instance: Instance): void {
+  #keep(owned: OwnedAccount, lease: Lease): void {
     const before = this.#keepers.get(owned.id)
     if (before) this.#end(before)
-    const keeper = new Keeper(owned, { ...this.#keeperOptions, lease: instance.lapsed })
+    const keeper = new Keeper(owned, { ...this.#keeperOptions, lease: lease.lapsed })
     this.#keepers.set(owned.id, keeper)
     const forget = () => {
       this.#ending.delete(keeper)
@@ -230,15 +221,13 @@ export class SyncEngine implements AsyncDisposable {
       this.#options.log.warn({ count: this.#keepers.size }, 'The lease lapsed. Letting all accounts go')
     for (const keeper of this.#keepers.values()) this.#ending.add(keeper)
     this.#keepers.clear()
-    this.#nudge.fire()
+    this.#loop.wake()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort()
-    await this.#running
+    await this.#loop[Symbol.asyncDispose]()
     const keepers = [...this.#keepers.values(), ...this.#ending]
     await Promise.all(keepers.map(keeper => keeper[Symbol.asyncDispose]()))
     await this.#statistics[Symbol.asyncDispose]()
-    await this.#instance?.[Symbol.asyncDispose]()
   }
 }

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { isUnowned, unownedTenants } from '../features/accounts/accounts/following.ts'
-import { isLive } from '../features/accounts/accounts/store.ts'
+import { isLive } from '../jobs/lease.ts'
 import type { MailAccount } from '../features/mail/messages/rules.ts'
 
 /** An account as its owner holds it. The epoch is the fencing token of this ownership. */

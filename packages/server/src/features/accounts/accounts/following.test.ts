@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount, sampleTenant } from '../../../../test/sample-rows.ts'
 import { newId } from '../../../kit/ids.ts'
-import { measureTroubles } from './following.ts'
+import { hasFollowers, measureTroubles } from './following.ts'
 
 test('counts what nobody follows, fails or lags, and for how long the oldest has; nothing that is stopped', async () => {
   await using database = await openTestDatabase()
@@ -42,3 +42,17 @@ test('counts what nobody follows, fails or lags, and for how long the oldest has
   expect(failing.oldestSeconds).toBeCloseTo(50, -2)
   expect(lagging.oldestSeconds).toBeCloseTo(900, -2)
 })
+
+test.each([
+  [['api', 'sync'], '10 seconds', true],
+  [['api', 'jobs'], '10 seconds', false],
+  [['sync'], '-1 second', false],
+])(
+  'whether a process with the roles %j and a lease of %s follows accounts: %s',
+  async (roles, lease, follows) => {
+    await using database = await openTestDatabase()
+    const heartbeat_until = sql<Date>`clock_timestamp() + ${lease}::interval`
+    await database.db.insertInto('instance').values({ id: newId(), heartbeat_until, roles }).execute()
+    expect(await hasFollowers(database.db)).toBe(follows)
+  },
+)

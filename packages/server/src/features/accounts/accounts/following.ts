@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import { isLive } from './store.ts'
+import { isLive } from '../../../jobs/lease.ts'
 
 /** An account that takes longer to catch up lags: its first sync, too. */
 const LAG_SECONDS = 600
@@ -73,6 +73,6 @@ export async function measureTroubles(db: Db): Promise<Record<Trouble, Troubled>
 /** Whether any process follows accounts now. */
 export async function hasFollowers(db: Db): Promise<boolean> {
   const { rows } = await sql<{ has: boolean }>`
-    select exists (select from instance where ${isLive}) as has`.execute(db)
+    select exists (select from instance where 'sync' = any(roles) and ${isLive}) as has`.execute(db)
   return rows[0]?.has ?? false
 }

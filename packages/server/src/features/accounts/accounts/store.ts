@@ -9,14 +9,8 @@ import type { AccountRow, AccountView, ImapServers } from './account.ts'
 import { presentAccount } from './present.ts'
 import { changedFields, mustRestart } from './rules.ts'
 
-/** The lease that a heartbeat gives is 10 seconds (jobs/instance.ts), so this is 30 seconds after the last one. */
+/** The lease that a heartbeat gives is 10 seconds (jobs/lease.ts), so this is 30 seconds after the last one. */
 const SILENCE_AFTER_LEASE_SECONDS = 20
-
-/**
- * Whether the lease of an instance holds. No heartbeat sets a time that far ahead: it was written before the database's
- * clock was set back.
- */
-export const isLive = sql<boolean>`(heartbeat_until > clock_timestamp() and heartbeat_until < clock_timestamp() + interval '1 minute')`
 
 const isFollowed = sql<boolean>`coalesce(account.owner_instance = account.runtime_instance
   and heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS})

@@ -19,6 +19,8 @@ const BUSY_SECONDS = 1
 export interface BodyIndexContext extends StoredContext {
   /** Of its own: whoever reads a message does not wait for those that are indexed. */
   reader: MessageReader
+  /** Whether this process also looks for what another one stored and did not index; else it looks only when woken. */
+  isPolled: boolean
 }
 
 /** Brings the words of stored bodies into the index. */
@@ -32,6 +34,7 @@ export function openBodyIndex(context: BodyIndexContext): BodyIndex {
   /** Whether something was stored here that no run has begun after. */
   let isWanted = false
   async function look(signal: AbortSignal): Promise<number> {
+    if (!isWanted && !context.isPolled) return LOOK_SECONDS
     const wasWanted = isWanted
     isWanted = false
     let isDone = false
