@@ -76,7 +76,7 @@ async function backup(name: string, { withKey = false }: { withKey?: boolean }) 
     )
   console.log(
     keys
-      ? 'It holds the master keys: anyone with this file can read the passwords of the accounts.'
+      ? 'It contains the master keys: anyone with this file can read the passwords of the accounts.'
       : 'The master key is not in it. Keep it apart from this file: without it the backup cannot be used.',
   )
 }

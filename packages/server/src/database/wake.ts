@@ -21,7 +21,10 @@ export interface Waker extends AsyncDisposable {
   wake(accountId: string): void
 }
 
-/** Notices are sent outside transactions: NOTIFY takes a lock of the whole database at commit. */
+/**
+ * Notices of accounts go out on their own, never in a transaction: NOTIFY takes a lock of the whole database at commit.
+ * Only rare work notifies within one (`jobs/enqueue.ts`).
+ */
 export function openWaker(db: Db, channel: WakeChannel, log: Logger): Waker {
   let waiting = new Set<string>()
   let sending: Promise<void> | null = null

@@ -13,18 +13,25 @@ import { countStaleAccounts } from '../features/mail/search/record-version.ts'
 import { sweepThreadLinks } from '../features/mail/threads/sweep.ts'
 import { deleteExpiredAnswers } from '../door/idempotency.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
+import { type JobHandler, JobWorker } from '../jobs/job-worker.ts'
 import { type RecurringTask, startJobs } from '../jobs/runner.ts'
 import { askingGauge } from '../kit/metrics.ts'
 import type { Shared } from './roles.ts'
 
+/** What runs the jobs that are enqueued, by their kind. */
+const JOB_HANDLERS: readonly JobHandler[] = []
+
 /** The role `jobs`: background work of the whole installation. */
 export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
-  const { installation, wakes, connections, blobs, bodies, reader, metrics, clock, log } = shared
+  const { installation, instance, wakes, connections, blobs, bodies, reader, metrics, clock, log } = shared
   const { db, pool } = installation.database
   const services = { connections, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
   for (const gauge of [...storageGauges(db), staleGauge(db)]) metrics.registerMetric(gauge)
   await using opened = new AsyncDisposableStack()
   opened.use(await startJobs({ db, pool, tasks: recurringTasks(db, blobs), log }))
+  const worker = opened.use(new JobWorker({ db, instance, handlers: JOB_HANDLERS, log }))
+  const wakeWorker = () => worker.wake()
+  wakes.on(['waxwing_job'], { onWake: wakeWorker, onListening: wakeWorker })
   const backfill = opened.use(new Backfill({ db, services, reader, clock }))
   const rewritten = new Counter({
     name: 'waxwing_search_documents_rewritten_total',

@@ -99,7 +99,8 @@ async function requireAlone(client: Client) {
   await sleep(SETTLED_SECONDS * 1000)
   const { rows } = await client.query<{ name: string }>(
     `select application_name as name from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid() and application_name like 'waxwing %' limit 1`,
+     where datname = current_database() and pid <> pg_backend_pid() and application_name like 'waxwing %'
+     order by application_name desc limit 1`,
   )
   if (rows[0]) {
     throw new CommandError(

@@ -1,0 +1,40 @@
+import { sql } from 'kysely'
+import type { UnitOfWork } from '../events/unit-of-work.ts'
+import { newId } from '../kit/ids.ts'
+
+/** More belong into a table of their own, whose rows are what is due. */
+const JOBS_AT_ONCE_MAX = 100
+const PAYLOAD_CHARACTERS_MAX = 65_536
+
+/** A kind of job. What it is given is stored, so the releases before and after must be able to read it. */
+export interface JobKind<Payload> {
+  /** Lower-case words with underscores, as it is stored. */
+  name: string
+  /** Reads what is stored. @throws where that is no payload */
+  parse(stored: unknown): Payload
+}
+
+/**
+ * Enqueues jobs in the transaction of their effect. They run in a process with the role `jobs` after the commit, at
+ * least once each, in no order; after a rollback they never run. For rare work: the commit sends a NOTIFY, which takes
+ * a lock of the whole database, so a batch of sync must not enqueue. A payload must hold no secrets.
+ */
+export async function enqueue<Payload>(
+  unit: UnitOfWork,
+  kind: JobKind<Payload>,
+  payloads: readonly Payload[],
+): Promise<void> {
+  if (payloads.length === 0) return
+  if (payloads.length > JOBS_AT_ONCE_MAX) throw new RangeError(`${payloads.length} jobs at once`)
+  const texts = payloads.map(payload => JSON.stringify(payload))
+  const longest = Math.max(...texts.map(text => text.length))
+  if (longest > PAYLOAD_CHARACTERS_MAX) throw new RangeError(`a payload of ${longest} characters`)
+  await sql`
+    with added as (
+      insert into job (id, tenant_id, kind, payload)
+      select id, ${unit.tenantId}, ${kind.name}, payload::jsonb
+      from unnest(${texts.map(() => newId())}::uuid[], ${texts}::text[]) as given (id, payload)
+    )
+    select pg_notify('waxwing_job', ${kind.name})
+  `.execute(unit.sql)
+}

@@ -1,0 +1,173 @@
+import { sql } from 'kysely'
+import type { Db } from '../database/pool.ts'
+import type { Logger } from '../kit/log.ts'
+import type { JobKind } from './enqueue.ts'
+import type { Instance } from './instance.ts'
+import { isLive, type Lease } from './lease.ts'
+import { WokenLoop } from './woken-loop.ts'
+
+const JOBS_AT_ONCE = 4
+const POLL_SECONDS = 5
+/** The pause after a failure begins at one second and doubles up to this. */
+const RETRY_SECONDS_MAX = 3600
+const RETRY_DOUBLINGS = 12
+/** A job that takes longer is told to stop, and fails. */
+const JOB_SECONDS_MAX = 3600
+/** With pauses of an hour, a job fails for four days before it is given up. */
+const ATTEMPTS_MAX = 100
+
+/** Runs the jobs of one kind. */
+export interface JobHandler {
+  kind: string
+  run(stored: unknown, job: RunningJob): Promise<void>
+}
+
+export interface RunningJob {
+  tenantId: string
+  /** Aborts when the process stops or may no longer hold the job, or after an hour: to return soon after. */
+  signal: AbortSignal
+}
+
+/** `work` may run again after it has succeeded, so it must do no harm twice. */
+export function jobHandler<Payload>(
+  kind: JobKind<Payload>,
+  work: (payload: Payload, job: RunningJob) => Promise<void>,
+): JobHandler {
+  return { kind: kind.name, run: (stored, job) => work(kind.parse(stored), job) }
+}
+
+interface ClaimedJob {
+  id: string
+  tenant_id: string
+  kind: string
+  payload: unknown
+  attempts: number
+}
+
+export interface JobWorkerOptions {
+  db: Db
+  instance: Instance
+  handlers: readonly JobHandler[]
+  log: Logger
+}
+
+/**
+ * Runs enqueued jobs, several at a time. A job is claimed under the lease of the process: where that dies, another one
+ * runs the job again. A claim counts as an attempt and sets the time of the next one.
+ */
+export class JobWorker implements AsyncDisposable {
+  readonly #options: JobWorkerOptions
+  readonly #handlers: ReadonlyMap<string, JobHandler>
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #loop: WokenLoop
+
+  constructor(options: JobWorkerOptions) {
+    this.#options = options
+    this.#handlers = new Map(options.handlers.map(handler => [handler.kind, handler]))
+    this.#loop = new WokenLoop({
+      look: signal => this.#look(signal),
+      failure: 'Could not look for jobs',
+      log: options.log,
+    })
+  }
+
+  /** Says that jobs were enqueued. Returns at once and never throws. */
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  /** Tells running jobs to stop and waits for them. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop[Symbol.asyncDispose]()
+    await Promise.all(this.#running.values())
+  }
+
+  async #look(signal: AbortSignal): Promise<number> {
+    const room = JOBS_AT_ONCE - this.#running.size
+    // The end of a job wakes the loop.
+    if (room === 0 || this.#handlers.size === 0) return POLL_SECONDS
+    const lease = await this.#options.instance.awaitLease(signal)
+    const claimed = await this.#claim(lease, room)
+    for (const job of claimed) {
+      const ended = this.#take(job, lease, signal).finally(() => {
+        this.#running.delete(job.id)
+        this.#loop.wake()
+      })
+      this.#running.set(job.id, ended)
+    }
+    return POLL_SECONDS
+  }
+
+  /** Also takes jobs of dead processes, and those that this process holds by the table but does not run. */
+  async #claim(lease: Lease, limit: number): Promise<ClaimedJob[]> {
+    const isFree = sql`(
+      claimed_by is null or claimed_by = ${lease.id}
+      or not exists (select from instance where instance.id = claimed_by and ${isLive})
+    )`
+    const { rows } = await sql<ClaimedJob>`
+      update job set claimed_by = ${lease.id}, attempts = attempts + 1,
+        due_at = clock_timestamp()
+          + make_interval(secs => least(2 ^ least(attempts, ${RETRY_DOUBLINGS}), ${RETRY_SECONDS_MAX}))
+      where id in (
+        select id from job
+        where due_at <= clock_timestamp() and kind = any(${[...this.#handlers.keys()]}::text[])
+          and not id = any(${[...this.#running.keys()]}::uuid[]) and ${isFree}
+        order by due_at limit ${limit} for update skip locked
+      )
+      returning id, tenant_id, kind, payload, attempts
+    `.execute(this.#options.db)
+    return rows
+  }
+
+  /** Never rejects: what cannot be written down here is claimed again when it is due. */
+  async #take(job: ClaimedJob, lease: Lease, stopped: AbortSignal): Promise<void> {
+    const { log } = this.#options
+    const { id: jobId, tenant_id: tenantId, kind, attempts: attempt } = job
+    const fields = { jobId, tenantId, kind, attempt }
+    try {
+      const late = AbortSignal.timeout(JOB_SECONDS_MAX * 1_000)
+      const outcome = await this.#run(job, AbortSignal.any([stopped, lease.lapsed, late]))
+      if (outcome.isDone) return await this.#delete(job, lease)
+      if (stopped.aborted && !lease.lapsed.aborted) return await this.#giveBack(job, lease)
+      if (attempt < ATTEMPTS_MAX) {
+        log.warn({ ...fields, error: outcome.error }, 'A job failed and is tried again')
+        return await this.#release(job, lease)
+      }
+      log.error({ ...fields, error: outcome.error }, 'A job failed too often and is given up')
+      await this.#delete(job, lease)
+    } catch (error) {
+      log.warn({ ...fields, error }, 'The end of a job could not be written down, so it may run again')
+    }
+  }
+
+  async #run(job: ClaimedJob, signal: AbortSignal): Promise<{ isDone: boolean; error?: unknown }> {
+    // Only a process that died in the last attempt leaves such a job.
+    if (job.attempts > ATTEMPTS_MAX) return { isDone: false, error: new Error('its process died') }
+    try {
+      // The process may have been told to stop while it claimed the job.
+      signal.throwIfAborted()
+      await this.#handlers.get(job.kind)?.run(job.payload, { tenantId: job.tenant_id, signal })
+      return { isDone: true }
+    } catch (error) {
+      return { isDone: false, error }
+    }
+  }
+
+  async #delete({ id }: ClaimedJob, lease: Lease): Promise<void> {
+    await sql`delete from job where id = ${id} and claimed_by = ${lease.id}`.execute(this.#options.db)
+  }
+
+  async #release({ id }: ClaimedJob, lease: Lease): Promise<void> {
+    await sql`update job set claimed_by = null where id = ${id} and claimed_by = ${lease.id}`.execute(
+      this.#options.db,
+    )
+  }
+
+  /** A stop of the process is no failure of the job. */
+  async #giveBack({ id }: ClaimedJob, lease: Lease): Promise<void> {
+    await sql`
+      update job set claimed_by = null, attempts = attempts - 1, due_at = clock_timestamp()
+      where id = ${id} and claimed_by = ${lease.id}
+    `.execute(this.#options.db)
+  }
+}

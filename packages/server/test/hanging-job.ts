@@ -1,0 +1,23 @@
+/** A program: claims a job on the database in its arguments, says so, and never ends it. */
+import type { DatabaseAddress } from '../src/database/pool.ts'
+import { openDatabase } from '../src/database/pool.ts'
+import { Instance } from '../src/jobs/instance.ts'
+import { JobWorker } from '../src/jobs/job-worker.ts'
+import { silentLog } from '../src/kit/log.ts'
+
+const [address = '', kind = ''] = process.argv.slice(2)
+const database = openDatabase({
+  address: JSON.parse(address) as DatabaseAddress,
+  applicationName: 'waxwing test',
+})
+const instance = await Instance.start({
+  address: database.address,
+  log: silentLog,
+  facts: { roles: ['jobs'], host: 'test', version: '0.0.0' },
+  isAlone: false,
+})
+const run = async () => {
+  process.stdout.write('claimed\n')
+  await new Promise(() => {})
+}
+export const worker = new JobWorker({ db: database.db, instance, handlers: [{ kind, run }], log: silentLog })
