@@ -164,6 +164,6 @@ function offeredBy<C extends Capability>(connected: ConnectedAccount, capability
   const found = offered[capability]
   if (!found)
     throw new ProviderFailure('unsupported', `The provider of this account offers no ${capability}.`)
-  // Of a Partial, TypeScript does not see that what is there is what was asked for.
+  // TypeScript does not see that the part of a Partial that is there is the one that was asked for.
   return found as Capabilities[C]
 }

@@ -21,7 +21,7 @@ export type Admission = { rate: Count | null; end: () => void } & (
 export interface AdmittedCall {
   /** Runs the operation. Always answers. */
   run(given: GivenInput): Promise<Answer>
-  /** The refusal that tells of a failure after `run`, such as while a download begins. */
+  /** The refusal for a failure after `run`, such as while a download begins. */
   refusalOf(error: unknown): Refusal
 }
 
@@ -35,7 +35,7 @@ export interface GivenInput {
 
 export interface GivenKey {
   text: string
-  /** Of everything that has to be equal when the key is sent again. */
+  /** The hash of everything that must be equal when the key is sent again. */
   fingerprint(): Buffer
 }
 

@@ -22,7 +22,7 @@ const LOOKS_MAX = 5
 export interface KeyedRequest {
   tenantId: string
   key: string
-  /** Of everything that has to be equal when the key is sent again. */
+  /** The hash of everything that must be equal when the key is sent again. */
   fingerprint: Buffer
   /** What it takes to be given the answer. */
   scopes: readonly string[]

@@ -17,7 +17,7 @@ const LOOK_SECONDS = 60
 const BUSY_SECONDS = 1
 
 export interface BodyIndexContext extends StoredContext {
-  /** Of its own: whoever reads a message does not wait for those that are indexed. */
+  /** A reader apart from that of the API, so that callers do not wait for messages that are being indexed. */
   reader: MessageReader
   /** Whether this process also looks for what another one stored and did not index; else it looks only when woken. */
   isPolled: boolean

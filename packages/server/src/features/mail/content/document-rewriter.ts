@@ -21,7 +21,7 @@ const ACCOUNTS_LISTED_MAX = 100
 const RETRY_SECONDS = 300
 
 export interface RewriterContext extends StoredContext {
-  /** Of its own: callers who read a message do not wait for those that are rewritten. */
+  /** A reader apart from that of the API, so that callers do not wait for documents that are being rewritten. */
   reader: MessageReader
   /** Told how many documents were rewritten. */
   onRewritten(count: number): void

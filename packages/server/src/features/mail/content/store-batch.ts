@@ -19,7 +19,7 @@ import type { CopyOutcome, SourceContext } from './stored-source.ts'
 import { BATCH_BYTES_MAX, type UnstoredMessage } from './unstored.ts'
 
 export interface BatchContext extends SourceContext {
-  /** Of its own: whoever reads a message does not wait for those that are stored. */
+  /** A reader apart from that of the API, so that callers do not wait for messages that are being stored. */
   reader: MessageReader
 }
 
