@@ -95,17 +95,13 @@ export class LogServer {
     for (const key of message.mailboxes) this.#tell(key, message.id)
   }
 
-  /** A label goes without its messages, a folder with them. */
+  /** A label goes without its messages, and no log tells of it; a folder goes with them. */
   drop(mailbox: LoggedMailbox): void {
     this.mailboxes.delete(mailbox.key)
     for (const message of this.messages.values()) {
       if (!message.mailboxes.has(mailbox.key)) continue
       if (this.kind === 'folders') this.delete(message)
-      else
-        this.place(
-          message,
-          [...message.mailboxes].filter(key => key !== mailbox.key),
-        )
+      else message.mailboxes.delete(mailbox.key)
     }
   }
 
