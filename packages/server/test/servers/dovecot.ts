@@ -62,7 +62,11 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<MailSe
     prefix: flavour === 'full' ? '' : 'INBOX.',
     processGroup: daemon.pid,
     logFile: join(folder, 'dovecot.log'),
-    addUser: name => addUser(folder, name ?? makeUpName()),
+    async addUser(name) {
+      const user = await addUser(folder, name ?? makeUpName())
+      await makeMailboxes(server, user)
+      return user
+    },
     setPassword: (user, password) => changePassword(server, folder, { ...user, password }),
     async renumber({ user }, mailbox) {
       const uidValidity = String(1 + Math.floor(Math.random() * 0x7fffffff))
@@ -82,6 +86,15 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<MailSe
     },
   }
   return server
+}
+
+/**
+ * Dovecot makes the mailboxes of a new user at the first STATUS. Two connections that do so at once lock each other
+ * out, and it ends one of them by a panic ("Resource deadlock avoided").
+ */
+async function makeMailboxes(server: MailServer, user: TestUser) {
+  await using witness = await openWitness(server, user)
+  await witness.command('LIST "" "*" RETURN (STATUS (MESSAGES))')
 }
 
 /** Dovecot looks at a password file again after a second at the latest. */
