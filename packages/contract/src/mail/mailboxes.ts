@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
-import { accountPath, uuid } from '../shapes.ts'
+import { accountPath, pathId, text, uuid, uuidInput } from '../shapes.ts'
+import { CHANGING_REASONS } from './changing-reasons.ts'
 
 export const mailboxRole = z.enum([
   'inbox',
@@ -41,6 +42,13 @@ export type MailboxReference = z.infer<typeof mailboxReference>
 export const mailboxChange = z.enum(['name', 'path', 'parentId', 'role', 'kind'])
 export type MailboxChange = z.infer<typeof mailboxChange>
 
+/** One level of a path. */
+const mailboxName = text({ min: 1, max: 255 })
+  .refine(name => !/\p{Cc}/u.test(name), 'must not contain control characters')
+  .describe('One level, so without `/`, unless the mailbox is a label of Gmail.')
+
+const mailboxPath = accountPath.extend({ mailboxId: pathId.describe('The mailbox’s `id`.') })
+
 export const mailboxes = {
   list: operation({
     method: 'GET',
@@ -52,5 +60,66 @@ export const mailboxes = {
     refuses: ['account_not_found'],
     params: accountPath,
     output: z.object({ items: z.array(mailbox) }),
+  }),
+
+  create: operation({
+    method: 'POST',
+    path: '/v1/accounts/{accountId}/mailboxes',
+    scope: 'write',
+    accountToken: true,
+    audit: 'mailbox.create',
+    summary: 'Create a mailbox.',
+    description:
+      'Creates it at the provider and subscribes to it. It is indexed and announced (`mailbox.created`) ' +
+      'before the answer.',
+    refuses: [...CHANGING_REASONS, 'unknown_mailbox', 'mailbox_parent', 'provider_conflict'],
+    params: accountPath,
+    body: z.strictObject({
+      name: mailboxName,
+      parentId: uuidInput.optional().describe('Default: the top level.'),
+    }),
+    output: mailbox,
+  }),
+
+  update: operation({
+    method: 'PATCH',
+    path: '/v1/accounts/{accountId}/mailboxes/{mailboxId}',
+    scope: 'write',
+    accountToken: true,
+    audit: 'mailbox.update',
+    summary: 'Rename or move a mailbox.',
+    description:
+      'Mailboxes below it, and subscriptions, follow. Each mailbox whose path changes is announced by ' +
+      'one `mailbox.updated`. Only mailboxes with the role `custom` can be renamed or moved.',
+    refuses: [
+      ...CHANGING_REASONS,
+      'unknown_mailbox',
+      'mailbox_parent',
+      'mailbox_protected',
+      'provider_conflict',
+      'provider_not_found',
+    ],
+    params: mailboxPath,
+    body: z.strictObject({
+      name: mailboxName.optional(),
+      parentId: uuidInput.nullable().optional().describe('Null moves it to the top level.'),
+    }),
+    output: mailbox,
+  }),
+
+  delete: operation({
+    method: 'DELETE',
+    path: '/v1/accounts/{accountId}/mailboxes/{mailboxId}',
+    scope: 'write',
+    accountToken: true,
+    audit: 'mailbox.delete',
+    summary: 'Delete a mailbox with its messages.',
+    description:
+      'A label of Gmail is removed and its messages stay. A mailbox with other mailboxes below it is ' +
+      'refused with `provider_rejected`. The mailbox leaves the index at once; its messages leave with ' +
+      'the next sync.',
+    refuses: [...CHANGING_REASONS, 'unknown_mailbox', 'mailbox_protected', 'provider_not_found'],
+    params: mailboxPath,
+    output: z.null(),
   }),
 }

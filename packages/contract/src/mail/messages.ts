@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../operation.ts'
+import { CHANGING_REASONS } from './changing-reasons.ts'
 import {
   accountPath,
   address,
@@ -113,6 +114,8 @@ const READING_REASONS = [
   'provider_unavailable',
 ] as const
 
+const labelIds = z.array(uuidInput).max(50)
+
 /** The values of `changes` in `message.updated`. */
 export const messageChange = messageSummary.omit({ id: true }).keyof()
 export type MessageChange = z.infer<typeof messageChange>
@@ -196,5 +199,66 @@ export const messages = {
     }),
     output: download,
     produces: 'application/octet-stream',
+  }),
+
+  update: operation({
+    method: 'PATCH',
+    path: '/v1/accounts/{accountId}/messages/{messageId}',
+    scope: 'write',
+    accountToken: true,
+    audit: 'message.update',
+    summary: 'Mark or move a message.',
+    description:
+      'Absent fields stay. The provider is changed first, flags before the move; if the move then fails, ' +
+      'its error is answered and the flags are changed, indexed and announced. One `message.updated` ' +
+      'names what changed. A message keeps its `id` when it moves.',
+    refuses: [
+      ...CHANGING_REASONS,
+      'message_not_found',
+      'unknown_mailbox',
+      'mailbox_not_label',
+      'provider_not_found',
+    ],
+    params: messagePath,
+    body: z
+      .strictObject({
+        isRead: z.boolean().optional(),
+        isFlagged: z.boolean().optional(),
+        mailboxId: uuidInput
+          .optional()
+          .describe('Moves the message. On Gmail it replaces the labels that act as folders.'),
+        addMailboxIds: labelIds.optional().describe('Labels to add, at most 50. Gmail only.'),
+        removeMailboxIds: labelIds.optional().describe('Labels to remove, at most 50. Gmail only.'),
+      })
+      .superRefine(({ addMailboxIds = [], removeMailboxIds = [] }, issues) => {
+        for (const [index, id] of removeMailboxIds.entries()) {
+          if (!addMailboxIds.includes(id)) continue
+          issues.addIssue({
+            code: 'custom',
+            path: ['removeMailboxIds', index],
+            message: 'must not be in addMailboxIds, too',
+          })
+        }
+      }),
+    output: messageSummary,
+  }),
+
+  delete: operation({
+    method: 'DELETE',
+    path: '/v1/accounts/{accountId}/messages/{messageId}',
+    scope: 'write',
+    accountToken: true,
+    audit: 'message.delete',
+    summary: 'Move a message to Trash, or delete it for good.',
+    description:
+      'A message that is in Trash already stays there. A Trash mailbox that the provider lacks is created.',
+    refuses: [...CHANGING_REASONS, 'message_not_found', 'provider_not_found'],
+    params: messagePath,
+    query: z.strictObject({
+      permanent: queryBoolean
+        .optional()
+        .describe('`true`: removes this message and no other, for good. Default: false.'),
+    }),
+    output: z.null(),
   }),
 }

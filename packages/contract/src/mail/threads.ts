@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { messageSummary, threadId } from './messages.ts'
 import { operation } from '../operation.ts'
+import { CHANGING_REASONS } from './changing-reasons.ts'
 import { accountPath, address, cursor, pageLimit, pageOf, timestamp, uuid, uuidInput } from '../shapes.ts'
 
 export const threadSummary = z
@@ -25,6 +26,8 @@ export const thread = threadSummary
   .extend({ messages: z.array(messageSummary).describe('Oldest first.') })
   .meta({ id: 'Thread' })
 export type Thread = z.infer<typeof thread>
+
+const threadPath = accountPath.extend({ threadId: z.string().describe('The thread’s `id`.') })
 
 export const threads = {
   list: operation({
@@ -54,7 +57,41 @@ export const threads = {
     accountToken: true,
     summary: 'Read a thread with its messages, oldest first.',
     refuses: ['account_not_found', 'thread_not_found'],
-    params: accountPath.extend({ threadId: z.string().describe('The thread’s `id`.') }),
+    params: threadPath,
     output: thread,
+  }),
+
+  update: operation({
+    method: 'PATCH',
+    path: '/v1/accounts/{accountId}/threads/{threadId}',
+    scope: 'write',
+    accountToken: true,
+    audit: 'thread.update',
+    summary: 'Mark or move all messages of a thread.',
+    description:
+      'Messages that are in that state already are skipped. A failure part way leaves the messages before ' +
+      'it changed; repeating the request finishes the rest.',
+    refuses: [...CHANGING_REASONS, 'thread_not_found', 'unknown_mailbox', 'provider_not_found'],
+    params: threadPath,
+    body: z.strictObject({
+      isRead: z.boolean().optional(),
+      mailboxId: uuidInput.optional().describe('Moves every message there.'),
+    }),
+    output: thread,
+  }),
+
+  delete: operation({
+    method: 'DELETE',
+    path: '/v1/accounts/{accountId}/threads/{threadId}',
+    scope: 'write',
+    accountToken: true,
+    audit: 'thread.delete',
+    summary: 'Move all messages of a thread to Trash.',
+    description:
+      'Messages that are in Trash already stay there. A failure part way leaves the messages before it ' +
+      'moved; repeating the request finishes the rest.',
+    refuses: [...CHANGING_REASONS, 'thread_not_found', 'provider_not_found'],
+    params: threadPath,
+    output: z.null(),
   }),
 }
