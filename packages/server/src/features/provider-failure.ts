@@ -7,9 +7,10 @@ type PlainReason = Exclude<Reason, keyof ReasonData>
 
 /**
  * What was asked of the provider. `sign_in`: the caller named the servers and the login. `read`: the account is known
- * here, and nothing of the request can be to blame. `search`: a read in the caller's own words.
+ * here, and nothing of the request can be to blame. `search`: a read in the caller's own words. `change`: what is to be
+ * changed is the caller's.
  */
-export type Asked = 'sign_in' | 'read' | 'search'
+export type Asked = 'sign_in' | 'read' | 'search' | 'change'
 
 /** The reason for each kind of failure, alike for all that is asked or by what is asked. */
 const REASONS: Readonly<Record<FailureKind, PlainReason | Readonly<Record<Asked, PlainReason>>>> = {
@@ -24,13 +25,23 @@ const REASONS: Readonly<Record<FailureKind, PlainReason | Readonly<Record<Asked,
   forbidden: 'provider_forbidden',
   // A search passes over mailboxes that are gone.
   not_found: by('provider_not_found', 'provider_not_found', 'provider_unavailable'),
-  rejected: by('provider_rejected', 'provider_unavailable', 'provider_rejected'),
-  conflict: by('provider_conflict', 'provider_unavailable'),
-  unsupported: by('provider_unsupported', 'account_misconfigured', 'provider_unsupported'),
+  rejected: by('provider_rejected', 'provider_unavailable', 'provider_rejected', 'provider_rejected'),
+  conflict: by('provider_conflict', 'provider_unavailable', 'provider_unavailable', 'provider_conflict'),
+  unsupported: by(
+    'provider_unsupported',
+    'account_misconfigured',
+    'provider_unsupported',
+    'provider_unsupported',
+  ),
 }
 
-function by(signIn: PlainReason, read: PlainReason, search = read): Record<Asked, PlainReason> {
-  return { sign_in: signIn, read, search }
+function by(
+  signIn: PlainReason,
+  read: PlainReason,
+  search = read,
+  change = read,
+): Record<Asked, PlainReason> {
+  return { sign_in: signIn, read, search, change }
 }
 
 /** The reason with which a request is refused for a failure of this kind. */

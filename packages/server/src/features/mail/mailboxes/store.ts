@@ -1,7 +1,17 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { refuse } from '../../refuse.ts'
+import type { PlacedMailbox } from '../messages/rules.ts'
 import { type MailboxRow, mailboxColumns } from './present.ts'
+
+/** A mailbox as changes at the provider need it. */
+export interface ProviderMailbox extends MailboxRow {
+  provider_key: string
+  /** Null if it cannot hold messages. */
+  source: string | null
+}
+
+const providerColumns = sql.raw('provider_key, source')
 
 /** Every mailbox of the account, parents before children. */
 export async function listMailboxes(db: Db, accountId: string): Promise<MailboxRow[]> {
@@ -18,6 +28,57 @@ export async function requireMailbox(db: Db, accountId: string, mailboxId: strin
     select from mailbox where id = ${mailboxId} and account_id = ${accountId}
   `.execute(db)
   if (rows.length === 0) refuse('unknown_mailbox', { ids: [mailboxId] })
+}
+
+/** Mailboxes of the account by id. Refuses with `unknown_mailbox` if one of the ids is not the account's. */
+export async function requireMailboxes(
+  db: Db,
+  accountId: string,
+  mailboxIds: readonly string[],
+): Promise<Map<string, ProviderMailbox>> {
+  if (mailboxIds.length === 0) return new Map()
+  const { rows } = await sql<ProviderMailbox>`
+    select ${mailboxColumns}, ${providerColumns} from mailbox
+    where account_id = ${accountId} and id = any(${mailboxIds}::uuid[])
+  `.execute(db)
+  const found = new Map(rows.map(row => [row.id, row]))
+  const unknown = [...new Set(mailboxIds)].filter(id => !found.has(id))
+  if (unknown.length > 0) refuse('unknown_mailbox', { ids: unknown })
+  return found
+}
+
+/** Every mailbox of the account, as changes at the provider need it. */
+export async function listProviderMailboxes(db: Db, accountId: string): Promise<ProviderMailbox[]> {
+  const { rows } = await sql<ProviderMailbox>`
+    select ${mailboxColumns}, ${providerColumns} from mailbox where account_id = ${accountId}
+  `.execute(db)
+  return rows
+}
+
+/** The account's mailbox with this role; null if the index has none. */
+export async function findMailboxByRole(
+  db: Db,
+  accountId: string,
+  role: MailboxRow['role'],
+): Promise<ProviderMailbox | null> {
+  const { rows } = await sql<ProviderMailbox>`
+    select ${mailboxColumns}, ${providerColumns} from mailbox
+    where account_id = ${accountId} and role = ${role} order by path collate "C" limit 1
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+/** Mailboxes by the provider's key; those that the index lacks are left out. */
+export async function listPlaced(
+  db: Db,
+  accountId: string,
+  keys: readonly string[],
+): Promise<Map<string, PlacedMailbox>> {
+  const { rows } = await sql<PlacedMailbox>`
+    select id, provider_key as key, role from mailbox
+    where account_id = ${accountId} and provider_key = any(${[...new Set(keys)]}::text[])
+  `.execute(db)
+  return new Map(rows.map(row => [row.key, row]))
 }
 
 /** The mailbox's id where it is the account's, else null; for use inside a statement, which then finds nothing. */

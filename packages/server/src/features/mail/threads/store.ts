@@ -142,3 +142,19 @@ const PARTICIPANTS = sql`
     where person <> 'null'
     order by lower(person ->> 'address'), ${NAME_WITHOUT_ADDRESS}, (person ->> 'name') is null, since, field, nth, person
   ) as participant`
+
+/** A message of a thread, whether or not it is within the sync window. */
+export interface ThreadMember {
+  id: string
+  mailbox_ids: string[]
+  is_read: boolean
+}
+
+/** All indexed messages of a thread, oldest first. */
+export async function listMembers(db: Db, accountId: string, threadId: string): Promise<ThreadMember[]> {
+  const { rows } = await sql<ThreadMember>`
+    select id, mailbox_ids, is_read from message
+    where account_id = ${accountId} and thread_id = ${threadId} order by received_at, id
+  `.execute(db)
+  return rows
+}

@@ -1,0 +1,33 @@
+import { ProviderFailure } from '../../providers/failure.ts'
+import type { AccountRow } from '../accounts/accounts/account.ts'
+import type { Commits } from '../context.ts'
+import { refuseFailure } from '../provider-failure.ts'
+import { refuse } from '../refuse.ts'
+
+/**
+ * Does what changes an account at its provider, and refuses what fails there. If the index may be behind the provider
+ * then, the sync is woken.
+ */
+export async function changeAtProvider<T>(
+  context: Pick<Commits, 'step'>,
+  account: AccountRow,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ProviderFailure && (error.kind === 'not_found' || !error.isBeforeAcceptance))
+      await wakeSync(context, account)
+    return refuseFailure(error, 'change')
+  }
+}
+
+/** Refuses, and wakes the sync, because the provider no longer has what the index has. */
+export async function refuseGone(context: Pick<Commits, 'step'>, account: AccountRow): Promise<never> {
+  await wakeSync(context, account)
+  return refuse('provider_not_found')
+}
+
+async function wakeSync(context: Pick<Commits, 'step'>, account: AccountRow): Promise<void> {
+  await context.step(async unit => unit.wake(account.id))
+}

@@ -1,0 +1,32 @@
+import { refuse } from '../../refuse.ts'
+import type { ProviderMailbox } from './store.ts'
+
+/** The name of a mailbox in Unicode's composed form. Refuses `/`, which only labels of Gmail may have in their names. */
+export function requireLevel(provider: string, name: string): string {
+  if (provider !== 'gmail' && name.includes('/'))
+    refuse('invalid_input', { issues: [{ path: ['name'], message: 'must be one level, so without /' }] })
+  return name.normalize('NFC')
+}
+
+/**
+ * The new parent of a mailbox: null at the top level, undefined if it stays where it is. Refuses one that is unknown
+ * (`unknown_mailbox`), and one that is the mailbox itself or below it (`mailbox_parent`).
+ * @param all mailboxes of the account
+ */
+export function requireParent(
+  mailbox: Pick<ProviderMailbox, 'id'>,
+  parentId: string | null | undefined,
+  all: readonly ProviderMailbox[],
+): ProviderMailbox | null | undefined {
+  if (parentId === undefined || parentId === null) return parentId
+  const byId = new Map(all.map(row => [row.id, row]))
+  const parent = byId.get(parentId)
+  if (!parent) return refuse('unknown_mailbox', { ids: [parentId] })
+  const passed = new Set<string>()
+  for (let above: ProviderMailbox | undefined = parent; above; above = byId.get(above.parent_id ?? '')) {
+    if (above.id === mailbox.id) refuse('mailbox_parent')
+    if (passed.has(above.id)) break
+    passed.add(above.id)
+  }
+  return parent
+}

@@ -1,0 +1,226 @@
+import { sql } from 'kysely'
+import type { Connections } from '../../../connections/connections.ts'
+import type { Db } from '../../../database/pool.ts'
+import type { Location } from '../../../providers/content.ts'
+import {
+  CHANGED_KEYS_MAX,
+  type ChangingProvider,
+  type FlagChange,
+  type MessageSet,
+} from '../../../providers/changing.ts'
+import { ProviderFailure } from '../../../providers/failure.ts'
+import type { MessageKey } from '../../../providers/mail.ts'
+import type { AccountRow } from '../../accounts/accounts/account.ts'
+import { reachedAs } from '../../accounts/accounts/rules.ts'
+import type { ChangeUnit, Commits } from '../../context.ts'
+import { listPlaced } from '../mailboxes/store.ts'
+import { locationColumns, type LocationRow, located, toLocation } from './location.ts'
+import { lockMailAccount } from './record-account.ts'
+import { recordChangedStates, recordMoves, recordRemovals } from './record-changes.ts'
+
+/** A change that goes on for longer is answered with what is done by then; repeating it does the rest. */
+const CHANGE_SECONDS_MAX = 60
+
+/** A message of the index, and where the provider has it. */
+export interface LocatedMessage {
+  id: string
+  location: Location
+}
+
+/** What is to be asked of the provider for a set of messages. Null: nothing of this kind. */
+export interface ProviderChange {
+  flags: FlagChange | null
+  /** Keys of labels. */
+  labels: { add: readonly string[]; remove: readonly string[] } | null
+  /** Key of the mailbox that they are moved to. */
+  targetKey: string | null
+}
+
+/** What is needed to change messages. */
+export interface ChangeContext extends Pick<Commits, 'step'> {
+  db: Db
+  connections: Connections
+  /** By `performance.now()`. */
+  endsAt: number
+}
+
+/** Begins the change that one request asks for. */
+export function beginChange(context: Omit<ChangeContext, 'endsAt'>): ChangeContext {
+  return { ...context, endsAt: performance.now() + CHANGE_SECONDS_MAX * 1000 }
+}
+
+/** Messages as the provider has them; those whose place is not known are left out. */
+export async function locateAll(
+  db: Db,
+  accountId: string,
+  messageIds: readonly string[],
+): Promise<LocatedMessage[]> {
+  const { rows } = await sql<LocationRow & { id: string }>`
+    select distinct on (message.id) message.id, ${locationColumns} from message join ${located}
+    where message.account_id = ${accountId} and message.id = any(${messageIds}::uuid[])
+    order by message.id, mailbox.id
+  `.execute(db)
+  return rows.map(row => ({ id: row.id, location: toLocation(row) }))
+}
+
+/**
+ * Changes messages at the provider: flags first, then labels, then the move. Each batch is recorded and announced as
+ * soon as the provider has carried it out, so that a failure loses nothing of what is done. Throws `ProviderFailure`.
+ * @returns ids of messages that the provider no longer has
+ */
+export async function changeMessages(
+  context: ChangeContext,
+  account: AccountRow,
+  messages: readonly LocatedMessage[],
+  { flags, labels, targetKey }: ProviderChange,
+): Promise<Set<string>> {
+  const gone = new Set<string>()
+  const change = (run: (set: ChangedSet, provider: ChangingProvider) => AsyncGenerator<MessageKey[]>) =>
+    eachSet(messages, gone, async set => {
+      const work = async (provider: ChangingProvider) => {
+        for await (const goneKeys of run(set, provider)) {
+          for (const key of goneKeys) gone.add(set.idOf(key))
+          if (performance.now() > context.endsAt)
+            throw new ProviderFailure('unavailable', 'The change takes too long. Repeat it to do the rest.')
+        }
+      }
+      await context.connections.use(reachedAs(account), 'changing', work, { isRepeatable: false })
+    })
+
+  if (flags) await change((set, provider) => changeFlags(context, account, set, provider, flags))
+  if (labels) await change((set, provider) => changeLabels(context, account, set, provider, labels))
+  if (targetKey !== null) await change((set, provider) => move(context, account, set, provider, targetKey))
+  return gone
+}
+
+/** Removes messages for good, at the provider and here. Messages that the provider no longer had count as removed. */
+export async function removeMessages(
+  context: ChangeContext,
+  account: AccountRow,
+  messages: readonly LocatedMessage[],
+): Promise<void> {
+  await eachSet(messages, new Set(), async set => {
+    const work = async (provider: ChangingProvider) => {
+      for await (const keys of provider.remove(set.at)) {
+        await record(context, account, async (unit, mailAccount) => {
+          const removals = keys.map(key => ({
+            messageId: set.idOf(key),
+            from: { source: set.at.source, key },
+          }))
+          await recordRemovals(unit, mailAccount, removals)
+        })
+      }
+    }
+    await context.connections.use(reachedAs(account), 'changing', work, { isRepeatable: false })
+  })
+}
+
+/** Messages of one source, at most as many as the provider changes in one call. */
+interface ChangedSet {
+  at: MessageSet
+  idOf(key: MessageKey): string
+}
+
+async function eachSet(
+  messages: readonly LocatedMessage[],
+  gone: ReadonlySet<string>,
+  work: (set: ChangedSet) => Promise<void>,
+): Promise<void> {
+  const left = messages.filter(({ id }) => !gone.has(id))
+  for (const ofSource of Map.groupBy(left, ({ location }) => location.source).values()) {
+    for (let start = 0; start < ofSource.length; start += CHANGED_KEYS_MAX) {
+      const taken = ofSource.slice(start, start + CHANGED_KEYS_MAX)
+      const ids = new Map(taken.map(({ id, location }) => [location.key, id]))
+      const { source, cursor } = taken[0]!.location
+      await work({ at: { source, cursor, keys: [...ids.keys()] }, idOf: key => ids.get(key)! })
+    }
+  }
+}
+
+async function* changeFlags(
+  context: ChangeContext,
+  account: AccountRow,
+  set: ChangedSet,
+  provider: ChangingProvider,
+  flags: FlagChange,
+): AsyncGenerator<MessageKey[]> {
+  for await (const { changed, gone } of provider.changeFlags(set.at, flags)) {
+    await record(context, account, (unit, mailAccount) =>
+      recordChangedStates(
+        unit,
+        mailAccount,
+        changed.map(({ key, flags: now }) => ({
+          messageId: set.idOf(key),
+          at: { source: set.at.source, key },
+          flags: now,
+          mailboxes: null,
+        })),
+      ),
+    )
+    yield gone
+  }
+}
+
+async function* changeLabels(
+  context: ChangeContext,
+  account: AccountRow,
+  set: ChangedSet,
+  provider: ChangingProvider,
+  labels: { add: readonly string[]; remove: readonly string[] },
+): AsyncGenerator<MessageKey[]> {
+  for await (const { changed, gone } of provider.changeLabels(set.at, labels)) {
+    await record(context, account, async (unit, mailAccount) => {
+      const placed = await listPlaced(
+        unit.sql,
+        account.id,
+        changed.flatMap(({ mailboxKeys }) => mailboxKeys ?? []),
+      )
+      const states = changed.map(({ key, flags, mailboxKeys }) => ({
+        messageId: set.idOf(key),
+        at: { source: set.at.source, key },
+        flags,
+        mailboxes: mailboxKeys?.flatMap(mailboxKey => placed.get(mailboxKey) ?? []) ?? null,
+      }))
+      await recordChangedStates(unit, mailAccount, states)
+    })
+    yield gone
+  }
+}
+
+async function* move(
+  context: ChangeContext,
+  account: AccountRow,
+  set: ChangedSet,
+  provider: ChangingProvider,
+  targetKey: string,
+): AsyncGenerator<MessageKey[]> {
+  for await (const { moved, gone } of provider.move(set.at, targetKey)) {
+    await record(context, account, async (unit, mailAccount) => {
+      const placed = await listPlaced(
+        unit.sql,
+        account.id,
+        moved.flatMap(({ mailboxKeys }) => mailboxKeys),
+      )
+      const moves = moved.map(({ key, location, mailboxKeys }) => ({
+        messageId: set.idOf(key),
+        from: { source: set.at.source, key },
+        mailboxes: mailboxKeys.flatMap(mailboxKey => placed.get(mailboxKey) ?? []),
+        to: location,
+      }))
+      await recordMoves(unit, mailAccount, moves)
+    })
+    yield gone
+  }
+}
+
+/** Commits what the provider has carried out, and wakes the sync, which then looks at it. */
+async function record(
+  context: ChangeContext,
+  account: AccountRow,
+  work: (unit: ChangeUnit, mailAccount: Awaited<ReturnType<typeof lockMailAccount>>) => Promise<void>,
+): Promise<void> {
+  await context.step(async unit => {
+    await work(unit, await lockMailAccount(unit, account.id))
+    unit.wake(account.id)
+  })
+}
