@@ -99,6 +99,18 @@ create table api_key (
 );
 CREATE INDEX api_key_tenant ON public.api_key USING btree (tenant_id, created_at);
 
+create table changed_key (
+  account_id uuid not null,
+  source text not null,
+  uid bigint,
+  remote_id text collate "C",
+  is_added boolean not null,
+  is_removed boolean not null,
+  mark uuid default gen_random_uuid() not null,
+  constraint changed_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+CREATE UNIQUE INDEX changed_key_key ON public.changed_key USING btree (account_id, source, uid, remote_id) NULLS NOT DISTINCT;
+
 create table event (
   tenant_id uuid not null,
   id bigint not null,
@@ -175,6 +187,7 @@ create table mailbox (
   unread_count integer,
   source text,
   created_at timestamp with time zone default now() not null,
+  is_deleted boolean default false not null,
   constraint mailbox_pkey PRIMARY KEY (id),
   constraint mailbox_account_id_provider_key_key UNIQUE (account_id, provider_key),
   constraint mailbox_kind_check CHECK ((kind = ANY (ARRAY['folder'::text, 'label'::text]))),
@@ -211,7 +224,7 @@ create table message (
   outbox_id uuid,
   reference text,
   importance text,
-  size bigint not null,
+  size bigint,
   missing_look double precision,
   remote_id text collate "C",
   constraint message_pkey PRIMARY KEY (id),

@@ -81,6 +81,16 @@ export interface ApiKeyTable {
   created_at: Generated<Timestamp>
 }
 
+export interface ChangedKeyTable {
+  account_id: string
+  source: string
+  uid: Int8 | null
+  remote_id: string | null
+  is_added: boolean
+  is_removed: boolean
+  mark: Generated<string>
+}
+
 export interface EventTable {
   tenant_id: string
   id: Int8
@@ -143,6 +153,7 @@ export interface MailboxTable {
   unread_count: number | null
   source: string | null
   created_at: Generated<Timestamp>
+  is_deleted: Generated<boolean>
 }
 
 export interface MessageTable {
@@ -173,7 +184,7 @@ export interface MessageTable {
   outbox_id: string | null
   reference: string | null
   importance: 'high' | 'normal' | 'low' | null
-  size: Int8
+  size: Int8 | null
   missing_look: number | null
   remote_id: string | null
 }
@@ -269,6 +280,7 @@ export interface Tables {
   account_secret: AccountSecretTable
   account_token: AccountTokenTable
   api_key: ApiKeyTable
+  changed_key: ChangedKeyTable
   event: EventTable
   feed_epoch: FeedEpochTable
   idempotency_key: IdempotencyKeyTable

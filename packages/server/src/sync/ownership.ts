@@ -3,6 +3,7 @@ import type { Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { isUnowned, unownedTenants } from '../features/accounts/accounts/following.ts'
 import { isLive } from '../jobs/lease.ts'
+import { loadMailAccount } from '../features/mail/messages/record-account.ts'
 import type { MailAccount } from '../features/mail/messages/rules.ts'
 
 /** An account as its owner holds it. The epoch is the fencing token of this ownership. */
@@ -28,24 +29,14 @@ export class FenceLost extends Error {
  * @throws FenceLost
  */
 export async function fenceAccount(unit: UnitOfWork, owned: OwnedAccount): Promise<MailAccount> {
-  const { rows } = await sql<{ initialized_at: Date | null; has_missing: boolean; look: number }>`
-    select initialized_at, look::float8 as look,
-      exists (select from message where account_id = ${owned.id} and missing_look is not null) as has_missing
-    from account
+  const { rows } = await sql`
+    select from account
     where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
       and status = 'active' and deleted_at is null
     for share
   `.execute(unit.sql)
-  const row = rows[0]
-  if (!row) throw new FenceLost(owned.id)
-  return {
-    id: owned.id,
-    tenantId: owned.tenantId,
-    addresses: new Set([owned.email.toLowerCase()]),
-    isInitialized: row.initialized_at !== null,
-    hasMissing: row.has_missing,
-    look: row.look,
-  }
+  if (rows.length === 0) throw new FenceLost(owned.id)
+  return loadMailAccount(unit, owned.id)
 }
 
 /**

@@ -8,7 +8,7 @@ export async function completeFirstSync(session: Session): Promise<void> {
     const { rows } = await sql<{ mailboxes: number; messages: number }>`
       update account set initialized_at = clock_timestamp(), updated_at = clock_timestamp() where id = ${account.id}
       returning
-        (select count(*)::int from mailbox where account_id = ${account.id}) as mailboxes,
+        (select count(*)::int from mailbox where account_id = ${account.id} and not is_deleted) as mailboxes,
         (select count(*)::int from message where account_id = ${account.id}) as messages
     `.execute(unit.sql)
     const [counts] = rows

@@ -3,6 +3,7 @@ import {
   recordUnlabelled,
   recordVanishedMailboxes,
 } from '../../features/mail/mailboxes/record.ts'
+import { listIndexedMailboxes } from '../../features/mail/mailboxes/store.ts'
 import {
   type IndexedMailbox,
   isSettled,
@@ -17,7 +18,7 @@ import { type MailboxRole, roleOf } from '../../providers/mailbox-role.ts'
 import type { Cursor, RemoteMailbox } from '../../providers/mail.ts'
 import { beginLook } from '../ownership.ts'
 import { mailboxesOf, type Session, underFence } from './session.ts'
-import { countMessages, listIndexedMailboxes, listMissing } from './source-store.ts'
+import { countMessages, listMissing } from './source-store.ts'
 
 const SUSPICIOUS_LOSS = 100
 const LOST_PER_TRANSACTION = 500

@@ -2,22 +2,9 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { PlacedMailbox } from '../../features/mail/messages/rules.ts'
-import type { IndexedMailbox } from '../../features/mail/mailboxes/rules.ts'
 import { roleOf } from '../../providers/mailbox-role.ts'
 import { type Cursor, FlagBit, type KnownMessages } from '../../providers/mail.ts'
 import { isDue } from './quarantine.ts'
-
-/** Every mailbox of the account as the index has it, with the cursor of its source. */
-export async function listIndexedMailboxes(db: Kysely<Tables>, accountId: string): Promise<IndexedMailbox[]> {
-  const { rows } = await sql<IndexedMailbox>`
-    select mailbox.id, provider_key, provider_id, name, path, parent_id, role, kind, mailbox.source, total_count,
-      unread_count, cursor
-    from mailbox left join sync_cursor on sync_cursor.account_id = mailbox.account_id
-      and sync_cursor.source = mailbox.source
-    where mailbox.account_id = ${accountId} order by path
-  `.execute(db)
-  return rows
-}
 
 export async function findCursor(
   db: Kysely<Tables>,

@@ -84,6 +84,7 @@ function batches(accountId: string): RawBuilder<unknown>[] {
     'message',
     'thread_link',
     'sync_cursor',
+    'changed_key',
     'mailbox',
     'account_token',
     'account_secret',

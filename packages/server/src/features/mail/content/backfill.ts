@@ -151,7 +151,7 @@ async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSig
   if (first && batch.length === 0) {
     const { tenant_id: tenantId, id: accountId } = account
     context.services.log.info({ tenantId, accountId }, 'No more bodies are stored: the plan has no room')
-    stand.neededBytes = first.size
+    stand.neededBytes = first.size ?? 0
     look.below = null
     return false
   }

@@ -17,7 +17,7 @@ export async function readMessage(
   account: AccountView,
   message: FullRow,
 ): Promise<ReadMessage | null> {
-  if (message.size > PARSED_BYTES_MAX) return null
+  if ((message.size ?? 0) > PARSED_BYTES_MAX) return null
   const read = async () => {
     const content = upTo(await openSource(context, account, message), PARSED_BYTES_MAX)
     const found = await context.services.reader.read(content)

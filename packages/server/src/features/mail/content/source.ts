@@ -22,7 +22,7 @@ export type SourceRow = Pick<FullRow, 'id' | 'size' | 'is_draft' | 'is_renumbere
 
 /** Whether the account's `bodyStorage` lets the message be stored. Drafts change, so they are always read anew. */
 export function isStorable(account: AccountView, message: SourceRow): boolean {
-  if (message.is_draft || message.size > STORED_BYTES_MAX) return false
+  if (message.is_draft || (message.size ?? 0) > STORED_BYTES_MAX) return false
   return effectiveSettings(account.tenant_settings, account).bodyStorage !== 'none'
 }
 
@@ -61,7 +61,7 @@ async function* readFromProvider(
     }
     if (length === SOURCE_BYTES_MAX) return false
     // No content is no end, unless it was told to be here; nor is a message empty that has a size.
-    return step.value === 'nothing' ? length > 0 && length === message.size : length > 0 || message.size === 0
+    return step.value === 'nothing' ? length > 0 && length === message.size : length > 0 || !message.size
   }
 }
 

@@ -41,7 +41,7 @@ export async function fetchBatch(
   batch: readonly UnstoredMessage[],
   signal: AbortSignal,
 ): Promise<FetchedBatch> {
-  const small = batch.filter(({ size }) => size <= CONTENT_BYTES_MAX)
+  const small = batch.filter(({ size }) => (size ?? 0) <= CONTENT_BYTES_MAX)
   const found = new Map<UnstoredMessage, Buffer>()
   let left = BATCH_BYTES_MAX
   try {
@@ -57,7 +57,7 @@ export async function fetchBatch(
         const content = sources.get(message.key)
         left -= content?.length ?? 0
         // A literal is whole, whatever size was told; but no message is empty that has a size.
-        if (content && (content.length > 0 || message.size === 0)) found.set(message, content)
+        if (content && (content.length > 0 || !message.size)) found.set(message, content)
       }
     }
   } catch (error) {

@@ -91,7 +91,7 @@ export type CopyOutcome = 'stored' | 'failed' | 'left out'
 export async function* keepCopy(
   context: SourceContext,
   account: AccountRow,
-  message: { id: string; size: number },
+  message: { id: string; size: number | null },
   content: AsyncGenerator<Buffer, boolean>,
   onSettled: (outcome: CopyOutcome) => void = () => {},
 ): AsyncGenerator<Buffer> {
@@ -150,10 +150,10 @@ interface Copy {
 async function beginCopy(
   { db, services }: SourceContext,
   account: AccountRow,
-  message: { id: string; size: number },
+  message: { id: string; size: number | null },
 ): Promise<Copy | null> {
   // Before the file, so that no file is without a row.
-  const row = await beginBlob(db, account, message.size)
+  const row = await beginBlob(db, account, message.size ?? 0)
   if (!row) return null
   const sealing = services.accountKeys.blobSealing(account)(message.id)
   const writer: BlobWriter = await services.blobs.create(blobKey(row), sealing)

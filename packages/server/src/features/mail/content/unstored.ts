@@ -57,7 +57,7 @@ export async function listUnstored(
     cross join lateral (
       select is_draft, size::float8 as size, false as is_renumbered, ${locationColumns}
       from message join ${located}
-      where message.id = looked.id and not is_draft and missing_look is null and size <= ${STORED_BYTES_MAX}
+      where message.id = looked.id and not is_draft and missing_look is null and coalesce(size, 0) <= ${STORED_BYTES_MAX}
       limit 1
     ) as placed
     where not exists (select from message_blob where message_id = looked.id offset 0)`
@@ -69,7 +69,7 @@ export async function listUnstored(
 export function cutBatch(messages: readonly UnstoredMessage[], room: number): UnstoredMessage[] {
   let bytes = 0
   const end = messages.findIndex((message, index) => {
-    bytes += message.size
+    bytes += message.size ?? 0
     return bytes > room || (bytes > BATCH_BYTES_MAX && index > 0)
   })
   return messages.slice(0, end < 0 ? messages.length : end)

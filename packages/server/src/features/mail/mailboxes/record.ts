@@ -27,7 +27,8 @@ export async function recordMailboxes(
   account: MailAccount,
   plan: MailboxPlan,
 ): Promise<void> {
-  const ids = new Map(plan.kept.map(({ indexed, remote }) => [remote.key, indexed.id]))
+  const ids = new Map(plan.others?.map(({ id, provider_key }) => [provider_key, id]))
+  for (const { indexed, remote } of plan.kept) ids.set(remote.key, indexed.id)
   for (const remote of plan.created) ids.set(remote.key, newId())
   const parentOf = (remote: RemoteMailbox) => parentIdOf(remote, ids)
 
@@ -90,21 +91,21 @@ export async function recordVanishedMailboxes(
   account: MailAccount,
   vanished: readonly IndexedMailbox[],
 ): Promise<number> {
-  const { rows } = await sql<MailboxRow>`
-    select ${mailboxColumns} from mailbox
+  const { rows } = await sql<MailboxRow & { is_deleted: boolean }>`
+    select ${mailboxColumns}, is_deleted from mailbox
     where account_id = ${account.id} and id = any(${vanished.map(({ id }) => id)}::uuid[])
       and not exists (select from message_mailbox where mailbox_id = mailbox.id)
     order by path desc for update
   `.execute(unit.sql)
   await sql`delete from mailbox where id = any(${rows.map(({ id }) => id)}::uuid[])`.execute(unit.sql)
-  for (const row of account.isInitialized ? rows : []) {
-    unit.announce({
-      type: 'mailbox.deleted',
-      accountId: account.id,
-      data: { mailbox: presentMailbox(row) },
-    })
-  }
+  // What the interface deleted was announced then.
+  for (const row of account.isInitialized ? rows.filter(({ is_deleted }) => !is_deleted) : [])
+    announceDeletedMailbox(unit, account, row)
   return vanished.length - rows.length
+}
+
+export function announceDeletedMailbox(unit: UnitOfWork, account: MailAccount, row: MailboxRow): void {
+  unit.announce({ type: 'mailbox.deleted', accountId: account.id, data: { mailbox: presentMailbox(row) } })
 }
 
 /** Frees keys that a rename or replacement hands to another row, since the constraint is checked row by row. */
@@ -196,7 +197,8 @@ async function moveSources(unit: UnitOfWork, account: MailAccount, plan: Mailbox
   `.execute(unit.sql)
 }
 
-async function stopFollowing(
+/** Forgets what was followed and noted of the sources of mailboxes that are no more. */
+export async function stopFollowing(
   unit: UnitOfWork,
   account: MailAccount,
   vanished: readonly IndexedMailbox[],
@@ -206,7 +208,7 @@ async function stopFollowing(
   await sql`
     update mailbox set source = null where id = any(${vanished.map(({ id }) => id)}::uuid[])
   `.execute(unit.sql)
-  for (const table of ['sync_cursor', 'quarantined_message']) {
+  for (const table of ['sync_cursor', 'quarantined_message', 'changed_key']) {
     const followed = sql.table(table)
     await sql`
       delete from ${followed} where account_id = ${account.id} and source = any(${sources})
@@ -215,7 +217,8 @@ async function stopFollowing(
   }
 }
 
-async function missAll(
+/** The messages of mailboxes that are no more are missing: they may turn up elsewhere. */
+export async function missAll(
   unit: UnitOfWork,
   account: MailAccount,
   vanished: readonly IndexedMailbox[],

@@ -6,6 +6,7 @@ function indexed(id: string, key: string, more: Partial<IndexedMailbox> = {}): I
   return {
     id,
     provider_key: key,
+    is_deleted: false,
     provider_id: null,
     name: key,
     path: key,

@@ -18,12 +18,16 @@ export interface IndexedMailbox {
   total_count: number | null
   unread_count: number | null
   cursor: Cursor | null
+  /** The interface deleted it; its row stays until its messages are deleted. */
+  is_deleted: boolean
 }
 
 export interface MailboxPlan {
   kept: Array<{ indexed: IndexedMailbox; remote: RemoteMailbox }>
   created: RemoteMailbox[]
   vanished: IndexedMailbox[]
+  /** Mailboxes that the plan says nothing of; none if it is of all of them. They may be parents of others. */
+  others?: readonly IndexedMailbox[]
 }
 
 /**
@@ -36,7 +40,7 @@ export function planMailboxes(
   isRenamed: (remote: RemoteMailbox, cursor: Cursor) => boolean,
 ): MailboxPlan {
   const kept: MailboxPlan['kept'] = []
-  const unmatched = new Set(indexed)
+  const unmatched = new Set(indexed.filter(mailbox => !mailbox.is_deleted))
   let appeared = [...remotes]
   const match = (find: (remote: RemoteMailbox) => IndexedMailbox | undefined) => {
     appeared = appeared.filter(remote => {
@@ -70,7 +74,11 @@ export function planMailboxes(
     ),
   )
   match(remote => sure.get(remote))
-  return { kept, created: appeared, vanished: [...unmatched] }
+  return {
+    kept,
+    created: appeared,
+    vanished: [...unmatched, ...indexed.filter(mailbox => mailbox.is_deleted)],
+  }
 }
 
 /** Names of the fields that a mailbox update announces. Counts change without an event. */

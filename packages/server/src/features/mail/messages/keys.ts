@@ -9,7 +9,9 @@ export interface KeyColumns {
   remote_id: string | null
 }
 
-export function keyColumns(key: MessageKey): KeyColumns {
+/** @param key null: not known yet */
+export function keyColumns(key: MessageKey | null): KeyColumns {
+  if (key === null) return { uid: null, remote_id: null }
   return typeof key === 'number' ? { uid: key, remote_id: null } : { uid: null, remote_id: key }
 }
 

@@ -24,6 +24,33 @@ export const located = sql.raw(
    left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source`,
 )
 
+/** A location of a message, and the mailbox that it is in there. */
+export interface MessageLocation extends Location {
+  messageId: string
+  mailboxId: string
+}
+
+/**
+ * Where the provider has messages of the account: one entry for each mailbox of each. Those whose location is not known
+ * now have none.
+ */
+export async function listMessageLocations(
+  db: Db,
+  accountId: string,
+  messageIds: readonly string[],
+): Promise<MessageLocation[]> {
+  const { rows } = await sql<LocationRow & { message_id: string; mailbox_id: string }>`
+    select message.id as message_id, held.mailbox_id, ${locationColumns} from message join ${located}
+    where message.account_id = ${accountId} and message.id = any(${messageIds}::uuid[])
+    order by message.id, mailbox.path
+  `.execute(db)
+  return rows.map(({ message_id: messageId, mailbox_id: mailboxId, ...row }) => ({
+    messageId,
+    mailboxId,
+    ...toLocation(row),
+  }))
+}
+
 export function toLocation({ source, cursor, ...key }: LocationRow): Location {
   return { source, cursor, key: keyOf(key)! }
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
-import type { RemoteAddress, RemoteMessage } from '../../../providers/mail.ts'
+import type { MessageKey, RemoteAddress, RemoteMessage } from '../../../providers/mail.ts'
 import { keyColumns } from './keys.ts'
 import { directionOf, isDraftIn, type MailAccount, type PlacedMailbox } from './rules.ts'
 
@@ -50,7 +50,7 @@ export type MessageRow = ReturnType<typeof toRow>
 
 export function toRow(
   account: MailAccount,
-  message: RemoteMessage,
+  message: Omit<RemoteMessage, 'key'> & { key: MessageKey | null },
   mailboxes: readonly PlacedMailbox[],
   threadId: string | null,
 ) {
@@ -72,8 +72,7 @@ export function toRow(
     sent_at: message.sentAt,
     has_attachments: message.hasAttachments,
     importance: message.importance,
-    // No message is empty, so 0 says that its size is not known.
-    size: message.size ?? 0,
+    size: message.size,
     ...toState(account, message, mailboxes),
   }
 }

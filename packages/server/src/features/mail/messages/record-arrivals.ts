@@ -1,33 +1,37 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { RemoteMessage } from '../../../providers/mail.ts'
+import type { MessageKey, RemoteMessage } from '../../../providers/mail.ts'
 import { recordDocuments } from '../search/record.ts'
 import { recordThreads } from '../threads/record.ts'
 import { announceCreated, announceUpdated, type Changes } from './announce.ts'
 import { keyColumns, remoteIdsOf } from './keys.ts'
 import { differingColumns, fieldsOf, rowColumns, rowTypes, toRow, toState } from './message-row.ts'
-import { type HeldMessage, lockHeld, rewriteHeld } from './record-known.ts'
+import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld } from './record-known.ts'
 import { type MailAccount, type PlacedMailbox, pairUp, type UnplacedMessage } from './rules.ts'
 
 /** A message of the provider, with the mailboxes of ours that it is in. */
-export interface Arrival {
-  message: RemoteMessage
+export interface Arrival<K extends MessageKey | null = MessageKey> {
+  message: Omit<RemoteMessage, 'key'> & { key: K }
   mailboxes: readonly PlacedMailbox[]
 }
+
+/** Without a key it is a message that the interface added: a sync has yet to find its key in its mailbox. */
+type AnyArrival = Arrival<MessageKey | null>
 
 /**
  * Records messages that a source handed over. A message that is missing elsewhere and turns up here moved: it keeps its
  * id and is announced as updated. One that the index holds under its UID already is left alone, so that a repeated step
  * changes nothing; one that it holds under its lasting id is rewritten where it reads otherwise.
  * @param isNews whether new messages are announced; moved ones are in any case
+ * @returns the ids of the moved and the new ones
  */
 export async function recordArrivals(
   unit: UnitOfWork,
   account: MailAccount,
-  arrivals: readonly Arrival[],
+  arrivals: readonly AnyArrival[],
   isNews: boolean,
-): Promise<{ created: number; moved: number }> {
+): Promise<{ ids: string[] }> {
   const { fresh, known } = await sortOut(unit, account, arrivals)
   const unplaced = account.hasMissing ? await lockUnplaced(unit, account, fresh) : []
   const { found, created } = pairUp(fresh, unplaced)
@@ -41,40 +45,59 @@ export async function recordArrivals(
     await announceUpdated(unit, account, changes)
     if (isNews) await announceCreated(unit, account, ids)
   }
-  return { created: created.length, moved: found.length }
+  return { ids: [...found.map(({ unplaced }) => unplaced.id), ...ids] }
 }
 
 /** Tells the messages that the index lacks from those that it holds under the key of the arrival. */
-async function sortOut(unit: UnitOfWork, account: MailAccount, arrivals: readonly Arrival[]) {
+async function sortOut(unit: UnitOfWork, account: MailAccount, arrivals: readonly AnyArrival[]) {
   // The last word on a key counts: a change log may tell of a message twice.
   const unique = [...new Map(arrivals.map(arrival => [placeOf(arrival), arrival])).values()]
   const numbered = unique.filter(({ message }) => typeof message.key === 'number')
-  const lasting = unique.filter(({ message }) => typeof message.key === 'string')
-  const held = await lockHeld(unit, account, remoteIdsOf(lasting.map(({ message }) => message.key)))
-  const heldOf = ({ message }: Arrival): HeldMessage | undefined => held.get(String(message.key))
+  const others = unique.filter(({ message }) => typeof message.key !== 'number')
+  const held = await lockHeld(unit, account, remoteIdsOf(others.flatMap(({ message }) => message.key ?? [])))
+  const heldOf = ({ message }: AnyArrival): HeldMessage | undefined => held.get(String(message.key))
   return {
-    fresh: [...(await withoutNumbered(unit, numbered)), ...lasting.filter(arrival => !heldOf(arrival))],
-    known: lasting.flatMap(arrival => {
+    fresh: [...(await withoutNumbered(unit, numbered)), ...others.filter(arrival => !heldOf(arrival))],
+    known: others.flatMap((arrival): Rewriting[] => {
       const row = heldOf(arrival)
-      const threadId = arrival.message.threadId ?? row?.thread_id ?? null
-      return row ? [{ held: row, next: toRow(account, arrival.message, arrival.mailboxes, threadId) }] : []
+      if (!row) return []
+      const next = toRow(
+        account,
+        arrival.message,
+        arrival.mailboxes,
+        arrival.message.threadId ?? row.thread_id,
+      )
+      return [{ held: row, next, location: { uid: null } }]
     }),
   }
 }
 
-function placeOf({ message: { key }, mailboxes }: Arrival): string {
-  return typeof key === 'number' ? `${mailboxes[0]?.id} ${key}` : key
+function placeOf({ message: { key }, mailboxes }: AnyArrival): string {
+  return typeof key === 'number' ? `${mailboxes[0]?.id} ${key}` : String(key)
 }
 
-async function withoutNumbered(unit: UnitOfWork, arrivals: readonly Arrival[]): Promise<Arrival[]> {
+/**
+ * Those that the index lacks. What the interface added has the provider's identity and size only from here on: the
+ * interface can but compute the one and count the other.
+ */
+async function withoutNumbered(unit: UnitOfWork, arrivals: readonly AnyArrival[]): Promise<AnyArrival[]> {
   if (arrivals.length === 0) return []
   const { rows } = await sql<{ mailbox_id: string; uid: string }>`
-    select held.mailbox_id, held.uid
-    from unnest(
-      ${arrivals.map(({ mailboxes }) => mailboxes[0]?.id)}::uuid[],
-      ${arrivals.map(({ message }) => message.key)}::bigint[]
-    ) as arrived (mailbox_id, uid)
-    join message_mailbox as held on held.mailbox_id = arrived.mailbox_id and held.uid = arrived.uid
+    with known as (
+      select held.mailbox_id, held.uid, held.message_id, arrived.identity, arrived.size
+      from unnest(
+        ${arrivals.map(({ mailboxes }) => mailboxes[0]?.id)}::uuid[],
+        ${arrivals.map(({ message }) => message.key)}::bigint[],
+        ${arrivals.map(({ message }) => message.identity)}::uuid[],
+        ${arrivals.map(({ message }) => message.size)}::bigint[]
+      ) as arrived (mailbox_id, uid, identity, size)
+      join message_mailbox as held on held.mailbox_id = arrived.mailbox_id and held.uid = arrived.uid
+    ), corrected as (
+      update message set identity = known.identity, size = known.size from known
+      where message.id = known.message_id
+        and (message.identity, message.size) is distinct from (known.identity, known.size)
+    )
+    select mailbox_id, uid from known
   `.execute(unit.sql)
   const known = new Set(rows.map(row => `${row.mailbox_id} ${row.uid}`))
   return arrivals.filter(arrival => !known.has(placeOf(arrival)))
@@ -83,7 +106,7 @@ async function withoutNumbered(unit: UnitOfWork, arrivals: readonly Arrival[]): 
 async function lockUnplaced(
   unit: UnitOfWork,
   account: MailAccount,
-  arrivals: readonly Arrival[],
+  arrivals: readonly AnyArrival[],
 ): Promise<UnplacedMessage[]> {
   const { rows } = await sql<UnplacedMessage>`
     select id, identity, mailbox_ids, received_at, is_read, is_flagged, is_draft, categories, direction,
@@ -101,7 +124,7 @@ async function lockUnplaced(
 async function placeFound(
   unit: UnitOfWork,
   account: MailAccount,
-  found: ReadonlyArray<{ arrival: Arrival; unplaced: UnplacedMessage }>,
+  found: ReadonlyArray<{ arrival: AnyArrival; unplaced: UnplacedMessage }>,
 ): Promise<Changes> {
   const changes: Changes = new Map()
   if (found.length === 0) return changes
@@ -135,7 +158,7 @@ async function placeFound(
 async function insertMessages(
   unit: UnitOfWork,
   account: MailAccount,
-  arrivals: readonly Arrival[],
+  arrivals: readonly AnyArrival[],
   changes: Changes,
 ): Promise<string[]> {
   if (arrivals.length === 0) return []
@@ -143,13 +166,15 @@ async function insertMessages(
   const threadIds = await threadArrivals(unit, account, arrivals, ids, changes)
   const rows = arrivals.map(({ message, mailboxes }, index) => ({
     id: ids[index]!,
+    is_awaited: message.key === null,
     ...toRow(account, message, mailboxes, threadIds[index]!),
   }))
 
   await sql`
-    insert into message (id, tenant_id, account_id, ${rowColumns})
-    select id, ${account.tenantId}::uuid, ${account.id}::uuid, ${rowColumns}
-    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, ${rowTypes})
+    insert into message (id, tenant_id, account_id, missing_look, ${rowColumns})
+    select id, ${account.tenantId}::uuid, ${account.id}::uuid, case when is_awaited then 'infinity' end::float8,
+      ${rowColumns}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, is_awaited boolean, ${rowTypes})
   `.execute(unit.sql)
   const placements = arrivals.flatMap(({ message, mailboxes }, index) =>
     mailboxes.map(mailbox => ({ mailbox, message, id: ids[index]! })),
@@ -170,7 +195,7 @@ async function insertMessages(
 async function threadArrivals(
   unit: UnitOfWork,
   account: MailAccount,
-  arrivals: readonly Arrival[],
+  arrivals: readonly AnyArrival[],
   ids: readonly string[],
   changes: Changes,
 ): Promise<string[]> {

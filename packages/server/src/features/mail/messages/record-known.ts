@@ -12,14 +12,30 @@ import {
 } from './message-row.ts'
 import type { MailAccount } from './rules.ts'
 
-/** A message that the index holds under a lasting id, locked in the transaction. */
+/** A message of the index, locked in the transaction. */
 export interface HeldMessage extends MessageRow {
   id: string
+  /** Where it is, is not known now. */
   is_missing: boolean
+  uid: number | null
+}
+
+/** What is to become of an indexed message. */
+export interface Rewriting {
+  held: HeldMessage
+  next: MessageRow
+  /**
+   * Where it is now: its UID, null if it has a lasting id; `awaited` if a sync has yet to find its UID in its mailbox;
+   * null if that is as it was.
+   */
+  location: { uid: number | null } | 'awaited' | null
 }
 
 /** What a message is found by. */
-const SEARCHED = new Set<keyof MessageRow>(['subject', 'from', 'to', 'cc', 'bcc', 'snippet'])
+const SEARCHED = new Set<keyof MessageRow>(['subject', 'from', 'to', 'cc', 'bcc', 'snippet', 'received_at'])
+
+const heldColumns = sql`id, ${rowColumns}, missing_look is not null as is_missing, size::float8 as size,
+  (select uid::float8 from message_mailbox where message_id = message.id and uid is not null limit 1) as uid`
 
 /** The messages that the index holds under these lasting ids, by id of the provider. */
 export async function lockHeld(
@@ -29,10 +45,29 @@ export async function lockHeld(
 ): Promise<Map<string, HeldMessage>> {
   if (remoteIds.length === 0) return new Map()
   const { rows } = await sql<HeldMessage & { remote_id: string }>`
-    select id, ${rowColumns}, missing_look is not null as is_missing, size::float8 as size
-    from message where account_id = ${account.id} and remote_id = any(${remoteIds}::text[]) order by id for update
+    select ${heldColumns} from message
+    where account_id = ${account.id} and remote_id = any(${remoteIds}::text[]) order by id for update
   `.execute(unit.sql)
   return new Map(rows.map(row => [row.remote_id, row]))
+}
+
+/** Messages of the account by their ids. */
+export async function lockHeldById(
+  unit: UnitOfWork,
+  account: MailAccount,
+  ids: readonly string[],
+): Promise<Map<string, HeldMessage>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<HeldMessage>`
+    select ${heldColumns} from message
+    where account_id = ${account.id} and id = any(${ids}::uuid[]) order by id for update
+  `.execute(unit.sql)
+  return new Map(rows.map(row => [row.id, row]))
+}
+
+/** What the provider says of a held message. */
+export function rowOf({ id: _id, is_missing: _isMissing, uid: _uid, ...row }: HeldMessage): MessageRow {
+  return row
 }
 
 /**
@@ -42,43 +77,57 @@ export async function lockHeld(
 export async function rewriteHeld(
   unit: UnitOfWork,
   account: MailAccount,
-  pairs: ReadonlyArray<{ held: HeldMessage; next: MessageRow }>,
+  rewritings: readonly Rewriting[],
 ): Promise<Changes> {
   const changes: Changes = new Map()
-  const rewritten = pairs.flatMap(({ held: { id, is_missing, ...before }, next }) => {
-    const columns = differingColumns<MessageRow>(before, next)
-    changes.set(id, fieldsOf(columns))
-    return columns.length > 0 || is_missing ? [{ id, columns, next }] : []
+  const rewritten = rewritings.flatMap(({ held, next, location }) => {
+    const columns = differingColumns<MessageRow>(rowOf(held), next)
+    changes.set(held.id, fieldsOf(columns))
+    const isMoved =
+      location !== null && (held.is_missing || location === 'awaited' || location.uid !== held.uid)
+    return columns.length > 0 || isMoved ? [{ held, columns, next, location, isMoved }] : []
   })
   if (rewritten.length === 0) return changes
+  const rows = rewritten.map(({ held, next, location }) => ({
+    ...next,
+    id: held.id,
+    known_as: location === null ? 'kept' : location === 'awaited' ? location : 'known',
+  }))
   await sql`
-    update message set ${rowSetters}, missing_look = null
-    from json_to_recordset(${JSON.stringify(rewritten.map(({ id, next }) => ({ id, ...next })))}::json)
-      as next (id uuid, ${rowTypes})
+    update message set ${rowSetters}, missing_look = case known_as
+      when 'kept' then missing_look when 'awaited' then 'infinity' end
+    from json_to_recordset(${JSON.stringify(rows)}::json) as next (id uuid, known_as text, ${rowTypes})
     where message.id = next.id
   `.execute(unit.sql)
   await replacePlacements(
     unit,
-    rewritten.flatMap(({ id, columns }) =>
-      columns.includes('mailbox_ids') || columns.includes('received_at') ? [id] : [],
-    ),
+    rewritten.flatMap(({ held, columns, location, isMoved }) => {
+      const uid = location === null ? held.uid : location === 'awaited' ? null : location.uid
+      const isPlaced = isMoved || columns.includes('mailbox_ids') || columns.includes('received_at')
+      return isPlaced ? [{ id: held.id, uid }] : []
+    }),
   )
   const found = rewritten.filter(({ columns }) => columns.some(column => SEARCHED.has(column)))
   if (found.length > 0)
     await recordDocuments(
       unit,
       account.id,
-      found.map(({ id, next }) => ({ id, ...next })),
+      found.map(({ held, next }) => ({ id: held.id, ...next })),
     )
   return changes
 }
 
-async function replacePlacements(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
+async function replacePlacements(
+  unit: UnitOfWork,
+  placed: ReadonlyArray<{ id: string; uid: number | null }>,
+): Promise<void> {
+  if (placed.length === 0) return
+  const ids = placed.map(({ id }) => id)
   await sql`delete from message_mailbox where message_id = any(${ids}::uuid[])`.execute(unit.sql)
   await sql`
-    insert into message_mailbox (mailbox_id, received_at, message_id)
-    select mailbox_id, received_at, id from message cross join unnest(mailbox_ids) as mailbox_id
-    where id = any(${ids}::uuid[])
+    insert into message_mailbox (mailbox_id, received_at, message_id, uid)
+    select mailbox_id, received_at, message.id, placed.uid
+    from unnest(${ids}::uuid[], ${placed.map(({ uid }) => uid)}::bigint[]) as placed (id, uid)
+    join message on message.id = placed.id cross join unnest(mailbox_ids) as mailbox_id
   `.execute(unit.sql)
 }

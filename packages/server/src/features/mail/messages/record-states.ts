@@ -5,7 +5,7 @@ import type { MessageKey, RemoteFlags } from '../../../providers/mail.ts'
 import { announceUpdated, type Changes } from './announce.ts'
 import { remoteIdsOf } from './keys.ts'
 import { toState } from './message-row.ts'
-import { type HeldMessage, lockHeld, rewriteHeld } from './record-known.ts'
+import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld, rowOf } from './record-known.ts'
 import { type FollowedSource, isDraftIn, type MailAccount, type PlacedMailbox } from './rules.ts'
 
 /** What became of a message. Null: flags, or mailboxes, are as they were. */
@@ -43,15 +43,16 @@ async function recordLasting(
   changes: readonly StateChange[],
 ): Promise<Changes> {
   const held = await lockHeld(unit, account, remoteIdsOf(changes.map(({ key }) => key)))
-  const pairs = [...new Map(changes.map(change => [change.key, change])).values()].flatMap(change => {
-    const row = held.get(String(change.key))
-    return row ? [{ held: row, next: { ...contentOf(row), ...stateOf(account, row, change) } }] : []
-  })
+  const pairs = [...new Map(changes.map(change => [change.key, change])).values()].flatMap(
+    (change): Rewriting[] => {
+      const row = held.get(String(change.key))
+      if (!row) return []
+      return [
+        { held: row, next: { ...rowOf(row), ...stateOf(account, row, change) }, location: { uid: null } },
+      ]
+    },
+  )
   return rewriteHeld(unit, account, pairs)
-}
-
-function contentOf({ id: _id, is_missing: _isMissing, ...content }: HeldMessage) {
-  return content
 }
 
 function stateOf(account: MailAccount, row: HeldMessage, { flags, mailboxes }: StateChange) {

@@ -1,5 +1,5 @@
 import type { MailboxRole } from '../../../providers/mailbox-role.ts'
-import type { RemoteAddress } from '../../../providers/mail.ts'
+import type { MessageKey, RemoteAddress } from '../../../providers/mail.ts'
 import type { Arrival } from './record-arrivals.ts'
 
 /** What recording needs to know of an account, read under the fence of the transaction. */
@@ -65,13 +65,13 @@ export function isDraftIn(mailboxes: readonly InRole[], isFlaggedDraft: boolean)
  * same mailbox is taken first (its mailbox was renumbered), then one that vanished elsewhere (it moved), and one whose
  * mailbox is still being read anew last (it is probably still there).
  */
-export function pairUp(
-  arrivals: readonly Arrival[],
+export function pairUp<A extends Arrival<MessageKey | null>>(
+  arrivals: readonly A[],
   unplaced: readonly UnplacedMessage[],
-): { found: Array<{ arrival: Arrival; unplaced: UnplacedMessage }>; created: Arrival[] } {
+): { found: Array<{ arrival: A; unplaced: UnplacedMessage }>; created: A[] } {
   const candidates = Map.groupBy(unplaced, message => message.identity)
-  const found: Array<{ arrival: Arrival; unplaced: UnplacedMessage }> = []
-  const created: Arrival[] = []
+  const found: Array<{ arrival: A; unplaced: UnplacedMessage }> = []
+  const created: A[] = []
   for (const arrival of arrivals) {
     const equals = candidates.get(arrival.message.identity) ?? []
     const best = equals.toSorted((a, b) => rank(a, arrival) - rank(b, arrival))[0]
@@ -84,7 +84,7 @@ export function pairUp(
   return { found, created }
 }
 
-function rank(message: UnplacedMessage, arrival: Arrival): number {
+function rank(message: UnplacedMessage, arrival: Pick<Arrival, 'mailboxes'>): number {
   if (arrival.mailboxes.some(({ id }) => message.mailbox_ids.includes(id))) return 0
   return message.is_renumbered ? 2 : 1
 }

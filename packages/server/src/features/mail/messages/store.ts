@@ -11,8 +11,8 @@ import { windowStart } from './sync-window.ts'
 export interface FullRow extends SummaryRow {
   bcc: Address[]
   reply_to: Address[]
-  /** Octets, as the provider counts them. */
-  size: number
+  /** Bytes, as the provider counts them; null where it does not say. */
+  size: number | null
   /** Its mailbox is read anew, so that where it lies is not known yet. */
   is_renumbered: boolean
 }

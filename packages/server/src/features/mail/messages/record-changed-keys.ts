@@ -1,0 +1,91 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { MessageKey } from '../../../providers/mail.ts'
+import { keyColumns, keyOf } from './keys.ts'
+
+/** A key that the interface changed, and that the sync has not looked at since. */
+export interface ChangedKey {
+  source: string
+  key: MessageKey
+  /** It came into its source by the interface, so the cursor of the source does not count it yet. */
+  isAdded: boolean
+  /** It left its source by the interface. */
+  isRemoved: boolean
+  /** Another one after each change. */
+  mark: string
+}
+
+/**
+ * Marks keys that the interface changed. From this commit on, ordinary steps of the sync leave them alone, since what
+ * they say may be older than the change; then the sync asks the provider about each of them.
+ */
+export async function recordChangedKeys(
+  unit: UnitOfWork,
+  accountId: string,
+  changed: ReadonlyArray<Pick<ChangedKey, 'source' | 'key'> & { isAdded?: boolean; isRemoved?: boolean }>,
+): Promise<void> {
+  if (changed.length === 0) return
+  const rows = changed.map(({ source, key, isAdded = false, isRemoved = false }) => ({
+    source,
+    ...keyColumns(key),
+    is_added: isAdded,
+    is_removed: isRemoved,
+  }))
+  await sql`
+    insert into changed_key as held (account_id, source, uid, remote_id, is_added, is_removed)
+    select ${accountId}::uuid, source, uid, remote_id, bool_or(is_added), bool_or(is_removed)
+    from json_to_recordset(${JSON.stringify(rows)}::json)
+      as changed (source text, uid bigint, remote_id text, is_added boolean, is_removed boolean)
+    group by source, uid, remote_id order by source, uid, remote_id
+    on conflict (account_id, source, uid, remote_id) do update set mark = gen_random_uuid(),
+      is_added = held.is_added or excluded.is_added, is_removed = held.is_removed or excluded.is_removed
+  `.execute(unit.sql)
+}
+
+/** The changed keys of a source, and those of the account that last whatever the source is. */
+export async function listChangedKeys(db: Db, accountId: string, source: string): Promise<ChangedKey[]> {
+  const { rows } = await sql<{
+    source: string
+    uid: string | null
+    remote_id: string | null
+    is_added: boolean
+    is_removed: boolean
+    mark: string
+  }>`
+    select source, uid, remote_id, is_added, is_removed, mark from changed_key
+    where account_id = ${accountId} and (source = ${source} or remote_id is not null)
+  `.execute(db)
+  return rows.map(row => ({
+    source: row.source,
+    key: keyOf(row)!,
+    isAdded: row.is_added,
+    isRemoved: row.is_removed,
+    mark: row.mark,
+  }))
+}
+
+/** Forgets keys that were not changed again since they were listed. @returns those */
+export async function settleChangedKeys(
+  unit: UnitOfWork,
+  accountId: string,
+  listed: readonly ChangedKey[],
+): Promise<ChangedKey[]> {
+  const { rows } = await sql<{ mark: string }>`
+    delete from changed_key where account_id = ${accountId} and mark = any(${listed.map(({ mark }) => mark)}::uuid[])
+    returning mark
+  `.execute(unit.sql)
+  const settled = new Set(rows.map(({ mark }) => mark))
+  return listed.filter(({ mark }) => settled.has(mark))
+}
+
+/** Forgets the changed keys of sources whose keys are void. */
+export async function dropChangedKeys(
+  unit: UnitOfWork,
+  accountId: string,
+  sources: readonly string[],
+): Promise<void> {
+  await sql`
+    delete from changed_key where account_id = ${accountId} and source = any(${sources}::text[])
+  `.execute(unit.sql)
+}
