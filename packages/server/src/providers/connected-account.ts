@@ -1,3 +1,4 @@
+import type { ChangingProvider } from './changing.ts'
 import type { ContentProvider } from './content.ts'
 import type { MailProvider } from './mail.ts'
 import type { SearchProvider } from './search.ts'
@@ -7,6 +8,7 @@ export interface Capabilities {
   mail: MailProvider
   content: ContentProvider
   search: SearchProvider
+  changing: ChangingProvider
 }
 
 export type Capability = keyof Capabilities
