@@ -87,6 +87,30 @@ describe('startRecurringTasks', () => {
   })
 })
 
+test('the schedule has connections of its own, and leaves the pool to others', async () => {
+  await using database = await openTestDatabase()
+  const { db, address } = database
+  const mayEnd = Promise.withResolvers<void>()
+  const task = { name: 'wait', schedule: RARELY, run: () => mayEnd.promise }
+  await using _jobs = await startRecurringTasks({ db, address, tasks: [task], log: silentLog })
+  for (let nth = 0; nth < 8; nth += 1) await addJob(db, 'wait')
+
+  const holders = async () => {
+    const { rows } = await sql<{ name: string; query: string }>`
+      select application_name as name, query from pg_stat_activity
+      where datname = current_database() and query like '%graphile_worker%' and pid <> pg_backend_pid()
+        and query not like '%add_job%'
+    `.execute(db)
+    return rows.map(({ name }) => name)
+  }
+  await expect.poll(async () => (await holders()).length, { timeout: 60_000 }).toBeGreaterThan(0)
+  const names = await holders()
+  mayEnd.resolve()
+
+  expect(new Set(names)).toEqual(new Set(['waxwing tasks']))
+  expect(names.length).toBeLessThanOrEqual(4)
+})
+
 test('the role jobs purges a deleted account', async () => {
   await using app = await openTestApp({ roles: ['api', 'jobs'] })
   const { id } = await sampleAccount(app.db, app.tenantId, { email: 'canary@example.com' })
