@@ -3,10 +3,11 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { tablesWith } from '../../../../test/database-text.ts'
 import { type TestApp, openTestApp } from '../../../../test/open-app.ts'
+import { openTestWings } from '../../../../test/open-wings.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../../../../test/sample-rows.ts'
 import type { Db } from '../../../database/pool.ts'
 import { newId } from '../../../kit/ids.ts'
-import { purgeDueAccounts, type PurgeStep } from './purge.ts'
+import { purgeDueAccounts } from './purge.ts'
 
 const NEVER = new AbortController().signal
 
@@ -97,11 +98,20 @@ async function countRows(db: Db, accountId: string) {
   return counts
 }
 
-const NO_STEPS: PurgeStep[] = []
+/** What purges with the steps of every wing, so that a table which a wing forgets is found. */
+async function openPurge(app: TestApp) {
+  const opened = await openTestWings(app)
+  const steps = opened.wings.toReversed().flatMap(({ purgeStep }) => purgeStep ?? [])
+  return {
+    run: (signal: AbortSignal) => purgeDueAccounts(app.db, steps, signal),
+    [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  }
+}
 
 describe('purgeDueAccounts', () => {
   test('leaves nothing of the account in any table, and keeps the ids of its events', async () => {
     await using app = await openTestApp()
+    await using purge = await openPurge(app)
     const purged = await accountFullOf(app, 'canary', 2100)
     const kept = await accountFullOf(app, 'sparrow')
     const keptRows = await countRows(app.db, kept.id)
@@ -109,7 +119,7 @@ describe('purgeDueAccounts', () => {
     await app.delete(`/v1/accounts/${purged.id}?purge=true`)
     const before = await eventsOf(app)
 
-    await purgeDueAccounts(app.db, NO_STEPS, NEVER)
+    await purge.run(NEVER)
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect(Object.values(await countRows(app.db, purged.id))).toEqual([0, 0, 0, 0, 0, 0, 0])
@@ -130,27 +140,29 @@ describe('purgeDueAccounts', () => {
 
   test('waits for its time', async () => {
     await using app = await openTestApp()
+    await using purge = await openPurge(app)
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}`)
 
-    await purgeDueAccounts(app.db, NO_STEPS, NEVER)
+    await purge.run(NEVER)
     expect(await tablesWith(app.db, 'canary')).toContain('message')
 
     await app.db
       .updateTable('account')
       .set({ purge_after: sql`now() - interval '1 second'` })
       .execute()
-    await purgeDueAccounts(app.db, NO_STEPS, NEVER)
+    await purge.run(NEVER)
     expect(await tablesWith(app.db, 'canary')).toEqual([])
   })
 
   test('ends the same wherever it is interrupted, and announces itself once', async () => {
     await using app = await openTestApp()
+    await using purge = await openPurge(app)
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}?purge=true`)
 
-    for (let steps = 1; steps < 40; steps += 1) await purgeDueAccounts(app.db, NO_STEPS, abortedAfter(steps))
-    await Promise.all([purgeDueAccounts(app.db, NO_STEPS, NEVER), purgeDueAccounts(app.db, NO_STEPS, NEVER)])
+    for (let steps = 1; steps < 40; steps += 1) await purge.run(abortedAfter(steps))
+    await Promise.all([purge.run(NEVER), purge.run(NEVER)])
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect((await eventsOf(app)).filter(({ type }) => type === 'account.purged')).toHaveLength(1)

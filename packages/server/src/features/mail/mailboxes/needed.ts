@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { NeededRole } from '../../../providers/changing.ts'

@@ -62,7 +62,7 @@ export async function requireMailboxes(
   if (mailboxIds.length === 0) return new Map()
   const { rows } = await sql<ProviderMailbox>`
     select ${mailboxColumns}, ${providerColumns} from mailbox
-    where account_id = ${accountId} and id = any(${mailboxIds}::uuid[])
+    where account_id = ${accountId} and id = any(${mailboxIds}::uuid[]) and not is_deleted
   `.execute(db)
   const found = new Map(rows.map(row => [row.id, row]))
   const unknown = [...new Set(mailboxIds)].filter(id => !found.has(id))
@@ -73,7 +73,7 @@ export async function requireMailboxes(
 /** Every mailbox of the account, as changes at the provider need it. */
 export async function listProviderMailboxes(db: Db, accountId: string): Promise<ProviderMailbox[]> {
   const { rows } = await sql<ProviderMailbox>`
-    select ${mailboxColumns}, ${providerColumns} from mailbox where account_id = ${accountId}
+    select ${mailboxColumns}, ${providerColumns} from mailbox where account_id = ${accountId} and not is_deleted
   `.execute(db)
   return rows
 }
@@ -86,22 +86,9 @@ export async function findMailboxByRole(
 ): Promise<ProviderMailbox | null> {
   const { rows } = await sql<ProviderMailbox>`
     select ${mailboxColumns}, ${providerColumns} from mailbox
-    where account_id = ${accountId} and role = ${role} order by path collate "C" limit 1
+    where account_id = ${accountId} and role = ${role} and not is_deleted order by path collate "C" limit 1
   `.execute(db)
   return rows[0] ?? null
-}
-
-/** Mailboxes by the provider's key; those that the index lacks are left out. */
-export async function listPlaced(
-  db: Db,
-  accountId: string,
-  keys: readonly string[],
-): Promise<Map<string, PlacedMailbox>> {
-  const { rows } = await sql<PlacedMailbox>`
-    select id, provider_key as key, role from mailbox
-    where account_id = ${accountId} and provider_key = any(${[...new Set(keys)]}::text[])
-  `.execute(db)
-  return new Map(rows.map(row => [row.key, row]))
 }
 
 /** The mailbox's id where it is the account's, else null; for use inside a statement, which then finds nothing. */

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Location } from '../../../providers/content.ts'
@@ -13,9 +12,10 @@ import type { MessageKey } from '../../../providers/mail.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { ChangeUnit, Commits } from '../../context.ts'
-import { listPlaced } from '../mailboxes/store.ts'
-import { locationColumns, type LocationRow, located, toLocation } from './location.ts'
+import { listPlacedMailboxes } from '../mailboxes/store.ts'
+import { listMessageLocations } from './location.ts'
 import { lockMailAccount } from './record-account.ts'
+import type { PlacedMailbox } from './rules.ts'
 import { recordChangedStates, recordMoves, recordRemovals } from './record-changes.ts'
 
 /** A change that goes on for longer is answered with what is done by then; repeating it does the rest. */
@@ -49,18 +49,18 @@ export function beginChange(context: Omit<ChangeContext, 'endsAt'>): ChangeConte
   return { ...context, endsAt: performance.now() + CHANGE_SECONDS_MAX * 1000 }
 }
 
-/** Messages as the provider has them; those whose place is not known are left out. */
+/** Messages with where the provider has them; those whose location is not known are left out. */
 export async function locateAll(
   db: Db,
   accountId: string,
   messageIds: readonly string[],
 ): Promise<LocatedMessage[]> {
-  const { rows } = await sql<LocationRow & { id: string }>`
-    select distinct on (message.id) message.id, ${locationColumns} from message join ${located}
-    where message.account_id = ${accountId} and message.id = any(${messageIds}::uuid[])
-    order by message.id, mailbox.id
-  `.execute(db)
-  return rows.map(row => ({ id: row.id, location: toLocation(row) }))
+  const locations = await listMessageLocations(db, accountId, messageIds)
+  // A message with several labels has one location for each of them, and the same key in all.
+  return [...new Map(locations.map(location => [location.messageId, location])).values()].map(location => ({
+    id: location.messageId,
+    location,
+  }))
 }
 
 /**
@@ -170,11 +170,7 @@ async function* changeLabels(
 ): AsyncGenerator<MessageKey[]> {
   for await (const { changed, gone } of provider.changeLabels(set.at, labels)) {
     await record(context, account, async (unit, mailAccount) => {
-      const placed = await listPlaced(
-        unit.sql,
-        account.id,
-        changed.flatMap(({ mailboxKeys }) => mailboxKeys ?? []),
-      )
+      const placed = await placedByKey(unit, account)
       const states = changed.map(({ key, flags, mailboxKeys }) => ({
         messageId: set.idOf(key),
         at: { source: set.at.source, key },
@@ -196,11 +192,7 @@ async function* move(
 ): AsyncGenerator<MessageKey[]> {
   for await (const { moved, gone } of provider.move(set.at, targetKey)) {
     await record(context, account, async (unit, mailAccount) => {
-      const placed = await listPlaced(
-        unit.sql,
-        account.id,
-        moved.flatMap(({ mailboxKeys }) => mailboxKeys),
-      )
+      const placed = await placedByKey(unit, account)
       const moves = moved.map(({ key, location, mailboxKeys }) => ({
         messageId: set.idOf(key),
         from: { source: set.at.source, key },
@@ -223,4 +215,9 @@ async function record(
     await work(unit, await lockMailAccount(unit, account.id))
     unit.wake(account.id)
   })
+}
+
+async function placedByKey(unit: ChangeUnit, account: AccountRow): Promise<Map<string, PlacedMailbox>> {
+  const placed = await listPlacedMailboxes(unit.sql, account.id)
+  return new Map(placed.map(mailbox => [mailbox.key, mailbox]))
 }

@@ -1,0 +1,46 @@
+import { readConfig } from '../src/config.ts'
+import { openOutside } from '../src/connections/outside.ts'
+import { openWaker, openWakes } from '../src/database/wake.ts'
+import { Instance } from '../src/jobs/instance.ts'
+import { openBlobStore } from '../src/kit/blobs/blob-store.ts'
+import { systemClock } from '../src/kit/clock.ts'
+import { silentLog } from '../src/kit/log.ts'
+import { openMetrics } from '../src/kit/metrics.ts'
+import type { Wing } from '../src/wing.ts'
+import { openWings } from '../src/wings.ts'
+import type { TestApp } from './open-app.ts'
+
+export interface TestWings extends AsyncDisposable {
+  wings: readonly Wing[]
+}
+
+/** Every wing, open on the database of an app, with none of its parts at work. */
+export async function openTestWings({ database, keyRing }: TestApp): Promise<TestWings> {
+  await using opened = new AsyncDisposableStack()
+  const { db, address } = database
+  const log = silentLog
+  // No test of these stores files.
+  const env = { WAXWING_ROLES: 'api', WAXWING_BLOB_DIR: '/nonexistent' }
+  const config = readConfig(env, { isRoot: false, isTerminal: false })
+  const facts = { roles: [], host: 'test', version: '0.0.0' }
+  const instance = opened.use(await Instance.start({ address, log, facts, isAlone: false }))
+  const { connections, servers, serverSearch } = openOutside({ db, keyRing, settings: config })
+  const { wings } = await openWings({
+    db,
+    keyRing,
+    config,
+    log,
+    clock: systemClock,
+    metrics: openMetrics(),
+    instance,
+    waker: opened.use(openWaker(db, log)),
+    wakes: opened.use(openWakes(address, log)),
+    connections: opened.use(connections),
+    servers,
+    serverSearch,
+    blobs: openBlobStore(config.blobDir),
+    opened,
+  })
+  const owned = opened.move()
+  return { wings, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
