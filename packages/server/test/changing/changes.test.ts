@@ -5,6 +5,7 @@ import type { Thread } from '@waxwing/contract/mail/threads.ts'
 import type { TestApp } from '../open-app.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openSyncApp } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
 import { type ChangingAccount, openChangingAccount } from './changing-account.ts'
 
 let app: TestApp
@@ -17,7 +18,7 @@ function letter(subject: string, inReplyTo?: string) {
   const head = [
     'From: Ada <ada@a.test>',
     `Subject: ${subject}`,
-    `Message-ID: <${subject}@a.test>`,
+    `Message-ID: <${subject.replaceAll(' ', '-')}@a.test>`,
     ...(inReplyTo ? [`In-Reply-To: <${inReplyTo}@a.test>`] : []),
   ]
   return {
@@ -164,7 +165,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     await using account = await open(async world => {
       await world.createMailbox(world.at('Done'))
       await world.deliver([letter('first'), letter('other')])
-      await world.deliver([letter('second', 'first')], world.at('Done'))
+      await world.deliver([letter('Re: first', 'first')], world.at('Done'))
     })
     const { threadId } = await account.message('first')
     const done = await account.mailbox('Done')
@@ -178,16 +179,17 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     expect(await account.truth()).toEqual(
       expect.arrayContaining(['INBOX: other', `${account.world.at('Done')}: first \\Seen`]),
     )
-    expect(await app.delete(thread)).toMatchObject({ status: 200, body: null })
+    // Where the server does not say where it moved a message, the next sync finds it.
+    await waitUntil('the messages to be found again', async () => (await app.delete(thread)).status === 200)
     expect(await app.delete(thread)).toMatchObject({ status: 200, body: null })
     const events = withoutPasses(await account.settledFeed()).filter(event => event.startsWith('message.'))
     expect(events.toSorted()).toEqual(
       [
         'message.updated first isRead',
-        'message.updated second isRead',
+        'message.updated Re: first isRead',
         'message.updated first mailboxIds',
         'message.updated first mailboxIds',
-        'message.updated second mailboxIds',
+        'message.updated Re: first mailboxIds',
       ].toSorted(),
     )
   })
