@@ -1,17 +1,38 @@
-import type { MailProvider } from '../src/providers/mail.ts'
-import { LogServer, logMail } from './memory-log.ts'
-import { MemoryServer, memoryMail } from './memory-mail.ts'
+import type { FormerLocation, NewLocation } from '../src/features/mail/messages/record-changes.ts'
+import type { LocatedMessage, MailProvider, RemoteMailbox, RemoteMessage } from '../src/providers/mail.ts'
+import { type LoggedMessage, LogServer, logMail, presentLogged, toLoggedRemote } from './memory-log.ts'
+import {
+  flagsOf,
+  type MemoryMessage,
+  MemoryServer,
+  memoryMail,
+  presentMailbox,
+  toRemote,
+} from './memory-mail.ts'
 import type { Random } from './seeded.ts'
 
 /** A provider in memory that other clients change at every moment, for the engine to follow. */
 export interface MailWorld {
   connect(): MailProvider
   /** Called wherever a connection awaits; may throw. */
-  onAwait(call: () => void): void
+  onAwait(call: () => void | Promise<void>): void
   /** Does what another client might. */
   disturb(): void
+  /** What the interface does at the provider. */
+  hand: ProviderHand
   /** Every message with each mailbox that it is in, as `content|mailbox|flags`, ascending. */
   truth(): string[]
+}
+
+/** Changes at a provider, each at once, with what it answers; null where nothing is there to be changed. */
+export interface ProviderHand {
+  toggleRead(at: FormerLocation): LocatedMessage | null
+  move(at: FormerLocation, mailboxKey: string): { to: NewLocation | null; mailboxKeys: string[] } | null
+  remove(at: FormerLocation): boolean
+  add(mailboxKey: string): { message: RemoteMessage; to: NewLocation | null }
+  createMailbox(): RemoteMailbox
+  renameMailbox(key: string): RemoteMailbox | null
+  deleteMailbox(key: string): boolean
 }
 
 const timeOf = (nth: number) => new Date(1.7e12 + nth * 1_000)
@@ -53,6 +74,10 @@ export function numberedFolders(random: Random): MailWorld {
       else if (kind === 19 && mailbox.role === 'custom' && mailboxes.length < 8)
         server.create(`Made ${delivered++}`)
     },
+    hand: numberedHand(server, random, () => ({
+      content: `content ${delivered}`,
+      time: timeOf(++delivered),
+    })),
     truth: () =>
       [...server.mailboxes.values()]
         .flatMap(({ path, messages }) =>
@@ -61,6 +86,51 @@ export function numberedFolders(random: Random): MailWorld {
           ),
         )
         .toSorted(),
+  }
+}
+
+type NextContent = () => { content: string; time: Date }
+
+function numberedHand(server: MemoryServer, random: Random, next: NextContent): ProviderHand {
+  const find = ({ source, key }: FormerLocation): MemoryMessage | null =>
+    server.mailboxes.get(source)?.messages.find(({ uid }) => uid === key) ?? null
+  const located = (path: string, key: number): NewLocation | null => {
+    const { uidValidity } = server.get(path)
+    const isValidUnder: NewLocation['isValidUnder'] = cursor => cursor?.['uidValidity'] === uidValidity
+    // As a server without UIDPLUS.
+    return random.chance(0.3) ? null : { source: path, key, isValidUnder }
+  }
+  return {
+    toggleRead(at) {
+      const message = find(at)
+      if (!message) return null
+      message.isRead = !message.isRead
+      return { flags: flagsOf(message), mailboxKeys: [at.source] }
+    },
+    move(at, path) {
+      const message = find(at)
+      if (!message || !server.mailboxes.has(path)) return null
+      return { to: located(path, server.move(at.source, message, path)), mailboxKeys: [path] }
+    },
+    remove(at) {
+      const message = find(at)
+      if (message) server.expunge(at.source, message)
+      return message !== null
+    },
+    add(path) {
+      const { content, time } = next()
+      const uid = server.deliver(path, content, time)
+      const mailbox = server.get(path)
+      return { message: toRemote(mailbox, mailbox.messages.at(-1)!), to: located(path, uid) }
+    },
+    createMailbox: () => presentMailbox(server.create(`Own ${next().content}`)),
+    renameMailbox(path) {
+      if (!server.mailboxes.has(path)) return null
+      const name = `Own ${next().content}`
+      server.rename(path, name)
+      return presentMailbox(server.get(name))
+    },
+    deleteMailbox: path => server.mailboxes.delete(path),
   }
 }
 
@@ -116,6 +186,7 @@ function loggedWorld(kind: 'labels' | 'folders', random: Random): MailWorld {
       else if (kindOfChange === 18 && mailbox.role === 'custom' && choices().length > 3) server.drop(mailbox)
       else if (kindOfChange === 19 && choices().length < 8) server.create(`Made ${delivered++}`)
     },
+    hand: loggedHand(server, all, () => ({ content: `content ${delivered}`, time: timeOf(++delivered) })),
     truth: () =>
       [...server.messages.values()]
         .flatMap(({ mailboxes, content, isRead, isFlagged, categories }) =>
@@ -124,5 +195,51 @@ function loggedWorld(kind: 'labels' | 'folders', random: Random): MailWorld {
           ),
         )
         .toSorted(),
+  }
+}
+
+function loggedHand(server: LogServer, all: string | null, next: NextContent): ProviderHand {
+  const inAll = (key: string) => (all === null || all === key ? [key] : [all, key])
+  const located = ({ id, mailboxes }: LoggedMessage): NewLocation => ({
+    source: server.sourceOf([...mailboxes][0]!),
+    key: id,
+    isValidUnder: () => true,
+  })
+  return {
+    toggleRead({ key }) {
+      const message = server.messages.get(String(key))
+      if (!message) return null
+      message.isRead = !message.isRead
+      server.touch(message)
+      return { flags: flagsOf(message), mailboxKeys: [...message.mailboxes] }
+    },
+    move({ key }, mailboxKey) {
+      const message = server.messages.get(String(key))
+      if (!message || !server.mailboxes.has(mailboxKey)) return null
+      server.place(message, inAll(mailboxKey))
+      return { to: located(message), mailboxKeys: [...message.mailboxes] }
+    },
+    remove({ key }) {
+      const message = server.messages.get(String(key))
+      if (message) server.delete(message)
+      return message !== undefined
+    },
+    add(mailboxKey) {
+      const { content, time } = next()
+      const message = server.deliver(inAll(mailboxKey), content, time)
+      return { message: toLoggedRemote(message), to: located(message) }
+    },
+    createMailbox: () => presentLogged(server, server.create(`Own ${next().content}`)),
+    renameMailbox(key) {
+      const mailbox = server.mailboxes.get(key)
+      if (!mailbox) return null
+      mailbox.name = `Own ${next().content}`
+      return presentLogged(server, mailbox)
+    },
+    deleteMailbox(key) {
+      const mailbox = server.mailboxes.get(key)
+      if (mailbox) server.drop(mailbox)
+      return mailbox !== undefined
+    },
   }
 }

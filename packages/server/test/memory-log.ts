@@ -5,6 +5,7 @@ import type {
   ArrivedStep,
   Cursor,
   GoneStep,
+  LocatedMessage,
   MailProvider,
   MessageKey,
   Notice,
@@ -57,7 +58,7 @@ export class LogServer {
   readonly mailboxes = new Map<string, LoggedMailbox>()
   readonly messages = new Map<string, LoggedMessage>()
   readonly #logs = new Map<string, { entries: Entry[]; oldest: number }>()
-  onAwait: () => void = () => undefined
+  onAwait: () => void | Promise<void> = () => undefined
   #last = 0
 
   constructor(kind: 'labels' | 'folders') {
@@ -70,12 +71,14 @@ export class LogServer {
     return mailbox
   }
 
-  deliver(mailboxes: readonly string[], content: string, receivedAt: Date): void {
+  deliver(mailboxes: readonly string[], content: string, receivedAt: Date): LoggedMessage {
     // Ascending, so that the newest are listed first.
     const id = `id-${String(++this.#last).padStart(6, '0')}`
     const flags = { isRead: false, isFlagged: false, isDraft: false, categories: [] }
-    this.messages.set(id, { ...flags, id, content, receivedAt, mailboxes: new Set(mailboxes) })
+    const message = { ...flags, id, content, receivedAt, mailboxes: new Set(mailboxes) }
+    this.messages.set(id, message)
     for (const key of mailboxes) this.#tell(key, id)
+    return message
   }
 
   touch(message: LoggedMessage): void {
@@ -142,9 +145,10 @@ type Ask = <T>(answer: () => T) => Promise<T>
 /** A connection to a `LogServer`. */
 export function logMail(server: LogServer): Offering<'mail' | 'content'> {
   const ask: Ask = async answer => {
-    server.onAwait()
-    await Promise.resolve()
-    return answer()
+    await server.onAwait()
+    const answered = answer()
+    await server.onAwait()
+    return answered
   }
   return {
     mail: followLog(server, ask),
@@ -192,7 +196,8 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
   return {
     isPushed: false,
     mailboxesLeftOut: 0,
-    listMailboxes: () => ask(() => [...server.mailboxes.values()].map(mailbox => present(server, mailbox))),
+    listMailboxes: () =>
+      ask(() => [...server.mailboxes.values()].map(mailbox => presentLogged(server, mailbox))),
 
     hasChanged: ({ state }, cursor) => cursor === null || (state?.['last'] as number) > asLog(cursor).at,
 
@@ -249,10 +254,10 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
     locate: (_, keys) =>
       ask(
         () =>
-          new Map<MessageKey, string[]>(
+          new Map<MessageKey, LocatedMessage>(
             keys.flatMap(key => {
               const message = server.messages.get(String(key))
-              return message ? [[key, [...message.mailboxes]]] : []
+              return message ? [[key, { flags: flagsOf(message), mailboxKeys: [...message.mailboxes] }]] : []
             }),
           ),
       ),
@@ -301,16 +306,16 @@ function arrivedOf(
 ): ArrivedStep {
   const messages = ids.flatMap(id => {
     const message = server.messages.get(id)
-    return message && server.isIn(source, message) ? [toRemote(message)] : []
+    return message && server.isIn(source, message) ? [toLoggedRemote(message)] : []
   })
   return { type: 'arrived', origin, messages, unreadable: [], remaining: 0 }
 }
 
-function toRemote({ id, mailboxes, ...message }: LoggedMessage): RemoteMessage {
+export function toLoggedRemote({ id, mailboxes, ...message }: LoggedMessage): RemoteMessage {
   return { ...remoteMessage({ ...message, key: id, mailboxKeys: [...mailboxes] }), size: null }
 }
 
-function present(server: LogServer, { key, name, role }: LoggedMailbox): RemoteMailbox {
+export function presentLogged(server: LogServer, { key, name, role }: LoggedMailbox): RemoteMailbox {
   const source = server.sourceOf(key)
   const { entries, oldest } = server.log(source)
   return {

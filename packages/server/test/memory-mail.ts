@@ -46,7 +46,7 @@ export class MemoryServer {
   readonly mailboxes = new Map<string, MemoryMailbox>()
   /** UIDs of messages that a search finds and does not give. */
   readonly unreadable = new Set<number>()
-  onAwait: () => void = () => undefined
+  onAwait: () => void | Promise<void> = () => undefined
   #validity = 1
 
   create(path: string, role: MailboxRole = 'custom'): MemoryMailbox {
@@ -61,16 +61,19 @@ export class MemoryServer {
     return mailbox
   }
 
-  deliver(path: string, content: string, receivedAt: Date, flags: Partial<RemoteFlags> = {}): void {
+  /** @returns the UID */
+  deliver(path: string, content: string, receivedAt: Date, flags: Partial<RemoteFlags> = {}): number {
     const mailbox = this.get(path)
     const state = { isRead: false, isFlagged: false, isDraft: false, categories: [], ...flags }
-    mailbox.messages.push({ ...state, uid: mailbox.uidNext++, content, receivedAt })
+    const uid = mailbox.uidNext++
+    mailbox.messages.push({ ...state, uid, content, receivedAt })
+    return uid
   }
 
-  move(from: string, message: MemoryMessage, to: string): void {
+  move(from: string, message: MemoryMessage, to: string): number {
     this.expunge(from, message)
     const { content, receivedAt, ...flags } = message
-    this.deliver(to, content, receivedAt, flags)
+    return this.deliver(to, content, receivedAt, flags)
   }
 
   expunge(from: string, message: MemoryMessage): void {
@@ -109,9 +112,10 @@ type Ask = <T>(answer: () => T) => Promise<T>
 /** A connection to a `MemoryServer`. */
 export function memoryMail(server: MemoryServer): Offering<'mail' | 'content' | 'search'> {
   const ask: Ask = async answer => {
-    server.onAwait()
-    await Promise.resolve()
-    return answer()
+    await server.onAwait()
+    const answered = answer()
+    await server.onAwait()
+    return answered
   }
   return {
     mail: followMemory(server, ask),
@@ -219,8 +223,12 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
       ask(() => {
         const mailbox = at && server.mailboxes.get(at.source)
         const isSame = mailbox?.uidValidity === at?.cursor?.uidValidity
-        const uids = new Set(isSame ? mailbox?.messages.map(({ uid }) => uid) : [])
-        return new Map(keys.filter(key => uids.has(Number(key))).map(key => [key, [at!.source]]))
+        const there = isSame ? (mailbox?.messages ?? []) : []
+        return new Map(
+          there
+            .filter(({ uid }) => keys.includes(uid))
+            .map(message => [message.uid, { flags: flagsOf(message), mailboxKeys: [at!.source] }]),
+        )
       }),
 
     watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
@@ -340,7 +348,7 @@ function stateOf({ uidValidity, uidNext, messages }: MemoryMailbox) {
   return { uidValidity, uidNext, lastUid, digest: JSON.stringify([uidValidity, uidNext, messages]) }
 }
 
-function presentMailbox(mailbox: MemoryMailbox): RemoteMailbox {
+export function presentMailbox(mailbox: MemoryMailbox): RemoteMailbox {
   const { path, role, messages } = mailbox
   return {
     key: path,
@@ -357,7 +365,7 @@ function presentMailbox(mailbox: MemoryMailbox): RemoteMailbox {
   }
 }
 
-function toRemote(mailbox: MemoryMailbox, message: MemoryMessage): RemoteMessage {
+export function toRemote(mailbox: MemoryMailbox, message: MemoryMessage): RemoteMessage {
   return remoteMessage({ ...message, key: message.uid, mailboxKeys: [mailbox.path] })
 }
 

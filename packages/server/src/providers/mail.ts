@@ -98,6 +98,13 @@ export interface MessageState {
   mailboxKeys: string[] | null
 }
 
+/** A message that the provider was asked about. */
+export interface LocatedMessage {
+  flags: RemoteFlags
+  /** All mailboxes that it is in. */
+  mailboxKeys: string[]
+}
+
 export interface StatesStep {
   type: 'states'
   changes: MessageState[]
@@ -224,11 +231,11 @@ export interface MailProvider {
   isRenamed(mailbox: RemoteMailbox, cursor: Cursor): boolean
 
   /**
-   * Which of these messages the provider still has, and all mailboxes that each is in, by key. Always asks the
+   * Which of these messages the provider still has, and how each is now, by key. Always asks the
    * provider. UIDs are those of `at`; if that source was renumbered since its cursor, all of them are gone. Lasting
    * ids need no source. Call it only while no `compare` or `arrivals` is being iterated.
    */
-  locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Map<MessageKey, string[]>>
+  locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Map<MessageKey, LocatedMessage>>
 
   /** Waits until the source tells of a change, or `seconds` passed. Polls where the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>

@@ -203,7 +203,11 @@ export function describeMail(name: string, setUp: () => Promise<Arrangement<'mai
       expect(gone).toEqual([keys[0], keys[3], keys[5]])
       expect(index.keys()).toEqual([keys[1], keys[2], keys[4], ...more])
       const at = { source: 'INBOX', cursor: index.cursor }
-      expect(await mail.locate(at, [keys[0]!, keys[1]!])).toEqual(new Map([[keys[1], ['INBOX']]]))
+      await arranged.world.flag('INBOX', [keys[1]!], '\\Seen', 'urgent')
+      const flags = { isRead: true, isFlagged: false, isDraft: false, categories: ['urgent'] }
+      expect(await mail.locate(at, [keys[0]!, keys[1]!])).toEqual(
+        new Map([[keys[1], { flags, mailboxKeys: ['INBOX'] }]]),
+      )
     })
 
     test('tolerates a message that came and went unseen', async () => {

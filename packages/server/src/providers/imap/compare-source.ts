@@ -21,7 +21,7 @@ import {
   wireNameOf,
 } from './follow.ts'
 import { SEARCH_CHUNK, searchFrom, searchPresent, searchSequence } from './search.ts'
-import { streamFlags } from './stream.ts'
+import { flagsOf, streamFlags } from './stream.ts'
 import { textOf } from './values.ts'
 
 /** Without mod-sequences, the flags of a mailbox are compared every minute for each 5,000 messages in it. */
@@ -156,7 +156,7 @@ async function* differingFlags(
 ): AsyncGenerator<SourceStep> {
   const keys = known.keys.subarray(0, lowerBound(known.keys, below))
   for (const { set } of uidSets(keys, FLAGS_AT_ONCE)) {
-    for await (const batch of streamFlags(connection, [sequence(set), [atom('UID'), atom('FLAGS')]])) {
+    for await (const batch of streamFlags(connection, flagsOf(set))) {
       const changes = batch.flatMap(({ uid, flags }) => {
         const at = lowerBound(keys, uid)
         return keys[at] === uid && mayDiffer(flags, known.flags[at] ?? 0)

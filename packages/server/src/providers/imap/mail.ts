@@ -1,7 +1,8 @@
 import type { Offering } from '../connected-account.ts'
-import type { Cursor, MessageKey, RemoteMailbox, SourceCursor } from '../mail.ts'
+import type { Cursor, LocatedMessage, MessageKey, RemoteMailbox, SourceCursor } from '../mail.ts'
 import { arrivals } from './arrivals.ts'
 import { imapChanging } from './changing/changing.ts'
+import { uidSets } from './compare.ts'
 import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
 import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
 import { type ImapConnection, openConnection } from './connection.ts'
@@ -11,7 +12,7 @@ import { findMessages } from './find.ts'
 import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from './follow.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
 import { type Arrangement, arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
-import { searchPresent } from './search.ts'
+import { flagsOf, streamFlags } from './stream.ts'
 import type { Suspicions } from './suspicions.ts'
 import { textsOf } from './values.ts'
 import { canIdle, watch, type Watching } from './watch.ts'
@@ -187,13 +188,22 @@ async function locate(
   following: Following,
   at: SourceCursor | null,
   keys: readonly MessageKey[],
-): Promise<Map<MessageKey, string[]>> {
-  if (!at) return new Map()
+): Promise<Map<MessageKey, LocatedMessage>> {
+  const located = new Map<MessageKey, LocatedMessage>()
+  if (!at) return located
   const { connection } = following
   const { source, cursor: stored } = at
   const opened = await connection.examine(wireNameOf(following, source))
   const cursor = readCursor(stored)
-  if (cursor && isRenumbered(cursor, opened)) return new Map()
-  const uids = toUids(keys).toSorted((a, b) => a - b)
-  return new Map([...(await searchPresent(connection, uids))].map(uid => [uid, [source]]))
+  if (cursor && isRenumbered(cursor, opened)) return located
+  const asked = new Set(toUids(keys))
+  for (const { set } of uidSets(
+    [...asked].toSorted((a, b) => a - b),
+    FLAGS_AT_ONCE,
+  )) {
+    for await (const batch of streamFlags(connection, flagsOf(set)))
+      for (const { uid, flags } of batch)
+        if (asked.has(uid)) located.set(uid, { flags, mailboxKeys: [source] })
+  }
+  return located
 }

@@ -7,6 +7,15 @@ const BATCH = 500
 /** Number of batches that may wait for our caller before the socket is paused. */
 const BATCHES_WAITING_MAX = 2
 
+/** What to ask `streamFlags` for the flags of a set of UIDs. */
+export const flagsOf = (set: string): CommandArguments => [
+  { type: 'SEQUENCE', value: set },
+  [
+    { type: 'ATOM', value: 'UID' },
+    { type: 'ATOM', value: 'FLAGS' },
+  ],
+]
+
 export interface FetchedFlags {
   uid: number
   flags: RemoteFlags

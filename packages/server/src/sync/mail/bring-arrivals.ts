@@ -4,6 +4,7 @@ import { markMissing, missUnrecognised } from '../../features/mail/messages/reco
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { ArrivedStep, Cursor, MessageKey, PageStep } from '../../providers/mail.ts'
+import { removedKeysIn } from './changed-keys.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { recordPage } from './record-page.ts'
 import { followOptions, mailboxesOf, type Session, underFence } from './session.ts'
@@ -139,7 +140,9 @@ async function recordStep(
   const isNews = step.origin !== 'widened'
   const commit = (recordable: readonly Arrival[], failed: readonly Unreadable[]) =>
     underFence(session, async (unit, account) => {
-      await recordArrivals(unit, account, recordable, isNews)
+      const removed = await removedKeysIn(unit.sql, session, followed)
+      const there = recordable.filter(({ message }) => !removed.has(message.key))
+      await recordArrivals(unit, account, there, isNews)
       await quarantine(unit, accountId, followed.source, failed)
       const readAfterAll = recordable.map(({ message }) => message.key).filter(key => retries.has(key))
       await releaseFromQuarantine(unit, accountId, followed.source, readAfterAll)

@@ -2,6 +2,7 @@ import { markMissing, markUnrecognised } from '../../features/mail/messages/reco
 import { recordStates } from '../../features/mail/messages/record-states.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import type { Cursor, KnownMessages, MessageKey, ResetStep, StatesStep } from '../../providers/mail.ts'
+import { changedKeysIn, listLastingChanges, lookAgain, withoutChanged } from './changed-keys.ts'
 import { changesOf, recordPage } from './record-page.ts'
 import { followOptions, type Session, underFence } from './session.ts'
 import { storeCursor } from './source-store.ts'
@@ -15,6 +16,7 @@ const MISSING_PER_TRANSACTION = 5_000
  * of single steps is stored last: after a crash in between, the comparison runs again and finds the rest.
  */
 export async function compareSource(session: Session, followed: FollowedSource): Promise<void> {
+  await lookAgain(session, followed, await listLastingChanges(session, followed))
   const options = await followOptions(session, followed)
   let known: KnownMessages | undefined
   const gone: MessageKey[] = []
@@ -35,14 +37,15 @@ export async function compareSource(session: Session, followed: FollowedSource):
     else if (step.type === 'gone') gone.push(...step.keys)
   }
   if (!cursor) return
-  if (!session.doubts.believes(`comparing ${followed.source}`, gone.length, known?.keys.length ?? 0)) {
+  const lost = await withoutChanged(session.db, session, followed, gone)
+  if (!session.doubts.believes(`comparing ${followed.source}`, lost.length, known?.keys.length ?? 0)) {
     session.log.warn(
-      { mailboxId: followed.mailboxes[0]?.id, count: gone.length },
+      { mailboxId: followed.mailboxes[0]?.id, count: lost.length },
       'Not yet believed that messages are gone',
     )
     return
   }
-  await recordGone(session, followed, gone)
+  await recordGone(session, followed, lost)
   const last = cursor
   await underFence(session, unit => storeCursor(unit, session.owned.id, followed.source, last))
 }
@@ -58,7 +61,11 @@ async function recordReset(session: Session, followed: FollowedSource, step: Res
 async function recordStatesStep(session: Session, followed: FollowedSource, step: StatesStep): Promise<void> {
   for (let at = 0; at < step.changes.length; at += ROWS_PER_TRANSACTION) {
     const changes = changesOf(session, step.changes.slice(at, at + ROWS_PER_TRANSACTION))
-    await underFence(session, (unit, account) => recordStates(unit, account, followed, changes))
+    await underFence(session, async (unit, account) => {
+      const changed = await changedKeysIn(unit.sql, session, followed)
+      const recorded = changes.filter(({ key }) => !changed.has(key))
+      await recordStates(unit, account, followed, recorded)
+    })
     session.progressed()
   }
 }
@@ -69,8 +76,9 @@ async function recordGone(
   gone: readonly MessageKey[],
 ): Promise<void> {
   for (let at = 0; at < gone.length; at += MISSING_PER_TRANSACTION) {
-    await underFence(session, (unit, account) =>
-      markMissing(unit, account, followed, gone.slice(at, at + MISSING_PER_TRANSACTION)),
+    const keys = gone.slice(at, at + MISSING_PER_TRANSACTION)
+    await underFence(session, async (unit, account) =>
+      markMissing(unit, account, followed, await withoutChanged(unit.sql, session, followed, keys)),
     )
     session.progressed()
   }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   recordMailboxes,
   recordUnlabelled,
@@ -17,7 +18,7 @@ import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages
 import { type MailboxRole, roleOf } from '../../providers/mailbox-role.ts'
 import type { Cursor, RemoteMailbox } from '../../providers/mail.ts'
 import { beginLook } from '../ownership.ts'
-import { mailboxesOf, type Session, underFence } from './session.ts'
+import { ChangedMeanwhile, mailboxesOf, type Session, underFence } from './session.ts'
 import { countMessages, listMissing } from './source-store.ts'
 
 const SUSPICIOUS_LOSS = 100
@@ -48,7 +49,11 @@ export async function passMailboxes(session: Session): Promise<MailboxPass> {
   let rows = plan.kept.map(({ indexed }) => indexed)
   if (!isSettled(plan)) {
     await turnDirections(session, plan)
-    await underFence(session, (unit, account) => recordMailboxes(unit, account, plan))
+    await underFence(session, async (unit, account) => {
+      const now = await listIndexedMailboxes(unit.sql, account.id)
+      if (!isSameIndex(plan.indexed, now)) throw new ChangedMeanwhile()
+      await recordMailboxes(unit, account, plan)
+    })
     rows = await listIndexedMailboxes(session.db, session.owned.id)
   }
   session.mailboxes = new Map(
@@ -72,12 +77,21 @@ function sourcesOf(
   })
 }
 
-async function planPass(session: Session): Promise<MailboxPlan> {
+/** Whether the interface has left the mailboxes alone since they were read. Only the sync writes cursors and counts. */
+function isSameIndex(before: readonly IndexedMailbox[], now: readonly IndexedMailbox[]): boolean {
+  const facts = (mailboxes: readonly IndexedMailbox[]) =>
+    mailboxes.map(({ cursor: _cursor, ...mailbox }) => mailbox)
+  return isDeepStrictEqual(facts(before), facts(now))
+}
+
+async function planPass(session: Session): Promise<MailboxPlan & { indexed: IndexedMailbox[] }> {
   const indexed = await listIndexedMailboxes(session.db, session.owned.id)
-  const plan = async () =>
-    planMailboxes(indexed, await session.provider.listMailboxes(), (remote, cursor) =>
+  const plan = async () => ({
+    indexed,
+    ...planMailboxes(indexed, await session.provider.listMailboxes(), (remote, cursor) =>
       session.provider.isRenamed(remote, cursor),
-    )
+    ),
+  })
   const first = await plan()
   if (first.vanished.length === 0) return first
   const atStake = await countMessages(
@@ -166,9 +180,9 @@ async function locateMissing(session: Session): Promise<void> {
     if (keys.length === 0) return
     const located = await session.provider.locate(null, keys)
     session.progressed()
-    const found = [...located].map(([key, mailboxKeys]) => ({
+    const found = [...located].map(([key, { flags, mailboxKeys }]) => ({
       key,
-      flags: null,
+      flags,
       mailboxes: mailboxesOf(session, mailboxKeys),
     }))
     await underFence(session, async (unit, account) => {

@@ -1,4 +1,6 @@
+import { type ChangedKey, listChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
 import { bringArrivals } from './bring-arrivals.ts'
+import { lookAgain } from './changed-keys.ts'
 import { compareSource } from './compare-source.ts'
 import { completeFirstSync } from './first-sync.ts'
 import {
@@ -10,7 +12,7 @@ import {
 } from './mailbox-pass.ts'
 import type { Cursor } from '../../providers/mail.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
-import { MailboxUnlisted, type Session } from './session.ts'
+import { ChangedMeanwhile, MailboxUnlisted, type Session } from './session.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
 import { findUnfinished, listCursors, type Unfinished } from './source-store.ts'
 import type { Turn } from '../turns.ts'
@@ -21,6 +23,8 @@ const SLICE_MS = 30_000
 const LOOKS_MAX = 4
 /** Of mailboxes that a provider names and does not list. */
 const UNLISTED_MAX = 100
+/** If the interface changes an account more often during a pass, the rest is left to a later pass. */
+const CHANGES_MAX = 10
 
 export interface PassOptions {
   /** The right to read much; null when it did not come in time. */
@@ -45,10 +49,11 @@ export interface PassOutcome {
  */
 export async function runPass(session: Session, options: PassOptions): Promise<PassOutcome> {
   const relisted = new Set<string>()
-  for (;;) {
+  for (let changes = 0; ;) {
     try {
       return await passOnce(session, options)
     } catch (error) {
+      if (error instanceof ChangedMeanwhile && ++changes < CHANGES_MAX) continue
       if (!(error instanceof MailboxUnlisted) || session.unlisted.size >= UNLISTED_MAX) throw error
       if (relisted.has(error.key)) session.unlisted.add(error.key)
       relisted.add(error.key)
@@ -79,8 +84,16 @@ function outcomeOf(hasMore: boolean, { sources }: MailboxPass, { unreadable }: U
   return { hasMore, inbox, unreadable }
 }
 
-async function readChanges(session: Session, changed: readonly RemoteSource[]): Promise<void> {
-  for (const followed of changed) await compareSource(session, followed)
+/**
+ * Compares sources and brings what is new in them. What the interface had changed in them before is looked at again
+ * last: then the cursors count it.
+ */
+export async function readChanges(session: Session, changed: readonly RemoteSource[]): Promise<void> {
+  const changes: Array<[FollowedSource, ChangedKey[]]> = []
+  for (const followed of changed) {
+    changes.push([followed, await listChangedKeys(session.db, session.owned.id, followed.source)])
+    await compareSource(session, followed)
+  }
   if (!session.isInitialized) return
   const unfinished = await findUnfinished(session.db, session.owned.id)
   for (const followed of changedSources(
@@ -90,6 +103,7 @@ async function readChanges(session: Session, changed: readonly RemoteSource[]): 
     unfinished,
   ))
     await bringArrivals(session, followed, { onlyNew: true })
+  for (const [followed, keys] of changes) await lookAgain(session, followed, keys)
 }
 
 /**

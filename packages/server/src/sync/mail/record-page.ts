@@ -3,20 +3,32 @@ import { recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
 import { markMissing, recordDeleted } from '../../features/mail/messages/record-missing.ts'
 import { recordStates, type StateChange } from '../../features/mail/messages/record-states.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
-import type { GoneStep, PageStep, StatesStep } from '../../providers/mail.ts'
+import type { GoneStep, MessageKey, PageStep, StatesStep } from '../../providers/mail.ts'
 import { quarantine } from './quarantine.ts'
-import { mailboxesOf, type Session, underFence } from './session.ts'
+import { changedKeysIn } from './changed-keys.ts'
+import { ChangedMeanwhile, mailboxesOf, type Session, underFence } from './session.ts'
 import { storeCursor } from './source-store.ts'
 
-/** All that a page tells, in the order in which it happened, and the cursor behind it: one transaction. */
+/**
+ * All that a page tells, in the order in which it happened, and the cursor behind it: one transaction.
+ * @throws ChangedMeanwhile where it speaks of a message that the interface changed, and may be older than that
+ */
 export async function recordPage(session: Session, followed: FollowedSource, page: PageStep): Promise<void> {
   const steps = page.steps.map(step => prepare(session, followed, step))
   await underFence(session, async (unit, account) => {
+    const changed = await changedKeysIn(unit.sql, session, followed)
+    if (changed.size > 0 && page.steps.some(step => keysOf(step).some(key => changed.has(key))))
+      throw new ChangedMeanwhile()
     for (const record of steps) await record(unit, account)
     await storeCursor(unit, session.owned.id, followed.source, page.cursor)
   })
   const hasArrived = page.steps.some(step => step.type === 'arrived' && step.messages.length > 0)
   if (session.isInitialized && hasArrived) session.hasMail()
+}
+
+function keysOf(step: PageStep['steps'][number]): MessageKey[] {
+  if (step.type === 'gone') return step.keys
+  return (step.type === 'states' ? step.changes : step.messages).map(({ key }) => key)
 }
 
 type Record = Parameters<typeof underFence<void>>[1]

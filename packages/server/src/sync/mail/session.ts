@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
+import { listChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
 import { recordListed } from '../../features/mail/messages/record-missing.ts'
 import type { FollowedSource, MailAccount, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import type { Logger } from '../../kit/log.ts'
@@ -8,6 +9,7 @@ import type { FollowOptions, MailProvider } from '../../providers/mail.ts'
 import type { Doubts } from './doubts.ts'
 import type { LookTimes } from './look-times.ts'
 import { fenceAccount, type OwnedAccount } from '../ownership.ts'
+import { withoutChanges } from './changed-keys.ts'
 import { loadQuarantine } from './quarantine.ts'
 import { findCursor, loadKnown } from './source-store.ts'
 
@@ -45,6 +47,14 @@ export class MailboxUnlisted extends Error {
   }
 }
 
+/** The interface changed what a step speaks of, which may be older than that: the pass begins again. */
+export class ChangedMeanwhile extends Error {
+  constructor() {
+    super('the interface changed the account in the meantime')
+    this.name = 'ChangedMeanwhile'
+  }
+}
+
 /** @throws MailboxUnlisted */
 export function mailboxesOf(session: Session, keys: readonly string[]): PlacedMailbox[] {
   return keys.flatMap(key => {
@@ -73,7 +83,11 @@ export async function followOptions(session: Session, followed: FollowedSource):
   return {
     // What arrives from before the window is left out, so the cursor must not tell that it was handed over.
     cursor: cursor && since ? provider.narrow(cursor, since) : cursor,
-    known: () => loadKnown(db, followed.mailboxes),
+    known: async () => {
+      const known = await loadKnown(db, followed.mailboxes)
+      // In this order, so that of what the interface adds meanwhile nothing is known.
+      return withoutChanges(known, await listChangedKeys(db, owned.id, followed.source))
+    },
     lacking: keys => underFence(session, (unit, account) => recordListed(unit, account, followed, keys)),
     since,
     skip,

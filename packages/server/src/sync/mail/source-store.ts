@@ -3,7 +3,8 @@ import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import { roleOf } from '../../providers/mailbox-role.ts'
-import { type Cursor, FlagBit, type KnownMessages } from '../../providers/mail.ts'
+import { keyOf, remoteIdsOf, uidsOf } from '../../features/mail/messages/keys.ts'
+import { type Cursor, FlagBit, type KnownMessages, type MessageKey } from '../../providers/mail.ts'
 import { isDue } from './quarantine.ts'
 
 export async function findCursor(
@@ -137,7 +138,10 @@ export async function countUnrecognised(
 
 /** What passes have left to be done. */
 export interface Unfinished {
-  /** Sources that hold a message which is due for another try, or messages that wait to be recognised. */
+  /**
+   * Sources that hold a message which is due for another try, messages that wait to be recognised, or keys that the
+   * interface changed.
+   */
   sources: ReadonlySet<string>
   /** Whether any message is missing. */
   hasMissing: boolean
@@ -150,6 +154,8 @@ export async function findUnfinished(db: Kysely<Tables>, accountId: string): Pro
     select
       array(
         select source from quarantined_message where account_id = ${accountId} and ${isDue}
+        union
+        select source from changed_key where account_id = ${accountId}
         union
         select mailbox.source from message
         join message_mailbox as held on held.message_id = message.id
@@ -179,4 +185,23 @@ export async function countMessages(db: Kysely<Tables>, mailboxIds: readonly str
     select count(*)::int as count from message_mailbox where mailbox_id = any(${mailboxIds}::uuid[])
   `.execute(db)
   return rows[0]?.count ?? 0
+}
+
+/** Those of the keys under which the index holds no message. UIDs are those of the mailbox. */
+export async function listUnindexed(
+  db: Kysely<Tables>,
+  accountId: string,
+  mailboxes: readonly PlacedMailbox[],
+  keys: readonly MessageKey[],
+): Promise<MessageKey[]> {
+  if (keys.length === 0) return []
+  const { rows } = await sql<{ uid: string | null; remote_id: string | null }>`
+    select uid, null as remote_id from message_mailbox
+    where mailbox_id = any(${mailboxes.map(({ id }) => id)}::uuid[]) and uid = any(${uidsOf(keys)}::bigint[])
+    union all
+    select null, remote_id from message
+    where account_id = ${accountId} and remote_id = any(${remoteIdsOf(keys)}::text[])
+  `.execute(db)
+  const indexed = new Set(rows.map(keyOf))
+  return keys.filter(key => !indexed.has(key))
 }

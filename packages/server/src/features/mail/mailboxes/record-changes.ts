@@ -22,8 +22,10 @@ export async function recordCreatedMailbox(
   const others = await listIndexedMailboxes(unit.sql, account.id)
   const isSame = ({ provider_key }: IndexedMailbox) => provider_key === mailbox.key
   const known = others.find(isSame)
-  if (known) return known.id
-  await recordMailboxes(unit, account, { kept: [], created: [mailbox], vanished: [], others })
+  const plan = known
+    ? { kept: [{ indexed: known, remote: mailbox }], created: [] }
+    : { kept: [], created: [mailbox] }
+  await recordMailboxes(unit, account, { ...plan, vanished: [], others })
   return (await listIndexedMailboxes(unit.sql, account.id)).find(isSame)!.id
 }
 

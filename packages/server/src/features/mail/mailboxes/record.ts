@@ -85,7 +85,9 @@ export async function recordUnlabelled(
   return rows.length
 }
 
-/** Deletes vanished mailboxes that hold no message any more. @returns how many are left */
+/**
+ * Deletes vanished mailboxes that hold no message any more, unless they were created again. @returns how many are left
+ */
 export async function recordVanishedMailboxes(
   unit: UnitOfWork,
   account: MailAccount,
@@ -94,7 +96,7 @@ export async function recordVanishedMailboxes(
   const { rows } = await sql<MailboxRow & { is_deleted: boolean }>`
     select ${mailboxColumns}, is_deleted from mailbox
     where account_id = ${account.id} and id = any(${vanished.map(({ id }) => id)}::uuid[])
-      and not exists (select from message_mailbox where mailbox_id = mailbox.id)
+      and source is null and not exists (select from message_mailbox where mailbox_id = mailbox.id)
     order by path desc for update
   `.execute(unit.sql)
   await sql`delete from mailbox where id = any(${rows.map(({ id }) => id)}::uuid[])`.execute(unit.sql)
@@ -185,16 +187,19 @@ async function moveSources(unit: UnitOfWork, account: MailAccount, plan: Mailbox
     select ${account.id}::uuid, "to", cursor from json_to_recordset(${followed}::json) as moved ("to" text, cursor jsonb)
     on conflict (account_id, source) do update set cursor = excluded.cursor
   `.execute(unit.sql)
-  // In two steps, since two mailboxes may have changed names and the key is checked row by row.
-  await sql`
-    update quarantined_message set source = ${MOVING} || source
-    where account_id = ${account.id} and source = any(${moved.map(({ from }) => from)})
-  `.execute(unit.sql)
-  await sql`
-    update quarantined_message set source = moved."to"
-    from json_to_recordset(${JSON.stringify(moved)}::json) as moved ("from" text, "to" text)
-    where account_id = ${account.id} and source = ${MOVING} || moved."from" and moved."to" is not null
-  `.execute(unit.sql)
+  for (const table of ['quarantined_message', 'changed_key']) {
+    const noted = sql.table(table)
+    // In two steps, since two mailboxes may have changed names and the key is checked row by row.
+    await sql`
+      update ${noted} set source = ${MOVING} || source
+      where account_id = ${account.id} and source = any(${moved.map(({ from }) => from)})
+    `.execute(unit.sql)
+    await sql`
+      update ${noted} set source = moved."to"
+      from json_to_recordset(${JSON.stringify(moved)}::json) as moved ("from" text, "to" text)
+      where account_id = ${account.id} and ${noted}.source = ${MOVING} || moved."from" and moved."to" is not null
+    `.execute(unit.sql)
+  }
 }
 
 /** Forgets what was followed and noted of the sources of mailboxes that are no more. */

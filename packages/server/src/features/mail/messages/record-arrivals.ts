@@ -45,7 +45,7 @@ export async function recordArrivals(
     await announceUpdated(unit, account, changes)
     if (isNews) await announceCreated(unit, account, ids)
   }
-  return { ids: [...found.map(pair => pair.unplaced.id), ...ids] }
+  return { ids: [...found.map(one => one.unplaced.id), ...ids] }
 }
 
 /** Tells the messages that the index lacks from those that it holds under the key of the arrival. */

@@ -18,7 +18,8 @@ export interface ChangedKey {
 
 /**
  * Marks keys that the interface changed. From this commit on, ordinary steps of the sync leave them alone, since what
- * they say may be older than the change; then the sync asks the provider about each of them.
+ * they say may be older than the change; then the sync asks the provider about each of them. Sources that are no longer
+ * followed are left out.
  */
 export async function recordChangedKeys(
   unit: UnitOfWork,
@@ -37,6 +38,7 @@ export async function recordChangedKeys(
     select ${accountId}::uuid, source, uid, remote_id, bool_or(is_added), bool_or(is_removed)
     from json_to_recordset(${JSON.stringify(rows)}::json)
       as changed (source text, uid bigint, remote_id text, is_added boolean, is_removed boolean)
+    where exists (select from mailbox where account_id = ${accountId} and mailbox.source = changed.source)
     group by source, uid, remote_id order by source, uid, remote_id
     on conflict (account_id, source, uid, remote_id) do update set mark = gen_random_uuid(),
       is_added = held.is_added or excluded.is_added, is_removed = held.is_removed or excluded.is_removed
@@ -79,13 +81,7 @@ export async function settleChangedKeys(
   return listed.filter(({ mark }) => settled.has(mark))
 }
 
-/** Forgets the changed keys of sources whose keys are void. */
-export async function dropChangedKeys(
-  unit: UnitOfWork,
-  accountId: string,
-  sources: readonly string[],
-): Promise<void> {
-  await sql`
-    delete from changed_key where account_id = ${accountId} and source = any(${sources}::text[])
-  `.execute(unit.sql)
+/** Forgets the changed keys of a source whose keys are void. */
+export async function dropChangedKeys(unit: UnitOfWork, accountId: string, source: string): Promise<void> {
+  await sql`delete from changed_key where account_id = ${accountId} and source = ${source}`.execute(unit.sql)
 }

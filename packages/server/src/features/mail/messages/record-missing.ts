@@ -3,6 +3,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { announceDeleted } from './announce.ts'
 import { remoteIdsOf, uidsOf } from './keys.ts'
+import { dropChangedKeys } from './record-changed-keys.ts'
 import type { FollowedSource, MailAccount } from './rules.ts'
 
 const idsOf = ({ mailboxes }: FollowedSource) => mailboxes.map(({ id }) => id)
@@ -66,6 +67,7 @@ export async function markUnrecognised(
   await sql`
     delete from quarantined_message where account_id = ${account.id} and source = ${followed.source}
   `.execute(unit.sql)
+  if (keys === 'void') await dropChangedKeys(unit, account.id, followed.source)
 }
 
 /** A listing names these lasting ids: those that waited to be recognised are. @returns the ids that the source lacks */

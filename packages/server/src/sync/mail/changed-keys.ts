@@ -1,0 +1,143 @@
+import type { Db } from '../../database/pool.ts'
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import { remoteIdsOf, uidsOf } from '../../features/mail/messages/keys.ts'
+import {
+  type ChangedKey,
+  listChangedKeys,
+  settleChangedKeys,
+} from '../../features/mail/messages/record-changed-keys.ts'
+import { markMissing, recordDeleted } from '../../features/mail/messages/record-missing.ts'
+import { recordStates } from '../../features/mail/messages/record-states.ts'
+import type { FollowedSource, MailAccount } from '../../features/mail/messages/rules.ts'
+import type { KnownMessages, LocatedMessage, MessageKey } from '../../providers/mail.ts'
+import { quarantine } from './quarantine.ts'
+import { mailboxesOf, type Session, underFence } from './session.ts'
+import { findCursor, listUnindexed } from './source-store.ts'
+
+const LOOKED_AT_ONCE = 500
+
+/**
+ * What the cursor of a source counts: the index as it was before the interface changed it. So what the interface removed
+ * is reported as gone once, and what it added as arrived once, which both change nothing.
+ */
+export function withoutChanges(known: KnownMessages, changed: readonly ChangedKey[]): KnownMessages {
+  const added = new Set(uidsOf(changed.filter(({ isAdded }) => isAdded).map(({ key }) => key)))
+  const removed = new Set(uidsOf(changed.filter(({ isRemoved }) => isRemoved).map(({ key }) => key)))
+  if (added.size === 0 && removed.size === 0) return known
+  const flags = new Map([...removed].map(uid => [uid, 0]))
+  for (const [at, uid] of known.keys.entries()) flags.set(uid, known.flags[at]!)
+  const keys = [...flags.keys()].filter(uid => !added.has(uid)).toSorted((a, b) => a - b)
+  return { keys: Uint32Array.from(keys), flags: Uint8Array.from(keys, uid => flags.get(uid)!) }
+}
+
+type Of = Pick<Session, 'owned'>
+
+/** Keys of a source that the interface changed, as far as the sync has not looked at them since. */
+export async function changedKeysIn(
+  db: Db,
+  { owned }: Of,
+  { source }: FollowedSource,
+): Promise<Set<MessageKey>> {
+  return new Set((await listChangedKeys(db, owned.id, source)).map(({ key }) => key))
+}
+
+/** Those of them that the interface removed. A step that still has one of them is older than that. */
+export async function removedKeysIn(
+  db: Db,
+  { owned }: Of,
+  { source }: FollowedSource,
+): Promise<Set<MessageKey>> {
+  const changed = await listChangedKeys(db, owned.id, source)
+  return new Set(changed.filter(({ isRemoved }) => isRemoved).map(({ key }) => key))
+}
+
+export async function withoutChanged(
+  db: Db,
+  of: Of,
+  followed: FollowedSource,
+  keys: readonly MessageKey[],
+): Promise<MessageKey[]> {
+  const changed = await changedKeysIn(db, of, followed)
+  return keys.filter(key => !changed.has(key))
+}
+
+/** Changed keys that last: no cursor counts them, so they can be looked at again at any time. */
+export async function listLastingChanges(
+  { db, owned }: Session,
+  { source }: FollowedSource,
+): Promise<ChangedKey[]> {
+  return (await listChangedKeys(db, owned.id, source)).filter(({ key }) => typeof key === 'string')
+}
+
+/**
+ * Asks the provider about keys that the interface changed before they were listed, and records what it says. Keys that
+ * were changed again in the meantime are left for the next time.
+ */
+export async function lookAgain(
+  session: Session,
+  followed: FollowedSource,
+  changed: readonly ChangedKey[],
+): Promise<void> {
+  const { db, owned, provider } = session
+  for (let at = 0; at < changed.length; at += LOOKED_AT_ONCE) {
+    const looked = changed.slice(at, at + LOOKED_AT_ONCE)
+    const cursor = await findCursor(db, owned.id, followed.source)
+    const keys = [...new Set(looked.map(({ key }) => key))]
+    const located = await provider.locate({ source: followed.source, cursor }, keys)
+    session.progressed()
+    const states = new Map([...located].map(([key, message]) => [key, stateOf(session, key, message)]))
+    await underFence(session, async (unit, account) => {
+      const settled = (await settleChangedKeys(unit, owned.id, looked)).map(({ key }) => key)
+      await recordStates(
+        unit,
+        account,
+        followed,
+        settled.flatMap(key => states.get(key) ?? []),
+      )
+      await recordGone(
+        unit,
+        account,
+        followed,
+        settled.filter(key => !located.has(key)),
+      )
+      await retryUnindexed(
+        unit,
+        account,
+        followed,
+        settled.filter(key => located.has(key)),
+      )
+    })
+  }
+}
+
+function stateOf(session: Session, key: MessageKey, { flags, mailboxKeys }: LocatedMessage) {
+  return { key, flags, mailboxes: mailboxesOf(session, mailboxKeys) }
+}
+
+async function recordGone(
+  unit: UnitOfWork,
+  account: MailAccount,
+  followed: FollowedSource,
+  keys: readonly MessageKey[],
+): Promise<void> {
+  await markMissing(unit, account, followed, uidsOf(keys))
+  // The provider was asked about the whole account.
+  await recordDeleted(unit, account, remoteIdsOf(keys))
+}
+
+/** What is still there although the interface removed it is fetched again with what could not be read. */
+async function retryUnindexed(
+  unit: UnitOfWork,
+  account: MailAccount,
+  followed: FollowedSource,
+  keys: readonly MessageKey[],
+): Promise<void> {
+  const unindexed = await listUnindexed(unit.sql, account.id, followed.mailboxes, keys)
+  const reason = 'is there, and was removed'
+  await quarantine(
+    unit,
+    account.id,
+    followed.source,
+    unindexed.map(key => ({ key, reason })),
+  )
+}

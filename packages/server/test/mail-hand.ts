@@ -1,0 +1,178 @@
+import type { Db } from '../src/database/pool.ts'
+import { inTransaction, type UnitOfWork } from '../src/events/unit-of-work.ts'
+import {
+  recordCreatedMailbox,
+  recordDeletedMailbox,
+  recordRenamedMailboxes,
+} from '../src/features/mail/mailboxes/record-changes.ts'
+import { listPlacedMailboxes } from '../src/features/mail/mailboxes/store.ts'
+import { listMessageLocations, type MessageLocation } from '../src/features/mail/messages/location.ts'
+import { lockMailAccount } from '../src/features/mail/messages/record-account.ts'
+import {
+  recordAdded,
+  recordChangedStates,
+  recordMoves,
+  recordRemovals,
+} from '../src/features/mail/messages/record-changes.ts'
+import type { MailAccount, PlacedMailbox } from '../src/features/mail/messages/rules.ts'
+import type { ProviderHand } from './mail-worlds.ts'
+import type { Random } from './seeded.ts'
+
+type Commit = (unit: UnitOfWork, account: MailAccount, placed: readonly PlacedMailbox[]) => Promise<unknown>
+
+interface Pending {
+  commit: Commit
+  /** Moments until the commit. */
+  delay: number
+  about: string
+}
+
+const MAILBOXES_MAX = 9
+
+/**
+ * Changes mail as operations do: it reads where a message is, changes it at the provider, and commits that a while later,
+ * or never, as a process that died. `act` is called at every moment of the sync.
+ */
+export class InterfaceHand {
+  readonly #db: Db
+  readonly #account: { id: string; tenantId: string }
+  readonly #provider: ProviderHand
+  readonly #random: Random
+  #pending: Pending[] = []
+  #isActing = false
+  /** How often each message, by what it reads, was moved and marked, and each mailbox renamed. */
+  readonly changes = new Map<string, number>()
+
+  constructor(db: Db, account: { id: string; tenantId: string }, provider: ProviderHand, random: Random) {
+    this.#db = db
+    this.#account = account
+    this.#provider = provider
+    this.#random = random
+  }
+
+  async act(): Promise<void> {
+    if (this.#isActing) return
+    this.#isActing = true
+    try {
+      for (const one of this.#pending) one.delay--
+      const due = this.#pending.filter(({ delay }) => delay <= 0)
+      this.#pending = this.#pending.filter(one => !due.includes(one))
+      for (const { commit } of due) await this.#commit(commit)
+      if (this.#random.chance(0.15)) await this.#begin()
+    } finally {
+      this.#isActing = false
+    }
+  }
+
+  async finish(): Promise<void> {
+    const pending = this.#pending
+    this.#pending = []
+    for (const { commit } of pending) await this.#commit(commit)
+  }
+
+  #commit(commit: Commit): Promise<void> {
+    const { id, tenantId } = this.#account
+    return inTransaction(this.#db, tenantId, async unit => {
+      const account = await lockMailAccount(unit, id)
+      await commit(unit, account, await listPlacedMailboxes(unit.sql, id))
+    })
+  }
+
+  async #begin(): Promise<void> {
+    const kind = this.#random.between(0, 11)
+    const commit = kind < 3 ? await this.#changeMailbox(kind) : await this.#changeMessage(kind)
+    if (!commit) return
+    // A crash: the sync finds out by itself.
+    if (this.#random.chance(0.2)) return
+    this.#pending.push({ ...commit, delay: this.#random.between(0, 8) })
+    if (this.#pending.at(-1)!.delay === 0) await this.finish()
+  }
+
+  async #changeMailbox(kind: number): Promise<Omit<Pending, 'delay'> | null> {
+    const placed = await listPlacedMailboxes(this.#db, this.#account.id)
+    const custom = placed.filter(({ role }) => role === 'custom')
+    const mailbox = custom[this.#random.between(0, custom.length)]
+    if (kind === 0) {
+      if (placed.length >= MAILBOXES_MAX) return null
+      const created = this.#provider.createMailbox()
+      return { about: '', commit: (unit, account) => recordCreatedMailbox(unit, account, created) }
+    }
+    if (!mailbox || this.#isPending(mailbox.id)) return null
+    const { id, key } = mailbox
+    if (kind === 1) {
+      const renamed = this.#provider.renameMailbox(key)
+      if (!renamed) return null
+      const renaming = { mailboxId: id, formerKey: key, mailbox: renamed }
+      this.#count(`name of ${id}`)
+      return { about: id, commit: (unit, account) => recordRenamedMailboxes(unit, account, [renaming]) }
+    }
+    if (custom.length < 3 || !this.#provider.deleteMailbox(key)) return null
+    return { about: id, commit: (unit, account) => recordDeletedMailbox(unit, account, id) }
+  }
+
+  async #changeMessage(kind: number): Promise<Omit<Pending, 'delay'> | null> {
+    const placed = await listPlacedMailboxes(this.#db, this.#account.id)
+    const target = this.#random.pick(placed)
+    if (kind === 3) return this.#add(target)
+    const found = await this.#pick()
+    if (!found || this.#isPending(found.location.messageId)) return null
+    const { messageId, ...at } = found.location
+    const isHere = target.id === at.mailboxId
+    if (kind < 7 || (kind < 10 && isHere)) {
+      const answer = this.#provider.toggleRead(at)
+      if (!answer) return null
+      this.#count(`isRead of ${found.content}`)
+      const commit: Commit = (unit, account) =>
+        recordChangedStates(unit, account, [{ messageId, at, flags: answer.flags, mailboxes: null }])
+      return { about: messageId, commit }
+    }
+    if (kind < 10) {
+      const answer = this.#provider.move(at, target.key)
+      if (!answer) return null
+      this.#count(`mailboxIds of ${found.content}`)
+      const commit: Commit = (unit, account, now) => {
+        const mailboxes = answer.mailboxKeys.flatMap(key => now.find(mailbox => mailbox.key === key) ?? [])
+        // A handler would list the mailboxes; here the sync finds it.
+        if (mailboxes.length < answer.mailboxKeys.length) return Promise.resolve()
+        return recordMoves(unit, account, [{ messageId, from: at, mailboxes, to: answer.to }])
+      }
+      return { about: messageId, commit }
+    }
+    if (!this.#provider.remove(at)) return null
+    return {
+      about: messageId,
+      commit: (unit, account) => recordRemovals(unit, account, [{ messageId, from: at }]),
+    }
+  }
+
+  #add(target: PlacedMailbox): Omit<Pending, 'delay'> | null {
+    try {
+      const { message, to } = this.#provider.add(target.key)
+      const commit: Commit = (unit, account, now) => {
+        const mailboxes = message.mailboxKeys.flatMap(key => now.find(mailbox => mailbox.key === key) ?? [])
+        if (mailboxes.length < message.mailboxKeys.length) return Promise.resolve()
+        return recordAdded(unit, account, { message, mailboxes, to })
+      }
+      return { about: '', commit }
+    } catch {
+      // The mailbox is gone at the provider.
+      return null
+    }
+  }
+
+  /** A message that an operation would find. */
+  async #pick(): Promise<{ location: MessageLocation; content: string } | null> {
+    const rows = await this.#db.selectFrom('message').select(['id', 'subject']).orderBy('subject').execute()
+    const row = rows[this.#random.between(0, rows.length)]
+    const [location] = row ? await listMessageLocations(this.#db, this.#account.id, [row.id]) : []
+    return location && row ? { location, content: row.subject ?? '' } : null
+  }
+
+  #isPending(id: string): boolean {
+    return this.#pending.some(({ about }) => about === id)
+  }
+
+  #count(what: string): void {
+    this.changes.set(what, (this.changes.get(what) ?? 0) + 1)
+  }
+}
