@@ -25,7 +25,8 @@ function composed(raw: string, internetMessageId: string, change: Partial<NewMes
 
 const DRAFT_ID = '0195d3c5-0000-7000-8000-000000000001'
 
-function draft(mailboxKey: string, generation: number): NewDraft & { raw: string } {
+/** A content of one draft. */
+export function draftOf(mailboxKey: string, generation: number): NewDraft & { raw: string } {
   const mark = { draftId: DRAFT_ID, generation }
   const raw = `Subject: Draft ${generation}\r\nMessage-ID: <draft@example.com>\r\n${DRAFT_FIELD}: ${draftMark(mark)}\r\n\r\nText ${generation}\r\n`
   const message = composed(raw, '<draft@example.com>', { flags: { ...NO_FLAGS, isDraft: true } })
@@ -106,11 +107,11 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
     test('are added once, however often it is tried', async () => {
       await using arranged = await setUp()
       await using account = await arranged.connect()
-      const first = await account.changing.addDraft(draft('INBOX', 1))
-      const again = await account.changing.addDraft(draft('INBOX', 1))
+      const first = await account.changing.addDraft(draftOf('INBOX', 1))
+      const again = await account.changing.addDraft(draftOf('INBOX', 1))
       expect(again.location?.key).toEqual(first.location?.key)
       const held = await arranged.held('INBOX')
-      expect(held).toMatchObject([{ raw: draft('INBOX', 1).raw }])
+      expect(held).toMatchObject([{ raw: draftOf('INBOX', 1).raw }])
       expect(held[0]?.flags).toContain('\\Draft')
     })
 
@@ -121,10 +122,10 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       const theirs = 'Subject: Theirs\r\nMessage-ID: <draft@example.com>\r\n\r\nText\r\n'
       const [marked] = await arranged.world.deliver([{ raw: theirs }, ...letters(1)])
       await arranged.world.flag('INBOX', [marked!], '\\Deleted')
-      await changing.addDraft(draft('INBOX', 1))
+      await changing.addDraft(draftOf('INBOX', 1))
 
       for (let times = 0; times < 2; times++) {
-        const outcome = await changing.replaceDraft({ ...draft('INBOX', 2), former: null, draftKey: null })
+        const outcome = await changing.replaceDraft({ ...draftOf('INBOX', 2), former: null, draftKey: null })
         expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
       }
 
@@ -134,7 +135,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
         'Subject: Letter 1',
         'Subject: Draft 2',
       ])
-      const stale = changing.replaceDraft({ ...draft('INBOX', 1), former: null, draftKey: null })
+      const stale = changing.replaceDraft({ ...draftOf('INBOX', 1), former: null, draftKey: null })
       expect(await failureOf(stale)).toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
     })
 
@@ -145,14 +146,14 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       const { source, cursor } = await arranged.index('INBOX')
       await using account = await arranged.connect()
       const former = { source, cursor, key: key! }
-      const outcome = await account.changing.replaceDraft({ ...draft('INBOX', 1), former, draftKey: null })
+      const outcome = await account.changing.replaceDraft({ ...draftOf('INBOX', 1), former, draftKey: null })
       expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
-      expect(await arranged.held('INBOX')).toMatchObject([{ raw: draft('INBOX', 1).raw }])
+      expect(await arranged.held('INBOX')).toMatchObject([{ raw: draftOf('INBOX', 1).raw }])
     })
 
     test('keep the highest generation of those that an interruption left', async () => {
       await using arranged = await setUp()
-      const raws = [3, 4, 2].map(generation => ({ raw: draft('INBOX', generation).raw }))
+      const raws = [3, 4, 2].map(generation => ({ raw: draftOf('INBOX', generation).raw }))
       const [three, four, two] = await arranged.world.deliver([...raws, ...letters(1)])
       await using account = await arranged.connect()
       const named = {
