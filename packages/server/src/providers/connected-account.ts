@@ -1,12 +1,14 @@
 import type { ContentProvider } from './content.ts'
 import type { MailProvider } from './mail.ts'
 import type { SearchProvider } from './search.ts'
+import type { SendingProvider } from './sending.ts'
 
 /** What the provider of an account may offer. */
 export interface Capabilities {
   mail: MailProvider
   content: ContentProvider
   search: SearchProvider
+  sending: SendingProvider
 }
 
 export type Capability = keyof Capabilities
