@@ -1,0 +1,259 @@
+/**
+ * The vocabulary in which the service changes the mail of an account.
+ *
+ * Sets are changed in batches: a generator yields what is done, in the order in which it was done, and throws where it
+ * fails. What it yielded is true whatever comes after it, so record it before the failure is answered. The same call
+ * may be made again after any failure: it goes on, and neither duplicates nor loses a message.
+ *
+ * A failure with `isBeforeAcceptance` changed nothing at all in that call. Without it the part of the set that was not
+ * yielded may have been changed too, so it must be asked for again, or be left to the next sync.
+ */
+import type { DraftMark } from './draft-mark.ts'
+import type { MailboxRole } from './mailbox-role.ts'
+import type { Cursor, MessageKey, MessageState, RemoteFlags, RemoteMailbox, SourceCursor } from './mail.ts'
+
+/** The largest set of one call. */
+export const CHANGED_KEYS_MAX = 5000
+/** The most messages that `find` answers. */
+export const FOUND_MESSAGES_MAX = 100
+
+/**
+ * Messages of one source. If the source was renumbered since its cursor, the call fails with `unavailable` before
+ * anything is changed.
+ */
+export interface MessageSet extends SourceCursor {
+  /** At most `CHANGED_KEYS_MAX`, each once. */
+  keys: readonly MessageKey[]
+}
+
+/** What is to be set and to be cleared. What is not named stays as it is, whatever other clients did to it. */
+export interface FlagChange {
+  isRead?: boolean
+  isFlagged?: boolean
+  addCategories?: readonly string[]
+  removeCategories?: readonly string[]
+  /** Left out without a failure where the provider cannot keep it. */
+  isAnswered?: true
+  /** Left out without a failure where the provider cannot keep it. */
+  isForwarded?: true
+}
+
+/** A message as it was found after the change, also where another client changed it at the same time. */
+export interface ChangedMessage extends MessageState {
+  /**
+   * A number in decimal digits that grows with every change of the message: of two states, the one with the larger
+   * number is newer. IMAP: its mod-sequence. Null if the provider has none.
+   */
+  revision: string | null
+}
+
+export interface ChangedBatch {
+  changed: ChangedMessage[]
+  /** Keys that the source no longer has. */
+  gone: MessageKey[]
+}
+
+/** Where a message is, and in which numbering of its source that holds. */
+export interface NewLocation {
+  source: string
+  key: MessageKey
+  /**
+   * Whether the key is valid in the source as the index has followed it: false if the source was renumbered between
+   * the two. Ask it in the transaction that stores the key, with the cursor as that transaction reads it.
+   */
+  isValidUnder(cursor: Cursor | null): boolean
+}
+
+export interface MovedMessage {
+  /** The key that it was given by. */
+  key: MessageKey
+  /**
+   * Null if the provider does not say (IMAP without COPYUID): the message is in the target, and the next sync of the
+   * target finds it.
+   */
+  location: NewLocation | null
+  /** All mailboxes that it is in now. */
+  mailboxKeys: string[]
+}
+
+export interface MovedBatch {
+  moved: MovedMessage[]
+  /** Keys that the source no longer has. */
+  gone: MessageKey[]
+}
+
+/** A message to add. */
+export interface NewMessage {
+  /** As its header has it, with angle brackets. */
+  internetMessageId: string
+  /** Exactly how many bytes `open` yields; a stream of another length fails, and adds nothing. */
+  byteLength: number
+  /** The bytes from the first, with lines that end with CRLF. Called at most once for each call. */
+  open(): AsyncIterable<Uint8Array>
+  flags: RemoteFlags
+  /** What the provider is to keep as the time when it was received; null: now. */
+  receivedAt: Date | null
+  /** The provider's thread that it belongs to, where the provider keeps threads. */
+  threadId: string | null
+}
+
+export interface AddedMessage {
+  /** Null if the provider took the message and it cannot be told where it is. The next sync finds it. */
+  location: NewLocation | null
+  mailboxKeys: string[]
+  /** The provider's id of the draft, if that is another than the key (Gmail). Lasts over `replaceDraft`. */
+  draftKey: string | null
+  /** Null if the provider keeps no threads. */
+  threadId: string | null
+}
+
+export interface NewDraft {
+  mailboxKey: string
+  /** Its header must have `DRAFT_FIELD` with `mark`. */
+  message: NewMessage
+  mark: DraftMark
+}
+
+export interface DraftReplacement extends NewDraft {
+  /** The draft as it was; null where that is not known, so that only its mark can find it. */
+  former: (SourceCursor & { key: MessageKey }) | null
+  draftKey: string | null
+}
+
+/**
+ * `replaced`: the new content is at the provider. `lost`: the provider said that it took the new content, does not have
+ * it, and does not have the old one either.
+ */
+export type DraftOutcome =
+  | {
+      type: 'replaced'
+      added: AddedMessage
+      /**
+       * False if an old content is still there, because removing it failed after the new one was added: call
+       * `settleDraft`.
+       */
+      isSettled: boolean
+    }
+  | { type: 'lost' }
+
+export interface SettledDraft {
+  /** The highest generation; null if the mailbox has no message with the mark of this draft. */
+  kept: { location: NewLocation; generation: number } | null
+  /** Keys of lower generations, which were removed. */
+  removed: MessageKey[]
+}
+
+export interface FoundMessage {
+  location: NewLocation
+  flags: RemoteFlags
+  /** The fields that were asked for, by the name that asked for them; the first of each, unfolded. */
+  fields: ReadonlyMap<string, string>
+}
+
+/** A mailbox that has another key or path than before. */
+export interface RenamedMailbox {
+  formerKey: string
+  mailbox: RemoteMailbox
+}
+
+export interface NewMailbox {
+  /** Null: at the top level. */
+  parentKey: string | null
+  /** One level, in Unicode. */
+  name: string
+  /**
+   * Whether an earlier try may have created it: then a mailbox of that name is answered as if it were new, otherwise it
+   * is a `conflict`.
+   */
+  mayExist: boolean
+}
+
+/** The roles of mailboxes that are made when they are first needed. */
+export type NeededRole = Extract<MailboxRole, 'trash' | 'sent' | 'drafts'>
+
+/**
+ * Changes mail. Every method throws only `ProviderFailure`: `not_found` if a mailbox that it names is gone, `conflict`
+ * if a name is taken, `rejected` if the provider refuses, `forbidden` if the account may only read, `unsupported` if
+ * the provider cannot do such a thing. Not for concurrent use, and not while `compare` or `arrivals` is being iterated
+ * over the same connection.
+ */
+export interface ChangingProvider {
+  /** Whether a message can be in several mailboxes (Gmail), so that `changeLabels` works. */
+  readonly hasLabels: boolean
+  /** The largest message that can be added, in bytes; null if the provider does not say. */
+  readonly messageBytesMax: number | null
+
+  /** Creates a mailbox and subscribes to it. */
+  createMailbox(mailbox: NewMailbox): Promise<RemoteMailbox>
+
+  /** The mailbox with a role, which is created and subscribed to if there is none. */
+  requireMailbox(role: NeededRole): Promise<{ mailbox: RemoteMailbox; isNew: boolean }>
+
+  /**
+   * Gives a mailbox another name, another parent, or both; absent stays. Mailboxes below it, and subscriptions, follow.
+   * @returns it first, then those below it, parents before children
+   */
+  renameMailbox(key: string, to: { name?: string; parentKey?: string | null }): Promise<RenamedMailbox[]>
+
+  /** Deletes a mailbox with its messages, and its subscription. `rejected` if the provider has mailboxes below it. */
+  deleteMailbox(key: string): Promise<void>
+
+  /** `unsupported` if the mailbox cannot keep a flag that is named, or no categories; then nothing is changed. */
+  changeFlags(at: MessageSet, change: FlagChange): AsyncGenerator<ChangedBatch, void, void>
+
+  /**
+   * Moves messages to another mailbox. On a provider with labels, the target replaces all labels that act as folders.
+   * `not_found` if the target is gone, `rejected` if it cannot hold messages.
+   */
+  move(at: MessageSet, targetKey: string): AsyncGenerator<MovedBatch, void, void>
+
+  /** `unsupported` without labels. Mailbox keys in `add` and `remove` are distinct. */
+  changeLabels(
+    at: MessageSet,
+    labels: { add: readonly string[]; remove: readonly string[] },
+  ): AsyncGenerator<ChangedBatch, void, void>
+
+  /**
+   * Removes messages for good, and no others: never what another client marked as deleted.
+   * @yields keys that the source no longer has, whoever removed them
+   */
+  remove(at: MessageSet): AsyncGenerator<MessageKey[], void, void>
+
+  /**
+   * Adds a message, such as the copy of a sent one. It is not repeated after a failure, so look for it with `find`
+   * first, if an earlier try may have added it.
+   */
+  addMessage(mailboxKey: string, message: NewMessage): Promise<AddedMessage>
+
+  /**
+   * Adds a draft. If the mailbox already has the same generation of the same draft, from an earlier try, that is
+   * answered, and nothing is added.
+   */
+  addDraft(draft: NewDraft): Promise<AddedMessage>
+
+  /**
+   * Adds the new content of a draft, makes sure that the provider has it, and only then removes `former` and lower
+   * generations of the same draft. May be called again with the same mark after any failure.
+   *
+   * Between adding and removing, a crash leaves both. A sync that sees a second message with the Message-ID of a draft
+   * in its mailbox (a draft keeps its Message-ID) calls `settleDraft`, which keeps the highest generation.
+   */
+  replaceDraft(draft: DraftReplacement): Promise<DraftOutcome>
+
+  /**
+   * Removes all but the highest generation of a draft. Messages of the same Message-ID without the draft's mark, which
+   * another client wrote, are left alone.
+   */
+  settleDraft(draft: {
+    mailboxKey: string
+    internetMessageId: string
+    draftId: string
+  }): Promise<SettledDraft>
+
+  /**
+   * The messages of a mailbox with exactly this Message-ID, newest first, at most `FOUND_MESSAGES_MAX`. Always asks the
+   * provider.
+   * @param fields names of header fields to read
+   */
+  find(mailboxKey: string, internetMessageId: string, fields?: readonly string[]): Promise<FoundMessage[]>
+}
