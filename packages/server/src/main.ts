@@ -1,6 +1,6 @@
 import type { Config } from './config.ts'
+import type { AutoconfigPlaces } from './connections/outside.ts'
 import { findInstallationId } from './database/installation-id.ts'
-import { requireSealedValue } from './database/sealed-value.ts'
 import type { App } from './http/app.ts'
 import { createMetricsApp } from './http/health.ts'
 import { listen } from './http/listen.ts'
@@ -10,13 +10,11 @@ import { systemClock } from './kit/clock.ts'
 import type { Resolver } from './kit/egress/guard.ts'
 import type { Logger } from './kit/log.ts'
 import { openMetrics } from './kit/metrics.ts'
-import type { AutoconfigPlaces } from './start/api.ts'
 import { type Installation, openInstallation } from './start/database.ts'
-import { type FirstKeyPlace, welcomeFirst } from './start/first-start.ts'
 import { createReadiness } from './start/readiness.ts'
 import { type Role, startRoles } from './start/roles.ts'
-import { askForTroubles } from './start/troubles.ts'
 import type { SyncPace } from './start/sync.ts'
+import { askForTroubles } from './sync/overview.ts'
 
 /** The running service. Disposing it is `stop()`. */
 export interface Service extends AsyncDisposable {
@@ -33,8 +31,8 @@ export interface Service extends AsyncDisposable {
 
 export interface ServiceOptions {
   log: Logger
-  /** Where the first start puts the key that it makes; without a place it makes none. */
-  firstKey?: FirstKeyPlace
+  /** Called once the service runs, with where people find it. */
+  onRunning?: (installation: Installation, baseUrl: string) => Promise<void>
   /** Told when the embedded database is lost for good. */
   onLost?: (error: unknown) => void
   clock?: Clock
@@ -68,13 +66,12 @@ export async function startOn(
   config: Config,
   options: ServiceOptions,
 ): Promise<Service> {
-  const { log, firstKey = null, clock = systemClock, resolve, autoconfig = {}, pace = {}, overload } = options
-  const { database, keyRing } = installation
-  const pepper = await requireSealedValue(database.db, keyRing, 'credential_pepper')
+  const { log, onRunning, clock = systemClock, resolve, autoconfig = {}, pace = {}, overload } = options
+  const { database } = installation
   const metrics = openMetrics()
   const readiness = createReadiness(database)
   const isStrict = options.isStrict ?? false
-  const shared = { config, installation, pepper, metrics, readiness, log, clock, isStrict }
+  const shared = { config, installation, metrics, readiness, log, clock, isStrict }
 
   await using opened = new AsyncDisposableStack()
   if (config.metricsPort > 0) {
@@ -86,7 +83,7 @@ export async function startOn(
   }
   const outside = { resolve, autoconfig }
   const roles = opened.use(await startRoles({ ...shared, ...outside, overload, pace }))
-  await welcomeFirst(database.db, pepper, config.baseUrl ?? roles.address ?? 'the API', firstKey)
+  await onRunning?.(installation, config.baseUrl ?? roles.address ?? 'the API')
   announce(config, roles.address, log)
   const running = opened.move()
 

@@ -24,6 +24,17 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
     ),
   ],
   [
+    /^server\/features\/[^/]+\/wing\.ts/,
+    room(
+      'features|events|jobs|database|kit',
+      HTTP,
+      'providers/[^/]+\\.ts',
+      'connections/connections\\.ts',
+      'sync/[^/]+/follower\\.ts',
+      'wing\\.ts',
+    ),
+  ],
+  [
     /^server\/features\//,
     room('features|events|jobs|database|kit', 'hono', 'providers/[^/]+\\.ts', 'connections/connections\\.ts'),
   ],
@@ -45,25 +56,48 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
       'features/(?:tenancy/.+|accounts/accounts/access|context|hosted-session|refuse)\\.ts',
     ),
   ],
+  [/^server\/http\//, room('http|door|database|kit', SQL, 'features/(?:context|refuse)\\.ts')],
   [
-    /^server\/http\//,
-    room('http|door|database|kit', SQL, 'features/(?:[^/]+/[^/]+/operations|context|refuse)\\.ts'),
+    /^server\/wing\.ts/,
+    room(
+      'jobs|database|kit',
+      null,
+      'config\\.ts',
+      'connections/connections\\.ts',
+      'features/(?:hosted-session|accounts/accounts/purge)\\.ts',
+      'providers/[^/]+\\.ts',
+      'sync/follower\\.ts',
+    ),
+  ],
+  [/^server\/wings\.ts/, room('wings', null, 'features/(?:context|[^/]+/wing)\\.ts', 'wing\\.ts')],
+  [
+    /^server\/(?:main\.ts|start\/)/,
+    room(
+      'start|config|http|door|sync|connections|providers|events|jobs|database|kit',
+      null,
+      'config\\.ts',
+      'package\\.json',
+      'wings?\\.ts',
+    ),
   ],
   [/^server\/config/, /^(?:server\/(?:config|kit)|(?!server\/|contract\/))/],
 ]
 
-/** Rooms of the server, files in other rooms, and packages but the banned ones. */
-function room(rooms: string, banned: string, ...files: string[]): RegExp {
+/** Rooms of the server, files in other rooms, and packages but the banned ones (null: any package). */
+function room(rooms: string, banned: string | null, ...files: string[]): RegExp {
   const own = [`server/(?:${rooms})/`, ...files.map(file => `server/${file}`)]
-  return new RegExp(`^(?:${own.join('|')}|(?!server/|${banned}))`)
+  const barred = ['server/', ...(banned === null ? [] : [banned])]
+  return new RegExp(`^(?:${own.join('|')}|(?!${barred.join('|')}))`)
 }
 
-/** A wing imports itself and those before it. */
-const WINGS = ['tenancy', 'accounts', 'mail', 'notifications']
+/** In the order in which they are opened. A wing imports itself and those before it. */
+const WINGS = [
+  ...readFileSync(path.join(PACKAGES, 'server/src/wings.ts'), 'utf8').matchAll(/= (?:await )?open(\w+)\(/g),
+].map(([, wing = '']) => wing.toLowerCase())
 
 /** Of another noun, a noun knows what it stores and decides, not how it answers. */
 const SHARED_BETWEEN_NOUNS =
-  /\/(?:store|rules|access|account|present|announce|keys|location|record[^/]*|credential|threading|sync-window)\.ts$/
+  /\/(?:store|rules|access|account|secrets|purge|present|announce|keys|location|record[^/]*|credential|threading|sync-window)\.ts$/
 
 interface Import {
   from: string
@@ -88,7 +122,7 @@ function importsOf(file: string): Import[] {
 const files = globSync('*/src/**/*.ts', { cwd: PACKAGES }).filter(file => !file.endsWith('.test.ts'))
 const imports = files.flatMap(importsOf)
 const arrow = ({ from, to }: Import) => `${from} -> ${to}`
-const placeOf = (file: string) => /^server\/features\/([^/]+)\/([^/]+)\//.exec(file)?.slice(1) ?? []
+const placeOf = (file: string) => /^server\/features\/([^/]+)\/(?:([^/]+)\/)?/.exec(file)?.slice(1) ?? []
 
 describe('the import law', () => {
   test('finds imports at all', () => expect(imports.length).toBeGreaterThan(50))
@@ -105,6 +139,18 @@ describe('the import law', () => {
       const [[, noun], [, other]] = [placeOf(from), placeOf(to)]
       return noun && other && other !== noun && !SHARED_BETWEEN_NOUNS.test(to)
     })
+    expect(broken.map(arrow)).toEqual([])
+  })
+
+  test('knows every wing', () => {
+    const folders = globSync('server/src/features/*/', { cwd: PACKAGES }).map(folder => path.basename(folder))
+    expect(folders.toSorted()).toEqual(WINGS.toSorted())
+  })
+
+  test('lets only wings.ts import what a wing brings', () => {
+    const broken = imports.filter(
+      ({ from, to }) => /features\/[^/]+\/wing\.ts/.test(to) && from !== 'server/wings.ts',
+    )
     expect(broken.map(arrow)).toEqual([])
   })
 

@@ -13,7 +13,7 @@ import { type Service, type ServiceOptions, startOn } from '../src/main.ts'
 import { openTestDatabase } from './open-database.ts'
 import { type Caller, callerOf } from './caller.ts'
 
-export interface TestAppOptions extends Partial<Omit<ServiceOptions, 'log' | 'firstKey' | 'onLost'>> {
+export interface TestAppOptions extends Partial<Omit<ServiceOptions, 'log' | 'onRunning' | 'onLost'>> {
   /** The API alone by default. */
   roles?: Role[]
   /** Hosts and CIDRs that may be reached although private, such as `127.0.0.1/32` for the mail servers of a test. */
@@ -133,8 +133,10 @@ function testConfig(): Config {
   return { ...config, port: 0, metricsPort: 0 }
 }
 
-/** The tenant that the first start made. */
-async function requireTenant(db: Db) {
+/** The tenant `default`, which a database that was used before has. */
+async function requireTenant(db: Db): Promise<string> {
+  const made = await createTenant(db, 'default')
+  if (made) return made.id
   const { id } = await db
     .selectFrom('tenant')
     .select('id')

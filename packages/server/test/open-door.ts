@@ -2,7 +2,8 @@ import { type AnyRouter, implement } from '@orpc/server'
 import { type Scope, SCOPES, operation } from '@waxwing/contract/operation.ts'
 import { accountPath, download, pageLimit, queryBoolean, queryList, text } from '@waxwing/contract/shapes.ts'
 import { z } from 'zod'
-import type { RequestContext, Services } from '../src/features/context.ts'
+import type { RequestContext } from '../src/features/context.ts'
+import { createCursorCodec } from '../src/database/page.ts'
 import { createAuthenticator } from '../src/features/tenancy/credentials/authenticate.ts'
 import { createFailureBrake } from '../src/features/tenancy/credentials/failure-brake.ts'
 import { createApiKey } from '../src/features/tenancy/credentials/store.ts'
@@ -32,6 +33,7 @@ const NO_LIMITS: PlanLimits = {
 }
 const PEPPER = Buffer.alloc(32, 1)
 const ANSWER_KEY = Buffer.alloc(32, 2)
+const CURSOR_KEY = Buffer.alloc(32, 3)
 
 /** A contract that is made to be refused: the door is the same for every operation. */
 const contract = {
@@ -111,7 +113,7 @@ const operations: AnyRouter = {
 }
 
 export interface DoorOptions {
-  /** In place of the operations above; they get no service but the log. */
+  /** In place of the operations above. */
   operations?: AnyRouter
   /** Where the sessions of hosted operations are found. */
   hostedSessions?: Door['hostedSessions']
@@ -147,8 +149,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
   const app = createApp({
     db,
     operations: options.operations ?? operations,
-    // No service but the log is used here.
-    services: { log } as Services,
+    cursors: createCursorCodec(CURSOR_KEY, clock),
+    log,
     authenticator: createAuthenticator({ db, pepper: PEPPER, clock }),
     brake: createFailureBrake(clock),
     hostedSessions: options.hostedSessions ?? {},

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
+import { contract } from '@waxwing/contract/contract.ts'
 import { type OperationMeta, type Scope, SCOPES } from '@waxwing/contract/operation.ts'
 import { type Reason, reasons } from '@waxwing/contract/reasons.ts'
 import { describe, expect, test } from 'vitest'
+import { requireSealedValue } from '../src/database/sealed-value.ts'
 import { createAccountToken, createApiKey, revokeApiKey } from '../src/features/tenancy/credentials/store.ts'
 import { makeCredential } from '../src/features/tenancy/credentials/rules.ts'
 import { createTenant } from '../src/features/tenancy/tenants/store.ts'
-import { proceduresOf } from '../src/http/app.ts'
-import { operations } from '../src/http/operations.ts'
 import { newId } from '../src/kit/ids.ts'
-import { openTestDoor } from './open-door.ts'
+import { openTestApp, type TestApp } from './open-app.ts'
 
 /** The table that says who may do what. A route that is new gets its line here, and a reader's eye with it. */
 const TABLE = new URL('goldens/routes.txt', import.meta.url)
@@ -44,8 +44,9 @@ const rules: Rule[] = readFileSync(TABLE, 'utf8')
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 
 test('the table of routes is the contract’s', () => {
-  const declared = proceduresOf(operations).map(procedure => {
-    const meta: OperationMeta = procedure['~orpc'].meta
+  const operations = Object.values(contract).flatMap(section => Object.values(section))
+  const declared = operations.map(operation => {
+    const meta: OperationMeta = operation['~orpc'].meta
     const body = `${meta.bodyBytesMax / 1024 / 1024}MiB`
     return `${nameOf(meta)} ${meta.scope} ${meta.accountToken} ${meta.module ?? '-'} ${meta.audit ?? '-'} ${body}`
   })
@@ -53,13 +54,12 @@ test('the table of routes is the contract’s', () => {
   expect(listed.toSorted()).toEqual(declared.toSorted())
 })
 
-type Door = Awaited<ReturnType<typeof openTestDoor>>
 type Key = { tenantId: string; scopes: Scope[]; accountIds: string[] | null; expiresAt: Date | null }
 
-async function createAccount(door: Door, tenantId: string): Promise<string> {
+async function createAccount(app: TestApp, tenantId: string): Promise<string> {
   const id = newId()
   const email = `${id}@example.com`
-  await door.db
+  await app.db
     .insertInto('account')
     .values({ id, tenant_id: tenantId, provider: 'imap', email, auth_method: 'password' })
     .execute()
@@ -67,8 +67,9 @@ async function createAccount(door: Door, tenantId: string): Promise<string> {
 }
 
 /** Every kind of credential; `own` is the account that the bound ones are bound to. */
-async function createCredentials(door: Door, own: string) {
-  const { db, pepper, tenantId } = door
+async function createCredentials(app: TestApp, own: string) {
+  const { db, keyRing, tenantId } = app
+  const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')
   const stranger = await createTenant(db, 'stranger')
   const suspended = await createTenant(db, 'suspended')
   if (!stranger || !suspended) throw new Error('The test database has these tenants already')
@@ -119,10 +120,10 @@ async function createCredentials(door: Door, own: string) {
 const NEEDED: Record<string, string> = { '/v1/accounts/{accountId}/search/messages': '?q=word' }
 
 async function openMatrix() {
-  const door = await openTestDoor({ operations, trustProxy: ['127.0.0.1'] })
-  const own = await createAccount(door, door.tenantId)
-  const other = await createAccount(door, door.tenantId)
-  const credentials = await createCredentials(door, own)
+  const app = await openTestApp({ config: { trustProxy: ['127.0.0.1'] } })
+  const own = await createAccount(app, app.tenantId)
+  const other = await createAccount(app, app.tenantId)
+  const credentials = await createCredentials(app, own)
   let clients = 0
 
   /** What the route answers: `status code`. Each request comes from a client of its own, so that none is braked. */
@@ -135,7 +136,7 @@ async function openMatrix() {
     clients += 1
     const client = `10.${clients >> 16}.${(clients >> 8) & 255}.${clients & 255}`
     const path = rule.path.replace('{accountId}', accountId).replaceAll(/\{\w+\}/g, newId())
-    const answer = await fetch(door.address + path + query, {
+    const answer = await fetch(app.address + path + query, {
       method: rule.method,
       headers: {
         'x-forwarded-for': client,
@@ -145,11 +146,11 @@ async function openMatrix() {
     const { code = 'ok' }: { code?: string } = (await answer.json()) ?? {}
     return `${answer.status} ${code}`
   }
-  return { ask, own, other, credentials, [Symbol.asyncDispose]: () => door[Symbol.asyncDispose]() }
+  return { ask, own, other, credentials, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() }
 }
 
 const refusal = (reason: Reason) => `${reasons[reason].status} ${reason}`
-/** An unknown parameter is refused right after the door, whatever the operation: whoever gets so far was let in. */
+/** An unknown parameter is refused right after the app, whatever the operation: whoever gets so far was let in. */
 const WRONG_INPUT = '?unknown=1'
 const LET_IN = refusal('invalid_input')
 

@@ -143,7 +143,7 @@ async function changeAccount<T>(
   if (!tenantId) throw new CommandError(`There is no account ${id}. See "waxwing account list".`)
   const result = await inTransaction(db, tenantId, unit => change(unit, id))
   const log = openLog({ level: 'warn', format: 'pretty', destination: process.stderr })
-  await using waker = openWaker(db, 'waxwing_wake', log)
+  await using waker = openWaker(db, log)
   waker.wake(id)
   return result
 }

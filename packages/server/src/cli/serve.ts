@@ -4,6 +4,7 @@ import { openLog } from '../kit/log.ts'
 import { type Service, startService } from '../main.ts'
 import { explain } from './command-error.ts'
 import { findStarter, readProcessConfig } from './connect.ts'
+import { type FirstKeyPlace, welcomeFirst } from './first-start.ts'
 import { watchNpmParent } from './npm-parent.ts'
 
 /** Longest wait for requests in progress. */
@@ -82,11 +83,12 @@ async function serve() {
   )
   process.on('uncaughtException', error => fail(error, 'An error was not caught; ending'))
 
+  const firstKey: FirstKeyPlace = process.stdout.isTTY
+    ? { print: text => process.stdout.write(text) }
+    : { folder: config.dataDir, log }
   starting = startService(config, {
     log,
-    firstKey: process.stdout.isTTY
-      ? { print: text => process.stdout.write(text) }
-      : { folder: config.dataDir, log },
+    onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, firstKey),
     onLost: error => {
       process.stderr.write(`${explain(error)}\n`)
       fail(error, 'The database was lost; ending')

@@ -29,7 +29,7 @@ export interface DatabaseOptions {
 
 export interface Database extends AsyncDisposable {
   db: Db
-  /** For code that needs a session of its own, such as a job runner. */
+  /** For statements without Kysely, and for a library that takes a pool. */
   pool: Pool
   address: DatabaseAddress
   /** The time that the first in the queue has waited for a connection; 0 if nobody waits. */

@@ -33,7 +33,7 @@ describe('wake', () => {
   test('reaches every listener, with many accounts in few notices', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
-    await using waker = openWaker(database.db, 'waxwing_wake', silentLog)
+    await using waker = openWaker(database.db, silentLog)
     const ids = Array.from({ length: 500 }, () => newId())
     for (const id of [...ids, ...ids]) waker.wake(id)
 
@@ -46,7 +46,7 @@ describe('wake', () => {
   test('sends what is still waiting before it closes', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
-    const waker = openWaker(database.db, 'waxwing_wake', silentLog)
+    const waker = openWaker(database.db, silentLog)
     waker.wake('a')
     await waker[Symbol.asyncDispose]()
     await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 60_000 })
@@ -55,7 +55,7 @@ describe('wake', () => {
   test('does not throw if the database is gone', async () => {
     const database = await openTestDatabase()
     await database[Symbol.asyncDispose]()
-    await using waker = openWaker(database.db, 'waxwing_wake', silentLog)
+    await using waker = openWaker(database.db, silentLog)
     waker.wake('a')
   })
 })
@@ -64,7 +64,7 @@ describe('openWakes', () => {
   test('listens again when its connection breaks, and says so', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
-    await using waker = openWaker(database.db, 'waxwing_wake', silentLog)
+    await using waker = openWaker(database.db, silentLog)
     await sql`
       select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'waxwing listen' and datname = current_database()`.execute(database.db)
@@ -83,10 +83,9 @@ describe('openWakes', () => {
       onListening: () => void began++,
     })
     expect(began).toBe(1)
-    await using waker = openWaker(database.db, 'waxwing_wake', silentLog)
-    await using mailWaker = openWaker(database.db, 'waxwing_mail', silentLog)
+    await using waker = openWaker(database.db, silentLog)
     waker.wake('a')
-    mailWaker.wake('b')
+    waker.wake('b', 'waxwing_mail')
     await vi.waitUntil(() => listener.heard.length + mail.length === 2, { timeout: 60_000 })
     expect([listener.heard, mail]).toEqual([['a'], ['b']])
   })

@@ -8,7 +8,7 @@ import type { DatabaseAddress, Db } from './pool.ts'
 const CHANNELS = ['waxwing_wake', 'waxwing_mail', 'waxwing_job'] as const
 export type WakeChannel = (typeof CHANNELS)[number]
 
-/** At most 20 notices a second per process, however many accounts are woken. */
+/** At most 20 notices a second per process and channel, however many accounts are woken. */
 const NOTICE_INTERVAL_MILLISECONDS = 50
 /** An id with its comma takes 37 bytes, and NOTIFY accepts fewer than 8,000. */
 const IDS_PER_NOTICE_MAX = 200
@@ -16,23 +16,24 @@ const IDS_PER_NOTICE_MAX = 200
 /** Tells all listeners, in any process, that there is something to do for an account. */
 export interface Waker extends AsyncDisposable {
   /**
-   * Returns at once and never throws. If a notice is lost, the account waits for the next poll; nothing else breaks.
+   * Wakes those who listen to the channel: by default the owner of the account. Returns at once and never throws. If a
+   * notice is lost, the account waits for the next poll; nothing else breaks.
    */
-  wake(accountId: string): void
+  wake(accountId: string, channel?: WakeChannel): void
 }
 
 /**
  * Notices of accounts go out on their own, never in a transaction: NOTIFY takes a lock of the whole database at commit.
  * Only rare work notifies within one (`jobs/enqueue.ts`).
  */
-export function openWaker(db: Db, channel: WakeChannel, log: Logger): Waker {
-  let waiting = new Set<string>()
-  let sending: Promise<void> | null = null
+export function openWaker(db: Db, log: Logger): Waker {
+  const waiting = new Map<WakeChannel, Set<string>>()
+  const sending = new Map<WakeChannel, Promise<void>>()
 
-  async function sendAll() {
-    while (waiting.size > 0) {
-      const ids = [...waiting].slice(0, IDS_PER_NOTICE_MAX)
-      for (const id of ids) waiting.delete(id)
+  async function sendAll(channel: WakeChannel, accountIds: Set<string>) {
+    while (accountIds.size > 0) {
+      const ids = [...accountIds].slice(0, IDS_PER_NOTICE_MAX)
+      for (const id of ids) accountIds.delete(id)
       try {
         await sql`select pg_notify(${channel}, ${ids.join(',')})`.execute(db)
       } catch (error) {
@@ -40,17 +41,17 @@ export function openWaker(db: Db, channel: WakeChannel, log: Logger): Waker {
       }
       await sleep(NOTICE_INTERVAL_MILLISECONDS)
     }
-    sending = null
+    sending.delete(channel)
   }
 
   return {
-    wake(accountId) {
-      waiting.add(accountId)
-      sending ??= sendAll()
+    wake(accountId, channel = 'waxwing_wake') {
+      const accountIds = waiting.get(channel) ?? new Set()
+      waiting.set(channel, accountIds.add(accountId))
+      if (!sending.has(channel)) sending.set(channel, sendAll(channel, accountIds))
     },
     async [Symbol.asyncDispose]() {
-      await sending
-      waiting = new Set()
+      await Promise.all(sending.values())
     },
   }
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Db } from '../database/pool.ts'
+import type { Waker } from '../database/wake.ts'
 import { inTransaction } from '../events/unit-of-work.ts'
 import type { AnswerHeaders, ChangeUnit, Commits } from '../features/context.ts'
 import type { Claim } from './idempotency.ts'
@@ -9,7 +10,7 @@ import type { Claim } from './idempotency.ts'
 interface CommittingCall {
   db: Db
   tenantId: string
-  wake: (accountId: string) => void
+  wake: Waker['wake']
   meta: Pick<OperationMeta, 'method' | 'scope' | 'successStatus' | 'audit'>
   answerHeaders: AnswerHeaders
   /** Null where there is no idempotency key. */
@@ -29,11 +30,11 @@ export function openCommits(call: CommittingCall): Commits & {
   let isStepped = false
 
   async function commit<T>(work: (unit: ChangeUnit) => Promise<T>): Promise<T> {
-    const woken = new Set<string>()
+    const woken = new Map<string, Parameters<Waker['wake']>>()
     const result = await inTransaction(call.db, call.tenantId, unit =>
-      work({ ...unit, wake: accountId => void woken.add(accountId) }),
+      work({ ...unit, wake: (...wake) => void woken.set(wake.join(' '), wake) }),
     )
-    for (const accountId of woken) call.wake(accountId)
+    for (const wake of woken.values()) call.wake(...wake)
     return result
   }
 

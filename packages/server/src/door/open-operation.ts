@@ -1,11 +1,14 @@
 import { type AnyProcedure, Procedure, call as callProcedure } from '@orpc/server'
 import type { HostedSessionKind, OperationMeta } from '@waxwing/contract/operation.ts'
+import type { CursorCodec } from '../database/page.ts'
 import type { Db } from '../database/pool.ts'
-import type { AnswerHeaders, RequestContext, Services } from '../features/context.ts'
+import type { Waker } from '../database/wake.ts'
+import type { AnswerHeaders, RequestContext } from '../features/context.ts'
 import type { HostedSessions } from '../features/hosted-session.ts'
 import type { Authenticator, Identity } from '../features/tenancy/credentials/authenticate.ts'
 import type { FailureBrake } from '../features/tenancy/credentials/failure-brake.ts'
 import { refuse } from '../features/refuse.ts'
+import type { Logger } from '../kit/log.ts'
 import { type Performed, answerOnce } from './answer-once.ts'
 import { authenticateCall } from './authenticate-call.ts'
 import type { Admission, Answer, Call, GivenInput } from './call.ts'
@@ -21,7 +24,8 @@ import { refusalOf } from './refusals.ts'
 /** What the door needs to admit and run calls. */
 export interface Door {
   db: Db
-  services: Services
+  cursors: CursorCodec
+  log: Logger
   authenticator: Authenticator
   brake: FailureBrake
   /** Where the sessions of hosted operations are found, by their kind. */
@@ -30,8 +34,7 @@ export interface Door {
   windows: WindowStore
   inFlight: InFlight
   idempotencyKeys: IdempotencyKeys
-  /** Tells the owner of an account that there is work. Coalesced; never throws. */
-  wake(accountId: string): void
+  wake: Waker['wake']
   /**
    * Whether answers are checked against the contract, handlers against the rules of `Commits`, and a reason that an
    * operation does not declare is a fault. For tests and development: in production the check of an answer would cost a
@@ -57,7 +60,7 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
   const db = isGuarded ? door.db.withPlugin(readOnly) : door.db
 
   const refusing = (requestId: string) => (error: unknown) =>
-    refusalOf(error, { meta, requestId, isStrict: door.isStrict, log: door.services.log })
+    refusalOf(error, { meta, requestId, isStrict: door.isStrict, log: door.log })
 
   async function admit(call: Call): Promise<Admission> {
     let end = () => {}
@@ -118,13 +121,14 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
     const answerHeaders: AnswerHeaders = {}
     const commits = openCommits({ db: door.db, tenantId, wake: door.wake, meta, answerHeaders, claim })
     const { change, step } = commits
-    const { services } = door
+    const { cursors, log } = door
     const context: RequestContext = {
       db,
       tenantId,
       credential,
       requestId,
-      services,
+      cursors,
+      log,
       answerHeaders,
       change,
       step,

@@ -28,7 +28,7 @@ type Env = { Bindings: HttpBindings }
 export type App = Hono<Env>
 
 export interface AppOptions extends Door {
-  /** The implemented contract: `operations` of http/operations.ts. */
+  /** The implemented contract: see `openWings`. */
   operations: AnyRouter
   corsOrigins: readonly string[]
   /** Addresses and CIDRs of the reverse proxies whose X-Forwarded-For is believed. */
@@ -54,7 +54,7 @@ type Methods = Record<string, Serve>
 export function createApp(options: AppOptions): App {
   const app: App = new Hono()
   const cors = corsFor(options.corsOrigins)
-  const { log } = options.services
+  const { log } = options
 
   /** What is refused before anybody looks at the request. Health checks tell about the process, so they get through. */
   function shed(route: string, headers: AnswerHeaders): Response | null {

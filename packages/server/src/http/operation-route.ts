@@ -46,7 +46,7 @@ export function serveOperation(procedure: AnyProcedure, door: Door): ServeOperat
     if (admission.rate) showRate(headers, admission.rate)
     try {
       if (admission.outcome === 'refused') return answerRefusal(headers, admission.refusal)
-      return await answerAdmitted(exchange, operation, admission, door.services.log)
+      return await answerAdmitted(exchange, operation, admission, door.log)
     } finally {
       // A handler goes on when its caller is gone, so both have to have ended.
       afterSending(outgoing, admission.end)

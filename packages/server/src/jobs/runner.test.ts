@@ -5,7 +5,7 @@ import { openTestDatabase } from '../../test/open-database.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import type { Db } from '../database/pool.ts'
 import { silentLog } from '../kit/log.ts'
-import { startJobs } from './runner.ts'
+import { startRecurringTasks } from './runner.ts'
 
 /** A time that does not come while a test runs. */
 const RARELY = '0 0 29 2 *'
@@ -15,10 +15,10 @@ async function addJob(db: Db, task: string) {
   await sql`select graphile_worker.add_job(${task})`.execute(db)
 }
 
-describe('startJobs', () => {
+describe('startRecurringTasks', () => {
   test('runs a task, again after it failed, and never twice at once', async () => {
     await using database = await openTestDatabase()
-    const { db, pool } = database
+    const { db, address } = database
     let runs = 0
     let running = 0
     let runningMax = 0
@@ -37,8 +37,8 @@ describe('startJobs', () => {
         running -= 1
       },
     }
-    await using _one = await startJobs({ db, pool, tasks: [task], log: silentLog })
-    await using _two = await startJobs({ db, pool, tasks: [task], log: silentLog })
+    await using _one = await startRecurringTasks({ db, address, tasks: [task], log: silentLog })
+    await using _two = await startRecurringTasks({ db, address, tasks: [task], log: silentLog })
 
     await addJob(db, 'count')
     await expect.poll(() => runs).toBe(1)
@@ -59,12 +59,12 @@ describe('startJobs', () => {
 
   test('tells a running task to stop and waits for it when disposed', async () => {
     await using database = await openTestDatabase()
-    const { db, pool } = database
+    const { db, address } = database
     const started = Promise.withResolvers<void>()
     let hasEnded = false
-    const jobs = await startJobs({
+    const jobs = await startRecurringTasks({
       db,
-      pool,
+      address,
       log: silentLog,
       tasks: [
         {

@@ -1,7 +1,6 @@
 import { Logger as WorkerLogger, parseCronItems, run } from 'graphile-worker'
-import type { Pool } from 'pg'
 import { runAlone } from '../database/alone.ts'
-import type { Db } from '../database/pool.ts'
+import { type DatabaseAddress, type Db, openDatabase } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 
 /** Work that is done again and again. It can be interrupted anywhere, and goes on where it was when it runs next. */
@@ -18,20 +17,31 @@ export interface RecurringTask {
 const SCHEMA = 'graphile_worker'
 const CONCURRENCY = 2
 const POLL_SECONDS = 5
+/**
+ * The library listens on one connection and uses one for its schedule and one for each task that runs. They are in a
+ * pool of their own: it gives a client back whose statement took too long, with the statement still under way.
+ */
+const CONNECTIONS_MAX = CONCURRENCY + 2
 /** After that a stop interrupts what runs. */
 const GRACE_SECONDS = 5
 
-/**
- * Runs the tasks on their schedules, each in one process of the installation at a time. Disposing waits for what runs.
- * The pool needs an error handler of its own.
- */
-export async function startJobs(options: {
+/** Runs the tasks on their schedules, each in one process of the installation at a time. Disposing waits for what runs. */
+export async function startRecurringTasks(options: {
   db: Db
-  pool: Pool
+  address: DatabaseAddress
   tasks: readonly RecurringTask[]
   log: Logger
 }): Promise<AsyncDisposable> {
-  const { db, pool, tasks, log } = options
+  const { db, address, tasks, log } = options
+  await using opened = new AsyncDisposableStack()
+  const { pool } = opened.use(
+    openDatabase({
+      address,
+      applicationName: 'waxwing tasks',
+      connectionsMax: CONNECTIONS_MAX,
+      onIdleError: error => log.warn({ error }, 'A database connection of recurring tasks broke'),
+    }),
+  )
   const stop = new AbortController()
   const runner = await run({
     pgPool: pool,
@@ -63,13 +73,12 @@ export async function startJobs(options: {
   const ended = runner.promise
     .catch((error: unknown) => log.error({ error }, 'Background jobs ended'))
     .finally(() => (isRunning = false))
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort()
-      if (isRunning) await runner.stop()
-      await ended
-    },
-  }
+  opened.defer(async () => {
+    stop.abort()
+    if (isRunning) await runner.stop()
+    await ended
+  })
+  return opened.move()
 }
 
 async function runTask(db: Db, task: RecurringTask, signal: AbortSignal, log: Logger): Promise<void> {

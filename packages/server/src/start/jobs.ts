@@ -1,87 +1,57 @@
-import { Counter, type Gauge } from 'prom-client'
-import type { Db } from '../database/pool.ts'
-import { deleteOldEvents } from '../events/retention.ts'
-import { deleteExpiredTokens } from '../features/accounts/accounts/deletion.ts'
-import { accountKeys } from '../features/accounts/accounts/secrets.ts'
-import { purgeDueAccounts, type PurgeStep } from '../features/accounts/accounts/purge.ts'
-import { listTenantRetention } from '../features/tenancy/settings/store.ts'
-import { Backfill } from '../features/mail/content/backfill.ts'
-import { DocumentRewriter } from '../features/mail/content/document-rewriter.ts'
-import { purgeBlobs, sweepBlobs } from '../features/mail/content/record-blobs.ts'
-import { measureStorage } from '../features/tenancy/plans/store.ts'
-import { countStaleAccounts } from '../features/mail/search/record-version.ts'
-import { sweepThreadLinks } from '../features/mail/threads/sweep.ts'
+import type { Registry } from 'prom-client'
+import type { DatabaseAddress, Db } from '../database/pool.ts'
+import type { Wakes } from '../database/wake.ts'
 import { deleteExpiredAnswers } from '../door/idempotency.ts'
-import type { BlobStore } from '../kit/blobs/blob-store.ts'
-import { type JobHandler, JobWorker } from '../jobs/job-worker.ts'
-import { type RecurringTask, startJobs } from '../jobs/runner.ts'
-import { askingGauge } from '../kit/metrics.ts'
-import type { Shared } from './roles.ts'
+import type { Instance } from '../jobs/instance.ts'
+import { JobWorker } from '../jobs/job-worker.ts'
+import { type RecurringTask, startRecurringTasks } from '../jobs/runner.ts'
+import type { Logger } from '../kit/log.ts'
+import type { Wing } from '../wing.ts'
 
-/** What runs the jobs that are enqueued, by their kind. */
-const JOB_HANDLERS: readonly JobHandler[] = []
+export interface JobsRoleOptions {
+  db: Db
+  address: DatabaseAddress
+  instance: Instance
+  wakes: Wakes
+  wings: readonly Wing[]
+  metrics: Registry
+  log: Logger
+}
 
-/** The role `jobs`: background work of the whole installation. */
-export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
-  const { installation, instance, wakes, connections, blobs, bodies, reader, metrics, clock, log } = shared
-  const { db, pool } = installation.database
-  const services = { connections, blobs, bodies, accountKeys: accountKeys(installation.keyRing), log }
-  for (const gauge of [...storageGauges(db), staleGauge(db)]) metrics.registerMetric(gauge)
+/**
+ * The role `jobs`: background work of the whole installation. Disposing stops all of it at the same time, and waits for
+ * what is under way.
+ */
+export async function startJobsRole(options: JobsRoleOptions): Promise<AsyncDisposable> {
+  const { db, address, instance, wakes, wings, metrics, log } = options
+  for (const gauge of wings.flatMap(({ gauges = [] }) => gauges)) metrics.registerMetric(gauge)
+
   await using opened = new AsyncDisposableStack()
-  opened.use(await startJobs({ db, pool, tasks: recurringTasks(db, blobs), log }))
-  const worker = opened.use(new JobWorker({ db, instance, handlers: JOB_HANDLERS, log }))
+  const tasks = recurringTasks(db, wings)
+  const runner = opened.use(await startRecurringTasks({ db, address, tasks, log }))
+  const handlers = wings.flatMap(({ jobHandlers = [] }) => jobHandlers)
+  const worker = opened.use(new JobWorker({ db, instance, handlers, log }))
   const wakeWorker = () => worker.wake()
   wakes.on(['waxwing_job'], { onWake: wakeWorker, onListening: wakeWorker })
-  const backfill = opened.use(new Backfill({ db, services, reader, clock }))
-  const rewritten = new Counter({
-    name: 'waxwing_search_documents_rewritten_total',
-    help: 'Search documents that this process has rewritten by the rules of its release',
-    registers: [metrics],
+  const started = wings.map(wing => {
+    const workers = opened.use(new AsyncDisposableStack())
+    wing.startWorkers?.(workers)
+    return workers
   })
-  const onRewritten = (count: number) => rewritten.inc(count)
-  opened.use(new DocumentRewriter({ db, services, reader, onRewritten }))
-  const news = { onWake: (ids: string[]) => backfill.wake(ids), onListening: () => backfill.wake(null) }
-  wakes.on(['waxwing_wake', 'waxwing_mail'], news)
-  return opened.move()
-}
-
-function recurringTasks(db: Db, blobs: BlobStore): RecurringTask[] {
-  const purging: PurgeStep[] = [(id, signal) => purgeBlobs(db, blobs, id, signal)]
-  return [
-    { name: 'purge_accounts', schedule: '* * * * *', run: signal => purgeDueAccounts(db, purging, signal) },
-    { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
-    { name: 'sweep_events', schedule: '*/10 * * * *', run: signal => sweepEvents(db, signal) },
-    { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },
-    { name: 'sweep_answers', schedule: '37 * * * *', run: signal => deleteExpiredAnswers(db, signal) },
-    { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },
-  ]
-}
-
-function storageGauges(db: Db): Gauge[] {
-  return [
-    askingGauge(
-      'waxwing_stored_bytes',
-      'What stored messages of the whole installation take on the disk',
-      async () => (await measureStorage(db)).bytes,
-    ),
-    askingGauge(
-      'waxwing_tenants_storage_full',
-      'Tenants that store no more, since they reached the storageBytes of their plan',
-      async () => (await measureStorage(db)).fullTenants,
-    ),
-  ]
-}
-
-function staleGauge(db: Db): Gauge {
-  return askingGauge(
-    'waxwing_search_accounts_stale',
-    'Accounts of the whole installation whose search documents have not yet been rewritten for this release',
-    () => countStaleAccounts(db),
-  )
-}
-
-async function sweepEvents(db: Db, signal: AbortSignal): Promise<void> {
-  for (const { tenantId, eventRetentionDays } of await listTenantRetention(db)) {
-    await deleteOldEvents(db, tenantId, eventRetentionDays, signal)
+  const running = opened.move()
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all([runner, worker, ...started].map(each => each[Symbol.asyncDispose]()))
+      await running.disposeAsync()
+    },
   }
+}
+
+function recurringTasks(db: Db, wings: readonly Wing[]): RecurringTask[] {
+  // Rows of later wings refer to those of earlier ones.
+  const purgeSteps = wings.toReversed().flatMap(({ purgeStep }) => purgeStep ?? [])
+  return [
+    ...wings.flatMap(wing => wing.recurringTasks?.({ purgeSteps }) ?? []),
+    { name: 'sweep_answers', schedule: '37 * * * *', run: signal => deleteExpiredAnswers(db, signal) },
+  ]
 }

@@ -1,41 +1,31 @@
 import { hostname } from 'node:os'
-import type { SecureContext } from 'node:tls'
 import type { Registry } from 'prom-client'
 import product from '../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
 import type { Role } from '../config/settings.ts'
-import type { Clock } from '../kit/clock.ts'
-import type { Overload } from '../door/overload.ts'
-import { accountKeys } from '../features/accounts/accounts/secrets.ts'
-import { type BodyIndex, openBodyIndex } from '../features/mail/content/body-index.ts'
-import { type BlobStore, openBlobStore } from '../kit/blobs/blob-store.ts'
-import { trustAlso } from '../kit/authorities.ts'
-import { egressGuard, type EgressGuard, type Resolver } from '../kit/egress/guard.ts'
-import { parseEgressAllow } from '../kit/egress/allow-list.ts'
-import type { Logger } from '../kit/log.ts'
-import { type MessageReader, openMessageReader } from '../kit/mime/message-reader.ts'
-import { openWaker, openWakes, type Waker, type Wakes } from '../database/wake.ts'
+import { type AutoconfigPlaces, openOutside } from '../connections/outside.ts'
+import { openWaker, openWakes } from '../database/wake.ts'
+import { openDoor } from '../door/open-door.ts'
+import { type Overload, watchOverload } from '../door/overload.ts'
 import { Instance } from '../jobs/instance.ts'
-import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
+import { openBlobStore } from '../kit/blobs/blob-store.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Resolver } from '../kit/egress/guard.ts'
+import type { Logger } from '../kit/log.ts'
+import type { Resources, Wing } from '../wing.ts'
+import { openWings } from '../wings.ts'
+import { type Api, startApi } from './api.ts'
 import type { Installation } from './database.ts'
-import type { ConnectorOf } from '../connections/connections.ts'
-import { connectors } from '../connections/connector.ts'
-import { HostBudget } from '../connections/host-budget.ts'
 import { startJobsRole } from './jobs.ts'
-import { SharedConnections } from '../connections/shared-connections.ts'
 import type { Readiness } from './readiness.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
 export type { Role }
 
-/** Bodies are handed over in batches of small ones: while this thread does something else, the reading one goes on. */
-const BODIES_READ_AT_ONCE = 32
-
 /** What every role is started with. */
 export interface RoleOptions {
   config: Config
   installation: Installation
-  pepper: Buffer
   metrics: Registry
   readiness: Readiness
   log: Logger
@@ -48,92 +38,35 @@ export interface RoleOptions {
   pace: SyncPace
 }
 
-/** What the roles of one process share. */
-export interface Shared extends RoleOptions {
-  instance: Instance
-  /** What the wakers of all processes send. */
-  wakes: Wakes
-  guard: EgressGuard
-  /** That servers of accounts are checked against; undefined for the public ones. */
-  authorities: SecureContext | undefined
-  /** Of accounts that were changed. */
-  waker: Waker
-  /** Of accounts with new mail. */
-  newMail: Waker
-  /** Of connections to each mail server, whoever makes them. */
-  budget: HostBudget
-  connectorOf: ConnectorOf
-  connections: SharedConnections
-  blobs: BlobStore
-  bodies: BodyIndex
-  /** Of what is stored: apart from that of the API, whose callers wait. */
-  reader: MessageReader
-}
-
 export interface Roles extends AsyncDisposable {
   address: string | null
-  /** Ends what takes work: requests under way get so many seconds. */
+  /** Ends what takes work: requests under way get this many seconds. */
   drain(seconds: number): Promise<void>
 }
 
 /** Starts the roles that the settings name, the API last: it answers once everything behind it runs. */
 export async function startRoles(options: RoleOptions): Promise<Roles> {
-  const { config, installation, log, resolve } = options
+  const { config, installation, metrics, readiness, log, pace } = options
   await using opened = new AsyncDisposableStack()
-  const { database, isEmbedded: isAlone } = installation
-  const facts = { roles: config.roles, host: hostname(), version: product.version }
-  const instance = opened.use(
-    await Instance.start({ address: database.address, log, facts, isAlone, pace: options.pace.lease }),
-  )
-  const wakes = opened.use(openWakes(database.address, log))
-  const waker = opened.use(openWaker(installation.database.db, 'waxwing_wake', log))
-  const newMail = opened.use(openWaker(installation.database.db, 'waxwing_mail', log))
-  const guard = egressGuard({
-    allow: parseEgressAllow(config.egressAllow),
-    ...(resolve ? { resolve } : {}),
-  })
-  const budget = new HostBudget(config.connectionsPerHost)
-  const authorities = trustAlso(config.certificateAuthorities)
-  const connectorOf = connectors({
-    db: installation.database.db,
-    accountKeys: accountKeys(installation.keyRing),
-    guard,
-    budget,
-    allowPlaintext: config.allowPlaintext,
-    authorities,
-    ...options.pace,
-  })
-  const connections = opened.use(new SharedConnections({ connectorOf }))
-  const blobs = openBlobStore(config.blobDir)
-  const reader = opened.use(openMessageReader({ readsAtOnce: BODIES_READ_AT_ONCE }))
-  const bodies = opened.use(
-    openBodyIndex({
-      db: installation.database.db,
-      services: { blobs, accountKeys: accountKeys(installation.keyRing), log },
-      reader,
-      isPolled: config.roles.includes('jobs'),
-    }),
-  )
-  const shared: Shared = {
-    ...options,
-    instance,
-    wakes,
-    guard,
-    authorities,
-    waker,
-    newMail,
-    budget,
-    connectorOf,
-    connections,
-    blobs,
-    bodies,
-    reader,
-  }
+  const { resources, connectorOf } = await openResources(options, opened)
+  const { wings, operations } = await openWings(resources)
+
+  const { db, instance, wakes } = resources
+  const common = { db, instance, wakes, wings, metrics, log }
   const workers: AsyncDisposable[] = []
-  if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(shared)))
-  if (config.roles.includes('sync')) workers.push(opened.use(await startSyncRole(shared)))
+  if (config.roles.includes('jobs')) {
+    const { address } = installation.database
+    workers.push(opened.use(await startJobsRole({ ...common, address })))
+  }
+  if (config.roles.includes('sync'))
+    workers.push(opened.use(await startSyncRole({ ...common, connectorOf, readiness, pace })))
   let api: Api | null = null
-  if (config.roles.includes('api')) api = opened.use(await startApi(shared))
+  if (config.roles.includes('api')) {
+    const overload =
+      options.overload ?? opened.use(watchOverload(installation.database.waitMilliseconds, log))
+    const door = await openDoor({ ...resources, hostedSessions: hostedSessionsOf(wings), ...options })
+    api = opened.use(await startApi({ config, door, operations, overload, readiness, metrics }))
+  }
   const running = opened.move()
   return {
     address: api?.address ?? null,
@@ -142,4 +75,37 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
+}
+
+async function openResources(options: RoleOptions, opened: AsyncDisposableStack) {
+  const { config, installation, metrics, log, clock, resolve, autoconfig, pace } = options
+  const { database, keyRing, isEmbedded: isAlone } = installation
+  const { db, address } = database
+  const facts = { roles: config.roles, host: hostname(), version: product.version }
+  const instance = opened.use(await Instance.start({ address, log, facts, isAlone, pace: pace.lease }))
+  const wakes = opened.use(openWakes(address, log))
+  const waker = opened.use(openWaker(db, log))
+  const outside = openOutside({ db, keyRing, settings: config, resolve, autoconfig, pace })
+  const connections = opened.use(outside.connections)
+  const resources: Resources = {
+    db,
+    keyRing,
+    config,
+    log,
+    clock,
+    metrics,
+    instance,
+    waker,
+    wakes,
+    connections,
+    servers: outside.servers,
+    serverSearch: outside.serverSearch,
+    blobs: openBlobStore(config.blobDir),
+    opened,
+  }
+  return { resources, connectorOf: outside.connectorOf }
+}
+
+function hostedSessionsOf(wings: readonly Wing[]): Wing['hostedSessions'] & object {
+  return Object.assign({}, ...wings.map(({ hostedSessions }) => hostedSessions))
 }

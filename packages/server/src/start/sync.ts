@@ -1,11 +1,15 @@
-import { Gauge } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
+import type { ConnectorOf } from '../connections/connections.ts'
 import type { Db } from '../database/pool.ts'
-import { askingGauge, askingGauges } from '../kit/metrics.ts'
-import { SyncEngine } from '../sync/engine.ts'
+import type { Wakes } from '../database/wake.ts'
+import type { Instance } from '../jobs/instance.ts'
 import type { LeasePace } from '../jobs/lease.ts'
-import { countAllQuarantined } from '../sync/mail/quarantine.ts'
-import { measureTroubles, TROUBLES, type Troubled } from '../features/accounts/accounts/following.ts'
-import type { Shared } from './roles.ts'
+import type { Logger } from '../kit/log.ts'
+import { SyncEngine } from '../sync/engine.ts'
+import type { Follower } from '../sync/follower.ts'
+import { troubleGauges } from '../sync/overview.ts'
+import type { Wing } from '../wing.ts'
+import type { Readiness } from './readiness.ts'
 
 /** How quickly the sync looks and gives up; tests are more impatient than the defaults. */
 export interface SyncPace {
@@ -15,26 +19,27 @@ export interface SyncPace {
   answerSeconds?: number
   refusalSeconds?: number
   lease?: LeasePace
-  /** Milliseconds since 1970, by which flags are compared anew on servers that do not tell of their changes. */
+  /** Milliseconds since 1970, by which flags are compared again on servers that do not report their changes. */
   now?: () => number
 }
 
+export interface SyncRoleOptions {
+  db: Db
+  instance: Instance
+  wakes: Wakes
+  connectorOf: ConnectorOf
+  wings: readonly Wing[]
+  readiness: Readiness
+  metrics: Registry
+  log: Logger
+  pace: SyncPace
+}
+
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
-export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
-  const { installation, instance, wakes, connectorOf, newMail, log, pace } = shared
-  const { metrics, readiness } = shared
-  const { db } = installation.database
-  await using opened = new AsyncDisposableStack()
-  const engine = opened.use(
-    await SyncEngine.start({
-      db,
-      instance,
-      connectorOf,
-      onMail: newMail.wake,
-      log,
-      ...pace,
-    }),
-  )
+export async function startSyncRole(options: SyncRoleOptions): Promise<AsyncDisposable> {
+  const { db, instance, wakes, connectorOf, wings, readiness, metrics, log, pace } = options
+  const follower = requireFollower(wings)
+  const engine = await SyncEngine.start({ db, instance, connectorOf, follower, log, ...pace })
   readiness.include(() => engine.problem)
   const wake = () => engine.wake()
   wakes.on(['waxwing_wake'], { onWake: wake, onListening: wake })
@@ -46,30 +51,13 @@ export async function startSyncRole(shared: Shared): Promise<AsyncDisposable> {
       this.set(engine.accountCount)
     },
   })
-  const quarantined = askingGauge(
-    'waxwing_messages_quarantined',
-    'Messages of the whole installation that could not be read and are tried again',
-    () => countAllQuarantined(db),
-  )
-  for (const gauge of [owned, quarantined, ...troubleGauges(db)]) metrics.registerMetric(gauge)
-  return opened.move()
+  for (const gauge of [owned, ...follower.gauges, ...troubleGauges(db)]) metrics.registerMetric(gauge)
+  return engine
 }
 
-function troubleGauges(db: Db): Gauge[] {
-  const measure = async (amount: (troubled: Troubled) => number) => {
-    const measured = await measureTroubles(db)
-    return Object.fromEntries(TROUBLES.map(trouble => [trouble, amount(measured[trouble])]))
-  }
-  return [
-    askingGauges(
-      'waxwing_accounts_troubled',
-      'Active accounts of the whole installation that no process follows, that fail, or that are not caught up for 10 minutes',
-      { label: 'trouble', ask: () => measure(({ count }) => count) },
-    ),
-    askingGauges(
-      'waxwing_accounts_troubled_oldest_seconds',
-      'How long the longest-troubled account has been in this state; 0 if there is none',
-      { label: 'trouble', ask: () => measure(({ oldestSeconds }) => oldestSeconds) },
-    ),
-  ]
+/** A keeper has one connection to its account, over which it follows one kind of data. */
+function requireFollower(wings: readonly Wing[]): Follower {
+  const [follower, ...others] = wings.flatMap(wing => wing.follower ?? [])
+  if (!follower || others.length > 0) throw new Error('Exactly one wing follows accounts')
+  return follower
 }

@@ -10,6 +10,7 @@ import { silentLog } from '../kit/log.ts'
 import { Instance } from '../jobs/instance.ts'
 import { SyncEngine } from './engine.ts'
 import { HostBudget } from '../connections/host-budget.ts'
+import { openMailFollower } from './mail/follower.ts'
 
 /** A process that follows one account of a memory server, with a short lease. */
 async function openEngine() {
@@ -31,6 +32,7 @@ async function openEngine() {
       pace: { leaseSeconds: 3, heartbeatSeconds: 0.2, answerSeconds: 1, fenceSeconds: 2 },
     }),
   )
+  const follower = opened.use(openMailFollower({ db, log: silentLog, onMail: () => undefined }))
   const engine = opened.use(
     await SyncEngine.start({
       db,
@@ -53,7 +55,7 @@ async function openEngine() {
             }
           },
         }),
-      onMail: () => undefined,
+      follower,
       log: silentLog,
       pollSeconds: 0.2,
     }),

@@ -3,6 +3,7 @@ import type { Logger } from '../kit/log.ts'
 import type { ConnectorOf } from '../connections/connections.ts'
 import type { Instance } from '../jobs/instance.ts'
 import type { Lease } from '../jobs/lease.ts'
+import type { Follower } from './follower.ts'
 import { Keeper, type KeeperOptions } from './keeper.ts'
 import { unlessAborted } from '../jobs/nudge.ts'
 import { WokenLoop } from '../jobs/woken-loop.ts'
@@ -19,7 +20,6 @@ import {
   releaseOfDead,
   takeWanted,
 } from './ownership.ts'
-import { TableStatistics } from './mail/table-statistics.ts'
 import { Turns } from './turns.ts'
 
 const CLAIM_INTERVAL_MS = 3_000
@@ -38,8 +38,7 @@ export interface SyncOptions {
   db: Db
   instance: Instance
   connectorOf: ConnectorOf
-  /** Told of an account that has new mail, or whose first sync is complete. */
-  onMail(accountId: string): void
+  follower: Follower
   log: Logger
   pollSeconds?: number
   stallSeconds?: number
@@ -56,7 +55,6 @@ export class SyncEngine implements AsyncDisposable {
   readonly #keepers = new Map<string, Keeper>()
   /** Told to stop, and not at their end yet. */
   readonly #ending = new Set<Keeper>()
-  readonly #statistics: TableStatistics
   readonly #loop: WokenLoop
   /** The lease that the keepers rely on. */
   #lease: Lease | null = null
@@ -68,13 +66,11 @@ export class SyncEngine implements AsyncDisposable {
 
   private constructor(options: SyncOptions) {
     this.#options = options
-    this.#statistics = new TableStatistics(options.db, options.log)
     this.#keeperOptions = {
       db: options.db,
       connectorOf: options.connectorOf,
       turns: new Turns(HEAVY_PASSES_AT_ONCE),
-      statistics: this.#statistics,
-      onMail: accountId => options.onMail(accountId),
+      follower: options.follower,
       log: options.log,
       pollSeconds: options.pollSeconds ?? DEFAULT_POLL_SECONDS,
       stallSeconds: options.stallSeconds ?? DEFAULT_STALL_SECONDS,
@@ -228,6 +224,5 @@ export class SyncEngine implements AsyncDisposable {
     await this.#loop[Symbol.asyncDispose]()
     const keepers = [...this.#keepers.values(), ...this.#ending]
     await Promise.all(keepers.map(keeper => keeper[Symbol.asyncDispose]()))
-    await this.#statistics[Symbol.asyncDispose]()
   }
 }

@@ -13,7 +13,7 @@ import { HostBudget } from '../connections/host-budget.ts'
 import { Keeper } from './keeper.ts'
 import { pause } from '../jobs/nudge.ts'
 import { claimAccounts, type OwnedAccount } from './ownership.ts'
-import { TableStatistics } from './mail/table-statistics.ts'
+import { type MailFollower, openMailFollower } from './mail/follower.ts'
 import { Place, Turns } from './turns.ts'
 
 const SITES = [
@@ -51,10 +51,10 @@ test('whichever call of a provider fails, its account comes through the next pas
   const failures = SITES.flatMap(site => NTH.map(nth => ({ site, nth })))
   const accounts = await ownAccounts(db, failures.length)
   const [budget, turns] = [new HostBudget(failures.length), new Turns(TURNS)]
-  await using statistics = new TableStatistics(db, silentLog)
+  await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
   const open = { count: 0 }
   const trials = failures.map((failure, index) =>
-    begin(db, accounts[index]!, failure, { budget, turns, statistics, open }),
+    begin(db, accounts[index]!, failure, { budget, turns, follower, open }),
   )
 
   await settled(db, trials)
@@ -86,7 +86,7 @@ test('whichever call of a provider fails, its account comes through the next pas
 function follow(
   db: Db,
   owned: OwnedAccount,
-  { budget, statistics }: Pick<Resources, 'budget' | 'statistics'>,
+  { budget, follower }: Pick<Resources, 'budget' | 'follower'>,
   connect: () => ConnectedAccount,
 ): Keeper {
   return new Keeper(owned, {
@@ -100,8 +100,7 @@ function follow(
         connect: async () => connect(),
       }),
     turns: new Turns(TURNS),
-    onMail: () => undefined,
-    statistics,
+    follower,
     lease: new AbortController().signal,
     log: silentLog,
     pollSeconds: 0.2,
@@ -121,8 +120,8 @@ test('stops an account at once when its provider says that the grant is no longe
   await using database = await openTestDatabase()
   const { db } = database
   const [owned] = await ownAccounts(db, 1)
-  await using statistics = new TableStatistics(db, silentLog)
-  await using keeper = follow(db, owned!, { budget: new HostBudget(1), statistics }, () => {
+  await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
+  await using keeper = follow(db, owned!, { budget: new HostBudget(1), follower }, () => {
     throw new ProviderFailure('grant_refused', 'The grant was revoked.')
   })
   await keeper.finished
@@ -136,8 +135,8 @@ test('waits for a quota without holding what others need, and without taking it 
   await using database = await openTestDatabase()
   const { db } = database
   const [throttled, other] = await ownAccounts(db, 2)
-  await using statistics = new TableStatistics(db, silentLog)
-  const resources = { budget: new HostBudget(1), statistics }
+  await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
+  const resources = { budget: new HostBudget(1), follower }
   let asked = 0
   await using waiting = follow(db, throttled!, resources, () => {
     asked++
@@ -180,7 +179,7 @@ function disturb(server: MemoryServer): void {
 interface Resources {
   budget: HostBudget
   turns: Turns
-  statistics: TableStatistics
+  follower: MailFollower
   open: { count: number }
 }
 
@@ -188,7 +187,7 @@ function begin(
   db: Db,
   owned: OwnedAccount,
   { site, nth }: { site: Site; nth: number },
-  { budget, turns, statistics, open }: Resources,
+  { budget, turns, follower, open }: Resources,
 ): Trial {
   const server = furnish()
   let calls = 0
@@ -214,8 +213,7 @@ function begin(
       }
     },
     turns,
-    onMail: () => undefined,
-    statistics,
+    follower,
     lease: new AbortController().signal,
     log: silentLog,
     pollSeconds: 0.2,

@@ -4,29 +4,24 @@ import type { Logger } from '../kit/log.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { backoffMs } from './backoff.ts'
 import { describeFailure } from './describe-failure.ts'
-import { Doubts } from './mail/doubts.ts'
-import { followAccount } from './mail/follow-mail.ts'
+import type { Follow, Follower } from './follower.ts'
 import type { ConnectionPermit, Connector, ConnectorOf } from '../connections/connections.ts'
 import { LoginRefusals } from './login-refusals.ts'
-import { LookTimes } from './mail/look-times.ts'
 import { Nudge, pause } from '../jobs/nudge.ts'
 import { FenceLost, type OwnedAccount, releaseAccounts, takeWanted } from './ownership.ts'
 import { RuntimeReport } from './report.ts'
 import { StallWatch } from './stall-watch.ts'
-import type { TableStatistics } from './mail/table-statistics.ts'
 import { recordMisconfigured, recordRefusedGrant } from './trouble.ts'
-import { Place, type Turns } from './turns.ts'
+import type { Turns } from './turns.ts'
 
 export interface KeeperOptions {
   db: Kysely<Tables>
   connectorOf: ConnectorOf
   turns: Turns
-  statistics: TableStatistics
+  follower: Follower
   /** Aborts when the owner's lease lapses: the account is dropped at once, and not released. */
   lease: AbortSignal
   log: Logger
-  /** Told of an account that has new mail, or whose first sync is complete. */
-  onMail(accountId: string): void
   /** A pass over all mailboxes at least so often. */
   pollSeconds: number
   /** A stage that gets nowhere for so long is ended and tried again. */
@@ -45,9 +40,7 @@ export class Keeper implements AsyncDisposable {
   readonly #report: RuntimeReport
   readonly #findConnector: () => Promise<Connector>
   readonly #refusals: LoginRefusals
-  readonly #place = new Place()
-  readonly #doubts = new Doubts()
-  readonly #looks = new LookTimes()
+  readonly #followOver: Follow
   readonly #log: Logger
   #restart = new AbortController()
   #failures = 0
@@ -60,6 +53,7 @@ export class Keeper implements AsyncDisposable {
     this.#log = options.log.child({ accountId: owned.id })
     this.#findConnector = options.connectorOf(owned)
     this.#refusals = new LoginRefusals(options.refusalSeconds)
+    this.#followOver = options.follower.begin()
     this.finished = this.#run()
   }
 
@@ -124,32 +118,24 @@ export class Keeper implements AsyncDisposable {
     permit: ConnectionPermit,
     stall: StallWatch,
   ): Promise<'caught_up' | 'more'> {
-    const { db, turns, statistics, onMail, pollSeconds } = this.#options
+    const { db, turns, pollSeconds } = this.#options
     await using connected = await connector.connect(stall.signal)
-    const { mail } = connected
-    if (!mail) throw new ProviderFailure('unsupported', 'The provider of this account offers no mail.')
     this.#refusals.clear()
     await recordMisconfigured(db, this.owned, null)
-    return await followAccount({
-      db,
+    return await this.#followOver({
       owned: this.owned,
-      provider: mail,
+      connected,
       syncWindowDays: connector.syncWindowDays,
       stall,
       permit,
       turns,
-      place: this.#place,
       nudge: this.nudge,
       report: this.#report,
-      statistics,
-      doubts: this.#doubts,
-      looks: this.#looks,
       pollSeconds,
       log: this.#log,
       onCaughtUp: () => {
         this.#failures = 0
       },
-      onMail: () => onMail(this.owned.id),
     })
   }
 

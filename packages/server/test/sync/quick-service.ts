@@ -1,5 +1,6 @@
 /** A program: the service as `waxwing serve` runs it, but impatient, and strict about what it answers. */
 import { readProcessConfig } from '../../src/cli/connect.ts'
+import { welcomeFirst } from '../../src/cli/first-start.ts'
 import { openLog } from '../../src/kit/log.ts'
 import { startService } from '../../src/main.ts'
 
@@ -9,7 +10,7 @@ const config = readProcessConfig()
 const log = openLog({ level: 'debug', format: 'json' })
 await startService(config, {
   log,
-  firstKey: { folder: config.dataDir, log },
+  onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, { folder: config.dataDir, log }),
   isStrict: true,
   pace: { pollSeconds: 0.2, now: () => Date.now() * CLOCK_SPEED },
 })

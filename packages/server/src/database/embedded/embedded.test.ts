@@ -8,7 +8,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { silentLog } from '../../kit/log.ts'
 import { serverPid, SUPERUSER } from './cluster.ts'
 import { type EmbeddedPostgres, openEmbedded } from './embedded.ts'
-import { startJobs } from '../../jobs/runner.ts'
+import { startRecurringTasks } from '../../jobs/runner.ts'
 import { migrate } from '../migrate.ts'
 import { clientSettings, type DatabaseAddress, openDatabase } from '../pool.ts'
 import { postgresUser } from './system-user.ts'
@@ -236,9 +236,9 @@ describe('openEmbedded', () => {
     await using database = openDatabase({ address: service.address, applicationName: 'waxwing test' })
     const hasRun = Promise.withResolvers<void>()
     const task = { name: 'odd_job', schedule: '0 0 1 1 *', run: async () => hasRun.resolve() }
-    await using _jobs = await startJobs({
+    await using _jobs = await startRecurringTasks({
       db: database.db,
-      pool: database.pool,
+      address: database.address,
       tasks: [task],
       log: silentLog,
     })

@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000
 /** A pass that ends without being through and without having brought anything is not repeated at once. */
 const FRUITLESS_PAUSE_MS = 5_000
 
-export interface FollowAccountOptions {
+export interface FollowMailOptions {
   db: Kysely<Tables>
   owned: OwnedAccount
   provider: MailProvider
@@ -42,10 +42,10 @@ export interface FollowAccountOptions {
 }
 
 /**
- * Follows an account over one connection, until that is wanted elsewhere or breaks.
+ * Follows the mail of an account over one connection, until that is wanted elsewhere or breaks.
  * @returns whether older mail was still to come when it was given up
  */
-export async function followAccount(options: FollowAccountOptions): Promise<'caught_up' | 'more'> {
+export async function followMail(options: FollowMailOptions): Promise<'caught_up' | 'more'> {
   const { permit, stall, nudge, onCaughtUp } = options
   for (;;) {
     nudge.clear()
@@ -65,7 +65,7 @@ export async function followAccount(options: FollowAccountOptions): Promise<'cau
   }
 }
 
-function openSession(options: FollowAccountOptions, isInitialized: boolean): Session {
+function openSession(options: FollowMailOptions, isInitialized: boolean): Session {
   const { db, owned, provider, syncWindowDays, stall, doubts, looks, onMail, log } = options
   return {
     db,
@@ -84,7 +84,7 @@ function openSession(options: FollowAccountOptions, isInitialized: boolean): Ses
   }
 }
 
-async function pass(session: Session, options: FollowAccountOptions): Promise<PassOutcome> {
+async function pass(session: Session, options: FollowMailOptions): Promise<PassOutcome> {
   const { report, turns, place, stall, statistics, pollSeconds } = options
   let brought = 0
   let hasTurn = true
@@ -115,7 +115,7 @@ async function pass(session: Session, options: FollowAccountOptions): Promise<Pa
 async function reportLive(
   session: Session,
   unreadable: number,
-  { report, provider, pollSeconds }: FollowAccountOptions,
+  { report, provider, pollSeconds }: FollowMailOptions,
 ): Promise<void> {
   const push = provider.isPushed ? 'the inbox is watched' : 'the inbox is polled'
   const facts = [push, `every mailbox is looked at within ${pollSeconds} s`]
@@ -136,7 +136,7 @@ async function reportLive(
 async function watchUntilNextPass(
   session: Session,
   inbox: FollowedSource | null,
-  { provider, pollSeconds, stall, permit, nudge }: FollowAccountOptions,
+  { provider, pollSeconds, stall, permit, nudge }: FollowMailOptions,
 ): Promise<'pass_due' | 'permit_wanted'> {
   const untilPass = session.doubts.count > 0 ? Math.min(pollSeconds, SECOND_LOOK_SECONDS) : pollSeconds
   const dueAt = performance.now() + untilPass * 1_000

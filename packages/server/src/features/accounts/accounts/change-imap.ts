@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Account, ImapSettingsInput } from '@waxwing/contract/accounts/accounts.ts'
+import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { Secret } from '../../../kit/secret.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import type { AccountRow, AccountView, ImapServers } from './account.ts'
 import { refuseDav } from './connect-imap.ts'
-import { requireEncryption, requireLogin } from './imap-servers.ts'
+import { requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
 import { presentAccount } from './present.ts'
 import { completeServer } from './rules.ts'
 import { type SecretName, findSecretsStamp } from './secrets.ts'
@@ -24,6 +25,7 @@ interface ImapPlan {
 /** Changes servers and passwords after logging in with them. Nothing changes unless everything that was tried works. */
 export async function changeImapAccount(
   context: RequestContext,
+  signIn: SignIn,
   accountId: string,
   input: ImapSettingsInput,
 ): Promise<Account> {
@@ -36,10 +38,10 @@ export async function changeImapAccount(
       const account = (await findAccount(moment, tenantId, accountId)) ?? refuse('account_not_found')
       const current = requireImap(account, input)
       const stamp = await findSecretsStamp(moment, accountId)
-      return { current, stamp, plan: await planChange({ ...context, db: moment }, account, current, input) }
+      return { current, stamp, plan: await planChange(moment, signIn, account, current, input) }
     })
   const { servers, imapPassword, smtpPassword } = before.plan
-  await requireLogin(context, {
+  await requireLogin(context, signIn, {
     imap: imapPassword && { server: servers.imap, password: imapPassword },
     smtp: servers.smtp && smtpPassword && { server: servers.smtp, password: smtpPassword },
   })
@@ -50,7 +52,7 @@ export async function changeImapAccount(
     // What was tried may not work together with what another request stored while we logged in.
     if (!isSame || (await findSecretsStamp(unit.sql, accountId)) !== before.stamp) refuse('provider_conflict')
     unit.wake(accountId)
-    return presentAccount(await storeChange(context, unit, locked, before.plan))
+    return presentAccount(await storeChange(signIn, unit, locked, before.plan))
   })
 }
 
@@ -66,7 +68,8 @@ function requireImap({ provider, imap }: AccountRow, input: ImapSettingsInput): 
 }
 
 async function planChange(
-  context: RequestContext,
+  db: Db,
+  signIn: SignIn,
   account: AccountRow,
   current: ImapServers,
   input: ImapSettingsInput,
@@ -76,20 +79,21 @@ async function planChange(
     input.smtp === undefined
       ? current.smtp
       : input.smtp && completeServer(input.smtp, current.smtp?.user ?? imap.user)
-  requireEncryption(context, input.imap && imap, input.smtp && smtp)
+  requireEncryption(signIn, input.imap && imap, input.smtp && smtp)
   const servers = { ...current, imap, smtp, appendSent: input.appendSent ?? current.appendSent }
-  return { servers, ...(await planLogins(context, account, { current, servers, input })) }
+  return { servers, ...(await planLogins(db, signIn, account, { current, servers, input })) }
 }
 
 /** Which servers are logged in to with which password, and which secrets change when that works. */
 async function planLogins(
-  { db, services }: RequestContext,
+  db: Db,
+  { accountKeys }: SignIn,
   account: AccountRow,
   change: { current: ImapServers; servers: ImapServers; input: ImapSettingsInput },
 ): Promise<Omit<ImapPlan, 'servers'>> {
   const { current, input } = change
   const { imap, smtp } = change.servers
-  const stored = (name: SecretName) => services.accountKeys.findSecret(db, account, name)
+  const stored = (name: SecretName) => accountKeys.findSecret(db, account, name)
   const password = input.password === undefined ? null : new Secret(input.password)
   const storedSmtpPassword = await stored('smtp_password')
   const ownSmtpPassword =
@@ -147,12 +151,11 @@ function requireKnownHost(
 }
 
 async function storeChange(
-  context: RequestContext,
+  { accountKeys }: SignIn,
   unit: UnitOfWork,
   account: AccountView,
   plan: ImapPlan,
 ): Promise<AccountView> {
-  const { accountKeys } = context.services
   for (const [name, secret] of Object.entries(plan.secrets) as [SecretName, Secret | null][]) {
     if (secret) await accountKeys.storeSecret(unit.sql, account, name, secret)
     else await accountKeys.removeSecret(unit.sql, account, name)

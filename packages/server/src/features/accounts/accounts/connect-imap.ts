@@ -8,7 +8,7 @@ import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { refuse } from '../../refuse.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import type { ImapServers } from './account.ts'
-import { completeServers, requireEncryption, requireLogin } from './imap-servers.ts'
+import { completeServers, requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
 import { presentAccount } from './present.ts'
 import { planSettings } from './rules.ts'
 import { findAccountIdByEmail, insertImapAccount } from './store.ts'
@@ -16,10 +16,15 @@ import { findAccountIdByEmail, insertImapAccount } from './store.ts'
 type ImapAccountInput = z.infer<typeof imapAccountInput>
 
 /** Connects an IMAP mailbox: logs in to its servers, then stores the account and announces it. */
-export async function connectImapAccount(context: RequestContext, input: ImapAccountInput): Promise<Account> {
-  const { db, tenantId, services } = context
+export async function connectImapAccount(
+  context: RequestContext,
+  signIn: SignIn,
+  input: ImapAccountInput,
+): Promise<Account> {
+  const { db, tenantId } = context
+  const { accountKeys } = signIn
   if (input.dav) refuseDav()
-  requireEncryption(context, input.imap, input.smtp)
+  requireEncryption(signIn, input.imap, input.smtp)
   const inherited = await findTenantSettings(db, tenantId)
   const bodyStorage = { before: inherited.bodyStorage, after: input.settings?.bodyStorage }
   await requireBodyStorage(db, tenantId, bodyStorage)
@@ -34,7 +39,7 @@ export async function connectImapAccount(context: RequestContext, input: ImapAcc
 
   // After everything that can be told without the outside: a search may take seconds.
   const servers: ImapServers = {
-    ...(await completeServers(context, input)),
+    ...(await completeServers(signIn, input)),
     auth: 'password',
     appendSent: input.appendSent,
     dav: null,
@@ -43,7 +48,7 @@ export async function connectImapAccount(context: RequestContext, input: ImapAcc
   // Without an SMTP server it could not be tried, and a later one would be logged in to with it.
   const smtpPassword =
     servers.smtp === null || input.smtpPassword === undefined ? null : new Secret(input.smtpPassword)
-  await requireLogin(context, {
+  await requireLogin(context, signIn, {
     imap: { server: servers.imap, password },
     smtp: servers.smtp && { server: servers.smtp, password: smtpPassword ?? password },
   })
@@ -61,11 +66,11 @@ export async function connectImapAccount(context: RequestContext, input: ImapAcc
       external_ref: input.externalRef ?? null,
       settings_override: override,
       imap: servers,
-      data_key: await services.accountKeys.createDataKey(unit.sql, { id, tenant_id: tenantId }),
+      data_key: await accountKeys.createDataKey(unit.sql, { id, tenant_id: tenantId }),
     })
     if (!account) refuseExisting(await findAccountIdByEmail(unit.sql, tenantId, input.email))
-    await services.accountKeys.storeSecret(unit.sql, account, 'imap_password', password)
-    if (smtpPassword) await services.accountKeys.storeSecret(unit.sql, account, 'smtp_password', smtpPassword)
+    await accountKeys.storeSecret(unit.sql, account, 'imap_password', password)
+    if (smtpPassword) await accountKeys.storeSecret(unit.sql, account, 'smtp_password', smtpPassword)
     const { email, provider, cloud, external_ref: externalRef } = account
     unit.announce({
       type: 'account.connected',

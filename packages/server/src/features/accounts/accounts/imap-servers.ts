@@ -1,6 +1,7 @@
 import type { MailServerInput } from '@waxwing/contract/accounts/accounts.ts'
 import { EgressRefused } from '../../../kit/egress/guard.ts'
-import type { MailServer } from '../../../providers/sign-in.ts'
+import type { ServerSearch } from '../../../providers/discovery.ts'
+import type { MailServer, ServerCheck } from '../../../providers/sign-in.ts'
 import { Secret } from '../../../kit/secret.ts'
 import { requireServers } from '../autoconfig/access.ts'
 import type { RequestContext } from '../../context.ts'
@@ -8,25 +9,35 @@ import { refuseFailure } from '../../provider-failure.ts'
 import { refuse } from '../../refuse.ts'
 import type { ImapServers } from './account.ts'
 import { completeServer } from './rules.ts'
+import type { AccountKeys } from './secrets.ts'
+
+/** What connecting and changing IMAP accounts takes besides the database. */
+export interface SignIn {
+  accountKeys: AccountKeys
+  servers: ServerCheck
+  serverSearch: ServerSearch
+  /** Whether `security: none` is allowed. */
+  allowPlaintext: boolean
+}
 
 /** Refuses `security: none` where the operator does not allow it. Needs no connection, so it comes first. */
 export function requireEncryption(
-  context: RequestContext,
+  { allowPlaintext }: Pick<SignIn, 'allowPlaintext'>,
   ...servers: ({ security?: MailServer['security'] | undefined } | null | undefined)[]
 ): void {
   const isPlain = servers.some(server => server?.security === 'none')
-  if (isPlain && !context.services.allowPlaintext) refuse('plaintext_not_allowed')
+  if (isPlain && !allowPlaintext) refuse('plaintext_not_allowed')
 }
 
 /** The servers that the caller named. One that is missing is searched for: refuses `autodiscovery_failed`. */
 export async function completeServers(
-  context: RequestContext,
+  { serverSearch }: Pick<SignIn, 'serverSearch'>,
   { email, ...named }: { email: string; imap?: MailServerInput; smtp?: MailServerInput | null },
 ): Promise<Pick<ImapServers, 'imap' | 'smtp'>> {
   const imap = named.imap && completeServer(named.imap, email)
   const smtp = named.smtp && completeServer(named.smtp, email)
   if (imap && smtp !== undefined) return { imap, smtp }
-  const found = await requireServers(context, email)
+  const found = await requireServers(serverSearch, email)
   return { imap: imap ?? found.imap, smtp: smtp === undefined ? (found.smtp ?? refuseSmtp()) : smtp }
 }
 
@@ -39,13 +50,13 @@ function refuseSmtp(): never {
 
 /** Logs in to the servers, one after the other, so that a wrong password costs one attempt. Refuses on any failure. */
 export async function requireLogin(
-  context: RequestContext,
+  context: Pick<RequestContext, 'requestId' | 'log'>,
+  { servers }: Pick<SignIn, 'servers'>,
   logins: {
     imap: { server: MailServer; password: Secret } | null
     smtp: { server: MailServer; password: Secret } | null
   },
 ): Promise<void> {
-  const { servers } = context.services
   try {
     if (logins.imap) await servers.imap(logins.imap.server, logins.imap.password.reveal())
     if (logins.smtp) await servers.smtp(logins.smtp.server, logins.smtp.password.reveal())
@@ -56,10 +67,13 @@ export async function requireLogin(
 }
 
 /** The caller is not told what the network behind looks like; whoever could allow the server has to know. */
-function logRefusedServer({ services, requestId }: RequestContext, error: unknown): void {
+function logRefusedServer(
+  { requestId, log }: Pick<RequestContext, 'requestId' | 'log'>,
+  error: unknown,
+): void {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EgressRefused) {
-      services.log.info({ requestId, reason: cause.detail }, 'Refused to connect to a mail server')
+      log.info({ requestId, reason: cause.detail }, 'Refused to connect to a mail server')
     }
   }
 }

@@ -12,111 +12,117 @@ import { askForSync } from './ask-for-sync.ts'
 import { changeImapAccount } from './change-imap.ts'
 import { connectImapAccount } from './connect-imap.ts'
 import { deleteAccount } from './deletion.ts'
+import type { SignIn } from './imap-servers.ts'
 import { presentAccount } from './present.ts'
 import { effectiveSettings, enabledKinds, planSettings } from './rules.ts'
 import { type AccountChange, listAccountViews, lockAccount, updateAccount } from './store.ts'
 
 const on = implement(contract).$context<RequestContext>()
 
-export const accountOperations = {
-  list: on.list.handler(async ({ input: { query }, context }) => {
-    const { limit, cursor, ...filters } = query
-    const binding = { list: 'accounts', filters }
-    const position = requirePosition(context, cursor, binding)
-    const rows = await listAccountViews(context.db, context.tenantId, {
-      filters: { ...filters, accountIds: context.credential.accountIds },
-      position,
-      limit,
-    })
-    const { page, hasMore } = cutPage(rows, limit)
-    const last = page.at(-1)
-    const nextCursor =
-      hasMore && last
-        ? sealPosition(context, { time: last.created_at.toISOString(), id: last.id }, binding)
-        : null
-    return { items: page.map(presentAccount), nextCursor }
-  }),
-
-  get: on.get.handler(async ({ input: { params }, context }) =>
-    presentAccount(await requireAccountView(context, params.accountId)),
-  ),
-
-  update: on.update.handler(async ({ input: { params, body }, context }) => {
-    const { id } = await requireAccount(context, params.accountId)
-    return context.change(async unit => {
-      const before = (await lockAccount(unit, id)) ?? refuse('account_not_found')
-      const { externalRef, status, settings, resetSettings } = body
-      const inherited = resetSettings?.includes('bodyStorage')
-        ? before.tenant_settings.bodyStorage
-        : undefined
-      await requireBodyStorage(unit.sql, unit.tenantId, {
-        before: effectiveSettings(before.tenant_settings, before).bodyStorage,
-        after: settings?.bodyStorage ?? inherited,
+/** `credentialPepper` is what account tokens are digested with. */
+export function accountOperations({ credentialPepper, ...signIn }: SignIn & { credentialPepper: Buffer }) {
+  return {
+    list: on.list.handler(async ({ input: { query }, context }) => {
+      const { limit, cursor, ...filters } = query
+      const binding = { list: 'accounts', filters }
+      const position = requirePosition(context, cursor, binding)
+      const rows = await listAccountViews(context.db, context.tenantId, {
+        filters: { ...filters, accountIds: context.credential.accountIds },
+        position,
+        limit,
       })
-      if (status && before.status === 'reauth_required') refuse('account_reauth_required')
-      if (status && before.status === 'disabled') refuse('account_disabled')
-      const change: AccountChange = {
-        ...(externalRef !== undefined && { external_ref: externalRef }),
-        ...(status &&
-          status !== before.status && {
-            status,
-            status_reason: status === 'paused' ? 'paused_by_user' : null,
-          }),
-        ...((settings || resetSettings) && {
-          settings_override: planSettings(before.tenant_settings, before, { settings, resetSettings }),
-        }),
-      }
-      unit.wake(id)
-      return presentAccount(await updateAccount(unit, before, change))
-    })
-  }),
+      const { page, hasMore } = cutPage(rows, limit)
+      const last = page.at(-1)
+      const nextCursor =
+        hasMore && last
+          ? sealPosition(context, { time: last.created_at.toISOString(), id: last.id }, binding)
+          : null
+      return { items: page.map(presentAccount), nextCursor }
+    }),
 
-  delete: on.delete.handler(async ({ input: { params, query }, context }) => {
-    const id = requireReachable(context.credential, params.accountId)
-    return context.change(async unit => {
-      const isKnown = await deleteAccount(unit, id, query)
-      if (!isKnown) refuse('account_not_found')
-      unit.wake(id)
-      return null
-    })
-  }),
+    get: on.get.handler(async ({ input: { params }, context }) =>
+      presentAccount(await requireAccountView(context, params.accountId)),
+    ),
 
-  sync: on.sync.handler(async ({ input: { params, body }, context }) => {
-    const account = await requireAccountView(context, params.accountId)
-    const enabled = enabledKinds(effectiveSettings(account.tenant_settings, account))
-    const kinds = [...new Set(body.kinds ?? enabled)]
-    const disabled = kinds.filter(kind => !enabled.includes(kind))
-    if (disabled.length > 0) refuse('sync_kinds_disabled', { kinds: disabled })
-
-    return context.change(async unit => {
-      const retryAfterSeconds = await askForSync(unit.sql, account, kinds)
-      if (retryAfterSeconds !== null) refuse('rate_limited', undefined, { retryAfterSeconds })
-      unit.wake(account.id)
-      return { kinds }
-    })
-  }),
-
-  createToken: on.createToken.handler(async ({ input: { params, body }, context }) => {
-    const account = await requireAccount(context, params.accountId)
-    const scopes = requireTokenScopes(context.credential, body.scopes)
-    return context.change(
-      async unit => {
-        const { text, expiresAt } = await createAccountToken(unit.sql, context.services.credentialPepper, {
-          apiKeyId: context.credential.id,
-          accountId: account.id,
-          scopes,
-          expiresAt: new Date(Date.now() + body.ttlSeconds * 1000),
+    update: on.update.handler(async ({ input: { params, body }, context }) => {
+      const { id } = await requireAccount(context, params.accountId)
+      return context.change(async unit => {
+        const before = (await lockAccount(unit, id)) ?? refuse('account_not_found')
+        const { externalRef, status, settings, resetSettings } = body
+        const inherited = resetSettings?.includes('bodyStorage')
+          ? before.tenant_settings.bodyStorage
+          : undefined
+        await requireBodyStorage(unit.sql, unit.tenantId, {
+          before: effectiveSettings(before.tenant_settings, before).bodyStorage,
+          after: settings?.bodyStorage ?? inherited,
         })
-        return { token: text, expiresAt: expiresAt.toISOString() }
-      },
-      { scopes },
-    )
-  }),
+        if (status && before.status === 'reauth_required') refuse('account_reauth_required')
+        if (status && before.status === 'disabled') refuse('account_disabled')
+        const change: AccountChange = {
+          ...(externalRef !== undefined && { external_ref: externalRef }),
+          ...(status &&
+            status !== before.status && {
+              status,
+              status_reason: status === 'paused' ? 'paused_by_user' : null,
+            }),
+          ...((settings || resetSettings) && {
+            settings_override: planSettings(before.tenant_settings, before, { settings, resetSettings }),
+          }),
+        }
+        unit.wake(id)
+        return presentAccount(await updateAccount(unit, before, change))
+      })
+    }),
 
-  createImap: on.createImap.handler(({ input: { body }, context }) => connectImapAccount(context, body)),
+    delete: on.delete.handler(async ({ input: { params, query }, context }) => {
+      const id = requireReachable(context.credential, params.accountId)
+      return context.change(async unit => {
+        const isKnown = await deleteAccount(unit, id, query)
+        if (!isKnown) refuse('account_not_found')
+        unit.wake(id)
+        return null
+      })
+    }),
 
-  updateImapSettings: on.updateImapSettings.handler(async ({ input: { params, body }, context }) => {
-    const { id } = await requireAccount(context, params.accountId)
-    return changeImapAccount(context, id, body)
-  }),
+    sync: on.sync.handler(async ({ input: { params, body }, context }) => {
+      const account = await requireAccountView(context, params.accountId)
+      const enabled = enabledKinds(effectiveSettings(account.tenant_settings, account))
+      const kinds = [...new Set(body.kinds ?? enabled)]
+      const disabled = kinds.filter(kind => !enabled.includes(kind))
+      if (disabled.length > 0) refuse('sync_kinds_disabled', { kinds: disabled })
+
+      return context.change(async unit => {
+        const retryAfterSeconds = await askForSync(unit.sql, account, kinds)
+        if (retryAfterSeconds !== null) refuse('rate_limited', undefined, { retryAfterSeconds })
+        unit.wake(account.id)
+        return { kinds }
+      })
+    }),
+
+    createToken: on.createToken.handler(async ({ input: { params, body }, context }) => {
+      const account = await requireAccount(context, params.accountId)
+      const scopes = requireTokenScopes(context.credential, body.scopes)
+      return context.change(
+        async unit => {
+          const { text, expiresAt } = await createAccountToken(unit.sql, credentialPepper, {
+            apiKeyId: context.credential.id,
+            accountId: account.id,
+            scopes,
+            expiresAt: new Date(Date.now() + body.ttlSeconds * 1000),
+          })
+          return { token: text, expiresAt: expiresAt.toISOString() }
+        },
+        { scopes },
+      )
+    }),
+
+    createImap: on.createImap.handler(({ input: { body }, context }) =>
+      connectImapAccount(context, signIn, body),
+    ),
+
+    updateImapSettings: on.updateImapSettings.handler(async ({ input: { params, body }, context }) => {
+      const { id } = await requireAccount(context, params.accountId)
+      return changeImapAccount(context, signIn, id, body)
+    }),
+  }
 }

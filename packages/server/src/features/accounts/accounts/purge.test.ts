@@ -6,7 +6,9 @@ import { type TestApp, openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../../../../test/sample-rows.ts'
 import type { Db } from '../../../database/pool.ts'
 import { newId } from '../../../kit/ids.ts'
-import { purgeDueAccounts, type PurgeStep } from './purge.ts'
+import { openBlobStore } from '../../../kit/blobs/blob-store.ts'
+import { purgeMail } from '../../mail/purge.ts'
+import { purgeDueAccounts } from './purge.ts'
 
 const NEVER = new AbortController().signal
 
@@ -97,7 +99,12 @@ async function countRows(db: Db, accountId: string) {
   return counts
 }
 
-const NO_STEPS: PurgeStep[] = []
+const noBlobs = openBlobStore('/nonexistent')
+
+/** Purges with the steps of all wings; no account here has stored files. */
+function purgeAll(db: Db, signal: AbortSignal) {
+  return purgeDueAccounts(db, [(id, until) => purgeMail(db, noBlobs, id, until)], signal)
+}
 
 describe('purgeDueAccounts', () => {
   test('leaves nothing of the account in any table, and keeps the ids of its events', async () => {
@@ -109,7 +116,7 @@ describe('purgeDueAccounts', () => {
     await app.delete(`/v1/accounts/${purged.id}?purge=true`)
     const before = await eventsOf(app)
 
-    await purgeDueAccounts(app.db, NO_STEPS, NEVER)
+    await purgeAll(app.db, NEVER)
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect(Object.values(await countRows(app.db, purged.id))).toEqual([0, 0, 0, 0, 0, 0, 0])
@@ -133,14 +140,14 @@ describe('purgeDueAccounts', () => {
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}`)
 
-    await purgeDueAccounts(app.db, NO_STEPS, NEVER)
+    await purgeAll(app.db, NEVER)
     expect(await tablesWith(app.db, 'canary')).toContain('message')
 
     await app.db
       .updateTable('account')
       .set({ purge_after: sql`now() - interval '1 second'` })
       .execute()
-    await purgeDueAccounts(app.db, NO_STEPS, NEVER)
+    await purgeAll(app.db, NEVER)
     expect(await tablesWith(app.db, 'canary')).toEqual([])
   })
 
@@ -149,8 +156,8 @@ describe('purgeDueAccounts', () => {
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}?purge=true`)
 
-    for (let steps = 1; steps < 40; steps += 1) await purgeDueAccounts(app.db, NO_STEPS, abortedAfter(steps))
-    await Promise.all([purgeDueAccounts(app.db, NO_STEPS, NEVER), purgeDueAccounts(app.db, NO_STEPS, NEVER)])
+    for (let steps = 1; steps < 40; steps += 1) await purgeAll(app.db, abortedAfter(steps))
+    await Promise.all([purgeAll(app.db, NEVER), purgeAll(app.db, NEVER)])
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect((await eventsOf(app)).filter(({ type }) => type === 'account.purged')).toHaveLength(1)

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
+import type { Tables } from '../../../database/tables.ts'
 import { emptyAccountEvents } from '../../../events/retention.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 
@@ -11,7 +12,10 @@ interface PurgedAccount {
   externalRef: string | null
 }
 
-/** Deletes what a later wing keeps of an account outside its tables, before the rows go. May be repeated. */
+/**
+ * Deletes everything that a later wing keeps of an account: files first, then rows. Returns early when the signal aborts,
+ * and is repeated until it has run to its end.
+ */
 export type PurgeStep = (accountId: string, signal: AbortSignal) => Promise<void>
 
 /** Purges every deleted account whose time has come. An interrupted purge goes on with what is left. */
@@ -38,13 +42,7 @@ export async function purgeDueAccounts(
 
 /** Removes all that is known of an account but its id, and announces `account.purged` with the last step. */
 async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal): Promise<void> {
-  for (const deleteBatch of batches(account.id)) {
-    for (;;) {
-      if (signal.aborted) return
-      const { numAffectedRows = 0n } = await deleteBatch.execute(db)
-      if (numAffectedRows === 0n) break
-    }
-  }
+  await deleteOfAccount(db, ['account_token', 'account_secret'], account.id, signal)
   await emptyAccountEvents(db, account, signal)
   if (signal.aborted) return
 
@@ -77,25 +75,32 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
   })
 }
 
-/** What deletes a batch of rows of each table, by its index on the account; what refers to others goes first. */
-function batches(accountId: string): RawBuilder<unknown>[] {
-  const byAccount = [
-    'quarantined_message',
-    'message',
-    'thread_link',
-    'sync_cursor',
-    'mailbox',
-    'account_token',
-    'account_secret',
-  ]
-  const placement = sql`
-    delete from message_mailbox where ctid = any(array(
-      select message_mailbox.ctid from message_mailbox join mailbox on mailbox.id = mailbox_id
-      where account_id = ${accountId} limit ${BATCH_ROWS}))`
-  const others = byAccount.map(
-    table => sql`
-      delete from ${sql.table(table)} where ctid = any(array(
-        select ctid from ${sql.table(table)} where account_id = ${accountId} limit ${BATCH_ROWS}))`,
-  )
-  return [placement, ...others]
+/** Deletes every row of an account from tables with a column `account_id`, one table after the other. */
+export async function deleteOfAccount(
+  db: Db,
+  tables: readonly (keyof Tables)[],
+  accountId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const table of tables) {
+    await deleteInBatches(
+      db,
+      signal,
+      rowsMax => sql`
+        delete from ${sql.table(table)} where ctid = any(array(
+          select ctid from ${sql.table(table)} where account_id = ${accountId} limit ${rowsMax}))`,
+    )
+  }
+}
+
+/** Repeats a statement that deletes at most `rowsMax` rows until none is left, each in a transaction of its own. */
+export async function deleteInBatches(
+  db: Db,
+  signal: AbortSignal,
+  deleteBatch: (rowsMax: number) => RawBuilder<unknown>,
+): Promise<void> {
+  while (!signal.aborted) {
+    const { numAffectedRows = 0n } = await deleteBatch(BATCH_ROWS).execute(db)
+    if (numAffectedRows === 0n) return
+  }
 }

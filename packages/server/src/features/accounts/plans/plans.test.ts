@@ -5,13 +5,16 @@ import { describe, expect, test } from 'vitest'
 import { openTestApp } from '../../../../test/open-app.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { createCursorCodec } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
 import { openCommits } from '../../../door/commits.ts'
 import { newId } from '../../../kit/ids.ts'
+import { silentLog } from '../../../kit/log.ts'
 import { environmentKeyRing } from '../../../kit/key-ring.ts'
 import { connectImapAccount } from '../accounts/connect-imap.ts'
+import type { SignIn } from '../accounts/imap-servers.ts'
 import { accountKeys } from '../accounts/secrets.ts'
-import type { RequestContext, Services } from '../../context.ts'
+import type { RequestContext } from '../../context.ts'
 import { Refusal } from '../../refuse.ts'
 import { createTenant } from '../../tenancy/tenants/store.ts'
 import { assignPlan } from './assign.ts'
@@ -40,12 +43,16 @@ async function requirePlan(db: Db, limits: Partial<PlanLimits>): Promise<Plan> {
   return plan
 }
 
-/** What a request of the tenant is served with, where every server lets everybody in. */
+/** Every server lets everybody in. */
+const SIGN_IN: SignIn = {
+  accountKeys: accountKeys(environmentKeyRing(randomBytes(32).toString('base64'))),
+  servers: { imap: () => Promise.resolve(), smtp: () => Promise.resolve() },
+  serverSearch: { find: () => Promise.resolve(null) },
+  allowPlaintext: false,
+}
+
+/** What a request of the tenant is served with. */
 function contextOf(db: Db, tenantId: string): RequestContext {
-  const services: Partial<Services> = {
-    accountKeys: accountKeys(environmentKeyRing(randomBytes(32).toString('base64'))),
-    servers: { imap: () => Promise.resolve(), smtp: () => Promise.resolve() },
-  }
   const { change, step } = openCommits({
     db,
     tenantId,
@@ -62,8 +69,8 @@ function contextOf(db: Db, tenantId: string): RequestContext {
     answerHeaders: {},
     credential: { kind: 'api_key', id: newId(), scopes: ['write'], accountIds: null },
     requestId: 'test',
-    // To connect an account takes no other service.
-    services: services as Services,
+    cursors: createCursorCodec(randomBytes(32)),
+    log: silentLog,
   }
 }
 
@@ -91,6 +98,7 @@ describe('maxAccounts', () => {
     const create = (nth: number) =>
       connectImapAccount(
         contextOf(db, tenantId),
+        SIGN_IN,
         imapAccountInput.parse({ ...CONNECTION, email: `${nth}@example.com` }),
       )
 

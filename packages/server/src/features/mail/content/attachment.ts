@@ -9,9 +9,8 @@ import {
 import { decodeContent } from '../../../kit/mime/transfer-decoder.ts'
 import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
-import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
-import { readMessage } from './body.ts'
+import { type ReadContext, readMessage } from './body.ts'
 import { isStorable, openAtProvider } from './source.ts'
 import type { FullRow } from '../messages/store.ts'
 import { openStored, resume } from './stored-source.ts'
@@ -25,12 +24,12 @@ const PART_BYTES_MAX = 1024 ** 3
  * count the parts of what is not well formed in other ways. Only a part that is not listed is asked of the provider.
  */
 export async function openAttachment(
-  context: RequestContext,
+  context: ReadContext,
   account: AccountView,
   message: FullRow,
   id: string,
 ): Promise<Download> {
-  const known = isStorable(account, message) ? null : context.services.partPlaces.find(message.id)
+  const known = isStorable(account, message) ? null : context.partPlaces.find(message.id)
   const attachments = known ?? (await readMessage(context, account, message))?.attachments
   const attachment = attachments?.find(part => part.id === id)
   if (!attachment) return openRemotePart(context, account, message, id)
@@ -44,7 +43,7 @@ export async function openAttachment(
 
 /** The encoded content of a part, out of the provider's source of the message. Its first piece is there when it returns. */
 async function readRange(
-  context: RequestContext,
+  context: ReadContext,
   account: AccountView,
   message: FullRow,
   { start, end }: ParsedAttachment,
@@ -65,7 +64,7 @@ async function readRange(
 }
 
 async function openRemotePart(
-  context: RequestContext,
+  context: ReadContext,
   account: AccountView,
   message: FullRow,
   id: string,

@@ -43,7 +43,7 @@ export class Backfill implements AsyncDisposable {
 
   constructor(context: BackfillContext) {
     this.#context = context
-    const { log } = context.services
+    const { log } = context
     const look = (signal: AbortSignal) => this.#look(signal)
     this.#loop = new WokenLoop({ look, failure: 'Bodies cannot be stored', log })
   }
@@ -131,7 +131,7 @@ export class Backfill implements AsyncDisposable {
       const hasMore = await takeTurn(this.#context, stand, signal)
       if (hasMore) this.#line.add(accountId)
     } catch (error) {
-      this.#context.services.log.warn({ error, accountId, tenantId }, 'Bodies of an account cannot be stored')
+      this.#context.log.warn({ error, accountId, tenantId }, 'Bodies of an account cannot be stored')
     }
   }
 }
@@ -150,7 +150,7 @@ async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSig
   const [first] = listed
   if (first && batch.length === 0) {
     const { tenant_id: tenantId, id: accountId } = account
-    context.services.log.info({ tenantId, accountId }, 'No more bodies are stored: the plan has no room')
+    context.log.info({ tenantId, accountId }, 'No more bodies are stored: the plan has no room')
     stand.neededBytes = first.size
     look.below = null
     return false
@@ -160,7 +160,7 @@ async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSig
   if (end) look.below = end
   else {
     const kind = look.since === null ? 'all' : 'new'
-    context.services.log.debug({ accountId: account.id, kind }, 'Looked for bodies to store')
+    context.log.debug({ accountId: account.id, kind }, 'Looked for bodies to store')
     if (stand.news === look) stand.news = null
     else if (stand.whole === look) stand.whole = null
   }
@@ -186,7 +186,7 @@ async function storeBatch(
     stand.storing.push(
       storeTogether(context, account, sources)
         .catch((error: unknown) => {
-          context.services.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
+          context.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
           return false
         })
         .then(isStored => settleBatch(stand, isStored, context.clock.now())),
@@ -199,7 +199,7 @@ async function storeBatch(
     look.below = { receivedAt: message.received_at, id: message.id }
     const outcome = await storeAlone(context, account, message, signal)
     if (outcome === 'failed') {
-      context.services.log.warn({ accountId: account.id }, 'Bodies could not be stored')
+      context.log.warn({ accountId: account.id }, 'Bodies could not be stored')
       settleBatch(stand, false, context.clock.now())
       return false
     }

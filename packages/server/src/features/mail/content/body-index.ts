@@ -30,7 +30,7 @@ export interface BodyIndex extends AsyncDisposable {
 }
 
 export function openBodyIndex(context: BodyIndexContext): BodyIndex {
-  const { db, services } = context
+  const { db, log } = context
   /** Whether something was stored here that no run has begun after. */
   let isWanted = false
   async function look(signal: AbortSignal): Promise<number> {
@@ -45,7 +45,7 @@ export function openBodyIndex(context: BodyIndexContext): BodyIndex {
     }
     return isWanted ? BUSY_SECONDS : LOOK_SECONDS
   }
-  const loop = new WokenLoop({ look, failure: 'Stored bodies could not be indexed', log: services.log })
+  const loop = new WokenLoop({ look, failure: 'Stored bodies could not be indexed', log })
   return {
     wake() {
       isWanted = true
@@ -127,7 +127,7 @@ export async function readStored(
   } catch (error) {
     // A thread that ended over another message says nothing of this one.
     if (!(error instanceof ReaderLost))
-      context.services.log.warn({ error, accountId: account.id }, 'A stored message could not be indexed')
+      context.log.warn({ error, accountId: account.id }, 'A stored message could not be indexed')
     return undefined
   }
 }

@@ -1,28 +1,36 @@
-import { type ReadMessage, ReaderLost } from '../../../kit/mime/message-reader.ts'
+import { type MessageReader, type ReadMessage, ReaderLost } from '../../../kit/mime/message-reader.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
-import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { recordContents } from '../messages/record-contents.ts'
+import type { PartPlaces } from './part-places.ts'
 import { isStorable, openSource } from './source.ts'
+import type { SourceContext } from './stored-source.ts'
 import type { FullRow } from '../messages/store.ts'
 
 /** A larger message is not looked into. */
 const PARSED_BYTES_MAX = 50 * 1024 * 1024
 const RETRY_SECONDS = 5
 
+/** What reading messages takes. */
+export interface ReadContext extends SourceContext {
+  /** Reads the MIME of messages, apart from the event loop. */
+  reader: MessageReader
+  partPlaces: PartPlaces
+}
+
 /** What the message holds; null where it is too large, or too hard to read within the bounds. */
 export async function readMessage(
-  context: RequestContext,
+  context: ReadContext,
   account: AccountView,
   message: FullRow,
 ): Promise<ReadMessage | null> {
   if (message.size > PARSED_BYTES_MAX) return null
   const read = async () => {
     const content = upTo(await openSource(context, account, message), PARSED_BYTES_MAX)
-    const found = await context.services.reader.read(content)
+    const found = await context.reader.read(content)
     if (found && !message.is_draft && !isStorable(account, message))
-      context.services.partPlaces.keep(message.id, found.attachments)
+      context.partPlaces.keep(message.id, found.attachments)
     return found
   }
   try {
@@ -42,7 +50,7 @@ export async function readMessage(
 
 /** The message as the whole of it shows it: what the index has otherwise is corrected there, too. */
 export async function correctMessage(
-  { db, services }: RequestContext,
+  { db, log }: ReadContext,
   account: AccountView,
   message: FullRow,
   { facts }: ReadMessage,
@@ -59,7 +67,7 @@ export async function correctMessage(
     await inTransaction(db, account.tenant_id, unit => recordContents(unit, read))
   } catch (error) {
     // It was read all the same; the next to read it corrects it.
-    services.log.warn({ error, accountId: account.id }, 'The summary of a message could not be corrected')
+    log.warn({ error, accountId: account.id }, 'The summary of a message could not be corrected')
   }
   return corrected
 }

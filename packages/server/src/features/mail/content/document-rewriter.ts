@@ -49,7 +49,7 @@ export class DocumentRewriter implements AsyncDisposable {
 
   constructor(context: RewriterContext) {
     this.#context = context
-    const { log } = context.services
+    const { log } = context
     const look = (signal: AbortSignal) => this.#look(signal)
     this.#loop = new WokenLoop({ look, failure: 'Search documents cannot be rewritten', log })
   }
@@ -65,12 +65,12 @@ export class DocumentRewriter implements AsyncDisposable {
 
   /** Gives turns until no account is left, or only such as wait. */
   async #rewriteAll(signal: AbortSignal): Promise<void> {
-    const { db, services } = this.#context
+    const { db, log } = this.#context
     const [first] = await listStaleAccounts(db, null, 1)
     if (!first) return this.#progress.clear()
     const startedAt = performance.now()
     const begun = await countStaleAccounts(db)
-    services.log.info({ count: begun }, 'Rewriting the search documents of accounts')
+    log.info({ count: begun }, 'Rewriting the search documents of accounts')
     let documents = 0
     for (;;) {
       const { turns, written } = await this.#giveTurns(signal)
@@ -79,9 +79,8 @@ export class DocumentRewriter implements AsyncDisposable {
     }
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     const left = await countStaleAccounts(db)
-    services.log.info({ count: documents, seconds }, 'Rewrote search documents')
-    if (left > 0)
-      services.log.warn({ count: left }, 'Accounts have search documents that are not rewritten yet')
+    log.info({ count: documents, seconds }, 'Rewrote search documents')
+    if (left > 0) log.warn({ count: left }, 'Accounts have search documents that are not rewritten yet')
   }
 
   /** Gives each stale account a turn. */
@@ -124,11 +123,11 @@ export class DocumentRewriter implements AsyncDisposable {
 
   /** @returns whether the account has nothing more to do now */
   async #endWalk({ id, tenant_id: tenantId }: StaleAccount, progress: Progress): Promise<boolean> {
-    const { db, services } = this.#context
+    const { db, log } = this.#context
     if (progress.found === 0) {
       await markCurrent(db, id)
       this.#progress.delete(id)
-      services.log.debug({ accountId: id, tenantId }, 'The search documents of the account are rewritten')
+      log.debug({ accountId: id, tenantId }, 'The search documents of the account are rewritten')
       return true
     }
     const isStuck = progress.written === 0

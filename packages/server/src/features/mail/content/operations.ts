@@ -7,32 +7,34 @@ import { refuse } from '../../refuse.ts'
 import { presentMessage } from '../messages/present.ts'
 import { type FullRow, findMessage } from '../messages/store.ts'
 import { openAttachment } from './attachment.ts'
-import { correctMessage, readMessage } from './body.ts'
+import { correctMessage, type ReadContext, readMessage } from './body.ts'
 import { openSource } from './source.ts'
 
 const on = implement(messages).$context<RequestContext>()
 
 /** What reads a message whole. */
-export const contentOperations = {
-  get: on.get.handler(async ({ input: { params }, context }) => {
-    const account = await requireAccountView(context, params.accountId)
-    const message = await requireMessage(context, account.id, params.messageId)
-    const read = await readMessage(context, account, message)
-    return presentMessage(read ? await correctMessage(context, account, message, read) : message, read)
-  }),
+export function contentOperations(content: ReadContext) {
+  return {
+    get: on.get.handler(async ({ input: { params }, context }) => {
+      const account = await requireAccountView(context, params.accountId)
+      const message = await requireMessage(context, account.id, params.messageId)
+      const read = await readMessage(content, account, message)
+      return presentMessage(read ? await correctMessage(content, account, message, read) : message, read)
+    }),
 
-  raw: on.raw.handler(async ({ input: { params }, context }) => {
-    const account = await requireAccountView(context, params.accountId)
-    const message = await requireMessage(context, account.id, params.messageId)
-    const content = await openSource(context, account, message)
-    return { contentType: 'message/rfc822', fileName: `${message.id}.eml`, content }
-  }),
+    raw: on.raw.handler(async ({ input: { params }, context }) => {
+      const account = await requireAccountView(context, params.accountId)
+      const message = await requireMessage(context, account.id, params.messageId)
+      const source = await openSource(content, account, message)
+      return { contentType: 'message/rfc822', fileName: `${message.id}.eml`, content: source }
+    }),
 
-  attachment: on.attachment.handler(async ({ input: { params }, context }) => {
-    const account = await requireAccountView(context, params.accountId)
-    const message = await requireMessage(context, account.id, params.messageId)
-    return openAttachment(context, account, message, params.attachmentId)
-  }),
+    attachment: on.attachment.handler(async ({ input: { params }, context }) => {
+      const account = await requireAccountView(context, params.accountId)
+      const message = await requireMessage(context, account.id, params.messageId)
+      return openAttachment(content, account, message, params.attachmentId)
+    }),
+  }
 }
 
 /** The account's message of the path; another account's and a malformed id are refused alike. */

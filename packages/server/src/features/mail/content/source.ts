@@ -70,7 +70,7 @@ async function* readFromProvider(
  * the account cannot reach it.
  */
 export async function openAtProvider(
-  { db, services }: SourceContext,
+  { db, connections }: SourceContext,
   account: AccountView,
   message: SourceRow,
 ): Promise<(range: ContentRange) => AsyncGenerator<Buffer, ContentEnd, void>> {
@@ -79,7 +79,7 @@ export async function openAtProvider(
   if (!location) refuse(message.is_renumbered ? 'provider_unavailable' : 'provider_not_found')
   return async function* read(range) {
     let { offset } = range
-    const pieces = services.connections.stream(reachedAs(account), 'content', content =>
+    const pieces = connections.stream(reachedAs(account), 'content', content =>
       content.open(location, { ...range, offset }),
     )
     try {

@@ -36,7 +36,7 @@ export interface FetchedBatch {
 
 /** Fetches the sources of a batch, of each mailbox by one question. What fails is left for `storeAlone`. */
 export async function fetchBatch(
-  { services }: BatchContext,
+  { connections, log }: BatchContext,
   account: AccountView,
   batch: readonly UnstoredMessage[],
   signal: AbortSignal,
@@ -47,7 +47,7 @@ export async function fetchBatch(
   try {
     for (const [source, messages] of Map.groupBy(small, message => message.source)) {
       const at = { source, cursor: messages[0]?.cursor ?? null, keys: messages.map(({ key }) => key) }
-      const sources = await services.connections.use(
+      const sources = await connections.use(
         reachedAs(account),
         'content',
         content => content.readSources(at, left),
@@ -62,7 +62,7 @@ export async function fetchBatch(
     }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
-    services.log.info({ error, accountId: account.id }, 'Bodies cannot be fetched together')
+    log.info({ error, accountId: account.id }, 'Bodies cannot be fetched together')
   }
   return {
     sources: [...found].map(([message, content]) => ({ message, content })),
@@ -76,9 +76,9 @@ export async function storeTogether(
   account: AccountView,
   sources: readonly FetchedSource[],
 ): Promise<boolean> {
-  const { db, services } = context
+  const { db, blobs, accountKeys, bodies } = context
   if (sources.length === 0) return true
-  const sealingOf = services.accountKeys.blobSealing(account)
+  const sealingOf = accountKeys.blobSealing(account)
   // Before the files, so that no file is without a row.
   const rows = await beginBlobs(db, account, sources.length)
   const written = await Promise.all(
@@ -86,26 +86,26 @@ export async function storeTogether(
   )
   const files = written.flatMap(file => file ?? [])
   const bound = await bindBlobs(db, files)
-  if (files.some(({ row, read }) => read === undefined || !bound.has(row.id))) services.bodies.wake()
+  if (files.some(({ row, read }) => read === undefined || !bound.has(row.id))) bodies.wake()
   const unbound = rows.filter(({ id }) => !bound.has(id))
   if (unbound.length === 0) return true
-  await Promise.all(unbound.map(row => services.blobs.remove(blobKey(row))))
+  await Promise.all(unbound.map(row => blobs.remove(blobKey(row))))
   await deleteBlobs(db, unbound)
   return files.length === sources.length
 }
 
 async function writeBlob(
-  { services, reader }: BatchContext,
+  { blobs, log, reader }: BatchContext,
   sealingOf: (messageId: string) => Sealing,
   row: BlobRow,
   { message, content }: FetchedSource,
 ): Promise<WrittenBlob | null> {
   const reading = reader.readWords(once(content)).catch(() => undefined)
   try {
-    const bytes = await services.blobs.put(blobKey(row), sealingOf(message.id), content)
+    const bytes = await blobs.put(blobKey(row), sealingOf(message.id), content)
     return { row, messageId: message.id, bytes, read: await reading }
   } catch (error) {
-    services.log.warn({ error, accountId: row.account_id }, failedFor('A message could not be stored', error))
+    log.warn({ error, accountId: row.account_id }, failedFor('A message could not be stored', error))
     return null
   }
 }
@@ -130,7 +130,7 @@ export async function storeAlone(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     if (error.reason === 'provider_not_found') return 'left out'
-    context.services.log.info({ accountId: account.id, reason: error.reason }, 'Bodies cannot be stored now')
+    context.log.info({ accountId: account.id, reason: error.reason }, 'Bodies cannot be stored now')
     return 'unreachable'
   }
 }

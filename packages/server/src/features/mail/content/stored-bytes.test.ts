@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount, sampleMailbox, sampleMessageIn, sampleTenant } from '../../../../test/sample-rows.ts'
 import type { Db } from '../../../database/pool.ts'
+import { SharedConnections } from '../../../connections/shared-connections.ts'
 import { openBlobStore } from '../../../kit/blobs/blob-store.ts'
 import { newId } from '../../../kit/ids.ts'
 import { environmentKeyRing } from '../../../kit/key-ring.ts'
@@ -51,14 +52,21 @@ async function openStorage(accountCount: number, messagesEach: number) {
     accounts.push({ row: row as AccountRow, messages })
   }
   const owned = opened.move()
-  // Storing asks no provider.
-  const services = { blobs, accountKeys: keys, log } as SourceContext['services']
+  const context: SourceContext = {
+    db,
+    blobs,
+    accountKeys: keys,
+    log,
+    bodies: { wake() {} },
+    // Storing asks no provider.
+    connections: new SharedConnections({ connectorOf: () => () => Promise.reject(new Error('no provider')) }),
+  }
   return {
     db,
     blobs,
     tenantId,
     accounts,
-    context: { db, services },
+    context,
     countFiles: async () =>
       (await readdir(folder, { recursive: true, withFileTypes: true })).filter(entry => entry.isFile())
         .length,

@@ -1,9 +1,11 @@
+import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
 import { failedFor } from '../../../database/shortage.ts'
-import type { BlobWriter } from '../../../kit/blobs/blob-store.ts'
+import type { BlobStore, BlobWriter } from '../../../kit/blobs/blob-store.ts'
 import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
+import type { Logger } from '../../../kit/log.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
-import type { Services } from '../../context.ts'
+import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import { beginBlob, bindBlob, blobKey, deleteBlobs, recordSize, releaseBlob } from './record-blobs.ts'
 
 /** A larger message is read from its provider each time. */
@@ -12,13 +14,16 @@ export const STORED_BYTES_MAX = 50 * 1024 * 1024
 /** What reading stored messages needs. */
 export interface StoredContext {
   db: Db
-  services: Pick<Services, 'blobs' | 'accountKeys' | 'log'>
+  blobs: BlobStore
+  accountKeys: AccountKeys
+  log: Logger
 }
 
 /** What reading and storing messages needs. */
-export interface SourceContext {
-  db: Db
-  services: Pick<Services, 'connections' | 'blobs' | 'bodies' | 'accountKeys' | 'log'>
+export interface SourceContext extends StoredContext {
+  connections: Connections
+  /** Called when messages were stored: their words come into the index soon. */
+  bodies: { wake(): void }
 }
 
 /**
@@ -26,7 +31,7 @@ export interface SourceContext {
  * or the keys are in trouble.
  */
 export async function openStored(
-  { db, services }: StoredContext,
+  { db, blobs, accountKeys, log }: StoredContext,
   account: AccountRow,
   messageId: string,
 ): Promise<AsyncGenerator<Buffer> | 'none' | 'unreadable'> {
@@ -37,24 +42,24 @@ export async function openStored(
     .executeTakeFirst()
   if (!row) return 'none'
   const warn = (error: unknown) =>
-    services.log.warn({ error, accountId: account.id }, 'A stored message cannot be read')
+    log.warn({ error, accountId: account.id }, 'A stored message cannot be read')
   // Lost, damaged or of another message: it is fetched anew, and the sweep takes the file.
   const letGo = async (error: unknown) => {
     warn(error)
-    const isLost = await services.blobs.isLost(error)
+    const isLost = await blobs.isLost(error)
     if (isLost) await releaseBlob(db, row.id)
     return isLost
   }
   let sealing: Sealing
   try {
-    sealing = services.accountKeys.blobSealing(account)(messageId)
+    sealing = accountKeys.blobSealing(account)(messageId)
   } catch (error) {
     // A key that does not open says nothing of the file.
     warn(error)
     return 'unreadable'
   }
   try {
-    const content = services.blobs.read(blobKey(row), sealing)
+    const content = blobs.read(blobKey(row), sealing)
     // What is found to be damaged on the way is broken off, and whole the next time.
     return resume(await content.next(), content, letGo)
   } catch (error) {
@@ -95,7 +100,7 @@ export async function* keepCopy(
   content: AsyncGenerator<Buffer, boolean>,
   onSettled: (outcome: CopyOutcome) => void = () => {},
 ): AsyncGenerator<Buffer> {
-  const { db, services } = context
+  const { db, log } = context
   let isSettled = false
   const settle = (outcome: CopyOutcome) => {
     if (!isSettled) onSettled(outcome)
@@ -105,7 +110,7 @@ export async function* keepCopy(
     try {
       return await work()
     } catch (error) {
-      services.log.warn({ error }, failedFor('A message could not be stored', error))
+      log.warn({ error }, failedFor('A message could not be stored', error))
       settle('failed')
       return null
     }
@@ -148,17 +153,17 @@ interface Copy {
 }
 
 async function beginCopy(
-  { db, services }: SourceContext,
+  { db, blobs, accountKeys, bodies }: SourceContext,
   account: AccountRow,
   message: { id: string; size: number },
 ): Promise<Copy | null> {
   // Before the file, so that no file is without a row.
   const row = await beginBlob(db, account, message.size)
   if (!row) return null
-  const sealing = services.accountKeys.blobSealing(account)(message.id)
-  const writer: BlobWriter = await services.blobs.create(blobKey(row), sealing)
+  const sealing = accountKeys.blobSealing(account)(message.id)
+  const writer: BlobWriter = await blobs.create(blobKey(row), sealing)
   const discard = async () => {
-    await services.blobs.remove(blobKey(row))
+    await blobs.remove(blobKey(row))
     await deleteBlobs(db, [row])
   }
   return {
@@ -169,7 +174,7 @@ async function beginCopy(
     async commit() {
       const bytes = await writer.commit()
       const isBound = await bindBlob(db, row, message.id, bytes)
-      if (isBound) services.bodies.wake()
+      if (isBound) bodies.wake()
       else await discard()
       return isBound
     },

@@ -1,5 +1,6 @@
 import type { NewestFirst } from '../../../database/page.ts'
 import { parseQuery, type SearchQuery } from '../../../kit/search-text/query.ts'
+import type { Turns } from '../../../kit/turns.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { fillPage, type Place } from './fill-page.ts'
@@ -19,7 +20,8 @@ const NEWEST: Band = { above: null, end: null, behind: null }
 
 /** Searches the index: best matches first, within bands of time. */
 export async function searchIndex(
-  context: Pick<RequestContext, 'db' | 'tenantId' | 'services'>,
+  context: Pick<RequestContext, 'db' | 'tenantId' | 'cursors'>,
+  searches: Turns,
   input: SearchInput,
   page: { place: string[] | null; limit: number; bandMessages?: number },
 ): Promise<Found> {
@@ -35,7 +37,7 @@ export async function searchIndex(
     const reading = searchBand(context.db, input.accountId, { query: isWalk ? walked : query, ...search })
     return reading.catch(orTimeout)
   }
-  const turn = context.services.searches.take(() =>
+  const turn = searches.take(() =>
     fillPage(readBand, start, { looks: 2 * size, limit: page.limit, canList: query.loose !== null }),
   )
   const filled = await (turn ?? refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))

@@ -7,24 +7,27 @@ import { refuse } from '../../refuse.ts'
 import { searchIndex } from './index-search.ts'
 import { requireSearchPosition } from './search-cursor.ts'
 import { SearchPage } from './search-page.ts'
-import { answerFromEither, answerFromProvider } from './sources.ts'
+import { answerFromEither, answerFromProvider, type SearchServices } from './sources.ts'
 
 const on = implement(search).$context<RequestContext>()
 
-export const searchOperations = {
-  messages: on.messages.handler(async ({ input: { params, query }, context }) => {
-    const { q, source, limit, cursor, ...filters } = query
-    if (filters.after && filters.before && filters.before <= filters.after) refuse('invalid_range')
-    const account = await requireAccountView(context, params.accountId)
-    const input = { accountId: account.id, q, filters }
-    const position = requireSearchPosition(context, input, cursor)
-    if (position !== null && source !== 'auto' && position.source !== source) refuse('invalid_cursor')
-    if (filters.mailboxId) await requireMailbox(context.db, account.id, filters.mailboxId)
+export function searchOperations(services: SearchServices) {
+  return {
+    messages: on.messages.handler(async ({ input: { params, query }, context }) => {
+      const { q, source, limit, cursor, ...filters } = query
+      if (filters.after && filters.before && filters.before <= filters.after) refuse('invalid_range')
+      const account = await requireAccountView(context, params.accountId)
+      const input = { accountId: account.id, q, filters }
+      const position = requireSearchPosition(context, input, cursor)
+      if (position !== null && source !== 'auto' && position.source !== source) refuse('invalid_cursor')
+      if (filters.mailboxId) await requireMailbox(context.db, account.id, filters.mailboxId)
 
-    const asked = position?.source ?? source
-    const place = position?.place ?? null
-    if (asked === 'auto') return answerFromEither(context, account, input, limit)
-    if (asked === 'provider') return answerFromProvider(context, account, input, { place, limit })
-    return new SearchPage(await searchIndex(context, input, { place, limit }), 'index')
-  }),
+      const asked = position?.source ?? source
+      const place = position?.place ?? null
+      if (asked === 'auto') return answerFromEither(context, services, account, input, limit)
+      if (asked === 'provider')
+        return answerFromProvider(context, services.connections, account, input, { place, limit })
+      return new SearchPage(await searchIndex(context, services.searches, input, { place, limit }), 'index')
+    }),
+  }
 }

@@ -1,4 +1,5 @@
 import type { SearchResult } from '@waxwing/contract/mail/search.ts'
+import type { Connections } from '../../../connections/connections.ts'
 import type { MessageKey, RemoteAddress, RemoteMessage } from '../../../providers/mail.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { SearchPosition } from '../../../providers/search.ts'
@@ -13,7 +14,7 @@ import { findReceived, findSummaries, listSearched, type SearchedMailbox } from 
 import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
 import type { Found } from './search-page.ts'
 
-type SearchContext = Pick<RequestContext, 'db' | 'tenantId' | 'services'>
+type SearchContext = Pick<RequestContext, 'db' | 'tenantId' | 'cursors'>
 
 /**
  * Asks the account's provider, at most so long. The filters narrow what it answered, so that the page may be short while
@@ -22,11 +23,12 @@ type SearchContext = Pick<RequestContext, 'db' | 'tenantId' | 'services'>
  */
 export async function searchProvider(
   context: SearchContext,
+  connections: Connections,
   account: AccountView,
   input: SearchInput,
   { place, limit, secondsMax }: { place: readonly string[] | null; limit: number; secondsMax: number },
 ): Promise<Found> {
-  const { db, services } = context
+  const { db } = context
   const { q, filters } = input
   requireConnectable(account)
   const mailboxes = await listSearched(db, account.id, filters.mailboxId)
@@ -40,7 +42,7 @@ export async function searchProvider(
     secondsWanted: secondsMax / 2,
     known: (mailboxId: string, keys: readonly MessageKey[]) => findReceived(db, mailboxId, keys),
   }
-  const { hits, next } = await services.connections.useInSteps(
+  const { hits, next } = await connections.useInSteps(
     reachedAs(account),
     'search',
     provider => provider.search(query),

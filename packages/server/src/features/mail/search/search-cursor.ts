@@ -6,7 +6,7 @@ import { refuse } from '../../refuse.ts'
 
 const PROVIDER_CURSOR_SECONDS = 60 * 60
 
-type CursorContext = Pick<RequestContext, 'tenantId' | 'services'>
+type CursorContext = Pick<RequestContext, 'tenantId' | 'cursors'>
 
 /** What is searched for and where; cursors are bound to it. */
 export interface SearchInput {
@@ -23,24 +23,24 @@ export interface SearchPosition {
 
 /** Null at the start. Refuses with `invalid_cursor`. */
 export function requireSearchPosition(
-  { tenantId, services }: CursorContext,
+  { tenantId, cursors }: CursorContext,
   input: SearchInput,
   cursor: string | undefined,
 ): SearchPosition | null {
   if (cursor === undefined) return null
   const binding = bindingOf(tenantId, input)
-  const [source, ...place] = services.cursors.open(cursor, binding) ?? []
+  const [source, ...place] = cursors.open(cursor, binding) ?? []
   if (source === 'index') return { source, place }
-  const isFresh = services.cursors.open(cursor, binding, PROVIDER_CURSOR_SECONDS) !== null
+  const isFresh = cursors.open(cursor, binding, PROVIDER_CURSOR_SECONDS) !== null
   return source === 'provider' && isFresh ? { source, place } : refuse('invalid_cursor')
 }
 
 export function sealSearchPosition(
-  { tenantId, services }: CursorContext,
+  { tenantId, cursors }: CursorContext,
   input: SearchInput,
   { source, place }: SearchPosition,
 ): string {
-  return services.cursors.seal([source, ...place], bindingOf(tenantId, input))
+  return cursors.seal([source, ...place], bindingOf(tenantId, input))
 }
 
 function bindingOf(tenantId: string, { accountId, q, filters }: SearchInput): CursorBinding {

@@ -12,7 +12,6 @@ import {
 import { waitUntil } from '../../../../test/wait-until.ts'
 import { openTurns } from '../../../kit/turns.ts'
 import { createCursorCodec } from '../../../database/page.ts'
-import type { Services } from '../../context.ts'
 import { searchIndex } from './index-search.ts'
 import { requireSearchPosition } from './search-cursor.ts'
 
@@ -54,12 +53,12 @@ async function openAccount(app: TestApp, messages: readonly Given[]) {
   }
 }
 
+const searches = openTurns({ atOnce: 1, waitingMax: 0 })
+
 /** What `searchIndex` is given by the front door. */
 function searchContext({ db, tenantId }: TestApp) {
   const cursors = createCursorCodec(Buffer.alloc(32))
-  const searches = openTurns({ atOnce: 1, waitingMax: 0 })
-  const services = { cursors, searches } as unknown as Services // of which the search needs no more
-  return { db, tenantId, services }
+  return { db, tenantId, cursors }
 }
 
 describe('GET /v1/accounts/{accountId}/search/messages?source=index', () => {
@@ -249,7 +248,7 @@ describe('pages of a search', () => {
           const before: string[] | undefined = requireSearchPosition(context, input, cursor)?.place
           const later = way === 'listed, then walked' ? before?.with(-1, 'walk') : before
           const place = later ?? (way === 'walked' ? WALK : null)
-          const page = await searchIndex(context, input, { place, limit, bandMessages })
+          const page = await searchIndex(context, searches, input, { place, limit, bandMessages })
           found.push(...page.items.map(json => String((JSON.parse(json) as { id: string }).id)))
           cursor = page.nextCursor
           expect(cursor?.length ?? 0).toBeLessThanOrEqual(512)
@@ -269,7 +268,7 @@ describe('pages of a search', () => {
     const context = searchContext(app)
     const find = async (accountId: string) => {
       const input = { accountId, q, filters: { mailboxId: other.mailboxId('INBOX') } }
-      return (await searchIndex(context, input, { place: null, limit: 25 })).items
+      return (await searchIndex(context, searches, input, { place: null, limit: 25 })).items
     }
     expect((await find(other.account.id)).length).toBeGreaterThan(0)
     expect(await find(own.account.id)).toEqual([])

@@ -1,5 +1,7 @@
 import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { Connections } from '../../../connections/connections.ts'
+import type { Turns } from '../../../kit/turns.ts'
 import type { RequestContext } from '../../context.ts'
 import { searchIndex } from './index-search.ts'
 import { refuseFailure } from '../../provider-failure.ts'
@@ -13,15 +15,26 @@ const PROVIDER_SECONDS = 30
 /** Where the index can answer in its place, the provider is not waited for as long. */
 const AUTO_SECONDS = 10
 
+/** What searches take besides the database. */
+export interface SearchServices {
+  connections: Connections
+  /** Searches of the index: each may keep a processor busy, so few run at once. */
+  searches: Turns
+}
+
 /** A page of the provider. Refuses where it cannot be asked. */
 export async function answerFromProvider(
   context: RequestContext,
+  connections: Connections,
   account: AccountView,
   input: SearchInput,
   page: { place: string[] | null; limit: number },
 ): Promise<SearchPage> {
   try {
-    const found = await searchProvider(context, account, input, { ...page, secondsMax: PROVIDER_SECONDS })
+    const found = await searchProvider(context, connections, account, input, {
+      ...page,
+      secondsMax: PROVIDER_SECONDS,
+    })
     return new SearchPage(found, 'provider')
   } catch (error) {
     return refuseFailure(error, 'search')
@@ -31,6 +44,7 @@ export async function answerFromProvider(
 /** The first page of whichever source serves: see the operation's description. */
 export async function answerFromEither(
   context: RequestContext,
+  { connections, searches }: SearchServices,
   account: AccountView,
   input: SearchInput,
   limit: number,
@@ -38,16 +52,19 @@ export async function answerFromEither(
   const settings = effectiveSettings(account.tenant_settings, account)
   let indexed: Found | null = null
   if (isCurrent(account) && !reachesBehindWindow(settings, input.filters.after, Date.now())) {
-    indexed = await searchIndex(context, input, { place: null, limit })
+    indexed = await searchIndex(context, searches, input, { place: null, limit })
     const isNothing = indexed.items.length === 0 && indexed.nextCursor === null
     if (!isNothing || holdsEverything(settings)) return new SearchPage(indexed, 'index')
   }
   try {
     const page = { place: null, limit, secondsMax: AUTO_SECONDS }
-    return new SearchPage(await searchProvider(context, account, input, page), 'provider')
+    return new SearchPage(await searchProvider(context, connections, account, input, page), 'provider')
   } catch (error) {
     if (!isUnanswered(error)) throw error
-    context.services.log.debug({ error, accountId: account.id }, 'The index answers for the provider')
-    return new SearchPage(indexed ?? (await searchIndex(context, input, { place: null, limit })), 'index')
+    context.log.debug({ error, accountId: account.id }, 'The index answers for the provider')
+    return new SearchPage(
+      indexed ?? (await searchIndex(context, searches, input, { place: null, limit })),
+      'index',
+    )
   }
 }

@@ -16,8 +16,7 @@ const on = implement(changes).$context<RequestContext>()
 
 export const changeOperations = {
   list: on.list.handler(async ({ input: { query }, context }) => {
-    const { db, tenantId, credential } = context
-    const { cursors } = context.services
+    const { db, tenantId, credential, cursors } = context
     const feed = { tenantId, list: 'changes' }
     const seal = ({ id, epoch }: FeedPosition) => cursors.sealLasting(epoch === '' ? [id] : [id, epoch], feed)
 

@@ -1,11 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { sql } from 'kysely'
-import type { Db } from '../database/pool.ts'
+import { requireSealedValue } from '../database/sealed-value.ts'
 import { createApiKey } from '../features/tenancy/credentials/store.ts'
 import { createTenant } from '../features/tenancy/tenants/store.ts'
 import type { Logger } from '../kit/log.ts'
 import { makeFolder } from '../kit/make-folder.ts'
+import type { Installation } from '../start/database.ts'
 
 /** Where the first key goes: to a terminal, whose reader is there, or else to a file. Never into a log. */
 export type FirstKeyPlace = { print(text: string): void } | { folder: string; log: Logger }
@@ -14,20 +15,19 @@ const FIRST_START_LOCK = 0x57_41_58_46
 const FILE_NAME = 'first-api-key'
 
 /**
- * In an installation without any tenant: makes the tenant `default`, and one API key with every scope where there is a
- * place for it. Does nothing at every later start. Of several processes that start at once, one does it.
+ * In an installation without any tenant: makes the tenant `default`, and one API key with every scope. Does nothing at every later start. Of several processes that start at once, one does it.
  */
 export async function welcomeFirst(
-  db: Db,
-  pepper: Buffer,
+  { database: { db }, keyRing }: Pick<Installation, 'database' | 'keyRing'>,
   baseUrl: string,
-  place: FirstKeyPlace | null,
+  place: FirstKeyPlace,
 ): Promise<void> {
+  const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')
   const key = await db.transaction().execute(async tx => {
     await sql`select pg_advisory_xact_lock(${FIRST_START_LOCK})`.execute(tx)
     const known = await tx.selectFrom('tenant').select('id').limit(1).executeTakeFirst()
     const tenant = known ? null : await createTenant(tx, 'default')
-    if (!tenant || !place) return null
+    if (!tenant) return null
     const made = () =>
       createApiKey(tx, pepper, {
         tenantId: tenant.id,
@@ -42,7 +42,7 @@ export async function welcomeFirst(
     if (file) await file.write((await made()).text)
     return null
   })
-  if (key !== null && place && 'print' in place) place.print(welcome(key, baseUrl))
+  if (key !== null && 'print' in place) place.print(welcome(key, baseUrl))
 }
 
 /** Null, with a line in the log, where no file can be made. */

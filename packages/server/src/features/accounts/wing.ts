@@ -1,0 +1,29 @@
+import { requireSealedValue } from '../../database/sealed-value.ts'
+import type { Resources, Wing } from '../../wing.ts'
+import { deleteExpiredTokens } from './accounts/deletion.ts'
+import { accountOperations } from './accounts/operations.ts'
+import { purgeDueAccounts } from './accounts/purge.ts'
+import { accountKeys } from './accounts/secrets.ts'
+import { autoconfigOperations } from './autoconfig/operations.ts'
+import { settingOperations } from './settings/operations.ts'
+
+export async function openAccounts({ db, keyRing, config, servers, serverSearch }: Resources) {
+  const { allowPlaintext } = config
+  const signIn = { accountKeys: accountKeys(keyRing), servers, serverSearch, allowPlaintext }
+  const credentialPepper = await requireSealedValue(db, keyRing, 'credential_pepper')
+  return {
+    operations: {
+      accounts: accountOperations({ ...signIn, credentialPepper }),
+      autoconfig: autoconfigOperations(serverSearch),
+      settings: settingOperations,
+    },
+    recurringTasks: ({ purgeSteps }) => [
+      {
+        name: 'purge_accounts',
+        schedule: '* * * * *',
+        run: signal => purgeDueAccounts(db, purgeSteps, signal),
+      },
+      { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },
+    ],
+  } satisfies Wing
+}

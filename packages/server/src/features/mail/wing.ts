@@ -1,0 +1,76 @@
+import { Counter } from 'prom-client'
+import { askingGauge } from '../../kit/metrics.ts'
+import { openMessageReader } from '../../kit/mime/message-reader.ts'
+import { openTurns } from '../../kit/turns.ts'
+import { openMailFollower } from '../../sync/mail/follower.ts'
+import type { Resources, Wing } from '../../wing.ts'
+import { accountKeys } from '../accounts/accounts/secrets.ts'
+import { Backfill } from './content/backfill.ts'
+import { openBodyIndex } from './content/body-index.ts'
+import { DocumentRewriter } from './content/document-rewriter.ts'
+import { contentOperations } from './content/operations.ts'
+import { openPartPlaces } from './content/part-places.ts'
+import { sweepBlobs } from './content/record-blobs.ts'
+import { mailboxOperations } from './mailboxes/operations.ts'
+import { messageOperations } from './messages/operations.ts'
+import { purgeMail } from './purge.ts'
+import { searchOperations } from './search/operations.ts'
+import { countStaleAccounts } from './search/record-version.ts'
+import { threadOperations } from './threads/operations.ts'
+import { sweepThreadLinks } from './threads/sweep.ts'
+
+/** Bodies are handed over in batches of small ones: while this thread does something else, the reading one goes on. */
+const BODIES_READ_AT_ONCE = 32
+/** Most of the database's connections and processors are for requests that are quick. */
+const SEARCHES = { atOnce: 4, waitingMax: 64 }
+
+export function openMail(resources: Resources) {
+  const { db, keyRing, config, blobs, connections, clock, log, metrics, waker, wakes, opened } = resources
+  const stored = { db, blobs, accountKeys: accountKeys(keyRing), log }
+  // Apart from the reader of the API, whose callers wait.
+  const reader = opened.use(openMessageReader({ readsAtOnce: BODIES_READ_AT_ONCE }))
+  const isPolled = config.roles.includes('jobs')
+  const bodies = opened.use(openBodyIndex({ ...stored, reader, isPolled }))
+  const source = { ...stored, connections, bodies }
+  const onMail = (accountId: string) => waker.wake(accountId, 'waxwing_mail')
+  return {
+    operations: {
+      mailboxes: mailboxOperations,
+      messages: {
+        ...messageOperations,
+        ...contentOperations({
+          ...source,
+          reader: opened.use(openMessageReader()),
+          partPlaces: openPartPlaces(),
+        }),
+      },
+      threads: threadOperations,
+      search: searchOperations({ connections, searches: openTurns(SEARCHES) }),
+    },
+    recurringTasks: () => [
+      { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
+      { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },
+    ],
+    startWorkers(workers) {
+      const backfill = workers.use(new Backfill({ ...source, reader, clock }))
+      const news = { onWake: (ids: string[]) => backfill.wake(ids), onListening: () => backfill.wake(null) }
+      wakes.on(['waxwing_wake', 'waxwing_mail'], news)
+      const rewritten = new Counter({
+        name: 'waxwing_search_documents_rewritten_total',
+        help: 'Search documents that this process has rewritten by the rules of its release',
+        registers: [metrics],
+      })
+      const onRewritten = (count: number) => rewritten.inc(count)
+      workers.use(new DocumentRewriter({ ...stored, reader, onRewritten }))
+    },
+    gauges: [
+      askingGauge(
+        'waxwing_search_accounts_stale',
+        'Accounts of the whole installation whose search documents have not yet been rewritten for this release',
+        () => countStaleAccounts(db),
+      ),
+    ],
+    purgeStep: (accountId, signal) => purgeMail(db, blobs, accountId, signal),
+    follower: opened.use(openMailFollower({ db, log, onMail })),
+  } satisfies Wing
+}

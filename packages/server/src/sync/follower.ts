@@ -1,0 +1,40 @@
+import type { Metric } from 'prom-client'
+import type { ConnectionPermit } from '../connections/connections.ts'
+import type { Nudge } from '../jobs/nudge.ts'
+import type { Logger } from '../kit/log.ts'
+import type { ConnectedAccount } from '../providers/connected-account.ts'
+import type { OwnedAccount } from './ownership.ts'
+import type { RuntimeReport } from './report.ts'
+import type { StallWatch } from './stall-watch.ts'
+import type { Turns } from './turns.ts'
+
+/** What one connection of an owned account is followed over. */
+export interface Following {
+  owned: OwnedAccount
+  connected: ConnectedAccount
+  /** null: the full history. */
+  syncWindowDays: number | null
+  stall: StallWatch
+  permit: ConnectionPermit
+  turns: Turns
+  nudge: Nudge
+  report: RuntimeReport
+  pollSeconds: number
+  log: Logger
+  onCaughtUp(): void
+}
+
+/**
+ * Follows one account until the connection is wanted elsewhere or breaks. What it remembers lasts from one connection
+ * to the next.
+ * @returns whether older data was still to come when the connection was given up
+ */
+export type Follow = (following: Following) => Promise<'caught_up' | 'more'>
+
+/** Follows one kind of data of accounts, such as mail. There is one of each kind in a process. */
+export interface Follower {
+  /** Called once for each account that this process owns. */
+  begin(): Follow
+  /** Metrics of the whole installation, for processes that follow accounts. */
+  gauges: readonly Metric[]
+}

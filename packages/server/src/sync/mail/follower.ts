@@ -1,0 +1,45 @@
+import type { Db } from '../../database/pool.ts'
+import type { Logger } from '../../kit/log.ts'
+import { askingGauge } from '../../kit/metrics.ts'
+import { ProviderFailure } from '../../providers/failure.ts'
+import type { Follower } from '../follower.ts'
+import { Place } from '../turns.ts'
+import { Doubts } from './doubts.ts'
+import { followMail } from './follow-mail.ts'
+import { LookTimes } from './look-times.ts'
+import { countAllQuarantined } from './quarantine.ts'
+import { TableStatistics } from './table-statistics.ts'
+
+export interface MailFollowerOptions {
+  db: Db
+  log: Logger
+  /** Called with the id of each account that has new mail, or whose first sync is complete. */
+  onMail(accountId: string): void
+}
+
+/** Disposing waits for a statement under way. */
+export interface MailFollower extends Follower, AsyncDisposable {}
+
+/** Follows the mail of accounts. */
+export function openMailFollower({ db, log, onMail }: MailFollowerOptions): MailFollower {
+  const statistics = new TableStatistics(db, log)
+  return {
+    begin() {
+      const remembered = { place: new Place(), doubts: new Doubts(), looks: new LookTimes() }
+      return ({ connected, ...following }) => {
+        const { mail } = connected
+        if (!mail) throw new ProviderFailure('unsupported', 'The provider of this account offers no mail.')
+        const hasMail = () => onMail(following.owned.id)
+        return followMail({ ...following, ...remembered, db, provider: mail, statistics, onMail: hasMail })
+      }
+    },
+    gauges: [
+      askingGauge(
+        'waxwing_messages_quarantined',
+        'Messages of the whole installation that could not be read and are tried again',
+        () => countAllQuarantined(db),
+      ),
+    ],
+    [Symbol.asyncDispose]: () => statistics[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,69 @@
+import type { AnyRouter } from '@orpc/server'
+import type { HostedSessionKind } from '@waxwing/contract/operation.ts'
+import type { Metric, Registry } from 'prom-client'
+import type { Config } from './config.ts'
+import type { Connections } from './connections/connections.ts'
+import type { Db } from './database/pool.ts'
+import type { Waker, Wakes } from './database/wake.ts'
+import type { PurgeStep } from './features/accounts/accounts/purge.ts'
+import type { HostedSessions } from './features/hosted-session.ts'
+import type { Instance } from './jobs/instance.ts'
+import type { JobHandler } from './jobs/job-worker.ts'
+import type { RecurringTask } from './jobs/runner.ts'
+import type { BlobStore } from './kit/blobs/blob-store.ts'
+import type { Clock } from './kit/clock.ts'
+import type { KeyRing } from './kit/key-ring.ts'
+import type { Logger } from './kit/log.ts'
+import type { ServerSearch } from './providers/discovery.ts'
+import type { ServerCheck } from './providers/sign-in.ts'
+import type { Follower } from './sync/follower.ts'
+
+/**
+ * What a wing brings to the service. `features/<wing>/wing.ts` makes it, `wings.ts` lists it, and `start/` puts each
+ * part to work in the processes whose role it belongs to. A wing leaves out what it does not have.
+ */
+export interface Wing {
+  /** Role `api`: its operations, by section of the contract. */
+  operations?: Record<string, AnyRouter>
+  /** Role `api`: finds the sessions of its hosted operations. */
+  hostedSessions?: Partial<Record<HostedSessionKind, HostedSessions>>
+  /** Role `jobs`: work on a schedule. Is given what all wings have registered. */
+  recurringTasks?(registered: { purgeSteps: readonly PurgeStep[] }): readonly RecurringTask[]
+  /** Role `jobs`: runs the jobs that the wing enqueues. */
+  jobHandlers?: readonly JobHandler[]
+  /**
+   * Role `jobs`: starts its loops. Each goes onto the stack, which is disposed when the process begins to stop: a loop
+   * then takes nothing new and waits for what is under way. Everything that it uses is open until it has ended.
+   */
+  startWorkers?(workers: AsyncDisposableStack): void
+  /** Role `jobs`: metrics of the whole installation. Those of one process register themselves. */
+  gauges?: readonly Metric[]
+  /** Role `jobs`: deletes everything that the wing keeps of an account. Later wings come first. */
+  purgeStep?: PurgeStep
+  /** Role `sync`: follows what the wing keeps of accounts. */
+  follower?: Follower
+}
+
+/** What the installation and this process offer to every wing. A wing takes what it uses. */
+export interface Resources {
+  db: Db
+  keyRing: KeyRing
+  config: Config
+  log: Logger
+  clock: Clock
+  metrics: Registry
+  /** This process among others, with the lease under which workers claim rows. */
+  instance: Instance
+  /** Sends wakes to the workers of all processes; `wakes` hears them. */
+  waker: Waker
+  wakes: Wakes
+  /** Reaches the providers of accounts. */
+  connections: Connections
+  /** Checks logins to servers that a caller names. */
+  servers: ServerCheck
+  /** Finds the servers of an address. */
+  serverSearch: ServerSearch
+  blobs: BlobStore
+  /** Closes what a wing opens, the last first, after the requests and the workers have ended. */
+  opened: AsyncDisposableStack
+}

@@ -1,0 +1,25 @@
+import { implement } from '@orpc/server'
+import { contract } from '@waxwing/contract/contract.ts'
+import { openAccounts } from './features/accounts/wing.ts'
+import type { RequestContext } from './features/context.ts'
+import { openMail } from './features/mail/wing.ts'
+import { openNotifications } from './features/notifications/wing.ts'
+import { openTenancy } from './features/tenancy/wing.ts'
+import type { Resources, Wing } from './wing.ts'
+
+/**
+ * Opens the wings in their order. A wing imports only earlier ones; what it needs of their open parts, it is given here.
+ * Does not compile while an operation of the contract is missing.
+ */
+export async function openWings(resources: Resources) {
+  const tenancy = openTenancy(resources)
+  const accounts = await openAccounts(resources)
+  const mail = openMail(resources)
+  const notifications = openNotifications(resources)
+
+  const wings: readonly Wing[] = [tenancy, accounts, mail, notifications]
+  const operations = implement(contract)
+    .$context<RequestContext>()
+    .router({ ...accounts.operations, ...mail.operations, ...notifications.operations })
+  return { wings, operations }
+}
