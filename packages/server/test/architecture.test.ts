@@ -59,11 +59,11 @@ function room(rooms: string, banned: string, ...files: string[]): RegExp {
 }
 
 /** A wing imports itself and those before it. */
-const WINGS = ['tenancy', 'accounts', 'mail', 'notifications']
+const WINGS = ['tenancy', 'accounts', 'mail', 'sending', 'notifications']
 
 /** Of another noun, a noun knows what it stores and decides, not how it answers. */
 const SHARED_BETWEEN_NOUNS =
-  /\/(?:store|rules|access|account|present|announce|keys|location|record[^/]*|credential|threading|sync-window)\.ts$/
+  /\/(?:store|rules|access|account|present|announce|keys|location|record[^/]*|credential|threading|sync-window|compose|attached|stored-content|foreign-draft)\.ts$/
 
 interface Import {
   from: string
