@@ -76,13 +76,14 @@ export async function startApi(shared: Shared): Promise<Api> {
 }
 
 async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promise<Services> {
-  const { config, installation, pepper, guard, budget, clock, log, authorities, autoconfig } = shared
+  const { config, installation, pepper, guard, clock, log, authorities, autoconfig } = shared
+  const { budget: imap, smtpBudget: smtp, clientName } = shared
   const { database, keyRing } = installation
   return {
     cursors: createCursorCodec(await requireSealedValue(database.db, keyRing, 'cursor_key'), clock),
     accountKeys: accountKeys(keyRing),
     credentialPepper: pepper,
-    servers: budgetedCheck(serverCheck({ guard, authorities }), budget),
+    servers: budgetedCheck(serverCheck({ guard, authorities, clientName }), { imap, smtp }),
     serverSearch: serverSearch({
       guard,
       authorities,

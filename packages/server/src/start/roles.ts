@@ -19,9 +19,10 @@ import { Instance } from '../jobs/instance.ts'
 import { type Api, type AutoconfigPlaces, startApi } from './api.ts'
 import type { Installation } from './database.ts'
 import type { ConnectorOf } from '../connections/connections.ts'
-import { connectors } from '../connections/connector.ts'
+import { connectors, senders } from '../connections/connector.ts'
 import { HostBudget } from '../connections/host-budget.ts'
 import { startJobsRole } from './jobs.ts'
+import { clientName } from '../providers/smtp/client-name.ts'
 import { SharedConnections } from '../connections/shared-connections.ts'
 import type { Readiness } from './readiness.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
@@ -60,8 +61,12 @@ export interface Shared extends RoleOptions {
   waker: Waker
   /** Of accounts with new mail. */
   newMail: Waker
-  /** Of connections to each mail server, whoever makes them. */
+  /** Of connections to each IMAP server, whoever makes them. */
   budget: HostBudget
+  /** Of connections to each SMTP server. */
+  smtpBudget: HostBudget
+  /** The name that EHLO says to SMTP servers. */
+  clientName: string
   connectorOf: ConnectorOf
   connections: SharedConnections
   blobs: BlobStore
@@ -93,17 +98,22 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     ...(resolve ? { resolve } : {}),
   })
   const budget = new HostBudget(config.connectionsPerHost)
+  const smtpBudget = new HostBudget(config.connectionsPerHost)
+  const ehloName = clientName(config.baseUrl)
   const authorities = trustAlso(config.certificateAuthorities)
-  const connectorOf = connectors({
+  const reaching = {
     db: installation.database.db,
     accountKeys: accountKeys(installation.keyRing),
     guard,
     budget,
+    smtpBudget,
+    clientName: ehloName,
     allowPlaintext: config.allowPlaintext,
     authorities,
     ...options.pace,
-  })
-  const connections = opened.use(new SharedConnections({ connectorOf }))
+  }
+  const connectorOf = connectors(reaching)
+  const connections = opened.use(new SharedConnections({ connectorOf, senderOf: senders(reaching) }))
   const blobs = openBlobStore(config.blobDir)
   const reader = opened.use(openMessageReader({ readsAtOnce: BODIES_READ_AT_ONCE }))
   const bodies = opened.use(
@@ -123,6 +133,8 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
     waker,
     newMail,
     budget,
+    smtpBudget,
+    clientName: ehloName,
     connectorOf,
     connections,
     blobs,
