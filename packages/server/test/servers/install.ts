@@ -13,6 +13,7 @@ const run = promisify(execFile)
 
 const DOVECOT = '/usr/sbin/dovecot'
 const POSTFIX = '/usr/sbin/postfix'
+export const POSTFIX_MASTER = '/usr/lib/postfix/sbin/master'
 const CHROMIUM = '/usr/bin/chromium'
 /** Each command that the tests call, with its Debian package. */
 const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = [
