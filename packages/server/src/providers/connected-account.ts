@@ -14,7 +14,10 @@ export interface Capabilities {
 export type Capability = keyof Capabilities
 
 /** A connection to the provider of an account, with what that offers. Disposing closes it. */
-export interface ConnectedAccount extends Partial<Capabilities>, AsyncDisposable {}
+export interface ConnectedAccount extends Partial<Capabilities>, AsyncDisposable {
+  /** False once it is known to be of no more use. Absent where only a failure shows that. */
+  readonly isOpen?: boolean
+}
 
 /** A connection to a provider that is known to offer these. */
 export type Offering<C extends Capability> = Pick<Capabilities, C> & AsyncDisposable
