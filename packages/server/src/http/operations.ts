@@ -4,6 +4,8 @@ import { accountOperations } from '../features/accounts/accounts/operations.ts'
 import { autoconfigOperations } from '../features/accounts/autoconfig/operations.ts'
 import { changeOperations } from '../features/notifications/changes/operations.ts'
 import type { RequestContext } from '../features/context.ts'
+import { identityOperations } from '../features/mail/identities/operations.ts'
+import { mailSettingOperations } from '../features/mail/mail-settings/operations.ts'
 import { mailboxOperations } from '../features/mail/mailboxes/operations.ts'
 import { contentOperations } from '../features/mail/content/operations.ts'
 import { messageOperations } from '../features/mail/messages/operations.ts'
@@ -22,5 +24,7 @@ export const operations = implement(contract)
     messages: { ...messageOperations, ...contentOperations },
     threads: threadOperations,
     search: searchOperations,
+    identities: identityOperations,
+    mailSettings: mailSettingOperations,
     changes: changeOperations,
   })

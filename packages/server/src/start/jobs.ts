@@ -9,17 +9,15 @@ import { Backfill } from '../features/mail/content/backfill.ts'
 import { DocumentRewriter } from '../features/mail/content/document-rewriter.ts'
 import { purgeBlobs, sweepBlobs } from '../features/mail/content/record-blobs.ts'
 import { measureStorage } from '../features/tenancy/plans/store.ts'
+import { directionsHandler } from '../features/mail/messages/directions-job.ts'
 import { countStaleAccounts } from '../features/mail/search/record-version.ts'
 import { sweepThreadLinks } from '../features/mail/threads/sweep.ts'
 import { deleteExpiredAnswers } from '../door/idempotency.ts'
 import type { BlobStore } from '../kit/blobs/blob-store.ts'
-import { type JobHandler, JobWorker } from '../jobs/job-worker.ts'
+import { JobWorker } from '../jobs/job-worker.ts'
 import { type RecurringTask, startJobs } from '../jobs/runner.ts'
 import { askingGauge } from '../kit/metrics.ts'
 import type { Shared } from './roles.ts'
-
-/** What runs the jobs that are enqueued, by their kind. */
-const JOB_HANDLERS: readonly JobHandler[] = []
 
 /** The role `jobs`: background work of the whole installation. */
 export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
@@ -29,7 +27,7 @@ export async function startJobsRole(shared: Shared): Promise<AsyncDisposable> {
   for (const gauge of [...storageGauges(db), staleGauge(db)]) metrics.registerMetric(gauge)
   await using opened = new AsyncDisposableStack()
   opened.use(await startJobs({ db, pool, tasks: recurringTasks(db, blobs), log }))
-  const worker = opened.use(new JobWorker({ db, instance, handlers: JOB_HANDLERS, log }))
+  const worker = opened.use(new JobWorker({ db, instance, handlers: [directionsHandler(db)], log }))
   const wakeWorker = () => worker.wake()
   wakes.on(['waxwing_job'], { onWake: wakeWorker, onListening: wakeWorker })
   const backfill = opened.use(new Backfill({ db, services, reader, clock }))

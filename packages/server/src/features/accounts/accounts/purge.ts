@@ -85,6 +85,8 @@ function batches(accountId: string): RawBuilder<unknown>[] {
     'thread_link',
     'sync_cursor',
     'mailbox',
+    'identity',
+    'mail_settings',
     'account_token',
     'account_secret',
   ]
