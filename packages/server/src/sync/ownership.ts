@@ -3,6 +3,7 @@ import type { Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { isUnowned, unownedTenants } from '../features/accounts/accounts/following.ts'
 import { isLive } from '../jobs/lease.ts'
+import { listOwnAddresses } from '../features/mail/identities/store.ts'
 import type { MailAccount } from '../features/mail/messages/rules.ts'
 
 /** An account as its owner holds it. The epoch is the fencing token of this ownership. */
@@ -41,7 +42,7 @@ export async function fenceAccount(unit: UnitOfWork, owned: OwnedAccount): Promi
   return {
     id: owned.id,
     tenantId: owned.tenantId,
-    addresses: new Set([owned.email.toLowerCase()]),
+    addresses: await listOwnAddresses(unit.sql, owned),
     isInitialized: row.initialized_at !== null,
     hasMissing: row.has_missing,
     look: row.look,

@@ -5,7 +5,15 @@ import { deleteInBatches, deleteOfAccount } from '../accounts/accounts/purge.ts'
 import { purgeBlobs } from './content/record-blobs.ts'
 
 /** Tables of mail with a column `account_id`; those that refer to others go first. */
-const TABLES = ['quarantined_message', 'message', 'thread_link', 'sync_cursor', 'mailbox'] as const
+const TABLES = [
+  'quarantined_message',
+  'message',
+  'thread_link',
+  'sync_cursor',
+  'mailbox',
+  'identity',
+  'mail_settings',
+] as const
 
 /** Deletes the mail of an account: stored files first, then rows. */
 export async function purgeMail(

@@ -11,7 +11,10 @@ import { DocumentRewriter } from './content/document-rewriter.ts'
 import { contentOperations } from './content/operations.ts'
 import { openPartPlaces } from './content/part-places.ts'
 import { sweepBlobs } from './content/record-blobs.ts'
+import { identityOperations } from './identities/operations.ts'
+import { mailSettingOperations } from './mail-settings/operations.ts'
 import { mailboxOperations } from './mailboxes/operations.ts'
+import { directionsHandler } from './messages/directions-job.ts'
 import { messageOperations } from './messages/operations.ts'
 import { purgeMail } from './purge.ts'
 import { searchOperations } from './search/operations.ts'
@@ -45,8 +48,11 @@ export function openMail(resources: Resources) {
         }),
       },
       threads: threadOperations,
+      identities: identityOperations,
+      mailSettings: mailSettingOperations,
       search: searchOperations({ connections, searches: openTurns(SEARCHES) }),
     },
+    jobHandlers: [directionsHandler(db)],
     recurringTasks: () => [
       { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
       { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },
