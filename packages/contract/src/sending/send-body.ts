@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { addressInput } from '../mail/address-input.ts'
 import { importance } from '../mail/messages.ts'
-import { text, timestampInput, uuidInput } from '../shapes.ts'
+import { singleLine, text, timestampInput, uuidInput } from '../shapes.ts'
 import { undoSendSeconds } from '../accounts/settings.ts'
 
 /* What a message is made of. A send, a draft and a mail merge share it. */
@@ -12,53 +13,8 @@ export const ATTACHED_BYTES_MAX = 25 * 1024 * 1024
 export const RECIPIENTS_MAX = 500
 export const ATTACHMENTS_MAX = 100
 
-const ADDRESS_LENGTH_MAX = 320
 const CONTENT_LENGTH_MAX = 1_000_000
 const HEADER_FIELDS_MAX = 50
-
-/** A text that stands in a header line, where a control character could start another field. */
-const line = (bounds: { min?: number; max: number }) =>
-  text(bounds).refine(value => !/\p{Cc}/u.test(value), 'must not contain control characters')
-
-// RFC 5322 section 3.2.3, with the characters that RFC 6531 section 3.3 adds.
-const DOT_ATOM =
-  /^[\w!#$%&'*+\-/=?^`{|}~\u{a1}-\u{10ffff}]+(?:\.[\w!#$%&'*+\-/=?^`{|}~\u{a1}-\u{10ffff}]+)*$/u
-const UNSAFE = /[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
-const DOMAIN = /^[a-z0-9\u{a1}-\u{10ffff}](?:[a-z0-9\-.\u{a1}-\u{10ffff}]*[a-z0-9\u{a1}-\u{10ffff}])?$/iu
-const A_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
-/** RFC 5321 section 4.5.3.1. */
-const LOCAL_PART_BYTES_MAX = 64
-const DOMAIN_LENGTH_MAX = 253
-
-/** Whether a text is `dot-atom@domain`: no quoted local part, comment, address literal or group. */
-export function isMailAddress(value: string): boolean {
-  const at = value.lastIndexOf('@')
-  const local = value.slice(0, Math.max(0, at))
-  if (value.length > ADDRESS_LENGTH_MAX || UNSAFE.test(value) || !DOT_ATOM.test(local)) return false
-  if (new TextEncoder().encode(local).length > LOCAL_PART_BYTES_MAX) return false
-  return isDomain(value.slice(at + 1))
-}
-
-function isDomain(value: string): boolean {
-  if (!DOMAIN.test(value)) return false
-  const ascii = URL.parse(`http://${value}`)?.hostname ?? ''
-  const labels = ascii.split('.')
-  // A last label of digits would make the name an IPv4 address.
-  const isName = labels.length > 1 && /\D/.test(labels.at(-1)!)
-  return isName && ascii.length <= DOMAIN_LENGTH_MAX && labels.every(label => A_LABEL.test(label))
-}
-
-export const addressInput = z
-  .strictObject({
-    name: line({ max: 256 }).nullish().describe('The display name.'),
-    address: z
-      .string()
-      .refine(isMailAddress, 'must be an email address of the form name@domain')
-      .meta({ maxLength: ADDRESS_LENGTH_MAX, format: 'email' })
-      .describe('Plain form only: no quotes, comments, groups or IP addresses.'),
-  })
-  .meta({ id: 'AddressInput' })
-export type AddressInput = z.infer<typeof addressInput>
 
 // RFC 6838 section 4.2.
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i
@@ -79,7 +35,7 @@ function isBase64(value: string): boolean {
 
 export const attachmentInput = z
   .strictObject({
-    filename: line({ min: 1, max: 255 })
+    filename: singleLine({ min: 1, max: 255 })
       .nullish()
       .describe('Default: the name of the referenced attachment, if it is one.'),
     contentType: z
@@ -140,7 +96,7 @@ export const headerInput = z
         'Begins with `X-` or `List-`, or is `Auto-Submitted`, `Precedence`, `Feedback-ID` or ' +
           '`Organization`. Fields that the service sets itself are refused.',
       ),
-    value: line({ max: 998 })
+    value: singleLine({ max: 998 })
       .refine(value => value.trim() !== '', 'must not be empty')
       .describe('Characters beyond ASCII are sent as encoded words.'),
   })
@@ -158,7 +114,7 @@ const contentFields = {
   cc: addresses,
   bcc: addresses.describe('Never shown to any recipient.'),
   replyTo: z.array(addressInput).max(10).optional(),
-  subject: line({ max: 2000 })
+  subject: singleLine({ max: 2000 })
     .nullish()
     .describe('Default: that of the message replied to or forwarded, after `Re:` or `Fwd:`.'),
   html: text({ max: CONTENT_LENGTH_MAX }).nullish(),

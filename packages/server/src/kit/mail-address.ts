@@ -9,13 +9,6 @@ export function wireAddress(address: string): string {
   return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`
 }
 
-/** An address as it is compared: whole, in lower case, the domain as A-labels. Tags and dots stay as written. */
-export function normaliseAddress(address: string): string {
-  const wired = wireAddress(address)
-  const at = wired.lastIndexOf('@')
-  return wired.slice(0, at).normalize('NFC').toLowerCase() + wired.slice(at)
-}
-
 /** Whether the local part is beyond ASCII, so that only servers with SMTPUTF8 (RFC 6531) take the address. */
 export function needsSmtpUtf8(address: string): boolean {
   return /[^\0-\u007f]/.test(address.slice(0, address.lastIndexOf('@')))

@@ -25,6 +25,8 @@ export interface Composition {
   internetMessageId: string
   /** Null for a draft. */
   outboxId: string | null
+  /** By which the provider's copy of a draft is recognised; null for a send. */
+  draftMark: string | null
   date: Date
   from: Mailbox
   to: readonly Mailbox[]

@@ -1,4 +1,4 @@
-import { isMailAddress } from '@waxwing/contract/sending/send-body.ts'
+import { isMailAddress } from '@waxwing/contract/mail/address-input.ts'
 import { readAddresses } from '../../../kit/mime/addresses.ts'
 import { decodeWords } from '../../../kit/mime/encoded-words.ts'
 import { type FieldName, fieldText, HEADER_BYTES_MAX, readHeader } from '../../../kit/mime/header.ts'

@@ -28,6 +28,8 @@ export function writeHeader(composition: Composition): {
   if (importance === 'low') add(writing, 'Importance: low\r\nX-Priority: 5\r\n')
   for (const { name, value } of composition.headers) add(writing, textField(name, value))
   addOutboxId(writing, composition.outboxId)
+  const { draftMark } = composition
+  if (draftMark !== null) add(writing, wordsField('X-Waxwing-Draft', draftMark.split(' ')))
   add(writing, 'MIME-Version: 1.0\r\n')
   return endHeader(writing)
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { normaliseAddress, wireAddress } from '../../../kit/mail-address.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
+import { wireAddress } from '../../../kit/mail-address.ts'
 import { readIds } from '../../../kit/mime/message-ids.ts'
 import type { Mailbox } from '../../../kit/mime-writing/fields.ts'
 
@@ -68,7 +69,7 @@ function shorten(ids: readonly string[]): string[] {
 export function envelopeRecipients(...fields: Array<readonly Mailbox[]>): string[] {
   const recipients = new Map<string, string>()
   for (const { address } of fields.flat()) {
-    const key = normaliseAddress(address)
+    const key = comparedAddress(address)
     if (!recipients.has(key)) recipients.set(key, wireAddress(address))
   }
   return [...recipients.values()]
