@@ -1,11 +1,24 @@
 import { accounts } from './accounts/accounts.ts'
 import { autoconfig } from './accounts/autoconfig.ts'
 import { changes } from './notifications/changes.ts'
+import { identities } from './mail/identities.ts'
 import { mailboxes } from './mail/mailboxes.ts'
+import { mailSettings } from './mail/mail-settings.ts'
 import { messages } from './mail/messages.ts'
 import { search } from './mail/search.ts'
 import { settings } from './accounts/settings.ts'
 import { threads } from './mail/threads.ts'
 
 /** Every operation of the service, by section. */
-export const contract = { accounts, autoconfig, settings, mailboxes, messages, threads, search, changes }
+export const contract = {
+  accounts,
+  autoconfig,
+  settings,
+  mailboxes,
+  messages,
+  threads,
+  search,
+  identities,
+  mailSettings,
+  changes,
+}

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Account, imapAccountInput } from './accounts/accounts.ts'
 import type { foundServers } from './accounts/autoconfig.ts'
 import type { ChangeEvent } from './events.ts'
+import type { Identity, SignatureInput } from './mail/identities.ts'
 import type { Mailbox } from './mail/mailboxes.ts'
 import type { Message, MessageSummary } from './mail/messages.ts'
 import type { TenantSettings, TenantSettingsInput } from './accounts/settings.ts'
@@ -168,16 +169,33 @@ const imapAccount: z.input<typeof imapAccountInput> = {
 
 const settingsChange: TenantSettingsInput = { bodyStorage: 'full', syncWindowDays: 365 }
 
+const signature = {
+  html: '<p>Ada Lovelace<br>Sales</p>',
+  text: 'Ada Lovelace\nSales',
+} satisfies SignatureInput
+
+const identity: Identity = {
+  id: '01a1fc16-2b7d-7e11-9a0c-6f0d3c5b8e33',
+  name: 'Sales',
+  address: 'sales@example.com',
+  source: 'custom',
+  signature,
+  providerSignature: null,
+}
+
 /** Examples of the named schemas, for the OpenAPI document. */
 export const schemaExamples: Record<string, unknown> = {
   Account: account,
   Address: GRACE,
   Autoconfig: found,
   ChangeEvent: changeEvent,
+  Identity: identity,
   Mailbox: mailbox,
+  MailSettings: { signByDefault: true },
   Message: message,
   MessageSummary: messageSummary,
   SearchResult: messageSummary,
+  Signature: signature,
   TenantSettings: tenantSettings,
   Thread: thread,
   ThreadSummary: threadSummary,
@@ -190,5 +208,8 @@ export const bodyExamples: Record<string, unknown> = {
   'accounts.sync': { kinds: ['mail'] },
   'accounts.update': { status: 'paused' },
   'accounts.updateImapSettings': { password: 'a new app password' },
+  'identities.create': { name: 'Sales', address: 'sales@example.com', signature },
+  'identities.update': { signature },
+  'mailSettings.update': { signByDefault: true },
   'settings.update': settingsChange,
 }

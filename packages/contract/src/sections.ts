@@ -30,6 +30,11 @@ export const sections: Record<keyof typeof contract, Section> = {
   },
   threads: { title: 'Threads', description: 'Messages grouped by conversation.' },
   search: { title: 'Search', description: 'Find messages by their words, in the index or at the provider.' },
+  identities: {
+    title: 'Identities',
+    description: 'The addresses that an account may send from, with their names and signatures.',
+  },
+  mailSettings: { title: 'Mail settings', description: 'How an account sends by default.' },
   changes: {
     title: 'Changes',
     description: 'Every change, whoever made it, in one feed without gaps and without repetition.',

@@ -22,6 +22,14 @@ export function text(bounds: { min?: number; max: number }) {
     .meta(min === 0 ? { maxLength: max } : { minLength: min, maxLength: max })
 }
 
+/** A text that becomes part of a header field: no control character, and so no line break. */
+export function singleLine(bounds: { min?: number; max: number }) {
+  return text(bounds).refine(
+    value => !/\p{Cc}/u.test(value),
+    'must not contain line breaks or other control characters',
+  )
+}
+
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** An id in an answer: a lower-case UUID. */

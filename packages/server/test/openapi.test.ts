@@ -4,6 +4,8 @@ import { foundServers } from '@waxwing/contract/accounts/autoconfig.ts'
 import { contract } from '@waxwing/contract/contract.ts'
 import { EVENT_TYPES, changeEvent } from '@waxwing/contract/events.ts'
 import { bodyExamples, schemaExamples } from '@waxwing/contract/examples.ts'
+import { identity, signature } from '@waxwing/contract/mail/identities.ts'
+import { accountMailSettings } from '@waxwing/contract/mail/mail-settings.ts'
 import { mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import { message, messageSummary } from '@waxwing/contract/mail/messages.ts'
 import { isReason, reasons } from '@waxwing/contract/reasons.ts'
@@ -81,10 +83,13 @@ describe('packages/contract/openapi.json', () => {
       Address: address,
       Autoconfig: foundServers,
       ChangeEvent: changeEvent,
+      Identity: identity,
+      MailSettings: accountMailSettings,
       Mailbox: mailbox,
       Message: message,
       MessageSummary: messageSummary,
       SearchResult: searchResult,
+      Signature: signature,
       TenantSettings: tenantSettings,
       Thread: thread,
       ThreadSummary: threadSummary,

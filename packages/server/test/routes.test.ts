@@ -119,6 +119,11 @@ async function createCredentials(app: TestApp, own: string) {
 /** Queries without which a route says that its input is wrong. */
 const NEEDED: Record<string, string> = { '/v1/accounts/{accountId}/search/messages': '?q=word' }
 
+/** Bodies without which a route says that its input is wrong. */
+const NEEDED_BODIES: Record<string, object> = {
+  'POST /v1/accounts/{accountId}/identities': { address: 'sales@example.com' },
+}
+
 async function openMatrix() {
   const app = await openTestApp({ config: { trustProxy: ['127.0.0.1'] } })
   const own = await createAccount(app, app.tenantId)
@@ -136,12 +141,15 @@ async function openMatrix() {
     clients += 1
     const client = `10.${clients >> 16}.${(clients >> 8) & 255}.${clients & 255}`
     const path = rule.path.replace('{accountId}', accountId).replaceAll(/\{\w+\}/g, newId())
+    const body = NEEDED_BODIES[nameOf(rule)]
     const answer = await fetch(app.address + path + query, {
       method: rule.method,
       headers: {
         'x-forwarded-for': client,
         ...(credential === null ? {} : { authorization: `Bearer ${credential}` }),
+        ...(body && { 'content-type': 'application/json' }),
       },
+      ...(body && { body: JSON.stringify(body) }),
     })
     const { code = 'ok' }: { code?: string } = (await answer.json()) ?? {}
     return `${answer.status} ${code}`

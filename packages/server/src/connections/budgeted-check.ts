@@ -4,14 +4,20 @@ import type { HostBudget } from './host-budget.ts'
 
 const WAIT_SECONDS = 10
 
-/** Checks of IMAP logins that keep to the same budget of connections to a host as the sync does. */
-export function budgetedCheck(check: ServerCheck, budget: HostBudget): ServerCheck {
+/** Checks of logins that keep to the same budgets of connections to a host as following and sending do. */
+export function budgetedCheck(
+  check: ServerCheck,
+  budgets: { imap: HostBudget; smtp: HostBudget },
+): ServerCheck {
   return {
     async imap(server, password) {
-      using _permit = await waitForPermit(budget, server)
+      using _permit = await waitForPermit(budgets.imap, server)
       await check.imap(server, password)
     },
-    smtp: (server, password) => check.smtp(server, password),
+    async smtp(server, password) {
+      using _permit = await waitForPermit(budgets.smtp, server)
+      await check.smtp(server, password)
+    },
   }
 }
 

@@ -10,6 +10,7 @@ import type { ConnectedAccount } from '../providers/connected-account.ts'
 import { ProviderFailure, restate } from '../providers/failure.ts'
 import { imapAccount } from '../providers/imap/mail.ts'
 import { Suspicions } from '../providers/imap/suspicions.ts'
+import { smtpAccount } from '../providers/smtp/sending.ts'
 import { resolveServer } from '../providers/resolve-server.ts'
 import type { MailServer } from '../providers/sign-in.ts'
 import type { Connector, ConnectorOf } from './connections.ts'
@@ -19,8 +20,12 @@ export interface ConnectorOptions {
   db: Db
   accountKeys: AccountKeys
   guard: EgressGuard
-  /** Bounds the connections to each mail server, whatever they are for. */
+  /** Bounds the connections to each IMAP server, whatever they are for. */
   budget: HostBudget
+  /** Bounds those to each SMTP server. */
+  smtpBudget: HostBudget
+  /** The name that EHLO says to SMTP servers. */
+  clientName: string
   /** Whether the operator lets passwords travel without TLS. */
   allowPlaintext: boolean
   /** The authorities to trust; the public ones by default. */
@@ -49,16 +54,34 @@ export function connectors(options: ConnectorOptions): ConnectorOf {
   }
 }
 
+/** What finds the connectors by which accounts send; as `connectors`. */
+export function senders(options: ConnectorOptions): ConnectorOf {
+  return ({ id, tenantId }) =>
+    async () => {
+      const account = await findAccountView(options.db, tenantId, id)
+      if (!account) throw new ProviderFailure('account_deleted', 'The account was deleted.')
+      const server = account.imap?.smtp
+      if (!server)
+        throw new ProviderFailure('unsupported', 'This account has no SMTP server, so it only reads.')
+      requireEncryption(server, options)
+      return {
+        host: server.host,
+        syncWindowDays: null,
+        isOneAtATime: true,
+        acquire: signal => options.smtpBudget.acquire(server.host, signal),
+        connect: signal => connectSmtp(options, account, server, signal).catch(blameAccount),
+      }
+    }
+}
+
 function imapConnector(
   options: ConnectorOptions,
   account: AccountView,
   server: MailServer,
   suspicions: Suspicions,
 ): Connector {
-  const { budget, allowPlaintext } = options
-  if (server.security === 'none' && !allowPlaintext) {
-    throw new ProviderFailure('not_allowed', 'connections without TLS are not allowed here')
-  }
+  const { budget } = options
+  requireEncryption(server, options)
   return {
     host: server.host,
     syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
@@ -66,6 +89,11 @@ function imapConnector(
     acquire: signal => budget.acquire(server.host, signal),
     connect: signal => connectImap(options, account, server, { suspicions, signal }).catch(blameAccount),
   }
+}
+
+function requireEncryption({ security }: MailServer, { allowPlaintext }: ConnectorOptions): void {
+  if (security === 'none' && !allowPlaintext)
+    throw new ProviderFailure('not_allowed', 'connections without TLS are not allowed here')
 }
 
 async function connectImap(
@@ -85,6 +113,25 @@ async function connectImap(
     ...(keepAliveSeconds !== undefined && { keepAliveSeconds }),
     ...(answerSeconds !== undefined && { answerSeconds }),
     ...(now && { now }),
+  })
+}
+
+async function connectSmtp(
+  options: ConnectorOptions,
+  account: AccountView,
+  server: MailServer,
+  signal: AbortSignal,
+): Promise<ConnectedAccount> {
+  const { db, accountKeys, guard, authorities, clientName } = options
+  const password =
+    (await accountKeys.findSecret(db, account, 'smtp_password')) ??
+    (await accountKeys.findSecret(db, account, 'imap_password'))
+  if (!password) throw new ProviderFailure('login_failed', 'no password is stored for this account')
+  const destination = await resolveServer(guard, 'smtp', server)
+  return smtpAccount({
+    endpoint: { destination, security: server.security, authorities, clientName },
+    login: { user: server.user, password: password.reveal() },
+    signal,
   })
 }
 

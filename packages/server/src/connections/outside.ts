@@ -9,9 +9,10 @@ import { type SearchOptions, serverSearch } from '../providers/autoconfig/search
 import type { ServerSearch } from '../providers/discovery.ts'
 import { serverCheck } from '../providers/server-check.ts'
 import type { ServerCheck } from '../providers/sign-in.ts'
+import { clientName } from '../providers/smtp/client-name.ts'
 import { budgetedCheck } from './budgeted-check.ts'
 import type { ConnectorOf } from './connections.ts'
-import { type ConnectorOptions, connectors } from './connector.ts'
+import { type ConnectorOptions, connectors, senders } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
 import { SharedConnections } from './shared-connections.ts'
 
@@ -28,6 +29,7 @@ export interface OutsideOptions {
     allowPlaintext: boolean
     connectionsPerHost: number
     certificateAuthorities: string | null
+    baseUrl: string | null
   }
   /** Finds the addresses of servers; the system's resolver by default. */
   resolve?: Resolver | undefined
@@ -51,20 +53,28 @@ export function openOutside(options: OutsideOptions): Outside {
     ...(resolve ? { resolve } : {}),
   })
   const budget = new HostBudget(settings.connectionsPerHost)
+  const smtpBudget = new HostBudget(settings.connectionsPerHost)
+  const ehloName = clientName(settings.baseUrl)
   const authorities = trustAlso(settings.certificateAuthorities)
-  const connectorOf = connectors({
+  const reaching = {
     db,
     accountKeys: accountKeys(keyRing),
     guard,
     budget,
+    smtpBudget,
+    clientName: ehloName,
     allowPlaintext,
     authorities,
     ...pace,
-  })
+  }
+  const connectorOf = connectors(reaching)
   return {
     connectorOf,
-    connections: new SharedConnections({ connectorOf }),
-    servers: budgetedCheck(serverCheck({ guard, authorities }), budget),
+    connections: new SharedConnections({ connectorOf, senderOf: senders(reaching) }),
+    servers: budgetedCheck(serverCheck({ guard, authorities, clientName: ehloName }), {
+      imap: budget,
+      smtp: smtpBudget,
+    }),
     serverSearch: serverSearch({
       guard,
       authorities,

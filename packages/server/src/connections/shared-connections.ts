@@ -2,8 +2,11 @@ import type { Capabilities, Capability, ConnectedAccount } from '../providers/co
 import { ProviderFailure } from '../providers/failure.ts'
 import { AccountLine } from './account-line.ts'
 import type { Connections, ConnectorOf, ReachedAccount, UseOptions } from './connections.ts'
+import { SendingLine } from './sending-line.ts'
 
 const IDLE_SECONDS = 60
+/** Servers give up an idle SMTP client after minutes, but count it against their limits until then. */
+const SENDING_IDLE_SECONDS = 20
 /**
  * Work in steps begins again where its connection was lost: often enough that one message which kills the connection is
  * found and left out.
@@ -12,6 +15,8 @@ const BEGINNINGS_MAX = 6
 
 export interface SharedConnectionsOptions {
   connectorOf: ConnectorOf
+  /** How accounts send; by default none does. */
+  senderOf?: ConnectorOf
   idleSeconds?: number
 }
 
@@ -23,11 +28,13 @@ interface Shared {
 
 /**
  * One connection for each account that callers ask for, apart from the connection that follows it, so that a download
- * holds up neither the sync nor the index. It is closed when it was idle for a minute or its permit is wanted.
+ * holds up neither the sync nor the index. It is closed when it was idle for a minute or its permit is wanted. What an
+ * account sends goes over connections of its own, several at a time.
  */
 export class SharedConnections implements Connections, AsyncDisposable {
   readonly #options: SharedConnectionsOptions
   readonly #accounts = new Map<string, Shared>()
+  readonly #senders = new Map<string, SendingLine>()
   #isClosed = false
 
   constructor(options: SharedConnectionsOptions) {
@@ -40,8 +47,10 @@ export class SharedConnections implements Connections, AsyncDisposable {
     work: (offered: Capabilities[C]) => Promise<T>,
     options: UseOptions,
   ): Promise<T> {
+    const act = (connected: ConnectedAccount) => work(offeredBy(connected, capability))
+    if (capability === 'sending') return this.#sender(account).use(account.version, act, options)
     using held = this.#hold(account)
-    return await held.line.step(account.version, connected => work(offeredBy(connected, capability)), options)
+    return await held.line.step(account.version, act, options)
   }
 
   async useInSteps<C extends Capability, T>(
@@ -103,10 +112,23 @@ export class SharedConnections implements Connections, AsyncDisposable {
     }
   }
 
+  #sender(account: ReachedAccount): SendingLine {
+    if (this.#isClosed) throw stopping()
+    const { senderOf, idleSeconds = SENDING_IDLE_SECONDS } = this.#options
+    if (!senderOf) throw offersNo('sending')
+    const { id } = account
+    const found = this.#senders.get(id)
+    if (found) return found
+    const line = new SendingLine(senderOf(account), idleSeconds, () => {
+      if (this.#senders.get(id) === line) this.#senders.delete(id)
+    })
+    this.#senders.set(id, line)
+    return line
+  }
+
   /** Keeps the account's connection from being closed. */
   #hold(account: ReachedAccount): Disposable & { line: AccountLine } {
-    if (this.#isClosed)
-      throw new ProviderFailure('unavailable', 'The service is stopping.', { isBeforeAcceptance: true })
+    if (this.#isClosed) throw stopping()
     const shared = this.#accounts.get(account.id) ?? {
       line: new AccountLine(this.#options.connectorOf(account)),
       users: 0,
@@ -144,12 +166,13 @@ export class SharedConnections implements Connections, AsyncDisposable {
     this.#isClosed = true
     const accounts = [...this.#accounts.values()]
     this.#accounts.clear()
-    await Promise.all(
-      accounts.map(({ line, idle }) => {
+    await Promise.all([
+      ...accounts.map(({ line, idle }) => {
         if (idle) clearTimeout(idle)
         return line.end()
       }),
-    )
+      ...[...this.#senders.values()].map(line => line.end()),
+    ])
   }
 }
 
@@ -162,8 +185,15 @@ interface Begun<T, R> {
 function offeredBy<C extends Capability>(connected: ConnectedAccount, capability: C): Capabilities[C] {
   const offered: Partial<Capabilities> = connected
   const found = offered[capability]
-  if (!found)
-    throw new ProviderFailure('unsupported', `The provider of this account offers no ${capability}.`)
+  if (!found) throw offersNo(capability)
   // TypeScript does not see that the part of a Partial that is there is the one that was asked for.
   return found as Capabilities[C]
+}
+
+function offersNo(capability: Capability): ProviderFailure {
+  return new ProviderFailure('unsupported', `The provider of this account offers no ${capability}.`)
+}
+
+function stopping(): ProviderFailure {
+  return new ProviderFailure('unavailable', 'The service is stopping.', { isBeforeAcceptance: true })
 }

@@ -147,6 +147,20 @@ create table idempotency_key (
 );
 CREATE INDEX idempotency_key_expiry ON public.idempotency_key USING btree (expires_at);
 
+create table identity (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  address text not null,
+  compared_address text not null,
+  name text,
+  signature jsonb,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint identity_pkey PRIMARY KEY (id),
+  constraint identity_account_id_compared_address_key UNIQUE (account_id, compared_address),
+  constraint identity_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+
 create table instance (
   id uuid not null,
   heartbeat_until timestamp with time zone not null,
@@ -171,6 +185,15 @@ create table job (
 );
 CREATE INDEX job_claimed ON public.job USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX job_due ON public.job USING btree (due_at);
+
+create table mail_settings (
+  account_id uuid not null,
+  tenant_id uuid not null,
+  sign_by_default boolean default false not null,
+  signature jsonb,
+  constraint mail_settings_pkey PRIMARY KEY (account_id),
+  constraint mail_settings_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
 
 create table mailbox (
   id uuid not null,

@@ -119,6 +119,17 @@ export interface IdempotencyKeyTable {
   expires_at: Timestamp
 }
 
+export interface IdentityTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  address: string
+  compared_address: string
+  name: string | null
+  signature: Json | null
+  created_at: Generated<Timestamp>
+}
+
 export interface InstanceTable {
   id: string
   heartbeat_until: Timestamp
@@ -136,6 +147,13 @@ export interface JobTable {
   due_at: Generated<Timestamp>
   attempts: Generated<number>
   claimed_by: string | null
+}
+
+export interface MailSettingsTable {
+  account_id: string
+  tenant_id: string
+  sign_by_default: Generated<boolean>
+  signature: Json | null
 }
 
 export interface MailboxTable {
@@ -284,8 +302,10 @@ export interface Tables {
   event: EventTable
   feed_epoch: FeedEpochTable
   idempotency_key: IdempotencyKeyTable
+  identity: IdentityTable
   instance: InstanceTable
   job: JobTable
+  mail_settings: MailSettingsTable
   mailbox: MailboxTable
   message: MessageTable
   message_blob: MessageBlobTable

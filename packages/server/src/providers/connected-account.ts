@@ -2,6 +2,7 @@ import type { ChangingProvider } from './changing.ts'
 import type { ContentProvider } from './content.ts'
 import type { MailProvider } from './mail.ts'
 import type { SearchProvider } from './search.ts'
+import type { SendingProvider } from './sending.ts'
 
 /** What the provider of an account may offer. */
 export interface Capabilities {
@@ -9,12 +10,16 @@ export interface Capabilities {
   content: ContentProvider
   search: SearchProvider
   changing: ChangingProvider
+  sending: SendingProvider
 }
 
 export type Capability = keyof Capabilities
 
 /** A connection to the provider of an account, with what that offers. Disposing closes it. */
-export interface ConnectedAccount extends Partial<Capabilities>, AsyncDisposable {}
+export interface ConnectedAccount extends Partial<Capabilities>, AsyncDisposable {
+  /** False once it is known to be of no more use. Absent where only a failure shows that. */
+  readonly isOpen?: boolean
+}
 
 /** A connection to a provider that is known to offer these. */
 export type Offering<C extends Capability> = Pick<Capabilities, C> & AsyncDisposable

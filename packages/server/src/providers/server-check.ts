@@ -10,6 +10,8 @@ export interface CheckOptions {
   guard: EgressGuard
   /** The authorities to trust; the public ones by default. */
   authorities?: SecureContext | undefined
+  /** The name that EHLO says to SMTP servers. */
+  clientName: string
 }
 
 /** Logs in to the servers of an account, which the caller named. Allows 20 seconds for each. */

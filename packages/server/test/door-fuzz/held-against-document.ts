@@ -30,6 +30,7 @@ for (const [format, pattern] of [
   ['date-time', INSTANT],
   ['date', /^\d{4}-\d\d-\d\d$/],
   ['email', /@/],
+  ['idn-email', /@/],
 ] as const)
   answers.addFormat(format, pattern)
 answers.addSchema(document, 'openapi')

@@ -161,7 +161,7 @@ function fittingText(schema: Schema, name: string): fc.Arbitrary<string> {
   const { format, minLength = 0, maxLength = 50 } = schema
   if (name === 'host') return fc.constantFrom(...HOSTS)
   if (name === 'cursor') return fc.oneof(fc.constant('{{cursor}}'), fc.string())
-  if (format === 'email') return fc.constantFrom(...EMAILS)
+  if (format === 'email' || format === 'idn-email') return fc.constantFrom(...EMAILS)
   if (format === 'uuid') return idOf(name)
   if (format === 'date-time')
     return fc.date({ noInvalidDate: true, min: new Date(0) }).map(date => date.toISOString())

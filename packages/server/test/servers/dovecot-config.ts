@@ -7,6 +7,9 @@ export interface DovecotSettings {
   flavour: Flavour
   port: number
   tlsPort: number
+  lmtpPort: number
+  /** Where a mail transport agent asks whether a password is right. */
+  saslPort: number
   /** Folder with server.crt and server.key; null for a server without TLS. */
   certificates: string | null
   connectionsPerUserMax: number
@@ -27,7 +30,7 @@ state_dir = ${folder}/state
 instance_name = ${settings.flavour}
 log_path = ${folder}/dovecot.log
 listen = 127.0.0.1
-protocols = imap
+protocols = imap lmtp
 default_internal_user = ${internalUser}
 default_login_user = ${isRoot ? 'dovenull' : internalUser}
 default_internal_group = ${isRoot ? 'dovecot' : mailOwner.group}
@@ -82,6 +85,16 @@ service anvil {
 }
 service auth {
   client_limit = 5000
+  inet_listener {
+    address = 127.0.0.1
+    port = ${settings.saslPort}
+  }
+}
+service lmtp {
+  inet_listener lmtp {
+    address = 127.0.0.1
+    port = ${settings.lmtpPort}
+  }
 }
 service stats {
   chroot =

@@ -13,6 +13,8 @@ import { openWitness } from './witness.ts'
 
 const run = promisify(execFile)
 
+const DOMAIN = 'dovecot.test'
+
 export interface DovecotOptions {
   flavour?: Flavour
   /** Also listens with TLS, and offers STARTTLS; takes another 50 ms to start. */
@@ -20,16 +22,23 @@ export interface DovecotOptions {
   connectionsPerUserMax?: number
 }
 
+/** A Dovecot, with the ports where a mail transport agent delivers and asks about passwords. */
+export interface DovecotServer extends MailServer {
+  readonly domain: string
+  readonly lmtpPort: number
+  readonly saslPort: number
+}
+
 /** Starts a Dovecot of its own on free loopback ports; many may run at once. Takes about 50 ms. */
-export async function startDovecot(options: DovecotOptions = {}): Promise<MailServer> {
+export async function startDovecot(options: DovecotOptions = {}): Promise<DovecotServer> {
   const { flavour = 'full', tls = false, connectionsPerUserMax = 500 } = options
   if (tls && flavour === 'poor') throw new Error('the poor server speaks in the clear only')
   const executable = await requireDovecot()
   let ca: string | null = null
   const daemon = await startDaemon({
     name: 'dovecot',
-    portCount: 2,
-    async prepare(folder, [port = 0, tlsPort = 0]) {
+    portCount: 4,
+    async prepare(folder, [port = 0, tlsPort = 0, lmtpPort = 0, saslPort = 0]) {
       await chmod(folder, 0o755)
       for (const name of ['run', 'state', 'users', 'mail']) await mkdir(join(folder, name))
       await chmod(join(folder, 'mail'), 0o777)
@@ -38,7 +47,15 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<MailSe
       const config = join(folder, 'dovecot.conf')
       await writeFile(
         config,
-        dovecotConfig(folder, { flavour, port, tlsPort, certificates, connectionsPerUserMax }),
+        dovecotConfig(folder, {
+          flavour,
+          port,
+          tlsPort,
+          lmtpPort,
+          saslPort,
+          certificates,
+          connectionsPerUserMax,
+        }),
       )
       return { command: executable, args: ['-F', '-c', config], log: join(folder, 'dovecot.log') }
     },
@@ -46,12 +63,15 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<MailSe
 
   const {
     folder,
-    ports: [port = 0, tlsPort = 0],
+    ports: [port = 0, tlsPort = 0, lmtpPort = 0, saslPort = 0],
   } = daemon
   // Dovecot carries out commands that it does not advertise; one that has none of them refuses them.
   const bareness = flavour === 'poor' ? await startChaosProxy({ host: '127.0.0.1', port }, BARE_SERVER) : null
   const doveadm = (...args: string[]) => run('doveadm', ['-c', join(folder, 'dovecot.conf'), ...args])
-  const server: MailServer = {
+  const server: DovecotServer = {
+    domain: DOMAIN,
+    lmtpPort,
+    saslPort,
     kind: flavour === 'full' ? 'dovecot' : 'dovecot-poor',
     host: '127.0.0.1',
     port: bareness?.port ?? port,
@@ -111,7 +131,7 @@ async function changePassword(server: MailServer, folder: string, user: TestUser
 }
 
 async function addUser(folder: string, name: string): Promise<TestUser> {
-  const email = name.includes('@') ? name : `${name}@dovecot.test`
+  const email = name.includes('@') ? name : `${name}@${DOMAIN}`
   const user = { user: email, password: `secret of ${name}`, email }
   await writePassword(folder, user)
   return user

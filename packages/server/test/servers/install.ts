@@ -12,10 +12,14 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 const DOVECOT = '/usr/sbin/dovecot'
+const POSTFIX = '/usr/sbin/postfix'
+export const POSTFIX_MASTER = '/usr/lib/postfix/sbin/master'
 const CHROMIUM = '/usr/bin/chromium'
 /** Each command that the tests call, with its Debian package. */
 const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = [
   [DOVECOT, 'dovecot-imapd'],
+  ['/usr/lib/dovecot/lmtp', 'dovecot-lmtpd'],
+  [POSTFIX, 'postfix'],
   [CHROMIUM, 'chromium'],
   ['/usr/bin/openssl', 'openssl'],
   ['/usr/sbin/saslpasswd2', 'sasl2-bin'],
@@ -51,6 +55,13 @@ export async function requireCyrus(): Promise<CyrusFiles> {
   const libraryPath = folders.map(folder => join(CYRUS_ROOT, folder)).join(':')
   // Cyrus flushes each message to disk, which takes most of the time, and has no setting against it.
   return { programs, env: { LD_LIBRARY_PATH: libraryPath, LD_PRELOAD: 'libeatmydata.so' } }
+}
+
+/** Where Postfix is. Throws, with the remedy, where it is not or cannot be run. */
+export function requirePostfix(): string {
+  if (process.getuid?.() !== 0) throw new Error(`Postfix can only be started by root. ${REMEDY}`)
+  requireInstalled(POSTFIX, 'Postfix')
+  return POSTFIX
 }
 
 /** Where the browser is. Throws, with the remedy, where it is not. */

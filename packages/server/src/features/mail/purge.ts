@@ -12,6 +12,8 @@ const TABLES = [
   'sync_cursor',
   'changed_key',
   'mailbox',
+  'identity',
+  'mail_settings',
 ] as const
 
 /** Deletes the mail of an account: stored files first, then rows. */

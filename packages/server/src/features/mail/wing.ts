@@ -14,6 +14,9 @@ import { sweepBlobs } from './content/record-blobs.ts'
 import { mailboxChangeOperations } from './mailboxes/change-operations.ts'
 import { mailboxOperations } from './mailboxes/operations.ts'
 import { messageChangeOperations } from './messages/change-operations.ts'
+import { identityOperations } from './identities/operations.ts'
+import { mailSettingOperations } from './mail-settings/operations.ts'
+import { directionsHandler } from './messages/directions-job.ts'
 import { messageOperations } from './messages/operations.ts'
 import { purgeMail } from './purge.ts'
 import { searchOperations } from './search/operations.ts'
@@ -49,8 +52,11 @@ export function openMail(resources: Resources) {
         }),
       },
       threads: { ...threadOperations, ...threadChangeOperations({ connections }) },
+      identities: identityOperations,
+      mailSettings: mailSettingOperations,
       search: searchOperations({ connections, searches: openTurns(SEARCHES) }),
     },
+    jobHandlers: [directionsHandler(db)],
     recurringTasks: () => [
       { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
       { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },

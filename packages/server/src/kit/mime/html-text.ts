@@ -57,32 +57,52 @@ function* shownPieces(html: string): Generator<string> {
   }
 }
 
-/** The text for the tag at `open`, and where it (or what it hides) ends; null if it does not end. */
-function readTag(html: string, open: number): { text: string; end: number } | null {
+/** A tag, comment or declaration, or a sign that is none of them. */
+export interface Tag {
+  /** The text that it leaves: a blank, nothing, or the sign itself. */
+  text: string
+  /** Lower-cased; empty for what is no element. */
+  name: string
+  isOpening: boolean
+  /** Where its attributes begin, and where they end. */
+  nameEnd: number
+  close: number
+  /** Where it, or what it hides, ends. */
+  end: number
+}
+
+/** The tag at `open`; null if it does not end. */
+export function readTag(html: string, open: number): Tag | null {
   if (html.startsWith('<!--', open)) {
     const end = html.indexOf('-->', open + 4)
-    return end < 0 ? null : { text: '', end: end + 3 }
+    return end < 0 ? null : noElement('', end + 3)
   }
   let nameEnd = open + 1
   if (html.charCodeAt(nameEnd) === 47) nameEnd++
   const nameStart = nameEnd
   while (nameEnd - nameStart < 20 && isNameCode(html.charCodeAt(nameEnd))) nameEnd++
   const sign = html.charCodeAt(nameStart)
-  if (nameEnd === nameStart && sign !== 33 && sign !== 63) return { text: '<', end: open + 1 }
+  if (nameEnd === nameStart && sign !== 33 && sign !== 63) return noElement('<', open + 1)
   const close = html.indexOf('>', nameEnd)
   if (close < 0) return null
   const name = html.slice(nameStart, nameEnd).toLowerCase()
   const isOpening = nameStart === open + 1
-  const end = isOpening ? ENDS.get(name) : undefined
-  if (end && html.charCodeAt(close - 1) !== 47) return skipElement(html, end, close + 1)
-  return { text: INLINE.has(name) ? '' : ' ', end: close + 1 }
+  const hiddenEnd = isOpening ? ENDS.get(name) : undefined
+  const isHiding = hiddenEnd !== undefined && html.charCodeAt(close - 1) !== 47
+  const end = isHiding ? skipElement(html, hiddenEnd, close + 1) : close + 1
+  if (end === null) return null
+  const text = INLINE.has(name) && !isHiding ? '' : ' '
+  return { text, name, isOpening, nameEnd, close, end }
+}
+
+function noElement(text: string, end: number): Tag {
+  return { text, name: '', isOpening: false, nameEnd: end, close: end, end }
 }
 
 /** The position after an element without text. */
-function skipElement(html: string, end: RegExp, from: number): { text: string; end: number } | null {
+function skipElement(html: string, end: RegExp, from: number): number | null {
   end.lastIndex = from
-  const found = end.exec(html)
-  return found ? { text: ' ', end: found.index } : null
+  return end.exec(html)?.index ?? null
 }
 
 function isNameCode(code: number): boolean {

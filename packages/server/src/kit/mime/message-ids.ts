@@ -4,7 +4,7 @@ const FIELD_LENGTH_MAX = 64 * 1024
 const ID = /<[^<>\s]{1,996}>/g
 
 /** The Message-IDs of a field, with their angle brackets, in its order. */
-function readIds(field: string | null): string[] {
+export function readIds(field: string | null): string[] {
   if (!field) return []
   return field.slice(0, FIELD_LENGTH_MAX).toWellFormed().replaceAll('\0', '').match(ID) ?? []
 }

@@ -46,21 +46,26 @@ async function startFlood(text: string, greeting: string | null) {
 }
 
 const check = (port: number) =>
-  checkSmtp({ guard }, { host: '127.0.0.1', port, security: 'none', user: 'someone' }, 'secret')
+  checkSmtp(
+    { guard, clientName: '[127.0.0.1]' },
+    { host: '127.0.0.1', port, security: 'none', user: 'someone' },
+    'secret',
+  )
+
+const TOO_MUCH = 'The server sends more than was asked for.'
+const NO_SMTP = 'The server sent something that is not SMTP.'
 
 test.each([
-  ['empty lines', '\r\n', null],
-  ['a greeting of endless lines', '220-welcome\r\n', null],
-  ['a line without end', 'x', null],
-  ['endless extensions', '250-SIZE\r\n', '220 ready\r\n'],
-  ['empty lines in place of extensions', '\n', '220 ready\r\n'],
-])('a server that sends %s is given up early', async (_, text, greeting) => {
+  ['empty lines', '\r\n', null, /do not answer as an SMTP server/],
+  ['a greeting of endless lines', '220-welcome\r\n', null, TOO_MUCH],
+  ['greeting after greeting', '220 welcome\r\n', null, TOO_MUCH],
+  ['a line without end', 'x', null, TOO_MUCH],
+  ['endless extensions', '250-SIZE\r\n', '220 ready\r\n', TOO_MUCH],
+  ['empty lines in place of extensions', '\n', '220 ready\r\n', NO_SMTP],
+])('a server that sends %s is given up early', async (_, text, greeting, message) => {
   await using server = await startFlood(text, greeting)
 
-  await expect(check(server.port)).rejects.toMatchObject({
-    kind: 'unavailable',
-    message: 'The server sends more than was asked for.',
-  })
+  await expect(check(server.port)).rejects.toThrow(message)
 
   expect(server.sent()).toBeLessThan(SENT_BYTES_MAX)
 })

@@ -11,7 +11,6 @@ import {
   type MailboxPlan,
   planMailboxes,
 } from '../../features/mail/mailboxes/rules.ts'
-import { type DirectionsPosition, recordDirections } from '../../features/mail/messages/record-directions.ts'
 import { recordDeleted, recordLost } from '../../features/mail/messages/record-missing.ts'
 import { recordStates } from '../../features/mail/messages/record-states.ts'
 import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
@@ -23,7 +22,6 @@ import { countMessages, listMissing } from './source-store.ts'
 
 const SUSPICIOUS_LOSS = 100
 const LOST_PER_TRANSACTION = 500
-const DIRECTIONS_PER_TRANSACTION = 500
 const LABELLED_PER_TRANSACTION = 500
 const LOCATED_AT_ONCE = 100
 /** Lasting ids need no source. */
@@ -48,7 +46,6 @@ export async function passMailboxes(session: Session): Promise<MailboxPass> {
   session.progressed()
   let rows = plan.kept.map(({ indexed }) => indexed)
   if (!isSettled(plan)) {
-    await turnDirections(session, plan)
     await underFence(session, async (unit, account) => {
       const now = await listIndexedMailboxes(unit.sql, account.id)
       if (!isSameIndex(plan.indexed, now)) throw new ChangedMeanwhile()
@@ -101,25 +98,6 @@ async function planPass(session: Session): Promise<MailboxPlan & { indexed: Inde
   if (atStake <= SUSPICIOUS_LOSS) return first
   session.log.warn({ count: atStake }, 'Mailboxes with messages vanished; listing them once more')
   return plan()
-}
-
-/** Before the roles themselves are recorded: whoever is interrupted finds them changed again, and begins anew. */
-async function turnDirections(session: Session, plan: MailboxPlan): Promise<void> {
-  for (const { indexed, remote } of plan.kept) {
-    const isSent = remote.role === 'sent'
-    if ((indexed.role === 'sent') === isSent) continue
-    let after: DirectionsPosition | null = null
-    do {
-      const page: { after: DirectionsPosition | null; limit: number } = {
-        after,
-        limit: DIRECTIONS_PER_TRANSACTION,
-      }
-      after = await underFence(session, (unit, account) =>
-        recordDirections(unit, account, { id: indexed.id, isSent }, page),
-      )
-      session.progressed()
-    } while (after !== null)
-  }
 }
 
 const URGENCY: readonly MailboxRole[] = [

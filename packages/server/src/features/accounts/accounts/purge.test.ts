@@ -71,6 +71,10 @@ async function accountFullOf(app: TestApp, word: string, messageCount = 3) {
     .values({ account_id: account.id, name: 'imap_password', sealed: Buffer.from(word) })
     .execute()
   await app.post(`/v1/accounts/${account.id}/tokens`)
+  const identities = `/v1/accounts/${account.id}/identities`
+  const signature = { html: word, text: word }
+  await app.post(identities, { address: `${word}@alias.example`, name: word, signature })
+  await app.patch(`${identities}/${account.id}`, { signature })
   await app.patch(`/v1/accounts/${account.id}`, { settings: { trackOpens: true } })
   return account
 }
@@ -90,6 +94,8 @@ async function countRows(db: Db, accountId: string) {
     'quarantined_message',
     'account_secret',
     'account_token',
+    'identity',
+    'mail_settings',
   ]) {
     const { rows } = await sql<{ count: number }>`
       select count(*)::integer as count from ${sql.table(table)} where account_id = ${accountId}`.execute(db)
@@ -122,7 +128,7 @@ describe('purgeDueAccounts', () => {
     await purge.run(NEVER)
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
-    expect(Object.values(await countRows(app.db, purged.id))).toEqual([0, 0, 0, 0, 0, 0, 0])
+    expect(Object.values(await countRows(app.db, purged.id))).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0])
     expect(await countRows(app.db, kept.id)).toEqual(keptRows)
     const after = await eventsOf(app)
     expect(after.slice(0, -1).map(({ id }) => id)).toEqual(before.map(({ id }) => id))

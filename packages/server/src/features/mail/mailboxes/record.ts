@@ -1,9 +1,11 @@
 import type { MailboxChange } from '@waxwing/contract/mail/mailboxes.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { enqueue } from '../../../jobs/enqueue.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { RemoteMailbox } from '../../../providers/mail.ts'
 import { announceUpdated } from '../messages/announce.ts'
+import { directionsJob } from '../messages/record-directions.ts'
 import type { MailAccount } from '../messages/rules.ts'
 import { type MailboxRow, mailboxColumns, presentMailbox } from './present.ts'
 import {
@@ -48,6 +50,9 @@ export async function recordMailboxes(
     unit,
     plan.created.map(remote => ({ id: ids.get(remote.key)!, parentId: parentOf(remote) })),
   )
+  // The roles come first: an interrupted job begins again, and finds them in the tables.
+  if (plan.kept.some(({ indexed, remote }) => (indexed.role === 'sent') !== (remote.role === 'sent')))
+    await enqueue(unit, directionsJob, [{ accountId: account.id }])
   await missAll(
     unit,
     account,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
 import { refuse } from '../../refuse.ts'
 import type { MailAccount } from './rules.ts'
 
@@ -13,16 +14,18 @@ export async function loadMailAccount(unit: UnitOfWork, accountId: string): Prom
     initialized_at: Date | null
     look: number
     has_missing: boolean
+    identities: string[]
   }>`
     select email, initialized_at, look::float8 as look,
-      exists (select from message where account_id = account.id and missing_look is not null) as has_missing
+      exists (select from message where account_id = account.id and missing_look is not null) as has_missing,
+      array(select compared_address from identity where account_id = account.id) as identities
     from account where id = ${accountId}
   `.execute(unit.sql)
   const row = rows[0]!
   return {
     id: accountId,
     tenantId: unit.tenantId,
-    addresses: new Set([row.email.toLowerCase()]),
+    addresses: new Set([comparedAddress(row.email), ...row.identities]),
     isInitialized: row.initialized_at !== null,
     hasMissing: row.has_missing,
     look: row.look,

@@ -1,49 +1,63 @@
 import { sql } from 'kysely'
+import { isAfter, type NewestFirst } from '../../../database/page.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { JobKind } from '../../../jobs/enqueue.ts'
+import { isUuid } from '../../../kit/ids.ts'
 import { announceUpdated } from './announce.ts'
-import type { MailAccount } from './rules.ts'
+import { directionOf, type MailAccount } from './rules.ts'
 
-/** How far a mailbox was gone through, in the order of its listing. */
-export interface DirectionsPosition {
+/**
+ * The job that makes the directions of an account's messages right. Enqueue it in the transaction that changes what they
+ * depend on: the identities of the account, or which of its mailboxes holds sent mail.
+ */
+export const directionsJob: JobKind<{ accountId: string }> = {
+  name: 'record_directions',
+  parse(stored) {
+    const { accountId } = Object(stored) as { accountId?: unknown }
+    if (typeof accountId !== 'string' || !isUuid(accountId)) throw new Error('The job names no account')
+    return { accountId }
+  },
+}
+
+interface DirectedRow {
+  id: string
   received_at: Date
-  message_id: string
+  direction: 'inbound' | 'outbound'
+  from_address: string | null
+  is_sent: boolean
 }
 
 /**
- * Sets the direction of up to `limit` messages of a mailbox that becomes one of sent mail, or is that no more, as
- * `directionOf` would. @returns where to go on; null at the end
+ * Sets the directions of up to `limit` messages, the newest first, as `directionOf` decides. The account must be locked:
+ * nobody else may record its messages meanwhile.
+ * @returns where to continue; null at the end
  */
 export async function recordDirections(
   unit: UnitOfWork,
-  account: MailAccount,
-  mailbox: { id: string; isSent: boolean },
-  { after, limit }: { after: DirectionsPosition | null; limit: number },
-): Promise<DirectionsPosition | null> {
-  const { rows } = await sql<DirectionsPosition & { is_changed: boolean }>`
-    with held as (
-      select received_at, message_id from message_mailbox
-      where mailbox_id = ${mailbox.id}
-        and (${after === null}
-          or (received_at, message_id) > (${after?.received_at ?? null}, ${after?.message_id ?? null}))
-      order by received_at, message_id limit ${limit}
-    ), next as (
-      select message.id, case when ${mailbox.isSent}
-        or lower(message."from" ->> 'address') = any(${[...account.addresses]}::text[])
-        or exists (
-          select from message_mailbox as other join mailbox on mailbox.id = other.mailbox_id
-          where other.message_id = message.id and mailbox.id <> ${mailbox.id} and mailbox.role = 'sent'
-        ) then 'outbound' else 'inbound' end as direction
-      from held join message on message.id = held.message_id
-    ), changed as (
-      update message set direction = next.direction from next
-      where message.id = next.id and message.direction <> next.direction returning message.id
-    )
-    select held.*, changed.id is not null as is_changed
-    from held left join changed on changed.id = held.message_id order by received_at, message_id
+  account: Pick<MailAccount, 'id' | 'addresses' | 'isInitialized'>,
+  { after, limit }: { after: NewestFirst | null; limit: number },
+): Promise<NewestFirst | null> {
+  const { rows } = await sql<DirectedRow>`
+    select id, received_at, direction, "from" ->> 'address' as from_address,
+      mailbox_ids && array(select id from mailbox where account_id = ${account.id} and role = 'sent') as is_sent
+    from message
+    where account_id = ${account.id} and ${isAfter(after, { time: 'message.received_at', id: 'message.id' })}
+    order by received_at desc, id desc limit ${limit}
   `.execute(unit.sql)
-  if (account.isInitialized) {
-    const changed = rows.filter(row => row.is_changed)
-    await announceUpdated(unit, account, new Map(changed.map(row => [row.message_id, ['direction']])))
+  const turned = rows.filter(row => row.direction !== rightDirection(account, row)).map(({ id }) => id)
+  if (turned.length > 0) {
+    await sql`
+      update message set direction = case direction when 'inbound' then 'outbound' else 'inbound' end
+      where id = any(${turned}::uuid[])
+    `.execute(unit.sql)
+    if (account.isInitialized)
+      await announceUpdated(unit, account, new Map(turned.map(id => [id, ['direction']])))
   }
-  return rows.length < limit ? null : rows.at(-1)!
+  const last = rows.at(-1)
+  return last && rows.length === limit ? { time: last.received_at.toISOString(), id: last.id } : null
+}
+
+function rightDirection(account: Pick<MailAccount, 'addresses'>, row: DirectedRow) {
+  const from = row.from_address === null ? null : { name: null, address: row.from_address }
+  return directionOf(account, row.is_sent ? [{ role: 'sent' }] : [], from)
 }

@@ -1,3 +1,4 @@
+import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { MailboxRole } from '../../../providers/mailbox-role.ts'
 import type { MessageKey, RemoteAddress } from '../../../providers/mail.ts'
 import type { Arrival } from './record-arrivals.ts'
@@ -6,7 +7,7 @@ import type { Arrival } from './record-arrivals.ts'
 export interface MailAccount {
   id: string
   tenantId: string
-  /** Lower-cased addresses of the account: mail from them is outbound. */
+  /** The account's address and those of its identities, as `comparedAddress` writes them: mail from them is outbound. */
   addresses: ReadonlySet<string>
   /** Nothing is announced before the first sync is complete. */
   isInitialized: boolean
@@ -53,7 +54,7 @@ export function directionOf(
   from: RemoteAddress | null,
 ): 'inbound' | 'outbound' {
   if (mailboxes.some(({ role }) => role === 'sent')) return 'outbound'
-  return from !== null && account.addresses.has(from.address.toLowerCase()) ? 'outbound' : 'inbound'
+  return from !== null && account.addresses.has(comparedAddress(from.address)) ? 'outbound' : 'inbound'
 }
 
 export function isDraftIn(mailboxes: readonly InRole[], isFlaggedDraft: boolean): boolean {

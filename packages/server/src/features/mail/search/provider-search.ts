@@ -7,7 +7,8 @@ import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { RequestContext } from '../../context.ts'
-import { directionOf, isDraftIn } from '../messages/rules.ts'
+import { listOwnAddresses } from '../identities/store.ts'
+import { directionOf, isDraftIn, type MailAccount } from '../messages/rules.ts'
 import type { MessageFilters } from '../messages/store.ts'
 import { Refusal } from '../../refuse.ts'
 import { findReceived, findSummaries, listSearched, type SearchedMailbox } from './provider-store.ts'
@@ -54,11 +55,12 @@ export async function searchProvider(
     hits.filter(({ message }) => message === null),
     filters,
   )
+  const own = { addresses: await listOwnAddresses(db, account) }
   const byId = new Map(mailboxes.map(mailbox => [mailbox.id, mailbox]))
   const items = hits.flatMap((hit): string | string[] => {
     const mailbox = byId.get(hit.placeId)
     if (hit.message === null || !mailbox) return indexed.get(hit) ?? []
-    const found = presentFound(account, mailbox, hit.message)
+    const found = presentFound(own, mailbox, hit.message)
     return matches(found, hit.message.bcc, filters) ? [JSON.stringify(found)] : []
   })
   return { items, nextCursor: next && sealSearchPosition(context, input, toPosition(next)) }
@@ -75,7 +77,7 @@ function readPlace([receivedAt = '', placeId = '', key = '']: readonly string[])
 
 /** What arrives reads alike once the index has it, but for what only the index knows. */
 function presentFound(
-  account: AccountView,
+  account: Pick<MailAccount, 'addresses'>,
   { id, role }: SearchedMailbox,
   message: RemoteMessage,
 ): SearchResult {
@@ -96,7 +98,7 @@ function presentFound(
     isDraft: isDraftIn([{ role }], message.isDraft),
     hasAttachments: message.hasAttachments,
     categories: message.categories,
-    direction: directionOf({ addresses: new Set([account.email.toLowerCase()]) }, [{ role }], message.from),
+    direction: directionOf(account, [{ role }], message.from),
     outboxId: null,
     reference: null,
     importance: message.importance,

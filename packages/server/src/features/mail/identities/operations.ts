@@ -1,0 +1,125 @@
+import { implement } from '@orpc/server'
+import { identities, type Signature } from '@waxwing/contract/mail/identities.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { enqueue } from '../../../jobs/enqueue.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
+import { isUuid, newId } from '../../../kit/ids.ts'
+import { requireAccount } from '../../accounts/accounts/access.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import { lockAccount } from '../../accounts/accounts/store.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import { findOwnSignature, updateOwnSignature } from '../mail-settings/store.ts'
+import { directionsJob } from '../messages/record-directions.ts'
+import { presentCustom, presentPrimary } from './present.ts'
+import { IDENTITIES_MAX, planIdentity, SIGNATURES_BYTES_MAX, toName, toSignature } from './rules.ts'
+import {
+  countIdentities,
+  deleteIdentity,
+  findIdentity,
+  type IdentityRow,
+  insertIdentity,
+  listIdentities,
+  measureSignatures,
+  updateIdentity,
+} from './store.ts'
+
+const on = implement(identities).$context<RequestContext>()
+
+export const identityOperations = {
+  list: on.list.handler(async ({ input: { params }, context: { db, ...context } }) => {
+    const account = await requireAccount({ db, ...context }, params.accountId)
+    const signature = await findOwnSignature(db, account.id)
+    const custom = await listIdentities(db, account.id)
+    return { items: [presentPrimary(account, signature), ...custom.map(presentCustom)], refreshedAt: null }
+  }),
+
+  create: on.create.handler(async ({ input: { params, body }, context }) => {
+    const { id: accountId } = await requireAccount(context, params.accountId)
+    return context.change(async unit => {
+      const account = await requireLocked(unit, accountId)
+      const { address } = body
+      const row: IdentityRow = {
+        id: newId(),
+        name: toName(body.name),
+        address,
+        signature: toSignature(body.signature),
+      }
+      const isOwn = comparedAddress(address) === comparedAddress(account.email)
+      const count = await countIdentities(unit.sql, accountId)
+      if (isOwn || !(await insertIdentity(unit, accountId, row))) refuse('identity_exists')
+      if (count >= IDENTITIES_MAX)
+        refuseInput([], `an account has at most ${IDENTITIES_MAX} custom identities`)
+      await requireSignatureRoom(unit, accountId, row)
+      await enqueue(unit, directionsJob, [{ accountId }])
+      return presentCustom(row)
+    })
+  }),
+
+  update: on.update.handler(async ({ input: { params, body }, context }) => {
+    const { id: accountId } = await requireAccount(context, params.accountId)
+    return context.change(async unit => {
+      const account = await requireLocked(unit, accountId)
+      if (params.identityId.toLowerCase() === accountId) {
+        if (body.name !== undefined) refuse('identity_not_custom')
+        return changePrimary(unit, account, body.signature && toSignature(body.signature))
+      }
+      const after = planIdentity(await requireIdentity(unit, accountId, params.identityId), body)
+      if (body.signature) await requireSignatureRoom(unit, accountId, after)
+      await updateIdentity(unit, accountId, after)
+      return presentCustom(after)
+    })
+  }),
+
+  delete: on.delete.handler(async ({ input: { params }, context }) => {
+    const { id: accountId } = await requireAccount(context, params.accountId)
+    return context.change(async unit => {
+      await requireLocked(unit, accountId)
+      if (params.identityId.toLowerCase() === accountId) refuse('identity_not_custom')
+      const { id } = await requireIdentity(unit, accountId, params.identityId)
+      await deleteIdentity(unit, accountId, id)
+      await enqueue(unit, directionsJob, [{ accountId }])
+      return null
+    })
+  }),
+}
+
+/** Holds the account, so that what is counted and read of its identities stays true until the commit. */
+async function requireLocked(unit: UnitOfWork, accountId: string): Promise<AccountView> {
+  return (await lockAccount(unit, accountId)) ?? refuse('account_not_found')
+}
+
+async function requireIdentity(unit: UnitOfWork, accountId: string, id: string): Promise<IdentityRow> {
+  const row = isUuid(id.toLowerCase()) ? await findIdentity(unit.sql, accountId, id) : null
+  return row ?? refuse('identity_not_found')
+}
+
+/** @param signature undefined: it stays */
+async function changePrimary(
+  unit: UnitOfWork,
+  account: AccountView,
+  signature: Signature | null | undefined,
+) {
+  const { id } = account
+  if (signature !== undefined) {
+    await requireSignatureRoom(unit, id, { id, signature })
+    await updateOwnSignature(unit, id, signature)
+  }
+  return presentPrimary(account, signature ?? (await findOwnSignature(unit.sql, id)))
+}
+
+async function requireSignatureRoom(
+  unit: UnitOfWork,
+  accountId: string,
+  { id, signature }: Pick<IdentityRow, 'id' | 'signature'>,
+): Promise<void> {
+  if (signature === null) return
+  const bytes = Buffer.byteLength(JSON.stringify(signature))
+  if (bytes + (await measureSignatures(unit.sql, accountId, id)) > SIGNATURES_BYTES_MAX) {
+    refuseInput(['signature'], 'the signatures of an account may take 10 MiB together')
+  }
+}
+
+function refuseInput(path: string[], message: string): never {
+  refuse('invalid_input', { issues: [{ path, message }] })
+}

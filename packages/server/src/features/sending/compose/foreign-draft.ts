@@ -1,0 +1,165 @@
+import { isMailAddress } from '@waxwing/contract/mail/address-input.ts'
+import { readAddresses } from '../../../kit/mime/addresses.ts'
+import { decodeWords } from '../../../kit/mime/encoded-words.ts'
+import { type FieldName, fieldText, HEADER_BYTES_MAX, readHeader } from '../../../kit/mime/header.ts'
+import { addressField, type Mailbox, textField, wordsField } from '../../../kit/mime-writing/fields.ts'
+import { refitMessage, staysBeyondAscii, surveyMessage } from '../../../kit/mime-writing/refit.ts'
+import { UnwalkableMessage } from '../../../kit/mime-writing/walk-message.ts'
+import type { Composed } from './compose.ts'
+import {
+  add,
+  addAddresses,
+  addDate,
+  addOutboxId,
+  endHeader,
+  type HeaderWriting,
+  newHeader,
+} from './header.ts'
+
+/** Fields that name people, as they are called in the interface. */
+const ADDRESS_FIELDS = { from: 'from', to: 'to', cc: 'cc', bcc: 'bcc', replyTo: 'reply-to' } as const
+type AddressField = keyof typeof ADDRESS_FIELDS
+/** A longer field would be read only in part. */
+const FIELD_LENGTH_MAX = 60 * 1024
+
+/** What a send makes of a draft that another client wrote. */
+export interface ForeignDraft extends Omit<Composed, 'text' | 'hasAttachments' | 'byteLength'> {
+  people: Record<AddressField, Mailbox[]>
+  /** Fields with an address that is not of the form `name@domain`, or that is too long to be read. */
+  unreadable: AddressField[]
+}
+
+export interface DraftSend {
+  internetMessageId: string
+  outboxId: string
+  date: Date
+  /** Becomes From if the draft has none. */
+  from: Mailbox
+}
+
+/**
+ * Prepares a draft that another client wrote. It is sent as it is: only Date, Message-ID, Bcc and our own fields change,
+ * and parts that SMTP cannot carry are encoded. Null if it cannot be sent at all: a header is endless, or something
+ * signed has lines that are too long.
+ * @param openDraft called three times; one reading ends after the header
+ */
+export async function prepareForeignDraft(
+  openDraft: () => AsyncIterable<Uint8Array>,
+  send: DraftSend,
+): Promise<ForeignDraft | null> {
+  const options = { allows8Bit: true }
+  try {
+    const survey = await surveyMessage(openDraft())
+    if (survey.isHopeless) return null
+    const open = () => refitMessage(openDraft(), survey, options)
+    const original = await readHeaderBlock(open())
+    const { people, unreadable } = readPeople(original)
+    const { header, layout } = changedHeader(original, people, send)
+    return {
+      layout: { ...layout, is8Bit: staysBeyondAscii(survey, options) },
+      people,
+      unreadable,
+      async *open() {
+        yield header
+        yield* afterHeader(open(), original.length)
+      },
+    }
+  } catch (error) {
+    if (error instanceof UnwalkableMessage) return null
+    throw error
+  }
+}
+
+/** The header with the line break of its last line, without the empty line. */
+async function readHeaderBlock(content: AsyncIterable<Buffer>): Promise<Buffer> {
+  let read: Buffer = Buffer.alloc(0)
+  for await (const bytes of content) {
+    read = Buffer.concat([read, bytes])
+    if (read.subarray(0, 2).equals(CRLF)) return Buffer.alloc(0)
+    const end = read.indexOf('\r\n\r\n')
+    if (end >= 0) return read.subarray(0, end + 2)
+    if (read.length > HEADER_BYTES_MAX * 2) throw new UnwalkableMessage('The header is too long')
+  }
+  return read
+}
+
+const CRLF = Buffer.from('\r\n')
+
+async function* afterHeader(content: AsyncIterable<Buffer>, headerBytes: number): AsyncGenerator<Buffer> {
+  let left = headerBytes
+  for await (const bytes of content) {
+    if (bytes.length > left) yield bytes.subarray(left)
+    left = Math.max(0, left - bytes.length)
+  }
+}
+
+function readPeople(block: Buffer): Pick<ForeignDraft, 'people' | 'unreadable'> {
+  const text = `${block.toString('latin1')}\r\n`
+  const header = readHeader(text, 0, text.length)
+  const people: ForeignDraft['people'] = { from: [], to: [], cc: [], bcc: [], replyTo: [] }
+  const unreadable: AddressField[] = []
+  for (const [field, name] of Object.entries(ADDRESS_FIELDS) as Array<[AddressField, FieldName]>) {
+    const value = fieldText(header, name)
+    people[field] = readAddresses(value)
+    const isLong = value !== null && value.length > FIELD_LENGTH_MAX
+    if (isLong || !people[field].every(({ address }) => isMailAddress(address))) unreadable.push(field)
+  }
+  return { people, unreadable }
+}
+
+const REPLACED = /^(?:date|message-id|bcc|x-waxwing-[^:]*)[ \t]*:/i
+const FIELD = /^([!-9;-~]+)[ \t]*:/
+
+/** The fields as they stand, with ours in place of the draft's. */
+function changedHeader(
+  block: Buffer,
+  people: ForeignDraft['people'],
+  send: DraftSend,
+): ReturnType<typeof endHeader> {
+  const writing = newHeader()
+  const fields = fieldsOf(block)
+  const has = (name: string) => fields.some(field => nameOf(field) === name)
+  for (const field of fields) if (nameOf(field) === 'bcc') add(writing, field, 'copy')
+  addDate(writing, send.date)
+  add(writing, wordsField('Message-ID', [send.internetMessageId]))
+  addOutboxId(writing, send.outboxId)
+  if (!has('from')) addAddresses(writing, 'From', [send.from])
+  if (!has('to') && !has('cc') && people.bcc.length > 0) add(writing, 'To: undisclosed-recipients:;\r\n')
+  for (const field of fields) if (!REPLACED.test(field.toString('latin1'))) keepField(writing, field)
+  return endHeader(writing)
+}
+
+/** Fields with their line breaks; a line that continues none is a field of its own. */
+function fieldsOf(block: Buffer): Buffer[] {
+  const lines = block.toString('latin1').match(/[^\n]*\n|[^\n]+$/g) ?? []
+  const fields: string[] = []
+  for (const line of lines) {
+    if (/^[ \t]/.test(line) && fields.length > 0) fields.push(`${fields.pop()}${line}`)
+    else fields.push(line)
+  }
+  return fields.map(field => Buffer.from(field.endsWith('\n') ? field : `${field}\r\n`, 'latin1'))
+}
+
+function nameOf(field: Buffer): string {
+  return FIELD.exec(field.toString('latin1'))?.[1]?.toLowerCase() ?? ''
+}
+
+const ADDRESS_FIELD_NAMES: ReadonlySet<string> = new Set([...Object.values(ADDRESS_FIELDS), 'sender'])
+
+/** A field beyond ASCII stays as it is for servers with SMTPUTF8, and is encoded for the others. */
+function keepField(writing: HeaderWriting, field: Buffer): void {
+  const name = nameOf(field)
+  const isPlain = field.every(byte => byte < 128) || name === '' || name.startsWith('content-')
+  if (isPlain) {
+    add(writing, field)
+    return
+  }
+  const raw = field.toString('utf8')
+  const value = raw.slice(raw.indexOf(':') + 1).replaceAll(/\r?\n/g, '')
+  const label = raw.slice(0, raw.indexOf(':')).trim()
+  add(writing, field, 'utf8')
+  const encoded = ADDRESS_FIELD_NAMES.has(name)
+    ? addressField(label, readAddresses(value), 'ascii')
+    : textField(label, decodeWords(value).replaceAll(/\p{Cc}/gu, ' '))
+  add(writing, encoded, 'ascii')
+}

@@ -1,0 +1,117 @@
+import {
+  refitMessage,
+  staysBeyondAscii,
+  surveyMessage,
+  type RefitOptions,
+} from '../../../kit/mime-writing/refit.ts'
+import { asBuffer } from '../../../kit/mime-writing/transfer.ts'
+import { MAIL_DATE_LENGTH, mailDate } from './rules.ts'
+
+/*
+ * A message is stored once, and read in several forms: what goes to a server with SMTPUTF8 or to one without it, and
+ * the copy that is filed. Bytes that only one form has are marked. The value of Date is replaced in all of them.
+ */
+
+/** Bytes that only one form has: the filed copy, or what goes to servers with or without SMTPUTF8. */
+export interface FormRange {
+  start: number
+  end: number
+  of: 'copy' | 'utf8' | 'ascii'
+}
+
+/** How to read the stored content. JSON, kept with it. */
+export interface ContentLayout {
+  /** Where the value of Date begins. */
+  dateAt: number
+  /** In ascending order; they do not overlap. */
+  ranges: FormRange[]
+  /** Whether the body has bytes beyond ASCII. */
+  is8Bit: boolean
+}
+
+export interface StoredContent {
+  layout: ContentLayout
+  byteLength: number
+  open(): AsyncIterable<Uint8Array>
+}
+
+/** A form of a message. It can be read several times, and has exactly `byteLength` bytes. */
+export interface ContentForm {
+  byteLength: number
+  open(): AsyncIterable<Buffer>
+}
+
+export interface WireForm extends ContentForm {
+  is8Bit: boolean
+  hasUtf8Header: boolean
+}
+
+/** What of the server matters to the form. */
+export interface WireOptions {
+  /** The time of the first hand-over, also when it is tried again. */
+  date: Date
+  has8BitMime: boolean
+  hasSmtpUtf8: boolean
+}
+
+/** What is handed over to a server. A body beyond ASCII is encoded if the server does not take it. */
+export async function wireForm(stored: StoredContent, options: WireOptions): Promise<WireForm> {
+  const { layout } = stored
+  const hasUtf8Header = options.hasSmtpUtf8 && layout.ranges.some(({ of }) => of === 'utf8')
+  const form = formOf(stored, options.date, options.hasSmtpUtf8 ? 'utf8' : 'ascii', false)
+  if (!layout.is8Bit || options.has8BitMime) return { ...form, is8Bit: layout.is8Bit, hasUtf8Header }
+  return { ...(await refitForm(form, { allows8Bit: false })), hasUtf8Header }
+}
+
+/** What is filed as a draft, or as the copy of what was sent: with Bcc, and with all addresses as they are. */
+export function copyForm(stored: StoredContent, date: Date): ContentForm {
+  return formOf(stored, date, 'utf8', true)
+}
+
+async function refitForm(
+  form: ContentForm,
+  options: RefitOptions,
+): Promise<ContentForm & { is8Bit: boolean }> {
+  const survey = await surveyMessage(form.open())
+  const open = () => refitMessage(form.open(), survey, options)
+  let byteLength = 0
+  for await (const bytes of open()) byteLength += bytes.length
+  return { byteLength, open, is8Bit: staysBeyondAscii(survey, options) }
+}
+
+function formOf(stored: StoredContent, date: Date, spelling: 'utf8' | 'ascii', isCopy: boolean): ContentForm {
+  const { layout } = stored
+  const skipped = layout.ranges.filter(({ of }) => (of === 'copy' ? !isCopy : of !== spelling))
+  const skippedBytes = skipped.reduce((bytes, { start, end }) => bytes + end - start, 0)
+  return {
+    byteLength: stored.byteLength - skippedBytes,
+    async *open() {
+      const value = Buffer.from(mailDate(date), 'latin1')
+      let offset = 0
+      for await (const piece of stored.open()) {
+        const dated = replaceAt(asBuffer(piece), layout.dateAt - offset, value)
+        yield* without(dated, offset, skipped)
+        offset += piece.length
+      }
+    },
+  }
+}
+
+/** The piece with as much of the value as lies in it. */
+function replaceAt(piece: Buffer, at: number, value: Buffer): Buffer {
+  if (at >= piece.length || at + MAIL_DATE_LENGTH <= 0) return piece
+  const replaced = Buffer.from(piece)
+  value.copy(replaced, Math.max(0, at), Math.max(0, -at))
+  return replaced
+}
+
+function* without(piece: Buffer, offset: number, skipped: readonly FormRange[]): Generator<Buffer> {
+  let from = 0
+  for (const { start, end } of skipped) {
+    if (end <= offset || start >= offset + piece.length) continue
+    const kept = piece.subarray(from, Math.max(from, start - offset))
+    if (kept.length > 0) yield kept
+    from = Math.min(piece.length, end - offset)
+  }
+  if (from < piece.length) yield piece.subarray(from)
+}

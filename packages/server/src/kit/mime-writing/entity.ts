@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { contentField } from './fields.ts'
+import { base64Length, encodeBase64, encodeText } from './transfer.ts'
+
+/* The MIME structure of a message that is written (RFC 2045, RFC 2046). */
+
+/** A piece of a message: bytes, or bytes that are read when they are needed. */
+export type Segment = Buffer | StreamedSegment
+
+export interface StreamedSegment {
+  /** null: not known. */
+  byteLength: number | null
+  open(): AsyncIterable<Buffer>
+}
+
+/** A part, with its header, which ends with the empty line; nothing follows the last line of its body. */
+export interface Entity {
+  type: string
+  segments: Segment[]
+}
+
+export function textEntity(type: 'text/plain' | 'text/html', text: string): Entity {
+  const { encoding, body } = encodeText(text)
+  const header =
+    contentField('Content-Type', `${type}; charset=utf-8`, {}) +
+    `Content-Transfer-Encoding: ${encoding}\r\n\r\n`
+  return { type, segments: [Buffer.from(header, 'latin1'), body] }
+}
+
+export interface FileTraits {
+  /** `type/subtype`. */
+  contentType: string
+  filename: string | null
+  contentId: string | null
+  isInline: boolean
+}
+
+function fileHeader({ contentType, filename, contentId, isInline }: FileTraits, encoding: string): Buffer {
+  return Buffer.from(
+    contentField('Content-Type', contentType, {}) +
+      `Content-Transfer-Encoding: ${encoding}\r\n` +
+      contentField('Content-Disposition', isInline ? 'inline' : 'attachment', { filename }) +
+      (contentId === null ? '' : `Content-ID: <${contentId}>\r\n`) +
+      '\r\n',
+    'latin1',
+  )
+}
+
+/** A file in base64. @param byteLength decoded; null: not known */
+export function fileEntity(
+  traits: FileTraits,
+  byteLength: number | null,
+  open: () => AsyncIterable<Uint8Array>,
+): Entity {
+  const body: StreamedSegment = {
+    byteLength: byteLength === null ? null : base64Length(byteLength),
+    open: () => encodeBase64(open()),
+  }
+  return { type: traits.contentType, segments: [fileHeader(traits, 'base64'), body] }
+}
+
+/** A message within the message, whose lines are fit for sending as they are. */
+export function messageEntity(traits: FileTraits, is8Bit: boolean, body: StreamedSegment): Entity {
+  return { type: traits.contentType, segments: [fileHeader(traits, is8Bit ? '8bit' : '7bit'), body] }
+}
+
+export function multipartEntity(
+  subtype: 'alternative' | 'related' | 'mixed',
+  children: readonly [Entity, ...Entity[]],
+): Entity {
+  // `=_` is neither in quoted-printable nor in base64 (RFC 2045 section 6.7), and nobody can guess the rest.
+  const boundary = `=_${randomBytes(16).toString('hex')}`
+  const type = `multipart/${subtype}`
+  // RFC 2387 section 3.1 requires the type of the first part.
+  const root = subtype === 'related' ? `\r\n type="${children[0].type}";` : ''
+  const segments: Segment[] = [
+    Buffer.from(`Content-Type: ${type};${root}\r\n boundary="${boundary}"\r\n\r\n`),
+  ]
+  for (const [index, child] of children.entries()) {
+    segments.push(Buffer.from(`${index === 0 ? '' : '\r\n'}--${boundary}\r\n`), ...child.segments)
+  }
+  segments.push(Buffer.from(`\r\n--${boundary}--`))
+  return { type, segments }
+}
+
+/** null if a piece's length is not known. */
+export function segmentsLength(segments: readonly Segment[]): number | null {
+  let length: number | null = 0
+  for (const segment of segments) {
+    const bytes: number | null = Buffer.isBuffer(segment) ? segment.length : segment.byteLength
+    length = length === null || bytes === null ? null : length + bytes
+  }
+  return length
+}
+
+export async function* readSegments(segments: readonly Segment[]): AsyncGenerator<Buffer> {
+  for (const segment of segments) {
+    if (Buffer.isBuffer(segment)) yield segment
+    else yield* segment.open()
+  }
+}

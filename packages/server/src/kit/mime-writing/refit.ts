@@ -1,0 +1,154 @@
+import type { LineEnd } from './line-breaker.ts'
+import { asBuffer, encodeQuotedPrintable } from './transfer.ts'
+import { messageWalker, type MessageVisitor, type WalkedPart } from './walk-message.ts'
+
+/*
+ * Makes a message that others wrote fit for SMTP: lines end with CRLF and have at most 998 bytes, there is no NUL, and
+ * no byte beyond ASCII where the server takes none. Parts that are not fit are encoded as quoted-printable; all other
+ * bytes stay as they are, and so does whatever is signed or encrypted.
+ */
+
+/** RFC 5321 section 4.5.3.1.6, without the CRLF. */
+const LINE_BYTES_MAX = 998
+const CRLF = Buffer.from('\r\n')
+const SOFT_BREAK = Buffer.from('=\r\n')
+const ENCODED_LF = Buffer.from('=\r\n=0A=\r\n')
+const ENCODED_CR = Buffer.from('=\r\n=0D=\r\n')
+const NUL = 0
+/** What is written before others get their turn. */
+const SLICE_BYTES = 64 * 1024
+
+/** What a message has that SMTP may not carry. */
+export interface Survey {
+  /** Numbers of the parts with a line that is too long, or with NUL, that can be encoded. */
+  unfit: ReadonlySet<number>
+  /** Numbers of the parts beyond ASCII that can be encoded. */
+  beyondAscii: ReadonlySet<number>
+  /** Whether something signed or encrypted is beyond ASCII. */
+  hasSealed8Bit: boolean
+  /** Whether something that cannot be encoded is not fit: a header, or a sealed part. */
+  isHopeless: boolean
+}
+
+/** Which bytes of its body the message may have beyond those of ASCII. */
+export interface RefitOptions {
+  allows8Bit: boolean
+}
+
+/** @throws UnwalkableMessage */
+export async function surveyMessage(content: AsyncIterable<Uint8Array>): Promise<Survey> {
+  const unfit = new Set<number>()
+  const beyondAscii = new Set<number>()
+  let hasSealed8Bit = false
+  let isHopeless = false
+  let lineBytes = 0
+  const walker = messageWalker({
+    header(lines) {
+      isHopeless ||= lines.some(line => line.length > LINE_BYTES_MAX || line.includes(NUL))
+    },
+    body(part, line, end) {
+      lineBytes += line.length
+      const isUnfit = lineBytes > LINE_BYTES_MAX || line.includes(NUL)
+      if (end !== 'none') lineBytes = 0
+      const isFree = part.isIdentity && !part.isSealed
+      if (isUnfit && isFree) unfit.add(part.number)
+      else isHopeless ||= isUnfit
+      if (beyondAscii.has(part.number) || !is8Bit(line)) return
+      if (isFree) beyondAscii.add(part.number)
+      else hasSealed8Bit = true
+    },
+    other(line) {
+      isHopeless ||= line.length > LINE_BYTES_MAX || line.includes(NUL)
+    },
+    end: () => undefined,
+  })
+  for await (const bytes of content) walker.push(asBuffer(bytes))
+  walker.end()
+  return { unfit, beyondAscii, hasSealed8Bit, isHopeless }
+}
+
+function is8Bit(line: Buffer): boolean {
+  for (let at = 0; at < line.length; at++) if (line[at]! > 127) return true
+  return false
+}
+
+/** Whether the message, once refitted, has bytes beyond ASCII in its body. */
+export function staysBeyondAscii(survey: Survey, { allows8Bit }: RefitOptions): boolean {
+  return survey.hasSealed8Bit || (allows8Bit && [...survey.beyondAscii].some(part => !survey.unfit.has(part)))
+}
+
+/** The message as it may be sent. `survey` is of the same content. */
+export async function* refitMessage(
+  content: AsyncIterable<Uint8Array>,
+  survey: Survey,
+  options: RefitOptions,
+): AsyncGenerator<Buffer> {
+  const out: Buffer[] = []
+  const walker = messageWalker(refitter(survey, options, out))
+  for await (const bytes of content) {
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+      walker.push(asBuffer(bytes.subarray(at, at + SLICE_BYTES)))
+      if (out.length > 0) yield Buffer.concat(out.splice(0))
+    }
+  }
+  walker.end()
+  if (out.length > 0) yield Buffer.concat(out)
+}
+
+function refitter(survey: Survey, options: RefitOptions, out: Buffer[]): MessageVisitor {
+  const is7Bit = !staysBeyondAscii(survey, options)
+  /** How the last line of an encoded part ended. That break belongs to the delimiter, if one follows. */
+  let lastEnd: LineEnd | null = null
+  const isEncoded = ({ number }: WalkedPart) =>
+    survey.unfit.has(number) || (!options.allows8Bit && survey.beyondAscii.has(number))
+  const keep = (line: Buffer, end: LineEnd) => {
+    out.push(line)
+    if (end !== 'none') out.push(CRLF)
+  }
+  const endPart = () => {
+    if (lastEnd !== null && lastEnd !== 'none') out.push(CRLF)
+    lastEnd = null
+  }
+  return {
+    header(lines, part) {
+      const isRelabelled = part ? isEncoded(part) : is7Bit
+      const kept = isRelabelled ? withoutEncoding(lines, part === null) : lines
+      for (const line of kept) out.push(line, CRLF)
+      if (part && isRelabelled) out.push(Buffer.from('Content-Transfer-Encoding: quoted-printable\r\n'))
+    },
+    body(part, line, end) {
+      if (!isEncoded(part)) {
+        keep(line, end)
+        return
+      }
+      if (lastEnd !== null) out.push(encodedBreak(lastEnd, part.isText))
+      out.push(Buffer.from(encodeQuotedPrintable(line), 'latin1'))
+      lastEnd = end
+    },
+    other(line, end) {
+      endPart()
+      keep(line, end)
+    },
+    end: endPart,
+  }
+}
+
+/** A line break of a text is one however it is written; other content keeps its bytes. */
+function encodedBreak(end: LineEnd, isText: boolean): Buffer {
+  if (end === 'none') return SOFT_BREAK
+  if (end === 'crlf' || isText) return CRLF
+  return end === 'lf' ? ENCODED_LF : ENCODED_CR
+}
+
+const ENCODING_FIELD = /^content-transfer-encoding[ \t]*:/i
+
+/** A header without its transfer encoding; of one with parts of its own only 8bit and binary are taken away. */
+function withoutEncoding(lines: readonly Buffer[], onlyIdentity: boolean): Buffer[] {
+  let isDropped = false
+  return lines.filter(line => {
+    const text = line.toString('latin1')
+    if (/^[ \t]/.test(text)) return !isDropped
+    isDropped = ENCODING_FIELD.test(text) && (!onlyIdentity || /:[ \t]*(?:8bit|binary)\b/i.test(text))
+    return !isDropped
+  })
+}

@@ -1,0 +1,120 @@
+/**
+ * The vocabulary in which the service hands messages over to a provider: by SMTP, or as one request over HTTP.
+ *
+ * A refusal is a value: the provider answered, it is about this message or some of its recipients, and the connection
+ * is good for the next message. A thrown `ProviderFailure` is one of two things. With `isBeforeAcceptance`, nothing was
+ * accepted, and the account or its server is the cause (connection, TLS, login, 421, 4.7.x to MAIL, a quota): other
+ * messages of the account would fail in the same way. Without it, the outcome is unknown: ask `lookUp`.
+ */
+
+/** What the provider takes, as it said last. */
+export interface SendingLimits {
+  /** Bytes of a message; null: it does not say. */
+  messageBytesMax: number | null
+  /** Whether lines may have bytes beyond ASCII (8BITMIME). Without it they should be encoded. */
+  has8BitMime: boolean
+  /** Whether addresses and header fields may be UTF-8 (SMTPUTF8). */
+  hasSmtpUtf8: boolean
+  /** Whether it sends the delivery reports that it is asked for (DSN). */
+  hasDsn: boolean
+}
+
+/** Who it goes from and to. Each is `local@domain` with the domain as A-labels; a local part may be UTF-8. */
+export interface Envelope {
+  from: string
+  /** At least one, each once. */
+  to: readonly string[]
+}
+
+/** A complete message. Lines end with CRLF and have at most 998 bytes. */
+export interface OutgoingContent {
+  /** Exactly how many bytes `open` yields. */
+  byteLength: number
+  /** Whether the body has bytes beyond ASCII. */
+  is8Bit: boolean
+  /** Whether the header has bytes beyond ASCII. */
+  hasUtf8Header: boolean
+  /** The bytes from the first; called again for each attempt. If it fails, the message is certainly not accepted. */
+  open(): AsyncIterable<Uint8Array>
+}
+
+export interface OutgoingMessage {
+  envelope: Envelope
+  content: OutgoingContent
+  /** ENVID of delivery reports: visible ASCII, at most 100 characters. */
+  envelopeId: string
+  /** The provider's thread that it replies to, where the provider keeps threads. */
+  threadId: string | null
+  /**
+   * Awaited directly before the step that cannot be taken back: the dot that ends the data, or the request that sends.
+   * If it rejects, nothing is handed over, and `send` rejects with the same error. `trace` is the adapter's own note
+   * for `lookUp`. It is called again if the message is tried over another connection, after the first certainly
+   * accepted nothing.
+   */
+  beforeHandOver(trace: string | null): Promise<void>
+  /** Gives up before the hand-over; what was handed over is waited for. */
+  signal: AbortSignal
+}
+
+/** The answer of a provider that does not accept a message for a recipient. */
+export interface Refusal {
+  /** `recipient`: it refuses this address. `message`: it refuses the sender, the message or its content. */
+  of: 'recipient' | 'message'
+  /** False if the same may be accepted later. */
+  isPermanent: boolean
+  /** Whether the size is the reason. */
+  isTooLarge: boolean
+  /** Enhanced status code (RFC 3463), such as `5.1.1`; `5.0.0` or `4.0.0` if the provider gave none. */
+  status: string
+  /** The provider's text for people: printable, on one line, at most 200 characters. */
+  message: string
+}
+
+export interface RecipientOutcome {
+  address: string
+  /** null: accepted. */
+  refusal: Refusal | null
+}
+
+export interface SendOutcome {
+  /** One for each recipient of the envelope, in its order. */
+  recipients: RecipientOutcome[]
+  /** What the provider says of the accepted message; all are null if it says nothing. */
+  given: {
+    /** The key of the copy that it filed. */
+    key: string | null
+    threadId: string | null
+    /** The Message-ID that it gave in place of ours, with angle brackets. */
+    internetMessageId: string | null
+  }
+}
+
+/** A message whose outcome is unknown. */
+export interface HandedOver {
+  /** With angle brackets. */
+  internetMessageId: string
+  /** Value of its field `X-Waxwing-Outbox`. */
+  outboxId: string
+  /** What `beforeHandOver` was given. */
+  trace: string | null
+  handedOverAt: Date
+}
+
+/**
+ * `accepted` and `not_accepted` are proven. `not_known`: it cannot be told, or not yet; the copy in the mailbox of sent
+ * mail may still show it.
+ */
+export type LookUp = 'accepted' | 'not_accepted' | 'not_known'
+
+/** Hands messages over, one at a time. Every method throws `ProviderFailure`. */
+export interface SendingProvider {
+  readonly limits: SendingLimits
+
+  /** Whether the provider files a copy of what it accepts as sent mail. `sometimes`: look before filing one. */
+  readonly filesCopy: 'always' | 'sometimes'
+
+  /** Also rejects with what `beforeHandOver` or `content` rejected with; then nothing was accepted. */
+  send(message: OutgoingMessage): Promise<SendOutcome>
+
+  lookUp(message: HandedOver): Promise<LookUp>
+}
