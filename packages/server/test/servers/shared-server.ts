@@ -11,8 +11,8 @@ export const SERVER_KINDS = [
 ] as const
 
 /** One server for all tests of a file or a `describe`; each test adds users of its own. */
-export function useServer(start: () => Promise<MailServer>): () => MailServer {
-  let server: MailServer | undefined
+export function useServer<S extends AsyncDisposable = MailServer>(start: () => Promise<S>): () => S {
+  let server: S | undefined
   beforeAll(async () => {
     server = await start()
   })

@@ -24,7 +24,7 @@ export async function smtpAccount(
   const { endpoint, login, signal } = options
   const session = await openSession(endpoint, login, LOGIN_SECONDS, signal)
   const { wire } = session
-  const end = () => wire.destroy(new ProviderFailure('unavailable', 'The connection was ended.'))
+  const end = () => wire.giveUp('The connection was ended.')
   signal.addEventListener('abort', end, { once: true })
   if (signal.aborted) end()
   return {

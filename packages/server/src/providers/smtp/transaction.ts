@@ -25,7 +25,7 @@ export async function hand(session: SmtpSession, message: OutgoingMessage): Prom
   const plan = planEnvelope(message, session.extensions)
   const outcome = new Outcome(message.envelope.to, plan)
   if (plan.refusal || plan.recipients.length === 0) return outcome.end(plan.refusal)
-  const giveUp = () => wire.destroy(new ProviderFailure('unavailable', 'It was given up.'))
+  const giveUp = () => wire.giveUp('It was given up.')
   message.signal.addEventListener('abort', giveUp, { once: true })
   if (message.signal.aborted) giveUp()
   try {
@@ -126,6 +126,7 @@ async function sendContent(wire: SmtpWire, { content }: OutgoingMessage): Promis
     if (error instanceof DamagedContent) return abandon(wire, true, '5.6.0', error.message)
     if (!(error instanceof LostContent)) throw error
     const failure = beforeAcceptance(error.cause)
+    if (wire.isGivenUp) throw failure
     return abandon(
       wire,
       false,

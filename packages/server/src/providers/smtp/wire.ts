@@ -18,6 +18,7 @@ export class SmtpWire {
   #expected = 1
   #failure: ProviderFailure | null = null
   #changed = Promise.withResolvers<void>()
+  isGivenUp = false
 
   constructor(socket: Socket) {
     this.#socket = socket
@@ -95,6 +96,12 @@ export class SmtpWire {
     this.#listen(socket)
     await this.#wait(seconds, () => isSecure)
     if (!isSecure) throw this.#failure ?? tooMuch()
+  }
+
+  /** Ends the connection for a reason of ours, as opposed to one of the server. */
+  giveUp(message: string): void {
+    this.isGivenUp = true
+    this.destroy(new ProviderFailure('unavailable', message, { isBeforeAcceptance: true }))
   }
 
   /** Ends the connection; who waits is told the reason. */
