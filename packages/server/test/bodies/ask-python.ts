@@ -6,6 +6,7 @@ export interface PythonPart {
   type: string
   filename: string | null
   disposition: string | null
+  contentId: string | null
   /** In base64; null of a message within. */
   content: string | null
   /** Decoded, of text that Python can decode. */
@@ -20,6 +21,10 @@ export interface PythonMessage {
   from: Array<[name: string, address: string]> | null
   to: Array<[name: string, address: string]> | null
   cc: Array<[name: string, address: string]> | null
+  bcc: Array<[name: string, address: string]> | null
+  replyTo: Array<[name: string, address: string]> | null
+  /** Of the header, in its order, decoded; false where Python cannot decode the value. */
+  fields: Array<[name: string, value: string | false]>
   /** Seconds since the epoch. */
   date: number | null
 }

@@ -22,6 +22,7 @@ def walk(part, prefix, found):
         "type": kind,
         "filename": name_of(part),
         "disposition": part.get_content_disposition(),
+        "contentId": part.get("content-id"),
         "content": base64.b64encode(content).decode() if content is not None else None,
     })
 
@@ -71,5 +72,8 @@ for line in sys.stdin:
         "from": addresses(message, "from"),
         "to": addresses(message, "to"),
         "cc": addresses(message, "cc"),
+        "bcc": addresses(message, "bcc"),
+        "replyTo": addresses(message, "reply-to"),
+        "fields": [[name, decode(unfold(value))] for name, value in message.items()],
         "date": date_of(message),
     }), flush=True)

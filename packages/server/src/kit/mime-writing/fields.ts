@@ -16,17 +16,17 @@ const PIECE_LENGTH_MAX = 900
 const QUOTED_LENGTH_MAX = 60
 
 /**
- * A field with its value folded. Each piece begins with the white space before it, where the line may be broken.
- * Throws if a piece could begin another field: input is refused long before.
+ * A field with its value folded. Each piece begins with the white space before it, where the line may be broken. The
+ * first stays on the line of the name: Python would take the white space before it for a part of the value.
  */
 export function foldField(name: string, pieces: readonly string[]): string {
-  if (/\p{Cc}/u.test(name) || pieces.some(piece => piece[0] !== ' ' || /\p{Cc}/u.test(piece)))
-    throw new Error('A header field has a control character')
+  requireLine(name)
+  for (const piece of pieces) requireLine(piece)
   let folded = `${name}:`
   let length = folded.length
-  for (const piece of pieces) {
+  for (const [index, piece] of pieces.entries()) {
     const size = Buffer.byteLength(piece)
-    if (length + size > LINE_LENGTH_MAX) {
+    if (index > 0 && length + size > LINE_LENGTH_MAX) {
       folded += '\r\n'
       length = 0
     }
@@ -36,12 +36,23 @@ export function foldField(name: string, pieces: readonly string[]): string {
   return `${folded}\r\n`
 }
 
+/** Input with control characters is refused where it comes in. What gets here must not begin another field. */
+function requireLine(value: string): void {
+  if (/\p{Cc}/u.test(value)) throw new Error('A header field must not have control characters')
+}
+
 /** A field of free text, such as Subject. */
 export function textField(name: string, value: string): string {
+  requireLine(value)
   const trimmed = value.trim()
   const pieces = ` ${trimmed}`.match(/ +[^ ]+/g) ?? []
   const isPlain = isAscii(trimmed) && pieces.every(piece => piece.length <= PIECE_LENGTH_MAX)
-  return foldField(name, isPlain ? pieces : spaced(encodeWords(trimmed)))
+  return foldField(name, isPlain ? pieces : spaced(encodeWords(trimmed, roomAfter(name))))
+}
+
+/** What fits on the first line, after the name. */
+function roomAfter(name: string): number {
+  return LINE_LENGTH_MAX - name.length - ': '.length
 }
 
 /** A field of ids or other words that need no encoding. */
@@ -55,28 +66,31 @@ export function wordsField(name: string, words: readonly string[]): string {
  */
 export function addressField(name: string, mailboxes: readonly Mailbox[], form: 'utf8' | 'ascii'): string {
   const pieces = mailboxes.flatMap((mailbox, index) => {
-    const words = form === 'ascii' && needsSmtpUtf8(mailbox.address) ? toGroup(mailbox) : toWords(mailbox)
+    const room = index === 0 ? roomAfter(name) : LINE_LENGTH_MAX
+    const isGroup = form === 'ascii' && needsSmtpUtf8(mailbox.address)
+    const words = isGroup ? toGroup(mailbox, room) : toWords(mailbox, room)
     if (index < mailboxes.length - 1) words.push(`${words.pop()},`)
     return spaced(words)
   })
   return foldField(name, pieces)
 }
 
-function toWords({ name, address }: Mailbox): string[] {
-  const phrase = toPhrase(name ?? '')
+function toWords({ name, address }: Mailbox, room: number): string[] {
+  const phrase = toPhrase(name ?? '', room)
   return phrase.length > 0 ? [...phrase, `<${wireAddress(address)}>`] : [wireAddress(address)]
 }
 
-function toGroup({ name, address }: Mailbox): string[] {
-  return [...encodeWords(`${name ?? ''} ${wireAddress(address)}`.trim()), ':;']
+function toGroup({ name, address }: Mailbox, room: number): string[] {
+  return [...encodeWords(`${name ?? ''} ${wireAddress(address)}`.trim(), room), ':;']
 }
 
 const ATOMS = /^[\w!#$%&'*+\-/=?^`{|}~]+(?: [\w!#$%&'*+\-/=?^`{|}~]+)*$/
 
-function toPhrase(name: string): string[] {
+function toPhrase(name: string, room: number): string[] {
+  requireLine(name)
   const trimmed = name.trim()
   if (trimmed === '') return []
-  if (!isAscii(trimmed) || trimmed.length > QUOTED_LENGTH_MAX) return encodeWords(trimmed)
+  if (!isAscii(trimmed) || trimmed.length > QUOTED_LENGTH_MAX) return encodeWords(trimmed, room)
   return ATOMS.test(trimmed) ? trimmed.split(' ') : [`"${trimmed.replaceAll(/["\\]/g, '\\$&')}"`]
 }
 

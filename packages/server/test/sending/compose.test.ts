@@ -1,0 +1,353 @@
+import { describe, expect, test } from 'vitest'
+import { AttachmentChanged, AttachmentsTooLarge } from '../../src/features/sending/compose/attached.ts'
+import { type Composition, composeMessage } from '../../src/features/sending/compose/compose.ts'
+import { envelopeRecipients } from '../../src/features/sending/compose/rules.ts'
+import { type StoredContent, wireForm } from '../../src/features/sending/compose/stored-content.ts'
+import { wireAddress } from '../../src/kit/mail-address.ts'
+import { htmlToText } from '../../src/kit/mime/html-to-text.ts'
+import type { Mailbox } from '../../src/kit/mime-writing/fields.ts'
+import { askPython, type PythonMessage, type PythonPart } from '../bodies/ask-python.ts'
+import { contentOf, parse } from '../bodies/facts.ts'
+import { summarize } from '../../src/kit/mime/summary.ts'
+import { seeded } from '../seeded.ts'
+import { hostileComposition } from './hostile-compositions.ts'
+import { collect, HANDED_OVER, readCopy, readWire, store } from './read-composed.ts'
+
+const SEEDS = 200
+
+const ADA = { name: 'Ada Lovelace', address: 'ada@example.com' }
+const GRACE = { name: 'Grace Hopper', address: 'grace@example.org' }
+
+function composition(changes: Partial<Composition> = {}): Composition {
+  return {
+    internetMessageId: '<one@example.com>',
+    outboxId: '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90',
+    draftMark: null,
+    date: new Date(0),
+    from: ADA,
+    to: [GRACE],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: 'Figures',
+    inReplyTo: null,
+    references: [],
+    importance: null,
+    headers: [],
+    text: 'Here they are.',
+    html: null,
+    signature: null,
+    attachments: [],
+    ...changes,
+  }
+}
+
+async function wireOf(changes: Partial<Composition>): Promise<string> {
+  const stored = await store(await composeMessage(composition(changes)))
+  return (await readWire(stored)).raw.toString('latin1')
+}
+
+/** What a reader makes of a text: line breaks are LF, and lone surrogates are replaced. */
+const plain = (text: string) => text.toWellFormed().replaceAll(/\r\n|\r/g, '\n')
+const oneLine = (text: string) => text.toWellFormed().trim()
+const asPairs = (mailboxes: readonly Mailbox[]) =>
+  mailboxes.map(({ name, address }) => [oneLine(name ?? ''), wireAddress(address)])
+
+describe('composeMessage, with hostile values', () => {
+  test(`says exactly what was asked, to Python and to our reader (${SEEDS} messages)`, async () => {
+    const asked = Array.from({ length: SEEDS }, (_, seed) => hostileComposition(seeded(`compose ${seed}`)))
+    const wires: Buffer[] = []
+    const copies: Buffer[] = []
+    for (const one of asked) {
+      const stored = await store(await composeMessage(one), 1 + (wires.length % 97))
+      wires.push((await readWire(stored)).raw)
+      copies.push(await readCopy(stored))
+    }
+    const [onWire, inCopy] = [askPython(wires), askPython(copies)]
+    for (const [index, one] of asked.entries()) {
+      const note = `message ${index}`
+      expectFitForSmtp(wires[index]!, note)
+      expectHeader(onWire[index]!, one, note)
+      expect(onWire[index]!.bcc, note).toEqual([])
+      expect(inCopy[index]!.bcc, note).toEqual(asPairs(one.bcc))
+      expect(inCopy[index]!.parts, note).toEqual(onWire[index]!.parts)
+      await expectParts(onWire[index]!, one, note)
+      await expectOurs(copies[index]!, one, note)
+    }
+  }, 120_000)
+})
+
+/** 7-bit, CRLF only, and short lines: RFC 5321 section 4.5.3.1.6 and RFC 2045 section 6.7. */
+function expectFitForSmtp(raw: Buffer, note: string): void {
+  const text = raw.toString('latin1')
+  expect(/[^\t\r\n -~]/.exec(text), note).toBeNull()
+  expect(/\r(?!\n)|(?<!\r)\n/.exec(text), note).toBeNull()
+  expect(text.endsWith('\r\n'), note).toBe(true)
+  const body = text.slice(text.indexOf('\r\n\r\n'))
+  for (const line of text.split('\r\n')) expect(line.length, `${note}: ${line}`).toBeLessThan(999)
+  for (const line of body.split('\r\n')) expect(line.length, `${note}: ${line}`).toBeLessThanOrEqual(78)
+  expect(/\n\.|\nFrom /.exec(body), note).toBeNull()
+}
+
+function expectHeader(read: PythonMessage, asked: Composition, note: string): void {
+  const names = ['Date', 'From']
+  if (asked.replyTo.length > 0) names.push('Reply-To')
+  if (asked.to.length > 0 || (asked.cc.length === 0 && asked.bcc.length > 0)) names.push('To')
+  if (asked.cc.length > 0) names.push('Cc')
+  if (oneLine(asked.subject) !== '') names.push('Subject')
+  names.push('Message-ID')
+  if (asked.inReplyTo) names.push('In-Reply-To')
+  if (asked.references.length > 0) names.push('References')
+  if (asked.importance === 'high' || asked.importance === 'low') names.push('Importance', 'X-Priority')
+  names.push('X-Odd', 'List-Id', 'X-Waxwing-Outbox', 'MIME-Version', 'Content-Type')
+  const fields = new Map(read.fields)
+  expect(
+    [...fields.keys()].filter(name => name !== 'Content-Transfer-Encoding'),
+    note,
+  ).toEqual(names)
+  expect(read.from, note).toEqual(asPairs([asked.from]))
+  const undisclosed = asked.to.length + asked.cc.length === 0 && asked.bcc.length > 0
+  if (!undisclosed) expect(read.to, note).toEqual(asPairs(asked.to))
+  expect(read.cc, note).toEqual(asPairs(asked.cc))
+  expect(read.replyTo, note).toEqual(asPairs(asked.replyTo))
+  expect(read.date, note).toBe(HANDED_OVER.getTime() / 1000)
+  expect(read.subject || '', note).toBe(oneLine(asked.subject))
+  expect(fields.get('References')?.toString().split(/\s+/) ?? [], note).toEqual(asked.references)
+  for (const { name, value } of asked.headers) expect(fields.get(name), note).toBe(oneLine(value))
+  // Who gets it is who is named in it.
+  const named = [read.to ?? [], read.cc ?? [], asPairs(asked.bcc)].flat().map(([, address]) => address!)
+  const envelope = envelopeRecipients(asked.to, asked.cc, asked.bcc)
+  if (!undisclosed) expect(new Set(envelope.map(lower)), note).toEqual(new Set(named.map(lower)))
+}
+
+const lower = (value: string) => value.toLowerCase()
+
+const fileOf = ({ type, filename, disposition, contentId, content }: PythonPart) => ({
+  type,
+  filename,
+  disposition,
+  contentId,
+  content,
+})
+
+async function expectParts(read: PythonMessage, asked: Composition, note: string): Promise<void> {
+  const [text, ...rest] = read.parts
+  const bodies = asked.html === null ? [] : [rest.shift()!]
+  const plainText = asked.text ?? htmlToText(asked.html ?? '')
+  expect(unended(text!.text), note).toBe(unended(plain(plainText)))
+  for (const body of bodies) expect(plain(body.text!), note).toBe(plain(asked.html!))
+  const isShown = (index: number) =>
+    asked.html !== null && asked.attachments[index]!.isInline && asked.attachments[index]!.contentId !== null
+  const order = asked.attachments.map((_, index) => index)
+  const inOrder = [...order.filter(isShown), ...order.filter(index => !isShown(index))]
+  const files = inOrder.map(async index => {
+    const file = asked.attachments[index]!
+    return {
+      type: file.contentType,
+      filename: file.filename === null ? null : oneLine(file.filename),
+      disposition: file.isInline ? 'inline' : 'attachment',
+      contentId: file.contentId === null ? null : `<${file.contentId}>`,
+      content: (await collect(file.open())).toString('base64'),
+    }
+  })
+  expect(rest.map(fileOf), note).toEqual(await Promise.all(files))
+}
+
+/** SMTP ends every message with a line break. */
+const unended = (text: string | null) => plain(text ?? '').replace(/\n$/, '')
+
+async function expectOurs(copy: Buffer, asked: Composition, note: string): Promise<void> {
+  const { subject, from, to, bcc, internetMessageId, importance } = summarize(copy)
+  const pair = ({ name, address }: Mailbox) => [oneLine(name ?? ''), wireAddress(address)]
+  expect(subject ?? '', note).toBe(oneLine(asked.subject))
+  expect(pair(from!), note).toEqual(pair(asked.from))
+  expect(to.map(pair), note).toEqual(asPairs(asked.to))
+  expect(bcc.map(pair), note).toEqual(asPairs(asked.bcc))
+  expect(internetMessageId, note).toBe(asked.internetMessageId)
+  expect(importance, note).toBe(asked.importance ?? 'normal')
+  const { hasAttachments, attachments } = parse(copy, 61)
+  const { hasAttachments: announced } = await composeMessage(asked)
+  const isPlainFile = asked.attachments.every(({ contentType }) => !contentType.startsWith('text/'))
+  if (!isPlainFile) return
+  expect(hasAttachments, note).toBe(announced)
+  const contents = attachments.map(part => contentOf(copy, part).toString('base64')).toSorted()
+  const expected = await Promise.all(
+    asked.attachments.map(async file => (await collect(file.open())).toString('base64')),
+  )
+  expect(contents, note).toEqual(expected.toSorted())
+}
+
+describe('composeMessage', () => {
+  test('names nobody where all recipients are in Bcc', async () => {
+    const raw = await wireOf({ to: [], bcc: [GRACE] })
+    expect(raw).toContain('\r\nTo: undisclosed-recipients:;\r\n')
+    expect(raw).not.toContain('grace')
+  })
+
+  test('puts no field of recipients into a draft without any', async () => {
+    const raw = await wireOf({ to: [], outboxId: null, draftMark: 'x generation=1' })
+    expect(raw).not.toMatch(/^(?:To|Cc|Bcc|X-Waxwing-Outbox):/m)
+    expect(raw).toMatch(/^X-Waxwing-Draft: x generation=1\r$/m)
+  })
+
+  test.each([
+    ['a name', { from: { name: 'A\r\nBcc: x@example.net', address: ADA.address } }, /^Bcc:/m],
+    ['a subject', { subject: 'A\r\nBcc: x@example.net' }, null],
+    ['a value', { headers: [{ name: 'X-A', value: 'a\nBcc: x@example.net' }] }, null],
+    ['a name of a field', { headers: [{ name: 'X-A: b\r\nBcc', value: 'x@example.net' }] }, null],
+    ['an address', { to: [{ name: null, address: 'a@example.net>\r\nBcc: <x@example.net' }] }, null],
+    ['a Message-ID', { internetMessageId: '<a@b>\r\nBcc: x@example.net' }, null],
+    ['a reference', { references: ['<a@b>\nBcc: x@example.net'] }, null],
+  ] satisfies Array<[string, Partial<Composition>, RegExp | null]>)(
+    'lets no line break of %s begin a field',
+    async (_, changes, absent) => {
+      if (absent) expect(await wireOf(changes)).not.toMatch(absent)
+      else await expect(wireOf(changes)).rejects.toThrow('control characters')
+    },
+  )
+
+  test('signs text after the line of dashes, and HTML before its end', async () => {
+    const stored = await store(
+      await composeMessage(
+        composition({
+          text: null,
+          html: '<html><body><p>Hello</p></BODY></html>',
+          signature: { html: '<b>Ada</b>', text: 'Ada\nAnalyst' },
+        }),
+      ),
+    )
+    const { text, html } = parse((await readWire(stored)).raw)
+    expect(text).toBe('Hello\n\n-- \nAda\nAnalyst')
+    expect(html).toBe('<html><body><p>Hello</p><div><b>Ada</b></div></BODY></html>')
+  })
+
+  test.each([
+    [{ text: 'Hi', html: null }, { text: null, html: '<b>Ada</b>' }, 'Hi\n\n-- \nAda\n', null],
+    [{ text: '', html: null }, { text: 'Ada', html: null }, '-- \nAda\n', null],
+    [
+      { text: 'Hi\n\n', html: '<p>Hi' },
+      { text: 'A<\nB', html: null },
+      'Hi\n\n-- \nA<\nB',
+      '<p>Hi<div>A&lt;<br>\nB</div>',
+    ],
+    [{ text: 'Hi', html: null }, { text: '', html: null }, 'Hi\n', null],
+  ])('signs %j with %j', async (body, signature, text, html) => {
+    const stored = await store(await composeMessage(composition({ ...body, signature })))
+    const read = parse((await readWire(stored)).raw)
+    expect([read.text, read.html]).toEqual([text, html])
+  })
+
+  test('announces the exact length if all lengths are known', async () => {
+    for (let seed = 0; seed < 40; seed++) {
+      const asked = hostileComposition(seeded(`length ${seed}`))
+      const composed = await composeMessage(asked)
+      const { length } = await collect(composed.open())
+      const isKnown = asked.attachments.every(file => file.byteLength !== null)
+      expect(composed.byteLength).toBe(isKnown ? length : null)
+    }
+  })
+
+  test('attaches a message as it is, but for line ends and for parts beyond ASCII', async () => {
+    const inner =
+      'Subject: inner\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\nhüllo\n.\n'
+    const raw = await wireOf({ attachments: [file('message/rfc822', Buffer.from(inner))] })
+    expect(raw).toContain(
+      'Content-Type: message/rfc822\r\nContent-Transfer-Encoding: 7bit\r\n' +
+        'Content-Disposition: attachment\r\n\r\nSubject: inner\r\n' +
+        'Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n' +
+        'h=C3=BCllo\r\n=2E\r\n',
+    )
+  })
+
+  test('attaches what only claims to be a message as a file', async () => {
+    const content = Buffer.concat([Buffer.from('Subject: a\0b\r\n\r\nx\r\n'), Buffer.alloc(2000, 'y')])
+    const stored = await store(
+      await composeMessage(composition({ attachments: [file('message/rfc822', content)] })),
+    )
+    const { raw } = await readWire(stored)
+    const [attachment] = parse(raw).attachments
+    expect(attachment?.contentType).toBe('application/octet-stream')
+    expect(contentOf(raw, attachment!)).toEqual(content)
+  })
+
+  test('keeps a signed message that is beyond ASCII, and says that the body is', async () => {
+    const signed =
+      'Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nhüllo\r\n--b--\r\n'
+    const composed = await composeMessage(
+      composition({ attachments: [file('message/rfc822', Buffer.from(signed))] }),
+    )
+    expect(composed.layout.is8Bit).toBe(true)
+    const { raw, is8Bit } = await readWire(await store(composed))
+    expect(raw.toString()).toContain(signed)
+    expect(is8Bit).toBe(true)
+  })
+
+  test('stops reading attachments that are over the limit', async () => {
+    let produced = 0
+    const endless = {
+      ...file('application/zip', Buffer.alloc(0)),
+      byteLength: null,
+      async *open() {
+        for (;;) {
+          produced += 1024 * 1024
+          yield Buffer.alloc(1024 * 1024)
+        }
+      },
+    }
+    const composed = await composeMessage(composition({ attachments: [endless] }))
+    await expect(collect(composed.open())).rejects.toThrow(AttachmentsTooLarge)
+    expect(produced).toBe(26 * 1024 * 1024)
+    const two = [
+      file('application/zip', Buffer.alloc(20 * 1024 * 1024)),
+      file('a/b', Buffer.alloc(6 * 1024 * 1024)),
+    ]
+    const both = await composeMessage(composition({ attachments: two }))
+    await expect(collect(both.open())).rejects.toThrow(AttachmentsTooLarge)
+  })
+
+  test('does not announce a length that an attachment no longer has', async () => {
+    const changed = { ...file('a/b', Buffer.from('abc')), byteLength: 4 }
+    const composed = await composeMessage(composition({ attachments: [changed] }))
+    await expect(collect(composed.open())).rejects.toThrow(AttachmentChanged)
+  })
+
+  test('never holds much of a large attachment', async () => {
+    const piece = Buffer.alloc(64 * 1024, 'x')
+    const pieces = (25 * 1024 * 1024) / piece.length
+    let given = 0
+    const large = {
+      ...file('application/zip', piece),
+      byteLength: piece.length * pieces,
+      async *open() {
+        for (; given < pieces; given++) yield piece
+      },
+    }
+    const composed = await composeMessage(composition({ attachments: [large] }))
+    const stored = { layout: composed.layout, byteLength: composed.byteLength!, open: () => composed.open() }
+    let taken = 0
+    let heldMost = 0
+    const form = await readWireUnread(stored)
+    for await (const bytes of form.open()) {
+      taken += bytes.length
+      heldMost = Math.max(heldMost, given * piece.length - taken * 0.73)
+    }
+    expect(taken).toBe(form.byteLength)
+    expect(heldMost).toBeLessThan(512 * 1024)
+  })
+})
+
+const readWireUnread = (stored: StoredContent) =>
+  wireForm(stored, { date: HANDED_OVER, has8BitMime: false, hasSmtpUtf8: false })
+
+function file(contentType: string, content: Buffer) {
+  return {
+    filename: null,
+    contentType,
+    contentId: null,
+    isInline: false,
+    byteLength: content.length,
+    async *open() {
+      yield content
+    },
+  }
+}
