@@ -11,7 +11,7 @@ import { searchOperations } from '../features/mail/search/operations.ts'
 import { settingOperations } from '../features/accounts/settings/operations.ts'
 import { threadOperations } from '../features/mail/threads/operations.ts'
 
-/** Every operation with its handler; does not compile while one of the contract is missing. */
+/** Every operation with its handler. Does not compile if one of the contract is missing. */
 export const operations = implement(contract)
   .$context<RequestContext>()
   .router({

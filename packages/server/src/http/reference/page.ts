@@ -15,7 +15,9 @@ const ERROR_EXAMPLE = {
   data: { issues: [{ path: ['limit'], message: 'must be an integer from 1 to 200' }] },
 }
 
-/** The reference page of a document. It can be read without a script; the script searches and sends requests. */
+/**
+ * Renders the reference page of a document. It can be read without a script; the script searches and sends requests.
+ */
 export function renderReference(document: OpenapiDocument, guides: Guide[]): Promise<string> {
   const sections = document.tags.map(tag => ({ tag, routes: routesOf(document, tag) }))
   return renderPage({
