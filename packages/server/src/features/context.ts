@@ -8,7 +8,7 @@ import type { BlobStore } from '../kit/blobs/blob-store.ts'
 import type { Logger } from '../kit/log.ts'
 import type { MessageReader } from '../kit/mime/message-reader.ts'
 import type { PartPlaces } from './mail/content/part-places.ts'
-import type { Turns } from '../kit/turns.ts'
+import type { Semaphore } from '../kit/semaphore.ts'
 import type { ServerCheck } from '../providers/sign-in.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
 import type { AccountKeys } from './accounts/accounts/secrets.ts'
@@ -66,7 +66,7 @@ export interface Services {
   reader: MessageReader
   partPlaces: PartPlaces
   /** Searches of the index: each may keep a processor busy, so few run at once. */
-  searches: Turns
+  searches: Semaphore
   /** Whether `security: none` is allowed. */
   allowPlaintext: boolean
   log: Logger

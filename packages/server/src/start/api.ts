@@ -15,7 +15,7 @@ import { operations } from '../http/operations.ts'
 import { observeAnswers } from '../http/observe-answers.ts'
 import { openPartPlaces } from '../features/mail/content/part-places.ts'
 import { openMessageReader } from '../kit/mime/message-reader.ts'
-import { openTurns } from '../kit/turns.ts'
+import { openSemaphore } from '../kit/semaphore.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import { serverCheck } from '../providers/server-check.ts'
@@ -95,7 +95,7 @@ async function makeServices(shared: Shared, opened: AsyncDisposableStack): Promi
     bodies: shared.bodies,
     reader: opened.use(openMessageReader()),
     partPlaces: openPartPlaces(),
-    searches: openTurns(SEARCHES),
+    searches: openSemaphore(SEARCHES),
     allowPlaintext: config.allowPlaintext,
     log,
   }

@@ -35,10 +35,10 @@ export async function searchIndex(
     const reading = searchBand(context.db, input.accountId, { query: isWalk ? walked : query, ...search })
     return reading.catch(orTimeout)
   }
-  const turn = context.services.searches.take(() =>
+  const running = context.services.searches.take(() =>
     fillPage(readBand, start, { looks: 2 * size, limit: page.limit, canList: query.loose !== null }),
   )
-  const filled = await (turn ?? refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
+  const filled = await (running ?? refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
   const { results, next } = filled ?? refuseTimeout()
   const place = next && writePlace(next)
   return {

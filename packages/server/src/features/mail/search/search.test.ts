@@ -10,7 +10,7 @@ import {
   sampleMessages,
 } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
-import { openTurns } from '../../../kit/turns.ts'
+import { openSemaphore } from '../../../kit/semaphore.ts'
 import { createCursorCodec } from '../../../database/page.ts'
 import type { Services } from '../../context.ts'
 import { searchIndex } from './index-search.ts'
@@ -57,7 +57,7 @@ async function openAccount(app: TestApp, messages: readonly Given[]) {
 /** What `searchIndex` is given by the front door. */
 function searchContext({ db, tenantId }: TestApp) {
   const cursors = createCursorCodec(Buffer.alloc(32))
-  const searches = openTurns({ atOnce: 1, waitingMax: 0 })
+  const searches = openSemaphore({ atOnce: 1, waitingMax: 0 })
   const services = { cursors, searches } as unknown as Services // of which the search needs no more
   return { db, tenantId, services }
 }
