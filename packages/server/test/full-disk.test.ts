@@ -50,7 +50,7 @@ test('on a full disk writes are refused as overloaded, readiness and runtime say
   }, 'a write finds no room')
   expect([...statuses].filter(status => status !== 200)).toEqual([503])
   expect(await isReady()).toBe(false)
-  expect(service.output()).toMatch(/The disk of the database is full[^"]*Make room on it/)
+  expect(service.output()).toMatch(/The disk of the database is full[^"]*Free space on it/)
   // What only reads is served all the same.
   expect((await api.get('/v1/accounts')).status).toBe(200)
 
@@ -91,7 +91,7 @@ test('messages can be read while the disk for stored messages is full, and the l
   })
   expect(await get(`/v1/accounts/${account.id}/messages/${message?.id}`)).toMatchObject({ status: 200 })
   expect(service.output()).toMatch(
-    /A message could not be stored\. The disk of [^"]* is full\. Make room on it/,
+    /A message could not be stored\. The disk of [^"]* is full\. Free space on it/,
   )
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseAddress } from './address.ts'
 
-/** Sixteen octets in which zeros are frequent, so that they are left out in many places. */
+/** Sixteen bytes in which zeros are frequent, so that many of them are left out in the text. */
 const words = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), {
   minLength: 8,
   maxLength: 8,
