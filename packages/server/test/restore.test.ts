@@ -157,7 +157,10 @@ test('a restore that fails leaves everything as it was', async () => {
     await writer.commit()
   }
   const failed = await runWaxwing(['restore', '--replace', wrong], { env })
-  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('tenant came in incompletely') })
+  expect(failed).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('tenant were loaded incompletely'),
+  })
   expect(await query(target.address, 'select name from tenant order by name')).toEqual(before)
 
   await query(target.address, 'drop schema public cascade; create schema public; create table other (id int)')

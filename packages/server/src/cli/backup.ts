@@ -45,11 +45,11 @@ async function backup(name: string, { withKey = false }: { withKey?: boolean }) 
     ...clientSettings(address, 'waxwing backup'),
     connectionTimeoutMillis: CONNECT_SECONDS * 1000,
   })
-  client.on('error', () => {}) // the query that is under way rejects with the same error
+  client.on('error', () => {}) // the query in progress rejects with the same error
   await client.connect()
   opened.defer(() => client.end())
   let wasInterrupted = false
-  // What is under way fails without its connection, and the draft is removed as after any failure.
+  // Work in progress fails without its connection, and the draft is removed as after any failure.
   const interrupt = () => {
     wasInterrupted = true
     client.end().catch(() => {})

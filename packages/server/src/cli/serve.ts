@@ -8,7 +8,7 @@ import { watchNpmParent } from './npm-parent.ts'
 
 /** Longest wait for requests in progress. */
 const DRAIN_SECONDS = { SIGINT: 5, SIGTERM: 30 } as const
-/** SIGTERM comes from a supervisor, and a load balancer may have to notice first. */
+/** SIGTERM comes from a supervisor, and load balancers may need time to notice. */
 const NOTICE_SECONDS = { SIGINT: 0, SIGTERM: 2 } as const
 /** After the drain everything is closed. What is not closed in time is left to the next start. */
 const CLOSE_SECONDS_MAX = 20
@@ -96,7 +96,7 @@ async function serve() {
 }
 
 /**
- * Distinguishes the first signal from those that repeat it because the user will not wait. The end of the npm that
+ * Distinguishes the first signal from repeated ones, which mean that the user will not wait. The end of the npm that
  * started this process counts as SIGTERM: a signal to npm was meant for the service.
  */
 function onStopSignal(

@@ -14,7 +14,7 @@ const STALL_SECONDS = 120
 /** At the end of a table its foreign keys are checked row by row. */
 const END_SECONDS = 6 * 3600
 
-/** The rows of a table in compressed pieces. @returns their number */
+/** Reads the rows of a table in compressed pieces. @returns their number */
 export async function* copyOut(client: Client, table: CopiedTable): AsyncGenerator<Buffer, number> {
   const stream = client.query(
     copyTo(`copy (select ${columnsOf(client, table)} from ${nameOf(client, table)}) to stdout`),
