@@ -9,7 +9,7 @@ import { refuse } from '../../refuse.ts'
 import type { ImapServers } from './account.ts'
 import { completeServer } from './rules.ts'
 
-/** Refuses `security: none` where the operator does not allow it. Needs no connection, so it comes first. */
+/** Refuses `security: none` unless the operator allows it. Comes first, since it needs no connection. */
 export function requireEncryption(
   context: RequestContext,
   ...servers: ({ security?: MailServer['security'] | undefined } | null | undefined)[]
@@ -18,7 +18,7 @@ export function requireEncryption(
   if (isPlain && !context.services.allowPlaintext) refuse('plaintext_not_allowed')
 }
 
-/** The servers that the caller named. One that is missing is searched for: refuses `autodiscovery_failed`. */
+/** Returns the servers that the caller named, and searches for a missing one. Refuses `autodiscovery_failed`. */
 export async function completeServers(
   context: RequestContext,
   { email, ...named }: { email: string; imap?: MailServerInput; smtp?: MailServerInput | null },
@@ -37,7 +37,7 @@ function refuseSmtp(): never {
   })
 }
 
-/** Logs in to the servers, one after the other, so that a wrong password costs one attempt. Refuses on any failure. */
+/** Logs in to the servers one after the other, so that a wrong password costs one attempt. Refuses on any failure. */
 export async function requireLogin(
   context: RequestContext,
   logins: {
@@ -55,7 +55,7 @@ export async function requireLogin(
   }
 }
 
-/** The caller is not told what the network behind looks like; whoever could allow the server has to know. */
+/** The caller gets no details about the network behind the service, but the operator needs them to allow a server. */
 function logRefusedServer({ services, requestId }: RequestContext, error: unknown): void {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EgressRefused) {

@@ -10,7 +10,10 @@ import { purgeDueAccounts, type PurgeStep } from './purge.ts'
 
 const NEVER = new AbortController().signal
 
-/** An account with the word in every field that can hold one, in every table, and some rows more than one batch. */
+/**
+ * Creates an account with the word in every field that can hold one, in every table. Some tables get more than one
+ * batch.
+ */
 async function accountFullOf(app: TestApp, word: string, messageCount = 3) {
   const { db, tenantId } = app
   const server = { host: `${word}.example`, port: 993, security: 'tls', user: word }
@@ -78,7 +81,7 @@ async function eventsOf(app: TestApp): Promise<ChangeEvent[]> {
   return (await app.get<{ items: ChangeEvent[] }>('/v1/changes?limit=200')).body.items
 }
 
-/** How many rows each table with accounts has of this one. */
+/** Counts the rows of this account in each table. */
 async function countRows(db: Db, accountId: string) {
   const counts: Record<string, number> = {}
   for (const table of [
@@ -100,7 +103,7 @@ async function countRows(db: Db, accountId: string) {
 const NO_STEPS: PurgeStep[] = []
 
 describe('purgeDueAccounts', () => {
-  test('leaves nothing of the account in any table, and keeps the ids of its events', async () => {
+  test('leaves no data of the account in any table, but keeps the ids of its events', async () => {
     await using app = await openTestApp()
     const purged = await accountFullOf(app, 'canary', 2100)
     const kept = await accountFullOf(app, 'sparrow')
@@ -128,7 +131,7 @@ describe('purgeDueAccounts', () => {
     expect(app.logLines.join('')).not.toContain('canary')
   })
 
-  test('waits for its time', async () => {
+  test('waits until it is due', async () => {
     await using app = await openTestApp()
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}`)
@@ -144,7 +147,7 @@ describe('purgeDueAccounts', () => {
     expect(await tablesWith(app.db, 'canary')).toEqual([])
   })
 
-  test('ends the same wherever it is interrupted, and announces itself once', async () => {
+  test('has the same result wherever it is interrupted, and is announced once', async () => {
     await using app = await openTestApp()
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}?purge=true`)
@@ -157,7 +160,7 @@ describe('purgeDueAccounts', () => {
   })
 })
 
-/** A signal that is found aborted after so many looks. */
+/** A signal that is aborted after it was read this many times. */
 function abortedAfter(looks: number): AbortSignal {
   let left = looks
   return {

@@ -11,10 +11,10 @@ interface PurgedAccount {
   externalRef: string | null
 }
 
-/** Deletes what a later wing keeps of an account outside its tables, before the rows go. May be repeated. */
+/** Deletes what a later wing keeps of an account outside its tables, before the rows are deleted. May be repeated. */
 export type PurgeStep = (accountId: string, signal: AbortSignal) => Promise<void>
 
-/** Purges every deleted account whose time has come. An interrupted purge goes on with what is left. */
+/** Purges every deleted account that is due. An interrupted purge continues with what is left. */
 export async function purgeDueAccounts(
   db: Db,
   steps: readonly PurgeStep[],
@@ -36,7 +36,7 @@ export async function purgeDueAccounts(
   }
 }
 
-/** Removes all that is known of an account but its id, and announces `account.purged` with the last step. */
+/** Removes everything about an account except its id, and announces `account.purged` in the last step. */
 async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal): Promise<void> {
   for (const deleteBatch of batches(account.id)) {
     for (;;) {
@@ -59,11 +59,11 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
         status_reason: null,
         settings_override: '{}',
         imap: null,
-        // Copies of what it sealed, in backups of the database, are unreadable from here on.
+        // From now on, copies of its sealed values in backups of the database are unreadable.
         data_key: null,
         runtime_state: null,
         runtime_detail: null,
-        // Whoever still holds it can write nothing more.
+        // A process that still holds the account can no longer write.
         owner_instance: null,
         owner_epoch: sql`owner_epoch + 1`,
         purged_at: sql`clock_timestamp()`,
@@ -77,7 +77,10 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
   })
 }
 
-/** What deletes a batch of rows of each table, by its index on the account; what refers to others goes first. */
+/**
+ * Statements that each delete a batch of rows of one table, by its index on the account. Referring rows are deleted
+ * first.
+ */
 function batches(accountId: string): RawBuilder<unknown>[] {
   const byAccount = [
     'quarantined_message',
