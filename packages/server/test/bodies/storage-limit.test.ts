@@ -17,7 +17,7 @@ import { waitUntil } from '../wait-until.ts'
 const COUNT = 30
 const BODY_BYTES = 3000
 const LIMIT_BYTES = 10 * BODY_BYTES
-const FULL = 'No more bodies are stored'
+const FULL = 'Bodies are no longer stored'
 
 function letter(nth: number) {
   const head = ['From: Ada <ada@a.test>', `Subject: ${nth}`, `Message-ID: <${nth}@a.test>`]

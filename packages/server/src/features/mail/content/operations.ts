@@ -12,7 +12,7 @@ import { openSource } from './source.ts'
 
 const on = implement(messages).$context<RequestContext>()
 
-/** What reads a message whole. */
+/** Operations that need the whole message. */
 export const contentOperations = {
   get: on.get.handler(async ({ input: { params }, context }) => {
     const account = await requireAccountView(context, params.accountId)
@@ -35,7 +35,7 @@ export const contentOperations = {
   }),
 }
 
-/** The account's message of the path; another account's and a malformed id are refused alike. */
+/** Returns the account's message of the path. A message of another account and a malformed id are refused alike. */
 async function requireMessage(
   context: RequestContext,
   accountId: string,

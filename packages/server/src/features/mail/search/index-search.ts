@@ -7,12 +7,14 @@ import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
 import type { Found } from './search-page.ts'
 import { type Band, searchBand } from './store.ts'
 
-/** So many of the newest matches are ranked together, then the next: a common word costs no more in a larger account. */
+/**
+ * The newest matches that are ranked together, then the next as many: a common word costs no more in a larger account.
+ */
 const BAND_MESSAGES = 5000
-/** Of a query of more words, fewer messages, since each costs more. */
+/** A query of many words ranks fewer messages at once, since each costs more. */
 const WORDS_PER_BAND = 40_000
 const RETRY_SECONDS = 5
-/** PostgreSQL's query_canceled: here, the statement's time is up. */
+/** PostgreSQL's query_canceled: here, the statement ran out of time. */
 const QUERY_CANCELED = '57014'
 
 const NEWEST: Band = { above: null, end: null, behind: null }
@@ -25,7 +27,7 @@ export async function searchIndex(
 ): Promise<Found> {
   const query = parseQuery(input.q)
   if (query === null) return { items: [], nextCursor: null }
-  // Of some queries the index knows nothing.
+  // The index cannot check some queries at all.
   const first = { band: NEWEST, isWalk: query.loose === null }
   const start = page.place === null ? first : readPlace(page.place)
   const size = page.bandMessages ?? bandSize(query)
@@ -51,7 +53,7 @@ function bandSize({ words }: SearchQuery): number {
   return Math.min(BAND_MESSAGES, Math.ceil(WORDS_PER_BAND / words))
 }
 
-/** Null for a statement whose time was up; anything else is thrown on. */
+/** Returns null for a statement that ran out of time; rethrows anything else. */
 function orTimeout(error: unknown): null {
   if (error instanceof Error && 'code' in error && error.code === QUERY_CANCELED) return null
   throw error
@@ -69,7 +71,7 @@ function writePlace({ band: { above, end, behind }, isWalk }: Place): string[] {
   return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind), isWalk ? 'walk' : '']
 }
 
-/** What `writePlace` wrote: nobody else can have sealed it. */
+/** Written by `writePlace`; nobody else can have sealed it. */
 function readPlace(place: readonly string[]): Place {
   const [aboveTime = '', aboveId = '', endTime = '', endId = '', rank = '', time = '', id = '', walk = ''] =
     place
