@@ -4,11 +4,14 @@ import { describe, expect, test } from 'vitest'
 
 const PACKAGES = path.resolve(import.meta.dirname, '../..')
 
-/** Packages that only the rooms of HTTP, and those of SQL, may name. */
+/** Packages that only the HTTP rooms, and those that only the SQL rooms, may import. */
 const HTTP = '@orpc|hono'
 const SQL = 'kysely|pg$'
 
-/** What each room may import besides itself; tests may import anything. First match of the importing file counts. */
+/**
+ * What each room may import besides itself. Tests may import anything. The first entry that matches the importing file
+ * counts.
+ */
 const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [/^contract\//, /^(?:contract\/|zod$|@orpc\/contract$)/],
   [/^server\/kit\//, room('kit', `@waxwing|${HTTP}|${SQL}|contract/`)],
@@ -52,16 +55,16 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [/^server\/config/, /^(?:server\/(?:config|kit)|(?!server\/|contract\/))/],
 ]
 
-/** Rooms of the server, files in other rooms, and packages but the banned ones. */
+/** A pattern of these rooms of the server, of files in other rooms, and of all packages except the banned ones. */
 function room(rooms: string, banned: string, ...files: string[]): RegExp {
   const own = [`server/(?:${rooms})/`, ...files.map(file => `server/${file}`)]
   return new RegExp(`^(?:${own.join('|')}|(?!server/|${banned}))`)
 }
 
-/** A wing imports itself and those before it. */
+/** The wings in their order. A wing imports itself and those before it. */
 const WINGS = ['tenancy', 'accounts', 'mail', 'notifications']
 
-/** Of another noun, a noun knows what it stores and decides, not how it answers. */
+/** A noun may use what another noun stores and decides, but not how it answers. */
 const SHARED_BETWEEN_NOUNS =
   /\/(?:store|rules|access|account|present|announce|keys|location|record[^/]*|credential|threading|sync-window)\.ts$/
 
@@ -91,9 +94,9 @@ const arrow = ({ from, to }: Import) => `${from} -> ${to}`
 const placeOf = (file: string) => /^server\/features\/([^/]+)\/([^/]+)\//.exec(file)?.slice(1) ?? []
 
 describe('the import law', () => {
-  test('finds imports at all', () => expect(imports.length).toBeGreaterThan(50))
+  test('finds imports', () => expect(imports.length).toBeGreaterThan(50))
 
-  test('lets each room import only what it may', () => {
+  test('lets each room import only what the law allows', () => {
     const broken = imports.filter(
       one => LAW.find(([from]) => from.test(one.from))?.[1].test(one.to) === false,
     )

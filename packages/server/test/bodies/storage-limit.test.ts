@@ -68,7 +68,7 @@ test('a tenant without storage left reads from the provider until there is room 
   expect(await readStored()).toEqual(stored)
 
   await limitStorage(app, 10_000_000)
-  // An account that was changed is looked at again at once, rather than within the minute.
+  // A changed account is looked at again at once, rather than within the minute.
   await app.patch(`/v1/accounts/${accountId}`, { externalRef: 'changed' })
   await waitUntil('every message', async () => (await readStored()).messages === COUNT, 90)
   expect(wasFull()).toBe(1)
