@@ -32,6 +32,6 @@ export const sections: Record<keyof typeof contract, Section> = {
   search: { title: 'Search', description: 'Find messages by their words, in the index or at the provider.' },
   changes: {
     title: 'Changes',
-    description: 'Every change, whoever made it, in one feed without gaps and without repetition.',
+    description: 'Every change, made here or at the provider, in one feed without gaps or repetitions.',
   },
 }
