@@ -24,8 +24,8 @@ export function register(program: Command) {
 The file contains the database as it was at one moment, and the stored messages. It appears when it is complete, with
 mode 600. It contains subjects, names and the beginnings of messages in plain text: protect it like the database itself.
 
-The master key (secret.key in the data folder, or WAXWING_SECRET_KEY) is not in it. Keep that apart: without it no
-backup can be used, and anyone with both can read the passwords of the accounts.
+The master key (secret.key in the data folder, or WAXWING_SECRET_KEY) is not in it. Keep the key apart: no backup can
+be used without it, and anyone with both can read the passwords of the accounts.
 
 Examples:
   $ npx waxwing backup /srv/backup/waxwing-$(date +%F)

@@ -22,10 +22,10 @@ export function register(program: Command) {
     .addHelpText(
       'after',
       `
-Settings, by environment variables:
+Settings are environment variables:
 ${settingLines()}
 
-Ctrl-C (SIGINT) waits at most ${DRAIN_SECONDS.SIGINT} seconds for requests under way, SIGTERM ${DRAIN_SECONDS.SIGTERM}; a second signal ends at once.
+Ctrl-C (SIGINT) waits at most ${DRAIN_SECONDS.SIGINT} seconds for requests in progress, SIGTERM ${DRAIN_SECONDS.SIGTERM}; a second signal ends at once.
 
 Examples:
   $ npx waxwing serve

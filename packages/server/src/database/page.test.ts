@@ -73,9 +73,9 @@ describe('a forged cursor', () => {
   test('does not open, whichever bits of a real one are flipped', () => {
     const random = seeded('cursor bits')
     const cursor = codec.seal(position, binding)
-    const octets = Buffer.from(cursor, 'base64url')
+    const bytes = Buffer.from(cursor, 'base64url')
     for (let round = 0; round < 10_000; round++) {
-      const forged = Buffer.from(octets)
+      const forged = Buffer.from(bytes)
       const at = random.between(0, forged.length - 1)
       forged[at] = forged[at]! ^ (1 << random.between(0, 7))
       expect(codec.open(forged.toString('base64url'), binding)).toBeNull()

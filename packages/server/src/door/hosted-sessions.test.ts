@@ -142,6 +142,6 @@ test('the service does not start if a kind of session has no finder', async () =
     connect: implement(connect).handler(() => ({ tenantId: '', credential: null, note: '' })),
   }
   await expect(openTestDoor({ operations })).rejects.toThrow(
-    'nobody finds sessions of the kind connect_session',
+    'no wing finds sessions of the kind connect_session',
   )
 })

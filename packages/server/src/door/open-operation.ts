@@ -148,7 +148,7 @@ function identifierOf(meta: OperationMeta, door: Door): (call: Call) => Promise<
     return call => authenticateCall(door, call)
   }
   const sessions = door.hostedSessions[kind]
-  if (!sessions) throw new Error(`${path}: nobody finds sessions of the kind ${kind}`)
+  if (!sessions) throw new Error(`${path}: no wing finds sessions of the kind ${kind}`)
   return call => identifyHosted({ sessions, windows: door.hostedWindows }, kind, call)
 }
 

@@ -36,7 +36,7 @@ test.concurrent.each([
   ['a poor Dovecot', () => startDovecot({ flavour: 'poor' })],
   ['Cyrus', () => startCyrus()],
 ])(
-  'on %s a cursor that is wiped or garbled announces nothing anew, loses nothing, and hides no change',
+  'on %s a deleted or damaged cursor repeats no event, loses no message and hides no change',
   async (_, start) => {
     await using account = await openProxiedAccount({
       start,
