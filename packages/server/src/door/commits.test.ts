@@ -214,7 +214,7 @@ describe('a handler', () => {
       'an answer that differs from what its change returned',
       context => context.change(writing('one')).then(() => 'two'),
     ],
-  ])('fails in tests where it writes %s', async (_, work) => {
+  ])('fails in tests if it writes %s', async (_, work) => {
     await using working = await openWork(work)
     expect((await working.send('POST')).status).toBe(500)
   })

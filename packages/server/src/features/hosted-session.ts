@@ -1,4 +1,4 @@
-/** A session whose token stands for a credential: what it may do, and whether it still may. */
+/** A session whose token replaces a credential: what it may do, and whether it still may. */
 export interface HostedSession {
   id: string
   tenantId: string

@@ -2,16 +2,16 @@ import type { Reason, ReasonData } from '@waxwing/contract/reasons.ts'
 import { type FailureKind, ProviderFailure } from '../providers/failure.ts'
 import { refuse } from './refuse.ts'
 
-/** Those that say nothing besides themselves. */
+/** Reasons without data. */
 type PlainReason = Exclude<Reason, keyof ReasonData>
 
 /**
- * What was asked of the provider. `sign_in`: the caller named the servers and the login. `read`: the account is known
- * here, and nothing of the request can be to blame. `search`: a read in the caller's own words.
+ * The kind of request to the provider. `sign_in`: the caller named the servers and the login. `read`: the account is
+ * known here, and the request itself cannot be the cause. `search`: a read with the caller's own text.
  */
 export type Asked = 'sign_in' | 'read' | 'search'
 
-/** The reason for each kind of failure, alike for all that is asked or by what is asked. */
+/** The reason for each kind of failure, either always the same or by the kind of request. */
 const REASONS: Readonly<Record<FailureKind, PlainReason | Readonly<Record<Asked, PlainReason>>>> = {
   login_failed: by('login_failed', 'account_reauth_required'),
   grant_refused: by('invalid_grant', 'account_reauth_required'),
@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<FailureKind, PlainReason | Readonly<Record<Asked,
   throttled: 'provider_throttled',
   unavailable: 'provider_unavailable',
   forbidden: 'provider_forbidden',
-  // A search passes over mailboxes that are gone.
+  // A search skips mailboxes that are gone.
   not_found: by('provider_not_found', 'provider_not_found', 'provider_unavailable'),
   rejected: by('provider_rejected', 'provider_unavailable', 'provider_rejected'),
   conflict: by('provider_conflict', 'provider_unavailable'),
@@ -40,8 +40,8 @@ export function reasonOf(kind: FailureKind, asked: Asked): PlainReason {
 }
 
 /**
- * Refuses with the reason of a provider's failure; what is wrong with the account is said in our words, anything else in
- * the provider's. Any other error is thrown on.
+ * Refuses with the reason of a provider's failure. Problems of the account get our own message, all others the
+ * provider's. Any other error is rethrown.
  */
 export function refuseFailure(error: unknown, asked: Asked): never {
   if (!(error instanceof ProviderFailure)) throw error
