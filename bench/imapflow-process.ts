@@ -11,7 +11,7 @@ interface Login {
   password: string
 }
 
-/** What is fetched of each message: what a list shows and every header, or the whole message. */
+/** The part of each message that is fetched: what a list shows and every header, or the whole message. */
 type Wanted = 'headers' | 'source'
 
 type Task =

@@ -9,7 +9,9 @@ import { makeDataFolder, type ServiceProcess, startServiceProcess } from './serv
 import { waitUntil } from './wait-until.ts'
 
 const LOCK = 4711
-/** Where an insert of an account waits for the lock: in its statement, or in the commit of its transaction. */
+/**
+ * Triggers that let an insert of an account wait for the lock: in its statement, or in the commit of its transaction.
+ */
 const TRIGGERS = {
   'the effect': 'create trigger pause before insert on account for each row execute function pause()',
   'the commit':

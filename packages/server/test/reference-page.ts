@@ -12,7 +12,7 @@ export interface Opened extends AsyncDisposable {
   page: Page
   /** Everything that was requested, whether allowed or not. */
   requested: string[]
-  /** What the policy blocked, and what scripts threw. */
+  /** Everything that the policy blocked or that scripts threw. */
   violations: string[]
 }
 
@@ -56,7 +56,7 @@ export async function presentKey(page: Page, key: string) {
   await page.keyboard.press('Enter')
 }
 
-/** By how many pixels the page is wider than its window. */
+/** Number of pixels by which the page is wider than its window. */
 export function overflowOf(page: Page): Promise<unknown> {
   return page.evaluate('document.documentElement.scrollWidth - innerWidth')
 }

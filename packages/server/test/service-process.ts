@@ -9,7 +9,7 @@ import { serverPid } from '../src/database/embedded/cluster.ts'
 export const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
 const WAIT_SECONDS = 60
 
-/** How a program ended, and everything that it wrote. */
+/** The end of a program, and everything that it wrote. */
 export interface Ended {
   code: number | null
   signal: NodeJS.Signals | null

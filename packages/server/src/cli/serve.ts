@@ -10,7 +10,7 @@ import { watchNpmParent } from './npm-parent.ts'
 const DRAIN_SECONDS = { SIGINT: 5, SIGTERM: 30 } as const
 /** SIGTERM comes from a supervisor, and load balancers may need time to notice. */
 const NOTICE_SECONDS = { SIGINT: 0, SIGTERM: 2 } as const
-/** After the drain everything is closed. What is not closed in time is left to the next start. */
+/** Time to close everything after the drain. The next start cleans up the rest. */
 const CLOSE_SECONDS_MAX = 20
 /** Ctrl-C under npm arrives twice: from the terminal, and from npm, which passes it on. */
 const SAME_SIGNAL_MILLISECONDS = 1000

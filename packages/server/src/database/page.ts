@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { type Clock, systemClock } from '../kit/clock.ts'
 
-/** What a cursor is bound to. It does not open with any other binding. */
+/** The properties that a cursor is bound to. It does not open with any other binding. */
 export interface CursorBinding {
   tenantId: string
   /** The list, with the ids of its path, such as `GET /v1/accounts/{id}/messages`. */

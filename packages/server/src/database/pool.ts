@@ -29,10 +29,10 @@ export interface DatabaseOptions {
 
 export interface Database extends AsyncDisposable {
   db: Db
-  /** For code that needs a session of its own, such as a job runner. */
+  /** The pool for code that needs a session of its own, such as a job runner. */
   pool: Pool
   address: DatabaseAddress
-  /** How long the first in the queue has waited for a connection; 0 if nobody waits. */
+  /** Time that the first in the queue has waited for a connection; 0 if nobody waits. */
   waitMilliseconds(): number
   /** Why the database refuses writes, as far as statements have shown, or null. See `Room`. Never rejects. */
   findWriteProblem(): Promise<string | null>

@@ -51,7 +51,7 @@ export async function checkKeyRing(db: Db, ring: KeyRing): Promise<void> {
 export interface Sealed {
   values: ReadonlyArray<{ name: string; sealed: Buffer }>
   keyIds: readonly string[]
-  /** Where they were found, in words for people. */
+  /** Their place, in words for people. */
   of: string
 }
 

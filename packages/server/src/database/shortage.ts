@@ -4,7 +4,7 @@ import { diskTroubleIn, diskTroubleOf, describeDiskTrouble } from '../kit/disk-r
 
 /** A resource that the service has run out of. When it is available again, the service works again without changes. */
 export interface Shortage {
-  /** What is short and what to do about it, in words for people. */
+  /** The shortage and its remedy, in words for people. */
   message: string
   /** Whether the database accepts no writes until the shortage ends. */
   stopsWrites: boolean

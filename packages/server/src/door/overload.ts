@@ -8,7 +8,7 @@ const LOOP_DELAY_MAX_MILLISECONDS = 200
  */
 const LATE_PERCENTILE = 80
 const POOL_WAIT_MAX_MILLISECONDS = 500
-/** How long the event loop must be late without a break before requests are refused. */
+/** Milliseconds for which the event loop must be late without a break before requests are refused. */
 const LATE_MILLISECONDS = 2000
 const LOOK_MILLISECONDS = 500
 /** Each sample wakes the process. */
@@ -42,7 +42,7 @@ export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): 
   }
   const timer = setInterval(look, LOOK_MILLISECONDS).unref()
 
-  /** What is overloaded and how late it is, or null. */
+  /** The overloaded resource and how late it is, or null. */
   function overload(): { reason: string; milliseconds: number } | null {
     const waited = poolWaitMilliseconds()
     if (waited > POOL_WAIT_MAX_MILLISECONDS) return { reason: 'database connections', milliseconds: waited }

@@ -8,7 +8,7 @@ import { NO_ROUTE, type ObserveAnswer } from './observe-answers.ts'
 import { UNKNOWN_EXPECTATION, hasNeedlessBody, messageFault } from './message-fault.ts'
 import { requestIdOf } from './request-id.ts'
 
-/** How long a slow client is tolerated before it is disconnected. */
+/** Limits for slow clients, after which they are disconnected. */
 export interface Patience {
   headersMilliseconds: number
   requestMilliseconds: number

@@ -31,7 +31,7 @@ export function scanJson(): JsonScan {
   let isInText = false
   let isEscaped = false
 
-  /** Where the string that contains `from` ends: behind its quote, or at the end of the bytes. */
+  /** Returns the end of the string that contains `from`: behind its quote, or at the end of the bytes. */
   function endOfText(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; at += 1) {
       const byte = bytes[at]

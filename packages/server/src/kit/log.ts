@@ -69,7 +69,7 @@ export interface Logger {
 export interface LogOptions {
   level: LogLevel
   format: LogFormat
-  /** Where lines go; standard output by default. */
+  /** The destination of lines; standard output by default. */
   destination?: DestinationStream
 }
 

@@ -9,7 +9,7 @@ const MEGABYTE = 1024 * 1024
 
 export interface Measured {
   message: ParsedMessage
-  /** Of the thread alone, so that other work on the machine does not count. */
+  /** Processor time of the thread alone, so that other work on the machine does not count. */
   cpuMs: number
   /** The peak of heap and buffers at the end of a piece, including garbage. */
   memoryMb: number

@@ -22,7 +22,7 @@ const REQUESTS = Number(process.env['WAXWING_FUZZ_REQUESTS'] ?? 2000)
 const asked = process.env['WAXWING_FUZZ_SEED'] ?? '9'
 const SEED = asked === 'random' ? Date.now() % 2 ** 31 : Number(asked)
 const MILLISECONDS_PER_REQUEST = 500
-/** How much of a request a failure message shows. */
+/** The part of a request that a failure message shows. */
 const SHOWN_CHARACTERS = 3000
 
 test(

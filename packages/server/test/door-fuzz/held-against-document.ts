@@ -90,7 +90,7 @@ function problemsOfSuccess(operation: Operation, sent: SentRequest, answer: Fuzz
   return [...(refusable ? [`accepts ${refusable}`] : []), ...misfits(operation, answer)]
 }
 
-/** How an answer does not fit the schema of its status. */
+/** Lists how an answer deviates from the schema of its status. */
 function misfits({ answers: declared }: Operation, { status, text }: FuzzAnswer): string[] {
   const schema = declared.get(status)
   if (schema === undefined) return [`has the status ${status}, which is not documented`]

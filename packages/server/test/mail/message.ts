@@ -6,7 +6,7 @@ export interface ExpectedAddress {
 /** The facts that a correct reader finds in a message. Absent facts are uncertain and not compared. */
 export interface ExpectedFacts {
   internetMessageId: string | null
-  /** With angle brackets, oldest first; In-Reply-To last if References lacks it. */
+  /** Message-IDs with angle brackets, oldest first; In-Reply-To last if References lacks it. */
   references?: string[]
   subject?: string | null
   from?: ExpectedAddress | null

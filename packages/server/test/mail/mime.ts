@@ -92,7 +92,7 @@ export interface FileOptions {
   type?: string
   disposition?: 'attachment' | 'inline'
   contentId?: string
-  /** How a name that is not ASCII is written. */
+  /** The encoding of a name that is not ASCII. */
   nameStyle?: 'rfc2231' | 'rfc2047' | 'raw'
 }
 

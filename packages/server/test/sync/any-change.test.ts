@@ -25,7 +25,7 @@ const STORING_MS = 12
 /** A kill waits for at most this many lines until messages come. */
 const STORING_LINES_MAX = 150
 const REST_SECONDS_MAX = 90
-/** How long the index must equal the server before it is asked for another look. */
+/** Interval at which the service is asked to sync while a test waits for its result. */
 const ASK_AGAIN_MS = 1_000
 
 /** `WAXWING_SEEDS=40` runs 40 seeds on each server, `WAXWING_SEEDS=17-17` only seed 17. */
@@ -41,7 +41,7 @@ beforeAll(async () => {
 }, 300 * SECONDS)
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** What other clients do at random commands of the service, and when the service is killed. */
+/** The actions of other clients, taken at random commands of the service, and its kills. */
 interface Disturbance {
   acts: number
   kills: number

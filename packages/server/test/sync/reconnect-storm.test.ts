@@ -32,7 +32,7 @@ test('a thousand accounts on a server that closes at once retry at growing inter
   const { attempts } = server
   const waits = await waitUntil('most of them waiting at a time', () => readWaits(api.db))
 
-  // What the rule allows in five minutes from the first failure on, at the measured cost of an attempt.
+  // The rule's maximum in five minutes from the first failure on, at the measured cost of an attempt.
   const cpuSeconds = ((user + system) / 1e6 / attempts) * ACCOUNTS * attemptsWithin(WINDOW_SECONDS)
   expect(cpuSeconds / WINDOW_SECONDS).toBeLessThan(CORE_SHARE_MAX)
   // No account tried more often than the rule allows: at most a third time, while others tried twice.
@@ -53,7 +53,7 @@ async function readWaits(db: Db): Promise<number[] | null> {
   return rows.length > ACCOUNTS / 2 ? rows.map(({ wait }) => wait) : null
 }
 
-/** How often one account tries in this many seconds. */
+/** Number of attempts of one account in this many seconds. */
 function attemptsWithin(seconds: number): number {
   let [attempts, at] = [0, 0]
   while (at < seconds * 1_000) at += backoffMs(++attempts, () => 0)

@@ -17,7 +17,7 @@ import { openWorld } from '../servers/world.ts'
 const STALL_SECONDS = 2
 const pace = { pollSeconds: 1, stallSeconds: STALL_SECONDS }
 
-/** From the moment when the server would send such a line, it sends nothing more to anyone. @returns that moment */
+/** Makes the server silent for everyone, from the moment when it would send such a line. @returns that moment */
 function fallSilentAt(proxy: ChaosProxy, pattern: RegExp): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   proxy.faults = {

@@ -11,7 +11,7 @@ const decompress = promisify(zstdDecompress)
 
 /** A server that neither sends nor takes rows for this long is frozen or gone. */
 const STALL_SECONDS = 120
-/** At the end of a table its foreign keys are checked row by row. */
+/** Long, because the foreign keys of a table are checked row by row at its end. */
 const END_SECONDS = 6 * 3600
 
 /** Reads the rows of a table in compressed pieces. @returns their number */

@@ -192,7 +192,7 @@ async function startServer({ cluster, binaries, user }: Server) {
   return spawnServer(binaries, cluster.folders, user, SERVER_SETTINGS)
 }
 
-/** For a service: holds the server, and starts it again whenever it ends. */
+/** Holds the server for a service, and starts it again whenever it ends. */
 function supervise(server: Server, first: Client, address: DatabaseAddress): EmbeddedPostgres {
   const { log, onLost } = server.options
   const stop = new AbortController()
@@ -240,7 +240,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
   }
 }
 
-/** For a command: uses the server while it runs, and stops it if no other process needs it. */
+/** Uses the server for a command while it runs, and stops it if no other process needs it. */
 function join(server: Server, control: Client, address: DatabaseAddress): EmbeddedPostgres {
   return {
     address,

@@ -25,7 +25,7 @@ const KEY_BYTES = 32
 /** The key and the context that a file is sealed with. */
 export interface Sealing {
   key: KeyObject
-  /** What the file belongs to: tenant, account, message. */
+  /** The owner of the file: tenant, account, message. */
   context: readonly string[]
 }
 

@@ -12,7 +12,7 @@ const PARAMETER = /^\s*[a-z][a-z0-9*-]*\s*=/i
 export interface ContentField {
   /** Lower-cased, without parameters: `text/plain`, `attachment`. Empty if there are only parameters. */
   value: string
-  /** By lower-cased name. RFC 2231 continuations are joined and decoded. */
+  /** Values by lower-cased name. RFC 2231 continuations are joined and decoded. */
   parameters: Map<string, string>
 }
 

@@ -27,7 +27,7 @@ export interface ReadMessage extends ParsedMessage {
 }
 
 export interface ReadBody {
-  /** As written by `bodyVector`. */
+  /** The words as written by `bodyVector`. */
   words: Uint8Array
   facts: ContentFacts
 }

@@ -2,7 +2,7 @@ import { cutText } from '../mime/text.ts'
 
 /* Splits texts into words. Documents and queries use the same rules. */
 
-/** Of a longer word, only the beginning is indexed. */
+/** Only this much of a longer word is indexed. */
 const WORD_LENGTH_MAX = 64
 
 /**

@@ -3,7 +3,7 @@ import { type Entity, serialize } from '../mime.ts'
 
 /** The facts of a message that can be stated. */
 export interface OddFacts {
-  /** With line feeds, except those at the end. */
+  /** The text with line feeds, except those at the end. */
   text?: string | null
   html?: string | null
   /** One string for each: part number, type, bytes, then `inline`, `<content id>` and the file name if present. */

@@ -12,7 +12,7 @@ const LAG_SECONDS = 600
 export const TROUBLES = ['unfollowed', 'failing', 'lagging'] as const
 export type Trouble = (typeof TROUBLES)[number]
 
-/** How many accounts have a trouble, and for how long the oldest of them has had it. */
+/** The number of accounts with a trouble, and the time for which the oldest of them has had it. */
 export interface Troubled {
   count: number
   oldestSeconds: number

@@ -21,7 +21,7 @@ export async function rotateKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<
   const online = await rewrapAll(run => db.transaction().execute(run), ring, 'skip locked')
   return db.transaction().execute(async tx => {
     await closeKeyRing(tx)
-    // What is left: rows that a sync held meanwhile, and rows of transactions that sealed before the current key was
+    // The rest: rows that a sync held meanwhile, and rows of transactions that sealed before the current key was
     // current.
     const rest = await rewrapAll(run => run(tx), ring, 'wait')
     return { dataKeys: online + rest, sealedValues: await rewrapSealedValues(tx, ring) }

@@ -17,7 +17,7 @@ const LOOK_SECONDS = 60
 /** Time for one account before all others had as long. */
 const TURN_SECONDS = 5
 const ACCOUNTS_LISTED_MAX = 100
-/** What could not be read is tried again after this. */
+/** Seconds until what could not be read is tried again. */
 const RETRY_SECONDS = 300
 
 export interface RewriterContext extends StoredContext {
@@ -30,10 +30,10 @@ export interface RewriterContext extends StoredContext {
 /** Progress of one account. Kept in memory only: the stale documents show where to continue. */
 interface Progress {
   below: WalkPlace | null
-  /** How many stale documents this walk found, and how many of them it wrote. */
+  /** The number of stale documents that this walk found, and of those that it wrote. */
   found: number
   written: number
-  /** Not before this time, by `performance.now()`, since a walk could write nothing. */
+  /** The earliest time for the next walk, by `performance.now()`, since this one could write nothing. */
   retryAt: number
 }
 

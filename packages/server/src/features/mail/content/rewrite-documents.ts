@@ -21,7 +21,7 @@ interface StaleMessage extends Omit<WholeMessage, 'words'> {
 }
 
 interface RereadMessage extends WholeMessage {
-  /** What its stored body says about its summary, or null if none was read. */
+  /** The facts from its stored body for its summary, or null if none was read. */
   content: ReadContent | null
 }
 

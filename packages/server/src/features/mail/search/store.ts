@@ -10,7 +10,7 @@ import { windowStart } from '../messages/sync-window.ts'
 /** A result and its position in its band: best first, then the newest. */
 export interface Ranked extends NewestFirst {
   json: string
-  /** As PostgreSQL writes a `real`, so that nothing is lost. */
+  /** The rank as PostgreSQL writes a `real`, so that nothing is lost. */
   rank: string
 }
 
@@ -46,7 +46,7 @@ export interface BandResult {
 
 /** A page may need three statements: the index of words, then the list of messages, then fewer of those. */
 const TIMEOUT_MS = 1000
-/** For a band that was read before, since it must be read again. */
+/** Time limit for a band that was read before, since it must be read again. */
 const AGAIN_TIMEOUT_MS = 2000
 /** A query of more words gets less time: in a large account, listing it is often in vain. */
 const MANY_WORDS = 8

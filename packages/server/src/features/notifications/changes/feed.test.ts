@@ -27,7 +27,7 @@ type Commit = (
 
 class DeliberateRollback extends Error {}
 
-/** What a reader got that moved its cursor forward only: the notes of the events. */
+/** The notes of the events that a reader got which only moves its cursor forward. */
 interface Reading {
   notes: string[]
   ids: bigint[]

@@ -5,7 +5,7 @@ import type { Credential, Rates } from './credential.ts'
 import { type CredentialKind, digestCredential, parseCredential } from './rules.ts'
 import { type StoredCredential, findCredential, recordKeyUse } from './store.ts'
 
-/** How long a credential is valid without another lookup. A revocation takes effect within this time. */
+/** Seconds for which a credential is valid without another lookup. A revocation takes effect within this time. */
 const CACHE_SECONDS = 5
 const CACHE_ENTRIES_MAX = 10_000
 const LAST_USED_COALESCE_SECONDS = 60

@@ -3,7 +3,7 @@ import { createMinuteCounts } from '../../../kit/minute-counts.ts'
 
 const FAILURES_MAX = 20
 const MINUTE_MILLISECONDS = 60_000
-/** How long an API key that succeeded is exempt. */
+/** Time for which an API key that succeeded is exempt. */
 const EXEMPT_MILLISECONDS = 10 * MINUTE_MILLISECONDS
 const CLIENTS_MAX = 100_000
 const EXEMPT_MAX = 10_000

@@ -1,4 +1,4 @@
-/** What the tenants of a plan may use. Null means no limit. */
+/** Limits of the tenants of a plan. Null means no limit. */
 export interface PlanLimits {
   /** Requests per minute of the whole tenant. */
   apiCallsPerMinute: number | null

@@ -81,7 +81,7 @@ export async function findStorageRoom(db: Db, tenantId: string): Promise<number>
   return room === null ? Infinity : Number(room)
 }
 
-/** How many bytes all tenants store together, and how many tenants reached the limit of their plan. */
+/** Counts the bytes that all tenants store together, and the tenants that reached the limit of their plan. */
 export async function measureStorage(db: Db): Promise<{ bytes: number; fullTenants: number }> {
   const { rows } = await sql<{ bytes: number; fullTenants: number }>`
     select coalesce(sum(used.bytes), 0)::float8 as bytes,

@@ -29,7 +29,7 @@ export async function updateTenantSettings(unit: UnitOfWork, settings: TenantSet
     .execute()
 }
 
-/** How long each tenant keeps its events. */
+/** Lists each tenant with the days for which it keeps its events. */
 export async function listTenantRetention(
   db: Db,
 ): Promise<Array<{ tenantId: string; eventRetentionDays: number }>> {
