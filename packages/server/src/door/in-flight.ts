@@ -1,6 +1,6 @@
 /** Maximum requests of one credential in progress at a time. */
 export const IN_FLIGHT_MAX = 16
-/** One second: requests end soon, or the caller is still reading their answers. */
+/** One second: requests end soon, and if not, the caller has to wait for them anyway. */
 export const IN_FLIGHT_RETRY_SECONDS = 1
 
 /** Counts the requests in progress for each credential, in this process. */
