@@ -19,7 +19,7 @@ interface Summary {
 
 export const downloads: Benchmark = {
   name: 'downloads',
-  about: 'A message with its body, a message as RFC 5322 and an attachment, stored and of the server.',
+  about: 'A message with its body, a message as RFC 5322 and an attachment, both stored and from the server.',
   async run(report) {
     await using server = await startDovecot()
     const user = await makeFullMailbox(server, MESSAGES)
@@ -34,9 +34,9 @@ export const downloads: Benchmark = {
       const large = body.items.find(({ subject }) => subject === SUBJECT)
       if (!large) throw new Error('The large message is not indexed')
       const usual = body.items.filter(({ id }) => id !== large.id).slice(0, 50)
-      // Reading them stores them, where they are stored.
+      // With body storage, reading a message stores it.
       for (const { id } of [...usual, large]) await service.get(`${path}/${id}`)
-      const from = bodyStorage === 'cache' ? 'stored' : 'of the server'
+      const from = bodyStorage === 'cache' ? 'stored' : 'from the server'
 
       const gets = usual.map(({ id }) => openGet(service, `${path}/${id}`))
       let turn = 0
@@ -56,11 +56,11 @@ export const downloads: Benchmark = {
         ['attachment', 'attachments/2'],
       ] as const) {
         const download = openGet(service, `${path}/${large.id}/${part}`)
-        const octets = await download()
+        const bytes = await download()
         const { perSecond } = await load(1, SECONDS, download)
         report({
           measure: `${what} of ${ATTACHMENT_MB} MB, ${from}`,
-          result: `${short((perSecond * octets) / MB)} MB/s`,
+          result: `${short((perSecond * bytes) / MB)} MB/s`,
           yardstick: '',
           ratio: null,
           target: '',
@@ -72,7 +72,7 @@ export const downloads: Benchmark = {
   },
 }
 
-/** A page of the list of the same account while a caller takes the large message slowly, off the server. */
+/** Measures a page of the list while a slow caller of the same account downloads the large message from the server. */
 async function besideDownload(
   service: BenchService,
   path: string,

@@ -7,13 +7,13 @@ export function median(samples: readonly number[]): number {
   return percentile(samples, 0.5)
 }
 
-/** Three digits that count. */
+/** Formats a number with three significant digits. */
 export function short(value: number): string {
   if (value >= 1000) return Math.round(value).toLocaleString('en-US')
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
-/** Runs `call` over and over by so many callers at once, and says how long each took (ms) and how many came a second. */
+/** Runs `call` repeatedly with this many callers, and returns the median time (ms) and the calls per second. */
 export async function load(
   callers: number,
   seconds: number,
@@ -42,7 +42,7 @@ export interface LoadFigures {
 const LOAD_SECONDS = 5
 const LOAD_RUNS = 3
 
-/** Loads one after the other, again and again, and gives the median of each; the first round warms up. */
+/** Runs the loads in turn, several times, and returns the median of each. The first round warms up. */
 export async function compareLoad<Name extends string>(
   callers: number,
   calls: Record<Name, () => Promise<unknown>>,

@@ -17,7 +17,7 @@ export const firstSync: Benchmark = {
     for (const count of [10_000, 50_000]) {
       const user = await makeFullMailbox(server, count)
       const login = { host: server.host, port: server.port, ...user }
-      // The first reading fills Dovecot's cache, for both.
+      // The first reading fills Dovecot's cache for both.
       await runFetch(login)
       const yardsticks: number[] = []
       const syncs: number[] = []

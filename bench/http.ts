@@ -4,7 +4,10 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchService } from './service.ts'
 
-/** node:http with kept connections: fetch takes as long as the answer itself. Resolves to the octets of the body. */
+/**
+ * A client on node:http with kept connections, since fetch takes as long as the answer itself. Resolves to the number
+ * of bytes of the body.
+ */
 export function openGet({ address, key }: Pick<BenchService, 'address' | 'key'>, path: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const options = { agent, headers: { authorization: `Bearer ${key}` } }
@@ -25,8 +28,8 @@ export function openGet({ address, key }: Pick<BenchService, 'address' | 'key'>,
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /**
- * As `openGet`, for answers that tell their length, by a client that does next to nothing: it shares the processors with
- * what it measures. Dispose it to close its connections.
+ * Like `openGet`, for answers with a Content-Length, by a client that does almost nothing, since it shares the
+ * processors with what it measures. Dispose it to close its connections.
  */
 export function openPageGet({ address, key }: Pick<BenchService, 'address' | 'key'>, path: string) {
   const { hostname, port } = new URL(address)
@@ -58,11 +61,11 @@ export function openPageGet({ address, key }: Pick<BenchService, 'address' | 'ke
   return { get, [Symbol.dispose]: () => idle.forEach(socket => socket.destroy()) }
 }
 
-/** A download that is under way, and is taken at so many octets a second until it is disposed. */
+/** Starts a download that is read at this many bytes per second until it is disposed. */
 export async function openSlowGet(
   { address, key }: Pick<BenchService, 'address' | 'key'>,
   path: string,
-  octetsPerSecond: number,
+  bytesPerSecond: number,
 ): Promise<AsyncDisposable> {
   const sent = request(address + path, { headers: { authorization: `Bearer ${key}` } })
   sent.end()
@@ -71,7 +74,7 @@ export async function openSlowGet(
   const taken = (async () => {
     for await (const chunk of answer) {
       if (isOver) break
-      await sleep(((chunk as Buffer).length * 1000) / octetsPerSecond)
+      await sleep(((chunk as Buffer).length * 1000) / bytesPerSecond)
     }
   })()
   return {

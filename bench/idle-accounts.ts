@@ -9,14 +9,14 @@ import { startBenchService } from './service.ts'
 
 const ACCOUNTS = 100
 const MESSAGES = 20
-/** Accounts that are there before memory is looked at, so that what the first of them load is not counted. */
+/** Accounts connected before memory is measured, so that what the first ones load is not counted. */
 const WARM_UP = 10
 const SETTLE_SECONDS = 20
 const SECONDS = 60
 
 export const idleAccounts: Benchmark = {
   name: 'idle-accounts',
-  about: `${ACCOUNTS} connected accounts to which nothing happens, by imapflow that idles on as many connections.`,
+  about: `${ACCOUNTS} idle accounts, compared with imapflow idling on as many connections.`,
   async run(report) {
     await using server = await startDovecot()
     const users: TestUser[] = []
@@ -39,7 +39,7 @@ export const idleAccounts: Benchmark = {
     const ourKb = ((readMemory(service.pid).nowMb - warmMb) * 1024) / (ACCOUNTS - WARM_UP)
 
     report({
-      measure: 'memory an account, KB',
+      measure: 'memory per account, KB',
       result: short(ourKb),
       yardstick: `imapflow ${short(theirs.kbEach)}`,
       ratio: ourKb / theirs.kbEach,

@@ -1,4 +1,4 @@
-/** The yardstick, in a process of its own: imapflow alone, told by JSON on the command line what to do. */
+/** The yardstick in a separate process: imapflow alone, with its task as JSON on the command line. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { ImapFlow } from 'imapflow'
@@ -11,7 +11,7 @@ interface Login {
   password: string
 }
 
-/** What is fetched of each message: what a list shows and every header, or the whole message. */
+/** The part of each message that is fetched: what a list shows and every header, or the whole message. */
 type Wanted = 'headers' | 'source'
 
 type Task =
@@ -25,7 +25,7 @@ export interface FetchFigures {
 }
 
 export interface IdleFigures {
-  /** What a connection takes, without the first `warmUp` of them and what they load. */
+  /** Memory per connection, without the first `warmUp` of them and what they load. */
   kbEach: number
   cpuShare: number
 }
@@ -53,7 +53,7 @@ function open({ host, port, user, password }: Login) {
   return new ImapFlow({ host, port, secure: false, auth: { user, pass: password }, logger: false })
 }
 
-/** One connection, the attributes of a list and what is wanted, each message dropped at once. */
+/** Fetches over one connection the attributes of a list and what is wanted, and drops each message at once. */
 async function fetchAll({ login, wanted }: Task & { type: 'fetch' }): Promise<FetchFigures> {
   const start = performance.now()
   const client = open(login)

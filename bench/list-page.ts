@@ -11,7 +11,8 @@ const MESSAGES = 20_000
 
 export const listPage: Benchmark = {
   name: 'list-page',
-  about: 'A page of 50 messages over HTTP with a key, by the same SQL through pg with a named statement.',
+  about:
+    'A page of 50 messages over HTTP with a key, compared with the same SQL through pg with a named statement.',
   async run(report) {
     await using server = await startDovecot()
     const user = await makeFullMailbox(server, MESSAGES)

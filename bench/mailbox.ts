@@ -5,7 +5,7 @@ import { openWorld } from '../packages/server/test/servers/world.ts'
 
 const CHUNK = 2000
 
-/** Makes a user whose INBOX holds so many generated messages; never more than a few of them are in memory. */
+/** Creates a user whose INBOX has this many generated messages, of which only a few are in memory at a time. */
 export async function makeFullMailbox(server: MailServer, count: number, seed = 1): Promise<TestUser> {
   const user = await server.addUser()
   await using world = await openWorld(server, user)

@@ -11,7 +11,7 @@ const SETTLE_SECONDS = 10
 export const memory: Benchmark = {
   name: 'memory',
   about:
-    'Memory of the service process (without PostgreSQL) that syncs one mailbox: at its peak, and at rest after.',
+    'Memory of the service process (without PostgreSQL) for the sync of one mailbox: its peak, and at rest afterwards.',
   async run(report) {
     await using server = await startDovecot()
     const figures: Array<{ peakMb: number; nowMb: number }> = []

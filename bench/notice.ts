@@ -26,13 +26,13 @@ export const notice: Benchmark = {
     await using service = await startBenchService()
     await service.untilInitialized(await service.connect(server, user, { port: wire.port }))
     await using world = await openWorld(server, user)
-    // The engine goes from its first passes to waiting.
+    // Gives the engine time to finish its first passes and to wait for mail.
     await wait(5)
 
     let cursor = await headOf(service)
     const tookMs: number[] = []
     for (let number = 0; number < DELIVERIES; number++) {
-      // Not in step with anything that happens every second.
+      // Varies the interval, so that it is not in step with anything that happens every second.
       await wait(0.3 + (number % 10) * 0.077)
       await world.deliver({
         raw: `Subject: Now ${number}\r\nMessage-ID: <now.${number}@example.com>\r\n\r\nHello\r\n`,
@@ -55,7 +55,7 @@ async function headOf(service: BenchService) {
   return (await service.get<Page>('/v1/changes?start=now')).body.nextCursor
 }
 
-/** Asks over and over; each answer takes about a millisecond, which is part of the figure. */
+/** Polls the feed. Each answer takes about a millisecond, which is part of the figure. */
 async function untilCreated(service: BenchService, from: string) {
   const deadline = performance.now() + SECONDS_MAX * 1000
   let cursor = from

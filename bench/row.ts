@@ -2,7 +2,7 @@
 export interface Row {
   benchmark: string
   measure: string
-  /** What was measured, what it is compared with, and the one by the other where that is the point. */
+  /** The result, the yardstick, and their ratio if that is the target. */
   result: string
   yardstick: string
   ratio: number | null

@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- name …]`: measures the service against yardsticks in the same run, and prints a table for
- * bench/README.md. `--json <file>` also writes the rows there. Only ratios within one run mean anything elsewhere.
+ * `npm run bench [-- name …]` measures the service against yardsticks in the same run, and prints a table for
+ * bench/README.md. `--json <file>` also writes the rows there. Only ratios within one run are comparable with other
+ * machines.
  */
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'

@@ -5,7 +5,7 @@ import { clientSettings, type Db } from '../packages/server/src/database/pool.ts
 import type { Tables } from '../packages/server/src/database/tables.ts'
 import { silentLog } from '../packages/server/src/kit/log.ts'
 
-/** A connection of one's own to the database of a running service. */
+/** Opens a separate connection to the database of a running service. */
 export async function openItsDatabase(dataDir: string) {
   const embedded = await openEmbedded({ dataDir, as: 'command', log: silentLog })
   const pool = new Pool({ ...clientSettings(embedded.address, 'waxwing bench'), max: 16 })
@@ -18,7 +18,7 @@ export async function openItsDatabase(dataDir: string) {
   }
 }
 
-/** The statements that the service itself makes of a request, taken from its own query builder, by name through pg. */
+/** Runs the statements that the service runs for a request, taken from its own query builder, by name through pg. */
 export async function openSameSql(
   dataDir: string,
   accountId: string,

@@ -11,14 +11,14 @@ import { startBenchService } from './service.ts'
 
 const MESSAGES = 20_000
 const COPIES = 9
-/** In the text of about every twelfth message, and of no header but the subject of a few. */
+/** A word in the text of about every twelfth message, and in the subject of a few. */
 const WORD = 'figures'
 const STORED_SECONDS_MAX = 900
 
 export const search: Benchmark = {
   name: 'search',
   about:
-    'The first 25 of a common word in stored bodies, by IMAP SEARCH BODY and by the same SQL through pg.',
+    'The first 25 of a common word in stored bodies, compared with IMAP SEARCH BODY and with the same SQL through pg.',
   async run(report) {
     await using server = await startDovecot()
     const user = await makeFullMailbox(server, MESSAGES)
@@ -71,7 +71,7 @@ export const search: Benchmark = {
   },
 }
 
-/** Waits until the words of every stored body are found. */
+/** Waits until the words of every stored body are indexed. */
 async function untilSearchable(dataDir: string): Promise<void> {
   await using database = await openItsDatabase(dataDir)
   const until = performance.now() + STORED_SECONDS_MAX * 1000
@@ -85,7 +85,9 @@ async function untilSearchable(dataDir: string): Promise<void> {
   }
 }
 
-/** Fills the account with copies of its messages, each a day older than the last: what counts is what the index holds. */
+/**
+ * Fills the account with copies of its messages, each a day older than the last. Only the content of the index matters.
+ */
 async function copyMessages(dataDir: string): Promise<void> {
   await using database = await openItsDatabase(dataDir)
   const { rows } = await database.pool.query<{ columns: string; values: string }>(`

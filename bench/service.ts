@@ -9,15 +9,15 @@ import {
 const INITIALIZED_SECONDS_MAX = 1800
 const POLL_MS = 50
 
-/** The service as anybody runs it, in a process and a data folder of its own, and a caller with a key of it. */
+/** The service as users run it, with a process and a data folder of its own, and a caller with a key. */
 export interface BenchService extends Caller, AsyncDisposable {
   pid: number
   address: string
   key: string
   folder: DataFolder
   /**
-   * Connects an account of full history without waiting for its mail. `port` is that of a proxy where there is one
-   * before the server.
+   * Connects an account with full history without waiting for its mail. `port` is that of a proxy before the server, if
+   * any.
    */
   connect(
     server: MailServer,
@@ -35,7 +35,7 @@ interface Account {
   runtime: unknown
 }
 
-/** @param folders removes the service's data at its own end; without it, they go when the service ends */
+/** @param folders removes the service's data at its own end. Without it, they are removed when the service ends. */
 export async function startBenchService(folders?: AsyncDisposableStack): Promise<BenchService> {
   await using opened = new AsyncDisposableStack()
   const folder = (folders ?? opened).use(await makeDataFolder())

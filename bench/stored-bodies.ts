@@ -20,9 +20,9 @@ export const storedBodies: Benchmark = {
     await using server = await startDovecot()
     const user = await makeFullMailbox(server, MESSAGES)
     const login = { host: server.host, port: server.port, ...user }
-    // The first reading fills Dovecot's cache, for both.
+    // The first reading fills Dovecot's cache for both.
     await runFetch(login, 'source')
-    // Where many files were removed a moment ago, ext4 looks long for a place for each new one.
+    // Soon after many files were removed, ext4 is slow to find space for each new one.
     await using folders = new AsyncDisposableStack()
     const yardsticks: number[] = []
     const stored: number[] = []

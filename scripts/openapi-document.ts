@@ -9,7 +9,7 @@ import { DESCRIPTION, ERROR, HEADERS, IDEMPOTENCY_KEY } from './openapi-parts.ts
 
 type Json = { [name: string]: unknown }
 
-/** What is read of an operation, whatever its types are. */
+/** The properties of an operation that are read here, whatever its types. */
 interface Operation {
   '~orpc': {
     meta: OperationMeta
@@ -19,10 +19,10 @@ interface Operation {
   }
 }
 
-/** The version of the interface, which changes with its path prefix only. */
+/** The version of the interface, which changes only with its path prefix. */
 const INTERFACE_VERSION = '1.0.0'
 
-/** The OpenAPI 3.1 document of the contract. The same contract always gives the same text. */
+/** Generates the OpenAPI 3.1 document of the contract. The same contract always gives the same text. */
 export function openapiDocument(): Json {
   const schemas: Json = { Error: ERROR }
   const write = schemaWriter(schemas)
@@ -82,7 +82,7 @@ export function openapiDocument(): Json {
   }
 }
 
-/** Of every answer; of every answer that is counted; of refusals for now. */
+/** Headers of every answer, of every counted answer, and of temporary refusals. */
 const BASIC_HEADERS = ['X-Request-Id'] as const
 const COUNTED_HEADERS = [
   ...BASIC_HEADERS,
@@ -96,7 +96,7 @@ function headersOf(names: readonly (keyof typeof HEADERS)[]): Json {
   return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** The document describes itself here: it is served as it is, without a handler. */
+/** The operation that returns this document. It has no handler, since the document is served as a file. */
 const DOCUMENT_OPERATION = {
   operationId: 'openapi',
   tags: ['openapi'],
@@ -112,10 +112,10 @@ const DOCUMENT_OPERATION = {
 
 type WriteSchema = (schema: z.ZodType) => Json
 
-/** Writes schemas as JSON Schema; those that have an id go to the components and are referred to. */
+/** Writes schemas as JSON Schema. Those with an id become components and are referred to. */
 function schemaWriter(components: Json): WriteSchema {
   return schema => {
-    // Answers may grow, so they are described as what is read: without "additionalProperties": false.
+    // Answers may get new fields, so they are described without "additionalProperties": false.
     const {
       $schema: _,
       $defs = {},
@@ -138,13 +138,15 @@ function schemaWriter(components: Json): WriteSchema {
   }
 }
 
-/** zod drops the default of what it transforms; those of a query read as they are sent. */
+/** zod drops the default of a value that it transforms. Defaults in a query are documented as they are sent. */
 function keepDefault({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: Json }) {
   const { def } = zodSchema._zod
   if (def.type === 'default') jsonSchema['default'] = def.defaultValue
 }
 
-/** zod refers to definitions beside the schema, which are components here, and spells formats out as patterns too. */
+/**
+ * Moves definitions, which zod puts beside the schema, to the components, and removes the patterns that repeat formats.
+ */
 function relocated(schema: unknown): Json {
   const text = JSON.stringify(schema, (key, value: unknown) => {
     if (key === '$ref' && typeof value === 'string') return value.replace('#/$defs/', '#/components/schemas/')

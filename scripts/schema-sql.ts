@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 
-/** What a migrated database holds, as PostgreSQL itself words it. */
+/** A table of a migrated database, in PostgreSQL's own words. */
 interface SchemaTable {
   name: string
   columns: string[]
@@ -61,7 +61,10 @@ const EXTENSIONS = `
 const HEAD = `-- Made by \`npm run tables\` from the migrations: the schema as it stands, to be read and reviewed. Do not edit.
 `
 
-/** The whole schema of a migrated database as one readable file. The migrations build it; nothing runs this. */
+/**
+ * Renders the whole schema of a migrated database as one readable file. The migrations build it; nothing runs this
+ * file.
+ */
 export async function renderSchema(client: Client): Promise<string> {
   const texts = async (query: string) =>
     (await client.query<{ text: string }>(query)).rows.map(row => row.text)
@@ -84,7 +87,7 @@ function renderTable({ name, columns, constraints, indexes, triggers, options }:
   )
 }
 
-/** A comma stands before the comment of a line. */
+/** Puts the comma before the comment of a line. */
 function withComma(line: string, isLast: boolean): string {
   if (isLast) return line
   const at = line.indexOf(' -- ')

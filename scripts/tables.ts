@@ -1,6 +1,6 @@
 /**
  * Writes `tables.ts` and `schema.sql` of `packages/server/src/database` from a database that was just migrated.
- * `--check` writes nothing and fails where a file differs.
+ * `--check` writes nothing and fails if a file differs.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { Client } from 'pg'
@@ -17,7 +17,7 @@ interface Column {
   type: string
   nullable: boolean
   hasDefault: boolean
-  /** The words of a check constraint that allows only these. */
+  /** The only values that a check constraint allows. */
   words: string[] | null
 }
 

@@ -28,7 +28,7 @@ const steps = [
   ['tests', bin('vitest'), ['run', ...report('tests.json'), ...process.argv.slice(2)]],
 ]
 
-// What speaks SQL also runs on the oldest PostgreSQL that is supported, where there is a package of it.
+// Tests that use SQL also run on the oldest supported PostgreSQL, if there is a package of it.
 const OLDEST = 'tests on PostgreSQL 16'
 const SPEAKS_SQL = [
   'features',
@@ -70,7 +70,7 @@ process.stdout.write(
 )
 process.exitCode = failed.length === 0 ? 0 : 1
 
-/** Says once more, where a reader of the last lines finds it, which tests of a JSON report failed and how. */
+/** Prints the failed tests of a JSON report once more, near the end of the output, where a reader looks first. */
 function printFailures(path) {
   if (!existsSync(path)) return
   for (const file of JSON.parse(readFileSync(path, 'utf8')).testResults) {

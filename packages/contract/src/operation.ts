@@ -17,13 +17,13 @@ export type Scope = (typeof SCOPES)[number]
 /** Parts of the service that a plan includes or leaves out; mail is always included. */
 export type Module = 'calendar' | 'contacts' | 'tracking' | 'ai' | 'meetings' | 'sharedMailboxes'
 
-/** What the audit log calls an operation: the resource and a verb, such as `account.update`. */
+/** The name of an operation in the audit log: the resource and a verb, such as `account.update`. */
 export type AuditAction = `${string}.${string}`
 
 /** The sessions whose token a hosted operation takes as the parameter `token` of its path, in place of a credential. */
 export type HostedSessionKind = 'connect_session' | 'meeting_connect_session'
 
-/** The largest request body of an operation that does not declare another bound. */
+/** The maximum request body of an operation that does not declare another limit. */
 export const BODY_BYTES_MAX = 2 * 1024 * 1024
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -31,7 +31,7 @@ type Shape = z.ZodObject
 // oxlint-disable-next-line typescript/no-empty-object-type -- the shape of an object without fields
 type NoFields = z.ZodObject<{}, z.core.$strict>
 
-/** What the door, its surfaces and the OpenAPI document need to know of an operation. */
+/** The facts about an operation that the door, its surfaces and the OpenAPI document need. */
 export interface OperationMeta {
   method: Method
   /** With parameters in braces, such as `/v1/accounts/{accountId}`. */
@@ -42,11 +42,11 @@ export interface OperationMeta {
   session: HostedSessionKind | null
   /** Whether a token of the account in the path may call the operation. */
   accountToken: boolean
-  /** The module that the plan of the tenant must include; null where every plan will do. */
+  /** The module that the tenant's plan must include; null if every plan allows the operation. */
   module: Module | null
-  /** What the audit log calls a call of the operation; null where a call leaves no row there. */
+  /** The name of a call in the audit log; null if calls leave no row there. */
   audit: AuditAction | null
-  /** Bound of the request's body. */
+  /** Maximum size of the request body. */
   bodyBytesMax: number
   /** Every reason that the operation may answer, the common ones included. */
   reasons: readonly Reason[]

@@ -37,6 +37,6 @@ export const sections: Record<keyof typeof contract, Section> = {
   mailSettings: { title: 'Mail settings', description: 'How an account sends by default.' },
   changes: {
     title: 'Changes',
-    description: 'Every change, whoever made it, in one feed without gaps and without repetition.',
+    description: 'Every change, made here or at the provider, in one feed without gaps or repetitions.',
   },
 }

@@ -59,7 +59,7 @@ export const emailInput = z
 export const address = z
   .object({
     name: z.string().nullable().describe('The display name.'),
-    address: z.string().describe('Empty where the sender gives only a name, as bounces do.'),
+    address: z.string().describe('Empty if the sender gives only a name, as bounces do.'),
   })
   .meta({ id: 'Address' })
 export type Address = z.infer<typeof address>

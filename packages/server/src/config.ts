@@ -74,7 +74,8 @@ function problemOf(error: unknown, name: string) {
 }
 
 /**
- * The variable in which the documentation keeps a caller's key; that caller may use the command line as well.
+ * The variable in which the documentation keeps a caller's API key. It is accepted, since callers may use the command
+ * line as well.
  */
 const CALLERS_KEY = 'WAXWING_KEY'
 

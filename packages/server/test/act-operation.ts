@@ -9,7 +9,7 @@ export type Outcome = (typeof OUTCOMES)[number]
 
 export interface Act {
   note: string
-  /** How it ends: only `done` has an effect. */
+  /** The outcome of the call. Only `done` has an effect. */
   outcome?: Outcome
 }
 
@@ -38,7 +38,7 @@ const other = operation({
 })
 
 /**
- * An operation whose effect is a sealed value by the name of a serial number, in one transaction with its answer; and one
+ * Creates an operation that stores a sealed value under a serial number, in one transaction with its answer, and one
  * that ignores Idempotency-Key.
  */
 export function actOperations() {
@@ -61,7 +61,7 @@ export function actOperations() {
           await hold?.released.promise
           if (body.outcome === 'refused') refuse('account_paused')
           if (body.outcome === 'throttled') refuse('rate_limited')
-          if (body.outcome === 'failed') throw new Error('A fault that a test asked for')
+          if (body.outcome === 'failed') throw new Error('A fault that a test requested')
           context.answerHeaders.etag = `"${serial}"`
           return { note: body.note, serial }
         }),
@@ -72,7 +72,7 @@ export function actOperations() {
   }
   return {
     operations,
-    /** Holds the next act within its transaction, from when it `entered` until it is released. */
+    /** Holds the next act within its transaction, from the moment it `entered` until it is released. */
     holdNext() {
       nextHold = { entered: Promise.withResolvers<void>(), released: Promise.withResolvers<void>() }
       return { entered: nextHold.entered.promise, release: nextHold.released.resolve }

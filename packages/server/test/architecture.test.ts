@@ -4,11 +4,14 @@ import { describe, expect, test } from 'vitest'
 
 const PACKAGES = path.resolve(import.meta.dirname, '../..')
 
-/** Packages that only the rooms of HTTP, and those of SQL, may name. */
+/** Packages that only the HTTP rooms, and those that only the SQL rooms, may import. */
 const HTTP = '@orpc|hono'
 const SQL = 'kysely|pg$'
 
-/** What each room may import besides itself; tests may import anything. First match of the importing file counts. */
+/**
+ * What each room may import besides itself. Tests may import anything. The first entry that matches the importing file
+ * counts.
+ */
 const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [/^contract\//, /^(?:contract\/|zod$|@orpc\/contract$)/],
   [/^server\/kit\//, room('kit', `@waxwing|${HTTP}|${SQL}|contract/`)],
@@ -95,7 +98,7 @@ const WINGS = [
   ...readFileSync(path.join(PACKAGES, 'server/src/wings.ts'), 'utf8').matchAll(/= (?:await )?open(\w+)\(/g),
 ].map(([, wing = '']) => wing.toLowerCase())
 
-/** Of another noun, a noun knows what it stores and decides, not how it answers. */
+/** A noun may use what another noun stores and decides, but not how it answers. */
 const SHARED_BETWEEN_NOUNS =
   /\/(?:store|rules|access|account|secrets|purge|present|announce|keys|location|record[^/]*|credential|threading|sync-window|compose|attached|stored-content|foreign-draft)\.ts$/
 
@@ -125,9 +128,9 @@ const arrow = ({ from, to }: Import) => `${from} -> ${to}`
 const placeOf = (file: string) => /^server\/features\/([^/]+)\/(?:([^/]+)\/)?/.exec(file)?.slice(1) ?? []
 
 describe('the import law', () => {
-  test('finds imports at all', () => expect(imports.length).toBeGreaterThan(50))
+  test('finds imports', () => expect(imports.length).toBeGreaterThan(50))
 
-  test('lets each room import only what it may', () => {
+  test('lets each room import only what the law allows', () => {
     const broken = imports.filter(
       one => LAW.find(([from]) => from.test(one.from))?.[1].test(one.to) === false,
     )

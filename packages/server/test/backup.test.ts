@@ -21,7 +21,7 @@ const useIt = useServer(SERVER_KINDS[0].start)
 const run = (folder: DataFolder, ...args: string[]) =>
   runWaxwing(args, { env: { WAXWING_DATA_DIR: folder.path } })
 
-/** Some messages, whole. */
+/** Reads the full content of some messages. */
 async function readSome(caller: Caller, accountId: string, ids: string[]) {
   const read: unknown[] = []
   for (const id of ids) {
@@ -58,7 +58,7 @@ test('a backup taken while mail arrives restores the same data in a new folder, 
   const bodies = await readSome(before, accountId, some)
   const early = await readFeed(before)
 
-  // Beside the running service, while mail arrives.
+  // The backup runs beside the service while mail arrives.
   const arriving = fillMailboxes(server, user, mail.slice(COUNT))
   const backup = await run(folder, 'backup', file)
   expect(backup).toMatchObject({ code: 0, stdout: expect.stringContaining('Keep it apart from this file') })
@@ -70,7 +70,7 @@ test('a backup taken while mail arrives restores the same data in a new folder, 
   await waitUntil('all mail', async () => (await readMessages(before, accountId)).length === expected)
   const late = await readFeed(before, early.cursor)
 
-  // What may not be restored, and leaves nothing behind.
+  // Restores that must be refused, and must leave nothing behind.
   const running = await run(folder, 'restore', '--replace', file)
   expect(running).toMatchObject({
     code: 1,
@@ -120,7 +120,7 @@ test('a backup taken while mail arrives restores the same data in a new folder, 
   const held = new Set(messages.map(({ id }) => id))
   expect(seen.filter(({ id }) => !held.has(id))).toEqual([])
 
-  // Every event is one that was told before, or has an id that was never used.
+  // Every event was either in the feed before, or has an id that was never used.
   const told = new Map([...early.events, ...late.events].map(event => [event.id, event]))
   const newest = [...told.keys()].reduce((max, id) => (BigInt(id) > max ? BigInt(id) : max), 0n)
   const { events } = await readFeed(after)

@@ -27,7 +27,7 @@ test('servers with a private authority are trusted with WAXWING_CA_FILE, and ref
     service.kill('SIGINT')
     await service.ended
   }
-  // Two authorities: that of the IMAP server, and that of the SMTP server.
+  // Two authorities: one for the IMAP server, one for the SMTP server.
   const file = path.join(folder.path, 'authorities.pem')
   await writeFile(file, mail.authorities)
   await using service = await startServiceProcess(folder, { env: { ...env, WAXWING_CA_FILE: file } })

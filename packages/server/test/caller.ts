@@ -1,4 +1,4 @@
-/** An answer of the API. Where there is no JSON, `body` is the text. */
+/** An answer of the API. If it is not JSON, `body` is the text. */
 export interface Answer<Body> {
   status: number
   body: Body
@@ -28,7 +28,7 @@ export function callerOf(address: string, credential: string | null): Caller {
     })
     const text = await answer.text()
     const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
-    // Tests say what they expect of the body, and compare it.
+    // Tests state the type of the body that they expect, and compare its values.
     return {
       status: answer.status,
       body: (isJson ? JSON.parse(text) : text) as Body,

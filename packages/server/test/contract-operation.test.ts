@@ -6,7 +6,7 @@ const common = { summary: 'Do something.', output: z.null() } as const
 const token = z.strictObject({ token: z.string() })
 
 describe('operation()', () => {
-  test('asks for an audit action of whatever may change something', () => {
+  test('requires an audit action for every operation that may change something', () => {
     // @ts-expect-error -- without an audit action
     operation({ ...common, method: 'POST', path: '/v1/things', scope: 'write' })
     // @ts-expect-error -- without an audit action
@@ -29,7 +29,7 @@ describe('operation()', () => {
     })
   })
 
-  test('opens nothing but what lies under an account to its tokens', () => {
+  test('opens only paths below an account to its tokens', () => {
     const open = (path: `/v1/${string}`) =>
       operation({ ...common, method: 'GET', path, scope: 'read', accountToken: true })
     expect(open('/v1/accounts/{accountId}/things')['~orpc'].meta.accountToken).toBe(true)
@@ -38,7 +38,7 @@ describe('operation()', () => {
     }
   })
 
-  test('asks for the session of a hosted operation, and for its token', () => {
+  test('requires the session of a hosted operation, and its token', () => {
     const hosted = { ...common, method: 'GET', scope: 'none' } as const
     // @ts-expect-error -- without a session
     operation({ ...hosted, path: '/v1/hosted/things/{token}', params: token })

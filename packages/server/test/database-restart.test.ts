@@ -7,7 +7,7 @@ import { sampleAccount } from './sample-rows.ts'
 import { makeDataFolder, startServiceProcess, until } from './service-process.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** A stop that tells its clients, and an end that tells nobody. */
+/** A stop that notifies clients, and one that does not. */
 const SIGNALS = ['SIGINT', 'SIGKILL'] as const
 const CALLERS = 4
 
@@ -46,7 +46,7 @@ test('while the database restarts, requests get 503 with Retry-After, and every 
       }
     }
   }
-  /** Sends each request again until it is answered, as docs/limits.md says. */
+  /** Repeats each request until it is answered, as docs/limits.md says. */
   async function write() {
     while (!over.signal.aborted) {
       keys += 1
@@ -62,14 +62,14 @@ test('while the database restarts, requests get 503 with Retry-After, and every 
     }
   }
   const callers = Promise.all(Array.from({ length: CALLERS }, () => Promise.all([read(), write()])))
-  // Told at the end, where it is awaited.
+  // A rejection is reported at the end, where the promise is awaited.
   callers.catch(() => {})
   for (const signal of SIGNALS) {
     await until(async () => (await ask('/messages')).status === 200, 'requests are served')
     statuses.clear()
     const server = await folder.findServer()
     process.kill(server!, signal)
-    await until(() => statuses.has(503), `a request meets no database after ${signal}`)
+    await until(() => statuses.has(503), `a request finds no database after ${signal}`)
   }
   await until(async () => (await ask('/messages')).status === 200, 'requests are served')
   over.abort()

@@ -2,7 +2,10 @@ import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 
-/** What a name has: `{ 'example.test': { A: ['192.0.2.1'], MX: ['10 mx.example.test'] } }`, as zone files spell it. */
+/**
+ * The records of each name, written as in zone files: `{ 'example.test': { A: ['192.0.2.1'], MX: ['10 mx.example.test']
+ * } }`.
+ */
 export type Zone = Record<string, Partial<Record<keyof typeof TYPES, string[]>>>
 
 export interface DnsServer extends AsyncDisposable {
@@ -10,7 +13,7 @@ export interface DnsServer extends AsyncDisposable {
   zone: Zone
   /** Every question, as `MX example.test`. */
   questions: string[]
-  /** A resolver that asks this server and nobody else. */
+  /** A resolver that asks only this server. */
   resolver: Resolver
 }
 
@@ -19,7 +22,7 @@ const HEADER_BYTES = 12
 const ANSWER = 0x84_00
 const NO_SUCH_NAME = 3
 
-/** A name server on loopback over UDP, with what RFC 1035 and RFC 2782 need for one question at a time. */
+/** Starts a name server on loopback over UDP, with what RFC 1035 and RFC 2782 need for one question at a time. */
 export async function startDnsServer(zone: Zone = {}): Promise<DnsServer> {
   const socket = createSocket('udp4')
   const questions: string[] = []

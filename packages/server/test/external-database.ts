@@ -2,7 +2,7 @@ import { inject } from 'vitest'
 import { SUPERUSER } from '../src/database/embedded/cluster.ts'
 import { openTestDatabase } from './open-database.ts'
 
-/** A database of the run's server, as an operator would name it. */
+/** Creates a database on the server of the test run, with the URL that an operator would use. */
 export async function makeExternalDatabase(options: { migrated?: boolean } = {}) {
   const database = await openTestDatabase({ migrated: options.migrated ?? false })
   const { password, socketFolder } = inject('postgres')

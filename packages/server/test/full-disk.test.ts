@@ -9,11 +9,11 @@ import { makeDataFolder, runWaxwing, startServiceProcess, until } from './servic
 import { mountSmallDisk } from './small-disk.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** Room for a cluster, its log of changes, and a copy of PostgreSQL where its user cannot reach the installed one. */
+/** Room for a cluster, its write-ahead log, and a copy of PostgreSQL if its user cannot reach the installed one. */
 const DISK_MEGABYTES = 400
-/** A start or an examination that tries in vain takes a minute; this is without what is slow here. */
+/** A start or an examination that waits takes a minute; this is less, with a margin for slow machines. */
 const AT_ONCE_MILLISECONDS = 50_000
-/** More than the pages that are there have room for. */
+/** More messages than fit into the existing pages. */
 const ARRIVALS = 300
 const FULL = /disk .*is full/i
 
@@ -47,11 +47,11 @@ test('on a full disk writes are refused as overloaded, readiness and runtime say
     expect(body).toMatchObject({ defined: true, code: 'overloaded' })
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
     return true
-  }, 'a write finds no room')
+  }, 'a write fails for lack of space')
   expect([...statuses].filter(status => status !== 200)).toEqual([503])
   expect(await isReady()).toBe(false)
-  expect(service.output()).toMatch(/The disk of the database is full[^"]*Make room on it/)
-  // What only reads is served all the same.
+  expect(service.output()).toMatch(/The disk of the database is full[^"]*Free space on it/)
+  // Reads are still served.
   expect((await api.get('/v1/accounts')).status).toBe(200)
 
   await using witness = await openWitness(dovecot, user)
@@ -91,7 +91,7 @@ test('messages can be read while the disk for stored messages is full, and the l
   })
   expect(await get(`/v1/accounts/${account.id}/messages/${message?.id}`)).toMatchObject({ status: 200 })
   expect(service.output()).toMatch(
-    /A message could not be stored\. The disk of [^"]* is full\. Make room on it/,
+    /A message could not be stored\. The disk of [^"]* is full\. Free space on it/,
   )
 })
 

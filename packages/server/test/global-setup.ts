@@ -12,7 +12,7 @@ declare module 'vitest' {
 
 const TEMPLATE = 'template_waxwing'
 
-/** Starts the run's one PostgreSQL, with a migrated database that every test's own is copied from. */
+/** Starts the PostgreSQL of the test run, with a migrated database from which each test's own is copied. */
 export default async function setup(project: TestProject) {
   const server = await startPostgresServer(process.env['WAXWING_TEST_PG'] === '16' ? '16' : undefined)
   try {

@@ -1,4 +1,4 @@
-/** A program: claims a job on the database in its arguments, says so, and never ends it. */
+/** A program that claims a job on the database in its arguments, reports it, and never ends the job. */
 import type { DatabaseAddress } from '../src/database/pool.ts'
 import { openDatabase } from '../src/database/pool.ts'
 import { Instance } from '../src/jobs/instance.ts'

@@ -5,19 +5,22 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
-/** What is answered at one address: a body, or whatever the function does. */
+/** The answer at one URL: a body, or a function. */
 export type Page = string | ((request: IncomingMessage, response: ServerResponse) => void)
 
 export interface HttpsServer extends AsyncDisposable {
   port: number
-  /** By host and path, as `autoconfig.own.test/mail/config-v1.1.xml`. May be changed at any time. */
+  /** Pages by host and path, such as `autoconfig.own.test/mail/config-v1.1.xml`. May be changed at any time. */
   pages: Record<string, Page>
   /** Every request, as `GET autoconfig.own.test/mail/config-v1.1.xml?a=b`. */
   requests: string[]
   connections: number
 }
 
-/** A web server on loopback for many names, with a certificate of `makeCertificates`. What it has no page for is 404. */
+/**
+ * Starts a web server on loopback for many names, with a certificate of `makeCertificates`. Answers 404 for unknown
+ * pages.
+ */
 export async function startHttpsServer(certificates: string): Promise<HttpsServer> {
   const server = createServer({
     key: await readFile(join(certificates, 'server.key')),
@@ -45,7 +48,7 @@ export async function startHttpsServer(certificates: string): Promise<HttpsServe
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // Just bound to a TCP port, so it has one.
+  // A server that has just been bound to a TCP port has an AddressInfo.
   https.port = (server.address() as AddressInfo).port
   return https
 }

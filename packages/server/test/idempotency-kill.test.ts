@@ -9,7 +9,9 @@ import { makeDataFolder, type ServiceProcess, startServiceProcess } from './serv
 import { waitUntil } from './wait-until.ts'
 
 const LOCK = 4711
-/** Where an insert of an account waits for the lock: in its statement, or in the commit of its transaction. */
+/**
+ * Triggers that let an insert of an account wait for the lock: in its statement, or in the commit of its transaction.
+ */
 const TRIGGERS = {
   'the effect': 'create trigger pause before insert on account for each row execute function pause()',
   'the commit':
@@ -23,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => dovecot[Symbol.asyncDispose]())
 
-/** A service of its own with the role `api` alone, and a session of its database. */
+/** Opens a service of its own with the role `api` only, and a session of its database. */
 async function openPausable() {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await makeDataFolder())
@@ -57,7 +59,7 @@ async function openPausable() {
       },
       body: JSON.stringify(account),
     })
-    // Every answer of the interface to this is an object.
+    // All answers of this operation are objects.
     const body = (await answer.json()) as Record<string, unknown>
     return { status: answer.status, body, isReplayed: answer.headers.has('idempotent-replayed') }
   }
@@ -66,7 +68,7 @@ async function openPausable() {
     return rows[0]?.count ?? 0
   }
 
-  /** Sends the request, kills the service while its transaction waits there, and lets the database go on. */
+  /** Sends the request, kills the service while its transaction waits there, and then releases the transaction. */
   async function killAt(place: keyof typeof TRIGGERS) {
     await session.query(`
       create function pause() returns trigger language plpgsql as
@@ -113,7 +115,7 @@ describe('kill -9', () => {
     expect(await pausable.countAccounts()).toBe(1)
   })
 
-  test('before the commit leaves nothing, and the request can be repeated once its process is known to be dead', async () => {
+  test('before the commit leaves nothing, and the request can be repeated after its process lost its lease', async () => {
     await using pausable = await openPausable()
     await pausable.killAt('the effect')
     expect(await pausable.countAccounts()).toBe(0)

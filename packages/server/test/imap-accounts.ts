@@ -10,7 +10,9 @@ import { startDovecot } from './servers/dovecot.ts'
 import type { MailServer, TestUser } from './servers/mail-server.ts'
 import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from './smtp-server.ts'
 
-/** An IMAP server for all tests of a file, certificates for others, and an API that trusts them all. */
+/**
+ * Starts an IMAP server for all tests of a file, makes certificates for others, and opens an API that trusts them all.
+ */
 export function useImapAccounts() {
   let dovecot: MailServer | undefined
   let certificates = ''
@@ -32,15 +34,15 @@ export function useImapAccounts() {
     get dovecot() {
       return server()
     },
-    /** The folder of what `makeCertificates` made. */
+    /** The folder with the files of `makeCertificates`. */
     get certificates() {
       return certificates
     },
-    /** PEM of the authorities of all of them. */
+    /** PEM of all their authorities. */
     get authorities() {
       return authorities
     },
-    /** The API alone, which may reach the servers of this test and trusts their certificates. */
+    /** Opens the API, which may reach the servers of this test and trusts their certificates. */
     openApp(options: TestAppOptions = {}): Promise<TestApp> {
       return openTestApp({
         egressAllow: ['localhost'],
@@ -52,7 +54,7 @@ export function useImapAccounts() {
     openSmtp(user: TestUser, options: Partial<SmtpServerOptions> = {}): Promise<SmtpServer> {
       return startSmtpServer({ user: user.user, password: user.password, certificates, ...options })
     },
-    /** What connects the user's mailbox. */
+    /** The body of a request that connects the user's mailbox. */
     connection(user: TestUser, smtp: SmtpServer | null = null) {
       return {
         email: user.email,

@@ -34,7 +34,7 @@ export interface LoggedMailbox {
   role: RemoteMailbox['role']
 }
 
-/** An entry of a change log: something happened to the message. */
+/** An entry of a change log: the message changed in some way. */
 interface Entry {
   n: number
   id: string
@@ -43,15 +43,15 @@ interface Entry {
 interface LogCursor {
   /** The last entry that was read. */
   at: number
-  /** Ids below this one are still to be listed, from the highest down; null: none. */
+  /** Ids below this one are still to be listed, from the highest down. Null means none. */
   listBelow: string | null
   [name: string]: unknown
 }
 
 /**
- * A provider without a wire that names messages by lasting ids and keeps a log of changes. With `labels` one log tells of
- * everything, and a message is in any number of mailboxes; with `folders` each has a log, a message is in one, and a log
- * may forget to tell of a message that was moved in. Logs expire. `onAwait` is called wherever a provider awaits.
+ * A provider without a network that names messages by lasting ids and keeps a log of changes. With `labels` one log
+ * covers everything, and a message is in any number of mailboxes. With `folders` each has a log, a message is in one,
+ * and a log may omit a message that was moved in. Logs expire. `onAwait` is called wherever a provider awaits.
  */
 export class LogServer {
   readonly kind: 'labels' | 'folders'
@@ -85,7 +85,7 @@ export class LogServer {
     for (const key of message.mailboxes) this.#tell(key, message.id)
   }
 
-  /** @param isForgotten whether the log of the folders that it came to says nothing of it */
+  /** @param isForgotten whether the logs of its new folders omit it */
   place(message: LoggedMessage, mailboxes: readonly string[], isForgotten = false): void {
     const before = [...message.mailboxes]
     message.mailboxes = new Set(mailboxes)
@@ -98,7 +98,7 @@ export class LogServer {
     for (const key of message.mailboxes) this.#tell(key, message.id)
   }
 
-  /** A label goes without its messages, and no log tells of it; a folder goes with them. */
+  /** A label goes without its messages and without an entry in the log; a folder goes with its messages. */
   drop(mailbox: LoggedMailbox): void {
     this.mailboxes.delete(mailbox.key)
     for (const message of this.messages.values()) {
@@ -108,7 +108,7 @@ export class LogServer {
     }
   }
 
-  /** What the logs told so far, they tell no more. */
+  /** Removes all entries so far from the logs. */
   expire(): void {
     for (const log of this.#logs.values()) {
       log.oldest = this.#last + 1
@@ -235,7 +235,7 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
             .toSorted()
             .slice(-IDS_PER_PAGE)
         })
-        // What is in a folder may read otherwise since the log expired; labelled messages are what they were.
+        // The content of messages in a folder may have changed since the log expired; labelled messages never change.
         const missing = new Set(server.kind === 'labels' ? await lacking(listed) : listed)
         const held = listed.filter(id => !missing.has(id))
         const steps = await ask(() => [
@@ -266,12 +266,12 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
   }
 }
 
-/** Above every id. */
+/** Sorts above every id. */
 const LISTED_FIRST = '~'
 
 const asLog = (cursor: Cursor) => cursor as LogCursor
 
-/** What is true now of the messages that a page of the log names, whatever happened to them in between. */
+/** The current state of the messages that a page of the log names, whatever happened to them in between. */
 function readNow(
   server: LogServer,
   source: string,

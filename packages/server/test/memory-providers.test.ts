@@ -81,7 +81,7 @@ function arrangeLog(kind: 'labels' | 'folders'): Promise<Arrangement<'mail' | 'c
   })
 }
 
-// They play following for the engine's attacks, and neither windows nor a server that watches.
+// They simulate following for the attacks on the engine, but neither windows nor a server that pushes.
 describe('providers in memory', () => {
   describeContent('numbered folders', arrangeFolders)
   describeContent('labels with one history', () => arrangeLog('labels'))

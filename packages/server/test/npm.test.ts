@@ -10,7 +10,7 @@ import { makeDataFolder, PROGRAM, startServiceProcess, until } from './service-p
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** What npm needs of this process's environment: where programs lie, and its cache. */
+/** The environment variables that npm needs: the path of programs, and its cache. */
 const NPM_ENVIRONMENT = {
   PATH: process.env['PATH'] ?? '',
   HOME: process.env['HOME'] ?? '',
@@ -24,7 +24,7 @@ const COMMANDS = {
 
 type CommandName = keyof typeof COMMANDS
 
-/** A service that npm started, with the means to see its end: npm's own comes first. */
+/** Starts a service through npm, with the means to see its end, npm's own coming first. */
 async function startUnderNpm(name: CommandName) {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await makeDataFolder())
@@ -43,7 +43,7 @@ async function isListening(address: string) {
   )
 }
 
-/** A request whose body is not whole yet. */
+/** Sends a request whose body is incomplete. */
 async function beginRequest(address: string, key: string | null) {
   const { hostname, port } = new URL(address)
   const socket = connect(Number(port), hostname)
@@ -64,12 +64,12 @@ async function beginRequest(address: string, key: string | null) {
 }
 
 test.each(Object.keys(COMMANDS) as CommandName[])(
-  'SIGTERM to "%s" alone ends the service, which answers what is under way and frees port and folder',
+  'SIGTERM to "%s" alone ends the service, which answers requests in progress and frees port and folder',
   async name => {
     await using started = await startUnderNpm(name)
     const { npm, folder } = started
     using request = await beginRequest(npm.address, npm.key)
-    // The service has read that far when it answers the next.
+    // The service has read the request when it answers the next one.
     expect(await isListening(npm.address)).toBe(true)
     npm.kill('SIGTERM')
     await until(async () => !(await isListening(npm.address)), 'the service takes no new requests')
@@ -129,7 +129,7 @@ test('a detached service continues without the process that started it', async (
     const read = () => readFile(log, 'utf8').catch(() => '')
     await until(async () => (await read()).includes('Waxwing is running'), 'the service starts')
     const [address = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(await read()) ?? []
-    // Longer than it takes to notice a parent that is gone, and to say so.
+    // Longer than it takes to notice a missing parent and to log it.
     const end = Date.now() + 3000
     while (Date.now() < end) expect(await isListening(address)).toBe(true)
     expect(await read()).not.toContain('Stopping')

@@ -14,17 +14,20 @@ import { openTestDatabase } from './open-database.ts'
 import { type Caller, callerOf } from './caller.ts'
 
 export interface TestAppOptions extends Partial<Omit<ServiceOptions, 'log' | 'onRunning' | 'onLost'>> {
-  /** The API alone by default. */
+  /** The API only, by default. */
   roles?: Role[]
-  /** Hosts and CIDRs that may be reached although private, such as `127.0.0.1/32` for the mail servers of a test. */
+  /**
+   * Hosts and CIDRs that may be reached although they are private, such as `127.0.0.1/32` for the mail servers of a
+   * test.
+   */
   egressAllow?: string[]
   allowPlaintext?: boolean
-  /** PEM of authorities that are trusted, beside the public ones. */
+  /** PEM of authorities to trust beside the public ones. */
   certificateAuthority?: string
   config?: Partial<Config>
-  /** Of the key that `app.get` and the others present; every scope by default. */
+  /** Scopes of the key that `app.get` and the others use; every scope by default. */
   scopes?: readonly Scope[]
-  /** A database to go on with; it then outlives the app. */
+  /** An existing database to use. It is not disposed with the app. */
   database?: Database
   keyRing?: KeyRing
 }
@@ -36,21 +39,21 @@ export interface KeyOptions {
   expiresAt?: Date | null
 }
 
-/** The service in this process with a tenant and a key, answering on a port of its own. */
+/** The service in this process with a tenant and a key, listening on its own port. */
 export interface TestApp extends Caller, AsyncDisposable {
   address: string
   db: Db
   database: Database
   keyRing: KeyRing
   tenantId: string
-  /** The API key that the calls present. */
+  /** The API key of the calls. */
   key: string
   /** Everything that was logged, as JSON lines. */
   logLines: string[]
   createKey(options?: KeyOptions): Promise<{ id: string; text: string }>
-  /** Another tenant, with a caller that presents a key of it. */
+  /** Creates another tenant, with a caller that uses a key of it. */
   createTenant(name: string): Promise<{ tenantId: string; key: string } & Caller>
-  /** The same calls with another credential; null presents none. */
+  /** The same calls with another credential; null for none. */
   as(credential: string | null): Caller
 }
 

@@ -5,13 +5,13 @@ import { SUPERUSER } from '../src/database/embedded/cluster.ts'
 import { clientSettings, type Database, type DatabaseAddress, openDatabase } from '../src/database/pool.ts'
 
 export interface TestDatabaseOptions {
-  /** False gives an empty database, without the schema. */
+  /** If false, the database is empty, without the schema. */
   migrated?: boolean
   connectionsMax?: number
   answerSeconds?: number
 }
 
-/** A database of the test's own, copied from the migrated template; dropped when disposed. */
+/** A database for one test, copied from the migrated template and dropped when disposed. */
 export async function openTestDatabase(options: TestDatabaseOptions = {}): Promise<Database> {
   const { template } = inject('postgres')
   const name = `test_${randomUUID().replaceAll('-', '')}`

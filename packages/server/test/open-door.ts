@@ -35,7 +35,7 @@ const PEPPER = Buffer.alloc(32, 1)
 const ANSWER_KEY = Buffer.alloc(32, 2)
 const CURSOR_KEY = Buffer.alloc(32, 3)
 
-/** A contract that is made to be refused: the door is the same for every operation. */
+/** A contract for tests of refusals: the door is the same for every operation. */
 const contract = {
   echo: operation({
     method: 'POST',
@@ -71,7 +71,7 @@ const contract = {
     method: 'GET',
     path: '/v1/download',
     scope: 'read',
-    summary: 'Send more than anybody takes.',
+    summary: 'Send more than any client reads.',
     output: download,
     produces: 'application/octet-stream',
   }),
@@ -86,7 +86,7 @@ async function* endless() {
   for (;;) {
     yield Buffer.alloc(64 * 1024)
     piecesUnderWay += 1
-    // As what is read from elsewhere.
+    // Simulates content that is read from elsewhere.
     await new Promise(resolve => setTimeout(resolve, 20))
     piecesUnderWay -= 1
   }
@@ -107,7 +107,7 @@ const operations: AnyRouter = {
     const hold = held.get(context.requestId)
     hold?.entered.resolve()
     await hold?.released.promise
-    // The contract promises `true`: what the check of answers is there for.
+    // The contract promises `true`; this breaks it on purpose.
     return { ok: fault !== 'answer' } as { ok: true }
   }),
 }
@@ -115,7 +115,7 @@ const operations: AnyRouter = {
 export interface DoorOptions {
   /** In place of the operations above. */
   operations?: AnyRouter
-  /** Where the sessions of hosted operations are found. */
+  /** Finds the sessions of hosted operations. */
   hostedSessions?: Door['hostedSessions']
   isStrict?: boolean
   corsOrigins?: string[]
@@ -123,7 +123,7 @@ export interface DoorOptions {
   patience?: Patience
 }
 
-/** A front door on a real port, with a database and one tenant behind it and operations that can be made to fail. */
+/** A front door on a real port, with a database, one tenant, and operations that can be made to fail. */
 export async function openTestDoor(options: DoorOptions = {}) {
   const database = await openTestDatabase()
   const { db } = database
@@ -180,13 +180,13 @@ export async function openTestDoor(options: DoorOptions = {}) {
     /** The accounts whose owners were woken, in order. */
     woken,
     inFlight,
-    /** Pieces of downloads that are being read. */
+    /** Number of pieces of downloads that are being read. */
     piecesUnderWay: () => piecesUnderWay,
     clock,
-    /** Whether it takes itself for overloaded. */
+    /** Makes the door overloaded or not. */
     overload: (is: boolean) => void (isOverloaded = is),
     pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
-    /** Holds the request of that id in its handler, from when it `entered` until it is released. */
+    /** Holds the request of that id in its handler, from the moment it `entered` until it is released. */
     hold(requestId: string) {
       const hold = { entered: Promise.withResolvers<void>(), released: Promise.withResolvers<void>() }
       held.set(requestId, hold)
@@ -199,12 +199,12 @@ export async function openTestDoor(options: DoorOptions = {}) {
       const key = { tenantId, name: 'test', scopes: [...scopes], accountIds, expiresAt: null }
       return (await createApiKey(db, PEPPER, key)).text
     },
-    /** Puts the tenant under a plan with these limits. Keys that were used in the last 5 seconds do not see it. */
+    /** Assigns a plan with these limits to the tenant. Keys that were used in the last 5 seconds do not see it. */
     async limit(limits: Partial<PlanLimits>) {
       const plan = await createPlan(db, newId(), { ...NO_LIMITS, ...limits })
       await assignPlan(db, tenant.id, plan)
     },
-    /** How many keys have been used. */
+    /** Number of keys that have been used. */
     async keyUses(): Promise<number> {
       const used = await db.selectFrom('api_key').select('id').where('last_used_at', 'is not', null).execute()
       return used.length

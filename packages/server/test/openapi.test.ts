@@ -27,7 +27,7 @@ interface Described {
   parameters?: { name?: string; description?: string; $ref?: string }[]
 }
 
-// The document is JSON; these are the parts of it that are looked at.
+// This type covers the parts of the document that are read here.
 const document = JSON.parse(readFileSync(FILE, 'utf8')) as {
   paths: Record<string, Record<string, Described>>
   components: { schemas: Record<string, { enum?: string[] }> }
@@ -68,7 +68,7 @@ describe('packages/contract/openapi.json', () => {
     }
   })
 
-  test('says of each parameter what it does; otherwise give it a `.describe(…)`', () => {
+  test('describes each parameter; otherwise give it a `.describe(…)`', () => {
     const silent = operations.flatMap(({ operationId, parameters = [] }) =>
       parameters
         .filter(({ $ref, description }) => $ref === undefined && !description)

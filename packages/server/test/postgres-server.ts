@@ -12,9 +12,9 @@ export interface PostgresServer extends AsyncDisposable {
   socketFolder: string
   password: string
   address(database: string): DatabaseAddress
-  /** As after a recovery to a point in time, or the promotion of a standby: the server begins another timeline. */
+  /** Simulates a recovery to a point in time, or the promotion of a standby: the server begins another timeline. */
   restartOnNewTimeline(): Promise<void>
-  /** Ends the server and its connections at once, with its data on the disk. `start` brings it back. */
+  /** Ends the server and its connections at once. Its data stays on disk, and `start` starts it again. */
   stop(): Promise<void>
   start(): Promise<void>
   /** Suspends every process of the server: connections stay open, and nothing answers until `thaw`. */
@@ -23,7 +23,7 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 const START_SECONDS = 60
-/** Nothing here outlives the run, so nothing has to reach the disk. */
+/** Nothing outlives the run, so nothing has to reach the disk. */
 const UNSAFE_AND_FAST = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -33,7 +33,7 @@ const UNSAFE_AND_FAST = {
   autovacuum_naptime: '10s',
 }
 
-/** Starts one. `version` 16 takes the older release that is still supported. */
+/** Starts one. `version` 16 selects the oldest supported release. */
 export async function startPostgresServer(version?: '16'): Promise<PostgresServer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-test-'))
   const user = await postgresUser()
@@ -45,7 +45,7 @@ export async function startPostgresServer(version?: '16'): Promise<PostgresServe
   const found = await findBinaries(packageName)
   const binaries = await reachableBinaries(found, user, path.join(folder, 'binaries'), () => {})
   const folders = { data: path.join(folder, 'data'), socket: folder, log: path.join(folder, 'log') }
-  // The builtin locale provider is newer than 16.
+  // PostgreSQL 16 does not have the builtin locale provider yet.
   const locale = version === '16' ? ['--locale=C.UTF-8'] : undefined
   const password = await createCluster(binaries, folders.data, user, locale)
   const address = (database: string) => ({ socketFolder: folder, user: SUPERUSER, password, database })
@@ -90,7 +90,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals) {
   if (child.kill(signal)) await ended
 }
 
-/** The postmaster first, so that it starts no process that is missed. */
+/** Signals the postmaster first, so that it starts no process that would be missed. */
 async function signalAll(child: ChildProcess, signal: NodeJS.Signals) {
   const { pid } = child
   if (pid === undefined || child.exitCode !== null) return

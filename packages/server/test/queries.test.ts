@@ -51,7 +51,7 @@ const search = (q: string, filters: MessageFilters) => (db: Db) => {
   }).execute(db)
 }
 
-/** The statements that callers send all day, by what they are asked for. */
+/** The most frequent statements, by their purpose. */
 const HOT: Record<string, (db: Db) => Promise<unknown>> = {
   'messages of an account, first page': list({}, null),
   'messages of an account, a later page': list({}, position),
@@ -69,14 +69,14 @@ const HOT: Record<string, (db: Db) => Promise<unknown>> = {
   'documents to rewrite': db => listStale(db, ID, { receivedAt: new Date(0), id: ID }),
   'a search for words': search('alpha beta', {}),
   'a search for a phrase, every filter': search('"alpha beta"', { ...every, mailboxId: ID }),
-  'a search for what lacks a word': search('-alpha', every),
-  'a search of a mailbox for what lacks a word': search('-alpha', { mailboxId: ID }),
+  'a search with an exclusion': search('-alpha', every),
+  'a search of a mailbox with an exclusion': search('-alpha', { mailboxId: ID }),
   'the change feed': feed(null, null),
-  'the change feed, narrowed': feed([ID], ['message.created']),
+  'the change feed, filtered': feed([ID], ['message.created']),
   'the head of the change feed': db => findFeedHead(db, ID),
 }
 
-/** What is sent to PostgreSQL, without a PostgreSQL. */
+/** The statement as sent to PostgreSQL, without a PostgreSQL. */
 async function statementOf(run: (db: Db) => Promise<unknown>): Promise<string> {
   const statements: string[] = []
   const db = new Kysely<Tables>({
@@ -93,7 +93,7 @@ async function statementOf(run: (db: Db) => Promise<unknown>): Promise<string> {
   return statements[0]!
 }
 
-/** The text as it is sent, with its indentation made even. */
+/** The text as sent, with normalized indentation. */
 function readable(statement: string): string {
   const lines = statement.split('\n').map(line => line.trim())
   return lines.filter(line => line !== '').join('\n')
@@ -110,7 +110,7 @@ test('the hot statements are those of goldens/queries.sql; update it with `vites
 describe('the plan of a hot statement', () => {
   let database: Database
 
-  // As many messages as it takes for a scan of the table to look cheap to a planner that goes wrong.
+  // Enough messages for a scan of the table to look cheap to a planner that goes wrong.
   beforeAll(async () => {
     database = await openTestDatabase()
     const { db } = database
@@ -131,7 +131,7 @@ describe('the plan of a hot statement', () => {
       insert into event (tenant_id, id, type, data)
       select ${tenant.id}, nextval('event_id'), 'message.updated', '{}' from generate_series(1, 20000)
     `.execute(db)
-    // Nearly all are stored.
+    // Nearly all of them are stored.
     await sql`
       insert into message_blob (id, tenant_id, account_id, message_id)
       select id, tenant_id, account_id, id from message order by received_at desc offset 10
@@ -151,7 +151,7 @@ describe('the plan of a hot statement', () => {
     return () => database[Symbol.asyncDispose]()
   })
 
-  test.each(Object.entries(HOT))('walks indexes: %s', async (_, run) => {
+  test.each(Object.entries(HOT))('uses only indexes: %s', async (_, run) => {
     const explain = sql.raw<{ 'QUERY PLAN': string }>(
       `explain (generic_plan, costs off) ${await statementOf(run)}`,
     )
@@ -160,7 +160,7 @@ describe('the plan of a hot statement', () => {
     expect(plan.join('\n')).not.toMatch(
       /(?:Seq Scan|Bitmap Heap Scan) on (?:message|message_mailbox|message_blob|event)\b/,
     )
-    // The order of a list is that of its index. What is sorted is a page, or what one thread holds.
+    // The order of a list is that of its index. Only a page, or the content of one thread, is sorted.
     expect(plan.join('\n')).not.toMatch(/Sort Key: (?:message|held|looked)\.received_at/)
   })
 })

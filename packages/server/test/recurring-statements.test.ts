@@ -10,21 +10,21 @@ import { sampleTenant } from './sample-rows.ts'
 const ACCOUNTS = 20_000
 const PAGE = 500
 const HALFWAY = '80000000-0000-0000-0000-000000000000'
-/** A page of accounts, and the little that indexes and small tables cost. */
+/** A page of accounts, and the small overhead of indexes and small tables. */
 const ROWS_MAX = 2 * PAGE
 
 const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>> = {
-  'what an owner is asked to look at': findAttention,
+  'accounts that need attention': findAttention,
   'accounts of dead processes': db => releaseOfDead(db),
   'a page of own accounts': (db, instanceId) => listOwned(db, instanceId, HALFWAY, PAGE),
   'a claim': (db, instanceId) => claimAccounts(db, instanceId, 50),
   'accounts in trouble': db => measureTroubles(db),
 }
 
-/** Those of the dead process are in trouble until they are taken from it. */
+/** The accounts of the dead process are in trouble until they are released. */
 const BOUNDS: Record<string, number> = { 'accounts in trouble': ACCOUNTS + ROWS_MAX }
 
-/** Rows of the table that the session has read so far, by any way. */
+/** Rows of the table that the session has read so far, by any access method. */
 async function countRead(db: Db): Promise<number> {
   await sql`select pg_stat_force_next_flush()`.execute(db)
   const { rows } = await sql<{ read: number }>`
@@ -52,7 +52,7 @@ test('statements that run every few seconds do not read healthy accounts', async
     select gen_random_uuid(), ${tenant.id}, 'imap', n || '@a.test', 'password', ${instanceId}, 'live'
     from generate_series(1, ${ACCOUNTS}::int) as n
   `.execute(db)
-  // What is suspended, paused, or waits in its turn to be taken from a dead process.
+  // Accounts that are suspended, paused, or waiting to be released from a dead process.
   await sql`
     insert into account (id, tenant_id, provider, email, auth_method, status, owner_instance)
     select gen_random_uuid(), tenant_id, 'imap', kind || n || '@b.test', 'password', status, owner

@@ -10,15 +10,15 @@ export interface ReferencePages extends AsyncDisposable {
 
 export interface Opened extends AsyncDisposable {
   page: Page
-  /** Everything that was asked for, whether it was let through or not. */
+  /** Everything that was requested, whether allowed or not. */
   requested: string[]
-  /** What the policy stopped, and what a script threw. */
+  /** Everything that the policy blocked or that scripts threw. */
   violations: string[]
 }
 
 export async function openReferencePages(): Promise<ReferencePages> {
   await using opened = new AsyncDisposableStack()
-  // Root has no sandbox to give, and /dev/shm is small in containers.
+  // Chromium has no sandbox as root, and /dev/shm is small in containers.
   const args = ['--no-sandbox', '--disable-dev-shm-usage']
   const browser = await chromium.launch({ executablePath: requireChromium(), args })
   opened.defer(() => browser.close())
@@ -56,12 +56,12 @@ export async function presentKey(page: Page, key: string) {
   await page.keyboard.press('Enter')
 }
 
-/** How far the page is wider than its window, in pixels. */
+/** Number of pixels by which the page is wider than its window. */
 export function overflowOf(page: Page): Promise<unknown> {
   return page.evaluate('document.documentElement.scrollWidth - innerWidth')
 }
 
-/** Whether the element is in the window as a whole, and not only somewhere on the page. */
+/** Whether the whole element is in the window, not only somewhere on the page. */
 export async function isInWindow(page: Page, locator: Locator): Promise<boolean> {
   const box = await locator.boundingBox()
   return box !== null && box.y >= 0 && box.y + box.height <= (page.viewportSize()?.height ?? 0)

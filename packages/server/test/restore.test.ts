@@ -13,7 +13,7 @@ import { makeDataFolder, runWaxwing, startServiceProcess } from './service-proce
 const KEY = randomBytes(32).toString('base64')
 
 async function query<Row extends object>(address: DatabaseAddress, statement: string): Promise<Row[]> {
-  // Not as one of ours, for whom a restore would not begin.
+  // Not under one of our names, since a restore would then refuse to begin.
   const client = new Client(clientSettings(address, 'a test'))
   await client.connect()
   try {
@@ -23,7 +23,7 @@ async function query<Row extends object>(address: DatabaseAddress, statement: st
   }
 }
 
-/** An empty database of the run's server, whose owner may do nothing else. */
+/** Creates an empty database on the server of the test run, with an owner who has no other rights. */
 async function makeOwnedDatabase() {
   const { socketFolder, password } = inject('postgres')
   const admin = { socketFolder, user: SUPERUSER, password, database: 'postgres' }
@@ -73,7 +73,7 @@ test('a backup of the embedded database restores into another server, and back w
   second.kill('SIGINT')
   await second.ended
 
-  // What is there goes only where that is asked for.
+  // Existing data is deleted only if that is requested.
   const refused = await runWaxwing(['restore', withKey], { env: inPlace })
   expect(refused.stderr).toContain('There is already an installation with data here')
   expect(await runWaxwing(['restore', '--replace', withKey], { env: inPlace })).toMatchObject({ code: 0 })
@@ -124,7 +124,7 @@ test('a restore is refused while an idle service runs whose connections broke', 
   await callerOf(service.address, service.key).patch('/v1/settings', { syncWindowDays: 17 })
   const file = path.join(place.path, 'backup')
   expect(await runWaxwing(['backup', file], { env })).toMatchObject({ code: 0 })
-  // It opens another one for a request, and nobody sends any.
+  // The service opens another connection for a request, but no request comes.
   await query(
     target.address,
     'select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and pid <> pg_backend_pid()',
@@ -146,7 +146,7 @@ test('a restore that fails leaves everything as it was', async () => {
   const before = await query(target.address, 'select name from tenant order by name')
   expect(before).toHaveLength(2)
 
-  // Whole by its checksum, but it says that it has more rows than it has.
+  // Its checksum is right, but it claims more rows than it has.
   const wrong = path.join(place.path, 'wrong')
   {
     await using writer = await createBackup(wrong)
@@ -157,7 +157,10 @@ test('a restore that fails leaves everything as it was', async () => {
     await writer.commit()
   }
   const failed = await runWaxwing(['restore', '--replace', wrong], { env })
-  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('tenant came in incompletely') })
+  expect(failed).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('tenant were loaded incompletely'),
+  })
   expect(await query(target.address, 'select name from tenant order by name')).toEqual(before)
 
   await query(target.address, 'drop schema public cascade; create schema public; create table other (id int)')

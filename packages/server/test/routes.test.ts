@@ -10,17 +10,17 @@ import { createTenant } from '../src/features/tenancy/tenants/store.ts'
 import { newId } from '../src/kit/ids.ts'
 import { openTestApp, type TestApp } from './open-app.ts'
 
-/** The table that says who may do what. A route that is new gets its line here, and a reader's eye with it. */
+/** The table of who may do what. A new route gets its line here, so that a reviewer sees it. */
 const TABLE = new URL('goldens/routes.txt', import.meta.url)
 
 interface Rule {
   method: string
   path: string
   scope: Scope
-  /** Whether a key that is bound to accounts may use it, for its own. */
+  /** Whether a key that is bound to accounts may use it for those. */
   boundKey: boolean
   accountToken: boolean
-  /** The rest of the line: module, audit action and the bound of the body. */
+  /** The rest of the line: module, audit action and limit of the body. */
   declared: string
 }
 
@@ -66,7 +66,7 @@ async function createAccount(app: TestApp, tenantId: string): Promise<string> {
   return id
 }
 
-/** Every kind of credential; `own` is the account that the bound ones are bound to. */
+/** Creates every kind of credential. Bound ones are bound to the account `own`. */
 async function createCredentials(app: TestApp, own: string) {
   const { db, keyRing, tenantId } = app
   const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')
@@ -116,7 +116,7 @@ async function createCredentials(app: TestApp, own: string) {
   }
 }
 
-/** Queries without which a route says that its input is wrong. */
+/** Queries that a route requires. */
 const NEEDED: Record<string, string> = { '/v1/accounts/{accountId}/search/messages': '?q=word' }
 
 /** Bodies without which a route says that its input is wrong. */
@@ -131,7 +131,9 @@ async function openMatrix() {
   const credentials = await createCredentials(app, own)
   let clients = 0
 
-  /** What the route answers: `status code`. Each request comes from a client of its own, so that none is braked. */
+  /**
+   * What the route answers: `status code`. Each request comes from a client of its own, so that the brake stops none.
+   */
   async function ask(
     rule: Rule,
     accountId: string,

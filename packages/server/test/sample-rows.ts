@@ -7,7 +7,7 @@ import { recordDocuments } from '../src/features/mail/search/record.ts'
 import { newId } from '../src/kit/ids.ts'
 import { SEARCH_VERSION } from '../src/kit/search-text/version.ts'
 
-/** Rows that are put straight into the tables, for tests of what is read. Nothing is announced. */
+/** Inserts rows directly into the tables, for tests of reading. Announces nothing. */
 
 export async function sampleTenant(db: Db, values: { name?: string; syncWindowDays?: number | null } = {}) {
   const id = newId()
@@ -55,7 +55,7 @@ export async function sampleAccount(
   return { id, tenantId }
 }
 
-/** A mailbox; its path is its name where nothing else is said. */
+/** A mailbox. Its path is its name by default. */
 export async function sampleMailbox(
   db: Db,
   account: SampleAccount,
@@ -89,7 +89,7 @@ export interface SampleMessage {
   importance?: 'high' | 'normal' | 'low' | null
 }
 
-/** Messages, each in a thread of its own where none is named. Returns their ids in the order given. */
+/** Messages, each in its own thread by default. Returns their ids in the order given. */
 export async function sampleMessages(
   db: Db,
   account: SampleAccount,

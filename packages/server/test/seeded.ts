@@ -1,14 +1,14 @@
 /** A stream of numbers that is the same for the same seed, on every machine. */
 export interface Random {
-  /** From 0 up to 1, without 1. */
+  /** A number from 0 up to, but not including, 1. */
   next(): number
   /** A whole number, both ends included. */
   between(from: number, to: number): number
   chance(probability: number): boolean
   pick<T>(choices: readonly [T, ...T[]] | readonly T[]): T
-  /** About `median`, with the spread `sigma` of its logarithm. */
+  /** A number about `median`, with the spread `sigma` of its logarithm. */
   logNormal(median: number, sigma: number): number
-  /** A stream of its own, so that what is drawn for one thing does not shift what is drawn for another. */
+  /** A separate stream, so that draws for one purpose do not shift those for another. */
   fork(name: string): Random
 }
 

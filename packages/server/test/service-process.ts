@@ -9,7 +9,7 @@ import { serverPid } from '../src/database/embedded/cluster.ts'
 export const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
 const WAIT_SECONDS = 60
 
-/** How a program ended, and everything that it wrote. */
+/** The end of a program, and everything that it wrote. */
 export interface Ended {
   code: number | null
   signal: NodeJS.Signals | null
@@ -21,10 +21,10 @@ export interface Ended {
 export interface ServiceProcess extends AsyncDisposable {
   pid: number
   address: string
-  /** The key that the first start made; null at later ones. */
+  /** The key that the first start created; null at later starts. */
   key: string | null
   output(): string
-  /** Stops reading what it writes, as a supervisor does that ended. */
+  /** Closes the pipe of its output, as happens when a supervisor ends. */
   closeOutput(): void
   kill(signal: NodeJS.Signals): void
   ended: Promise<Ended>
@@ -33,7 +33,7 @@ export interface ServiceProcess extends AsyncDisposable {
 /** A folder for a service's data. Disposing it also ends a database server that was left in it. */
 export interface DataFolder extends AsyncDisposable {
   path: string
-  /** The process id of the embedded server; null where none runs. */
+  /** The process id of the embedded server, or null. */
   findServer(): Promise<number | null>
 }
 
@@ -59,7 +59,7 @@ export async function makeDataFolder(parent = tmpdir()): Promise<DataFolder> {
 }
 
 export interface ProgramOptions {
-  /** What is run; the command line by default. */
+  /** The program to run; the command line by default. */
   program?: string
   /** Starts the service in place of the program, such as `npm start`. */
   command?: [file: string, ...args: string[]]
@@ -67,12 +67,12 @@ export interface ProgramOptions {
   cwd?: string
 }
 
-/** Runs the command line to its end. */
+/** Runs the command line until it ends. */
 export function runWaxwing(args: string[], options: ProgramOptions = {}): Promise<Ended> {
   return collect(launch(args, options)).ended
 }
 
-/** Starts the service and waits until it answers. Rejects with its output where it ends instead. */
+/** Starts the service and waits until it answers. Rejects with its output if it ends instead. */
 export async function startServiceProcess(
   folder: DataFolder,
   options: ProgramOptions = {},
@@ -107,7 +107,7 @@ export async function startServiceProcess(
   }
 }
 
-/** From the file that the log names. */
+/** Reads the key from the file that the log names. */
 async function readFirstKey(output: string): Promise<string | null> {
   const [, file] = /is in the file (\/\S+)\. Keep it elsewhere/.exec(output) ?? []
   return file === undefined ? null : (await readFile(file, 'utf8')).trim()
@@ -135,7 +135,7 @@ function launch(args: string[], { program = PROGRAM, command, env = {}, cwd = tm
   const [file, ...rest] = command ?? [process.execPath, program, ...args]
   return spawn(file, rest, {
     cwd,
-    // Nothing of this process's own environment: settings of whoever runs the tests must not change them.
+    // Not this process's environment: the tests must not depend on the settings of the user who runs them.
     env: { PATH: '/usr/bin:/bin', WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -151,7 +151,7 @@ function collect(child: ChildProcess) {
   return { written, ended }
 }
 
-/** The last line that a start logs. */
+/** The address in the last line that a start logs. */
 function addressIn(stdout: string) {
   return /"address":"(http:[^"]+)"[^\n]*"message":"Waxwing is running"/.exec(stdout)?.[1] ?? null
 }

@@ -7,20 +7,20 @@ import type { TestContext } from 'vitest'
 
 const run = promisify(execFile)
 
-/** A disk of its own that can be filled. Disposing it unmounts it; whatever uses it must have ended. */
+/** A separate disk that can be filled. Disposing it unmounts it; its users must have ended. */
 export interface SmallDisk extends AsyncDisposable {
   path: string
-  /** Takes all of its room but `leftBytes`. */
+  /** Uses all of its space except `leftBytes`. */
   fill(leftBytes?: number): Promise<void>
-  /** Gives back what `fill` took. */
+  /** Frees what `fill` used. */
   free(): Promise<void>
 }
 
 const PIECE = Buffer.alloc(64 * 1024)
 
 /**
- * Mounts a disk in memory, which takes root and the right to mount: a container needs `--cap-add SYS_ADMIN`. Where it
- * may not, the test is skipped and says so, but in CI it fails.
+ * Mounts a disk in memory, which needs root and the right to mount: a container needs `--cap-add SYS_ADMIN`. Without
+ * that, the test is skipped with a message; in CI it fails.
  */
 export async function mountSmallDisk(context: TestContext, megabytes: number): Promise<SmallDisk> {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-disk-'))
@@ -58,7 +58,7 @@ export async function mountSmallDisk(context: TestContext, megabytes: number): P
   }
 }
 
-/** Somebody else took the last of it. */
+/** Ignores that other writers used the last space. */
 function ignoreFull(error: unknown) {
   if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
 }

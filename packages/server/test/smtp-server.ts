@@ -6,26 +6,26 @@ import { TLSSocket, createSecureContext } from 'node:tls'
 export interface SmtpServerOptions {
   user: string
   password: string
-  /** A folder of `makeCertificates`; without one it neither offers STARTTLS nor speaks TLS. */
+  /** A folder of `makeCertificates`. Without it the server offers neither STARTTLS nor TLS. */
   certificates?: string
-  /** Speaks TLS from the first octet. */
+  /** Uses TLS from the first byte. */
   isImplicitTls?: boolean
-  /** False: nobody can log in here, and nobody has to. */
+  /** If false, nobody can or needs to log in. */
   offersAuth?: boolean
-  /** In place of what it would answer to AUTH. */
+  /** Replaces the answer to AUTH. */
   authAnswer?: string
-  /** What the answer to AUTH waits for. */
+  /** Delays the answer to AUTH until it resolves. */
   authHold?: Promise<void>
 }
 
 export interface SmtpServer extends AsyncDisposable {
   port: number
-  /** Every line that was received, over whatever. */
+  /** Every line that was received, over any connection. */
   lines: string[]
   connections: number
 }
 
-/** An SMTP server on loopback that one can log in to, and no more (RFC 5321, RFC 3207, RFC 4954 PLAIN). */
+/** An SMTP server on loopback that only supports logging in (RFC 5321, RFC 3207, RFC 4954 PLAIN). */
 export async function startSmtpServer(options: SmtpServerOptions): Promise<SmtpServer> {
   const { certificates, isImplicitTls = false } = options
   const secureContext = certificates

@@ -17,14 +17,17 @@ import {
 } from './service-process.ts'
 
 const SECONDS = 1000
-/** What requests under way get where it was not Ctrl-C: an end that takes as long waited for them, however busy the machine. */
+/**
+ * Requests in progress get 5 seconds only after Ctrl-C. A stop that took this long waited for them, however busy the
+ * machine is.
+ */
 const DRAIN_SECONDS_MAX = 30
 
 function call(service: ServiceProcess, key: string | null) {
   return callerOf(service.address, key)
 }
 
-/** Starts on a new folder and returns the first key, with a mark in the data that must outlive everything. */
+/** Starts on a new folder and returns the first key, with a mark in the data that must survive everything. */
 async function startWithMark() {
   const folder = await makeDataFolder()
   const service = await startServiceProcess(folder)
@@ -47,12 +50,12 @@ async function expectMark(service: ServiceProcess, key: string) {
   expect((await call(service, key).get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
 }
 
-/** Kills the database server of a service, and waits until another one serves what was there. */
+/** Kills the database server of a service, and waits until another one serves the same data. */
 async function killDatabase({ service, folder, key }: Awaited<ReturnType<typeof startWithMark>>) {
   const server = await requireServer(folder)
   process.kill(server, 'SIGKILL')
   const { get } = call(service, null)
-  // The old one's connections answer for a moment longer than it lives.
+  // The old server's connections answer a little longer than it lives.
   await until(async () => ![null, server].includes(await folder.findServer()), 'another database server runs')
   await until(async () => (await get('/health/ready')).status === 200, 'the service is ready again')
   await expectMark(service, key)
@@ -80,12 +83,12 @@ describe('waxwing serve', () => {
   })
 
   test.runIf(process.platform === 'linux')(
-    'shows the first key on a terminal, with lines that work, and leaves it nowhere else',
+    'shows the first key on a terminal, with commands that work, and stores it nowhere else',
     async () => {
       await using folder = await makeDataFolder()
       const command = `${process.execPath} ${PROGRAM} serve`
       await using service = await startServiceProcess(folder, {
-        // Gives the service a terminal, and copies what it writes there.
+        // Gives the service a terminal, and copies its output from there.
         command: ['script', '--quiet', '--return', '--command', command, '/dev/null'],
         env: { WAXWING_LOG_FORMAT: 'json' },
       })
@@ -118,7 +121,7 @@ describe('waxwing serve', () => {
   })
 
   test.runIf(process.platform === 'linux')(
-    'sets bounds to unused memory, and its operator others',
+    'limits unused memory, and lets the operator change the limit',
     async () => {
       await using folder = await makeDataFolder()
       const env = { NODE_OPTIONS: '--max-semi-space-size=3', MALLOC_ARENA_MAX: '2' }
@@ -152,7 +155,7 @@ describe('waxwing serve', () => {
     await expectMark(first.service, first.key)
   })
 
-  test('ends cleanly in seconds by Ctrl-C, which npm sends twice, and takes its database along', async () => {
+  test('ends cleanly and quickly on Ctrl-C, which npm sends twice, and stops its database', async () => {
     await using first = await startWithMark()
     const server = await requireServer(first.folder)
     const startedAt = Date.now()
@@ -177,7 +180,7 @@ describe('waxwing serve', () => {
     await expectMark(second, first.key)
   })
 
-  test('starts its database again after kill -9 of it, and goes on', async () => {
+  test('restarts its database after kill -9 of it', async () => {
     await using first = await startWithMark()
     await killDatabase(first)
     first.service.kill('SIGINT')
@@ -195,7 +198,7 @@ describe('waxwing serve', () => {
     await expectMark(second, first.key)
   })
 
-  test('refuses existing data without secret.key, creates none, and continues when it is back', async () => {
+  test('refuses existing data without secret.key, creates no key, and continues when it is back', async () => {
     await using first = await startWithMark()
     first.service.kill('SIGINT')
     await first.service.ended
@@ -274,7 +277,7 @@ describe('waxwing serve', () => {
   test('continues silently when nobody reads its output any more', async () => {
     await using first = await startWithMark()
     first.service.closeOutput()
-    // What is logged over it meets a closed pipe.
+    // The next log lines go to a closed pipe.
     await killDatabase(first)
     first.service.kill('SIGINT')
     expect((await first.service.ended).code).toBe(0)
@@ -289,7 +292,7 @@ describe('waxwing serve', () => {
 })
 
 describe('a signal to stop', () => {
-  /** A request that the service waits for: its body never comes to an end. */
+  /** Sends a request that the service waits for, since its body never ends. */
   async function startRequest(address: string, key: string) {
     const { hostname, port } = new URL(address)
     const socket = connect(Number(port), hostname)
@@ -312,14 +315,14 @@ describe('a signal to stop', () => {
     expect(Date.now() - startedAt).toBeLessThan(DRAIN_SECONDS_MAX * SECONDS)
   })
 
-  test('ends at once when it comes again, and the database ends by itself', async () => {
+  test('ends the service at once when repeated, and the database ends by itself', async () => {
     await using first = await startWithMark()
     using _request = await startRequest(first.service.address, first.key)
     await expectMark(first.service, first.key)
     const server = await requireServer(first.folder)
     let isOver = false
     void first.service.ended.then(() => (isOver = true))
-    // What comes within the first second counts as the same signal.
+    // A repetition within the first second counts as the same signal.
     await until(() => {
       first.service.kill('SIGTERM')
       return isOver

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const LOOK_AGAIN_MS = 20
 
-/** Looks again and again until `look` gives something, and returns it. Throws with what was awaited after the limit. */
+/**
+ * Calls `look` repeatedly until it returns something, and returns that. Throws after the limit, naming what was
+ * awaited.
+ */
 export async function waitUntil<T>(
   awaited: string,
   look: () => Promise<T | null | undefined | false>,

@@ -39,8 +39,8 @@ export function register(program: Command, connect: Connect) {
     .addHelpText(
       'after',
       `
-The account becomes "disabled" with the reason "operator"; what is indexed stays readable. Callers of the API cannot
-resume it, but a new password for the account (PATCH …/imap-settings) makes it active. To keep a tenant out, suspend it.`,
+The account becomes "disabled" with the reason "operator"; its indexed data stays readable. Callers of the API cannot
+resume it, but a new password for the account (PATCH …/imap-settings) makes it active. To lock out a tenant, suspend it.`,
     )
     .action((id: string) => decide(connect, readId(id), stopAccount, { done: 'Stopped', verb: 'stop' }))
 
@@ -55,7 +55,7 @@ resume it, but a new password for the account (PATCH …/imap-settings) makes it
     .command('delete')
     .description('delete an account with its password and tokens, as DELETE /v1/accounts/{accountId} does')
     .argument('<id>', 'as shown by "account list"')
-    .option('--purge', 'delete what is indexed and stored at once, not after 30 days')
+    .option('--purge', 'delete indexed and stored data soon, not after 30 days')
     .action((id: string, { purge = false }: { purge?: boolean }) => remove(connect, readId(id), purge))
 }
 
@@ -71,7 +71,7 @@ function addList(account: Command, connect: Connect) {
     .addHelpText(
       'after',
       `
-Each line: id, tenant, address, status, what its process reported last, and that process.
+Each line: id, tenant, address, status, the last report of its process, and that process.
 
 Examples:
   $ npx waxwing account list --behind

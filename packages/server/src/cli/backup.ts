@@ -24,8 +24,8 @@ export function register(program: Command) {
 The file contains the database as it was at one moment, and the stored messages. It appears when it is complete, with
 mode 600. It contains subjects, names and the beginnings of messages in plain text: protect it like the database itself.
 
-The master key (secret.key in the data folder, or WAXWING_SECRET_KEY) is not in it. Keep that apart: without it no
-backup can be used, and anyone with both can read the passwords of the accounts.
+The master key (secret.key in the data folder, or WAXWING_SECRET_KEY) is not in it. Keep the key apart: no backup can
+be used without it, and anyone with both can read the passwords of the accounts.
 
 Examples:
   $ npx waxwing backup /srv/backup/waxwing-$(date +%F)
@@ -45,11 +45,11 @@ async function backup(name: string, { withKey = false }: { withKey?: boolean }) 
     ...clientSettings(address, 'waxwing backup'),
     connectionTimeoutMillis: CONNECT_SECONDS * 1000,
   })
-  client.on('error', () => {}) // the query that is under way rejects with the same error
+  client.on('error', () => {}) // the query in progress rejects with the same error
   await client.connect()
   opened.defer(() => client.end())
   let wasInterrupted = false
-  // What is under way fails without its connection, and the draft is removed as after any failure.
+  // Work in progress fails without its connection, and the draft is removed as after any failure.
   const interrupt = () => {
     wasInterrupted = true
     client.end().catch(() => {})

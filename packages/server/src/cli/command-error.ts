@@ -23,7 +23,7 @@ const IN_WORDS = [
   UnknownHost,
 ]
 
-/** The text to print for an error: its words for people, or else where it came from. */
+/** The text to print for an error: its explanation for people, otherwise where it was thrown. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return 'Waxwing failed.'
   if (error instanceof DatabaseUnavailable) return explain(error.cause)

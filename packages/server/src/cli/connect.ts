@@ -5,7 +5,7 @@ import { openLog } from '../kit/log.ts'
 import { openInstallation } from '../start/database.ts'
 import { findNpmParent, type NpmParent } from './npm-parent.ts'
 
-/** What a command works with. Dispose it at the end. */
+/** The resources of a command. Dispose it at the end. */
 export interface CommandConnection extends AsyncDisposable {
   /** The migrated database of the installation. */
   db: Db

@@ -11,13 +11,13 @@ export function register(program: Command, connect: Connect) {
     .addHelpText(
       'after',
       `
-To be run after the database or the data folder was replaced by an older copy of itself. Events then get ids that were
-never used, and cursors of the change feed that were issued before are refused as invalid_cursor, so that consumers
-read the lists again instead of missing what the copy lacks.
+Run this after the database or the data folder was replaced by an older copy. New events then get ids that were never
+used, and older cursors of the change feed are refused with invalid_cursor, so that consumers read the lists again
+instead of missing what the copy lacks.
 
 "waxwing restore" does this by itself. The service notices a dump that was loaded elsewhere, a recovery to a point in
-time and a promoted standby. It does not notice a data folder that was copied back. Run once too often, the command
-costs consumers a comparison and nothing else.
+time and a promoted standby. It does not notice a data folder that was copied back. Running the command needlessly
+only makes consumers compare their data once more.
 
 Examples:
   $ npx waxwing database restored

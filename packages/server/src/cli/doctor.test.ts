@@ -27,7 +27,7 @@ async function examine(env: Environment, ...args: string[]) {
   return { findings, of: (check: string) => findings.filter(finding => finding.check === check), stdout }
 }
 
-/** Something that takes connections on loopback, and counts them. */
+/** Opens a server on loopback that counts its connections. */
 async function openListener(server: Server = createServer(socket => socket.destroy())) {
   let connections = 0
   server.on('connection', () => void (connections += 1))
@@ -177,7 +177,7 @@ describe('waxwing doctor', () => {
   })
 
   test.each(['WAXWING_METRICS_PORT', 'WAXWING_PORT'])(
-    'tells that another program holds %s',
+    'reports that another program holds %s',
     async setting => {
       await using folder = await makeDataFolder()
       const web = createWebServer((_, response) => void response.end('{}'))
@@ -210,7 +210,7 @@ describe('waxwing doctor', () => {
       `127.0.0.1:${ports.WAXWING_PORT} is used by the Waxwing service of another installation.`,
     ]
     const found = async () => (await examine({ ...ports, WAXWING_DATA_DIR: otherFolder.path })).of('service')
-    // Before its first start, and after.
+    // Once before its first start, and once after.
     expect((await found()).map(({ message }) => message)).toEqual(others)
     expect((await runWaxwing(['migrate'], { env: { WAXWING_DATA_DIR: otherFolder.path } })).code).toBe(0)
     expect((await found()).map(({ message }) => message)).toEqual(others)

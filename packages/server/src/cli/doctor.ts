@@ -30,8 +30,8 @@ export function register(program: Command) {
     .addHelpText(
       'after',
       `
-Changes nothing, beside a running service or without one. The exit code is 1 where something is wrong. Servers are
-resolved and held against WAXWING_EGRESS_ALLOW; only those named with --connect are connected to.
+Changes nothing, and works whether the service runs or not. The exit code is 1 if something is wrong. Names of servers
+are resolved and checked against WAXWING_EGRESS_ALLOW; it connects only to those named with --connect.
 
 Examples:
   $ npx waxwing doctor

@@ -27,13 +27,13 @@ export function register(program: Command, connect: Connect) {
     .addHelpText(
       'after',
       `
-With the file secret.key in the data folder a new key is made, everything is sealed with it, and the old key is moved to
+With the file secret.key in the data folder: creates a new key, seals everything with it, and moves the old key to
 secret.key.retired, which only older backups of the database need.
 
-Where several machines serve one database, use WAXWING_SECRET_KEY instead of the file. With it: put a new key in front of the old one (new,old) everywhere the service runs, restart it, then
-rotate, then take the old key away.
+If several machines use one database, set WAXWING_SECRET_KEY instead of using the file. Then put a new key before the old
+one (new,old) on every machine, restart the service there, rotate, and remove the old key.
 
-A rotation that was interrupted is finished by the next one.`,
+An interrupted rotation is finished by the next one.`,
     )
     .action(async () => {
       await using connection = await connect()

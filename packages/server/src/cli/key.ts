@@ -161,7 +161,7 @@ function readExpiry(text: string): Date {
   return time
 }
 
-/** Null if there is no such time: Date reads the 31st of a shorter month as a day of the next month. */
+/** Returns null for a date that does not exist: Date reads the 31st of a shorter month as a day of the next month. */
 function readTime(text: string): Date | null {
   const day = text.slice(0, 10)
   const isDay = TIME.test(text) && new Date(day).toJSON()?.startsWith(day) === true

@@ -8,7 +8,7 @@ export function register(program: Command, connect: Connect) {
     .addHelpText(
       'after',
       `
-The service does this by itself when it starts. Any number of processes may do it at once: one migrates, the others wait.
+The service does this by itself when it starts. Several processes may do it at once: one migrates, the others wait.
 
 Examples:
   $ npx waxwing migrate

@@ -1,8 +1,6 @@
 const NAME = /^[^\p{Cc}]{1,100}$/u
 
-/**
- * Whether a tenant, a plan or a key may have this name: people have to tell names apart, and they are printed.
- */
+/** Whether a tenant, plan or key may have this name. Names are printed, and people must be able to tell them apart. */
 export function isName(text: string): boolean {
   return NAME.test(text) && text.trim() === text
 }

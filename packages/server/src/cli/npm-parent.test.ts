@@ -5,7 +5,7 @@ const START = 'node packages/server/bin/waxwing.js serve'
 const SHELL = 40
 const NPM = 30
 
-/** The processes above this one: its parent first. */
+/** Finds npm above a process, given the commands of the processes above it, its parent first. */
 function find(commands: string[], script: string | undefined = START) {
   const pids = [SHELL, NPM, 20, 10]
   const shown = new Map(
@@ -41,7 +41,7 @@ describe('findNpmParent', () => {
 
   test.each([
     ['a supervisor, with a name of npm left in the environment', ['/usr/lib/systemd/systemd --user'], START],
-    ['a shell of somebody else', ['sh -c waxwing serve', 'npm start'], START],
+    ['a shell of another script', ['sh -c waxwing serve', 'npm start'], START],
     ['the shell of a terminal below npm', ['bash', 'npm start'], START],
     ['a shell whose npm is gone', [`sh -c ${START}`, '/sbin/init'], START],
     ['a script in the background', [`sh -c ${START} &`, 'npm start'], `${START} &`],

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Environment } from '../config.ts'
 
-/** A process as the system shows it: its parent's id and its command line; null if it has none. */
+/** A process as the system shows it: its parent's id and its command line, or null if it has none. */
 interface Shown {
   parent: number
   command: string | null
@@ -62,7 +62,7 @@ function isAlive(pid: number): boolean {
     // EPERM: it belongs to another user, and is alive.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
-  // A process that ended but was not yet reaped by its parent still accepts signals, but has no command any more.
+  // A process that has ended but was not yet reaped by its parent still accepts signals, but has no command any more.
   return process.platform !== 'linux' || lookAt(pid)?.command !== null
 }
 

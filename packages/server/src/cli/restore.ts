@@ -23,8 +23,8 @@ export function register(program: Command) {
     .addHelpText(
       'after',
       `
-Stop the service and provide the master key first: the file secret.key in the data folder, or WAXWING_SECRET_KEY. The
-whole file and the key are checked before anything is changed, and if something fails later, everything stays as it was.
+First stop the service and provide the master key: the file secret.key in the data folder, or WAXWING_SECRET_KEY. The
+whole file and the key are checked before anything is changed. If something fails later, everything stays as it was.
 
 A backup from an older release is migrated to the schema of this one. PostgreSQL may have another major version.
 Cursors of the change feed that were issued before the restore are refused afterwards.

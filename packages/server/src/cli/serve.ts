@@ -9,9 +9,9 @@ import { watchNpmParent } from './npm-parent.ts'
 
 /** Longest wait for requests in progress. */
 const DRAIN_SECONDS = { SIGINT: 5, SIGTERM: 30 } as const
-/** SIGTERM comes from a supervisor, and a load balancer may have to notice first. */
+/** SIGTERM comes from a supervisor, and load balancers may need time to notice. */
 const NOTICE_SECONDS = { SIGINT: 0, SIGTERM: 2 } as const
-/** After the drain everything is closed. What is not closed in time is left to the next start. */
+/** Time to close everything after the drain. The next start cleans up the rest. */
 const CLOSE_SECONDS_MAX = 20
 /** Ctrl-C under npm arrives twice: from the terminal, and from npm, which passes it on. */
 const SAME_SIGNAL_MILLISECONDS = 1000
@@ -23,10 +23,10 @@ export function register(program: Command) {
     .addHelpText(
       'after',
       `
-Settings, by environment variables:
+Settings are environment variables:
 ${settingLines()}
 
-Ctrl-C (SIGINT) waits at most ${DRAIN_SECONDS.SIGINT} seconds for requests under way, SIGTERM ${DRAIN_SECONDS.SIGTERM}; a second signal ends at once.
+Ctrl-C (SIGINT) waits at most ${DRAIN_SECONDS.SIGINT} seconds for requests in progress, SIGTERM ${DRAIN_SECONDS.SIGTERM}; a second signal ends at once.
 
 Examples:
   $ npx waxwing serve
@@ -98,7 +98,7 @@ async function serve() {
 }
 
 /**
- * Distinguishes the first signal from those that repeat it because the user will not wait. The end of the npm that
+ * Distinguishes the first signal from repeated ones, which mean that the user will not wait. The end of the npm that
  * started this process counts as SIGTERM: a signal to npm was meant for the service.
  */
 function onStopSignal(

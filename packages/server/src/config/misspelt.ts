@@ -1,10 +1,10 @@
 const PREFIX = 'WAXWING_'
-/** One wrong letter is accepted for this many letters of a name. */
+/** One mistake is accepted for each this many letters of a name. */
 const LETTERS_PER_MISTAKE = 5
 
 /**
- * The settings that an unknown name may have meant: one that is spelt nearly the same, or otherwise those with the
- * same words, such as two for `WAXWING_ALOW`.
+ * The settings that an unknown name may stand for: those spelt nearly the same, or else those that share its words.
+ * `WAXWING_ALOW` may stand for two settings.
  */
 export function nearestSettings(name: string, known: readonly string[]): string[] {
   const bare = bareName(name)
@@ -17,7 +17,7 @@ export function nearestSettings(name: string, known: readonly string[]): string[
   })
 }
 
-/** The prefix that all settings share says nothing about their similarity. */
+/** Removes the common prefix, which says nothing about similarity. */
 function bareName(name: string): string {
   return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name
 }

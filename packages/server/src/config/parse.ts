@@ -6,7 +6,10 @@ import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { environmentKeyRing } from '../kit/key-ring.ts'
 import { Secret } from '../kit/secret.ts'
 
-/** Readers of one setting's text. Each throws an `Error` whose message continues "NAME …". It never contains a secret. */
+/**
+ * Parsers for the text of one setting. Each throws an `Error` whose message continues "NAME …" and never contains a
+ * secret.
+ */
 
 export function boolean(text: string): boolean {
   if (text === 'true') return true
@@ -43,7 +46,7 @@ export function hostToListenOn(text: string): string {
   throw new Error(`must be an address or a host name of this machine, not ${JSON.stringify(text)}`)
 }
 
-/** Without a slash at the end, so that a path can be appended. */
+/** Removes the trailing slash, so that a path can be appended. */
 export function baseUrl(text: string): string {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {

@@ -21,9 +21,9 @@ export type Role = (typeof ROLES)[number]
 const port = integer(0, 65_535)
 
 /**
- * Every setting. This table is what the service reads, what `waxwing serve --help` prints, and what
- * docs/configuration.md is checked against. `fallback` is read like a given value. If it is null, so is a setting that
- * is not given, and `shown` says what is used instead.
+ * Every setting. The service reads this table, `waxwing serve --help` prints it, and docs/configuration.md is checked
+ * against it. `fallback` is parsed like a given value. If `fallback` is null, a setting that is not given is null too,
+ * and `shown` says what is used instead.
  */
 export const settings = {
   port: {
@@ -64,7 +64,7 @@ export const settings = {
     read: databaseUrl,
     fallback: null,
     shown: 'the embedded PostgreSQL',
-    meaning: 'A PostgreSQL of your own, 16 or newer: postgres://user:password@host:5432/database.',
+    meaning: 'An external PostgreSQL, 16 or newer: postgres://user:password@host:5432/database.',
   },
   secretKey: {
     name: 'WAXWING_SECRET_KEY',
@@ -80,7 +80,7 @@ export const settings = {
     fallback: '',
     shown: 'none',
     meaning:
-      'Mail servers that are allowed although they are private or on an unusual port: host, host:port or CIDR, comma-separated.',
+      'Mail servers to allow although their address is private or their port unusual: host, host:port or CIDR, comma-separated.',
   },
   allowPlaintext: {
     name: 'WAXWING_ALLOW_PLAINTEXT',
@@ -92,9 +92,8 @@ export const settings = {
     name: 'WAXWING_CA_FILE',
     read: certificateFile,
     fallback: null,
-    shown: 'the public authorities only',
-    meaning:
-      'File with certificates (PEM) of authorities to trust for mail servers, in addition to the public ones.',
+    shown: 'only the public authorities',
+    meaning: 'PEM file of certificate authorities to trust for mail servers, in addition to the public ones.',
   },
   connectionsPerHost: {
     name: 'WAXWING_CONNECTIONS_PER_HOST',
@@ -132,7 +131,7 @@ export const settings = {
     name: 'WAXWING_LOG_LEVEL',
     read: oneOf(LOG_LEVELS),
     fallback: 'info',
-    meaning: `Lowest level that is logged: ${LOG_LEVELS.join(', ')}.`,
+    meaning: `Lowest level to log: ${LOG_LEVELS.join(', ')}.`,
   },
   logFormat: {
     name: 'WAXWING_LOG_FORMAT',
@@ -151,7 +150,7 @@ interface Setting {
   meaning: string
 }
 
-/** Every setting in order, with what is used if it is not given. */
+/** Lists every setting in order, with the value that is used if it is not given. */
 export function describeSettings(): Array<{ name: string; fallback: string; meaning: string }> {
   const all: Setting[] = Object.values(settings)
   return all.map(({ name, fallback, shown, meaning }) => ({

@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import type { Db } from './pool.ts'
 
-/** First key of the two-key advisory locks under which something runs in one process at a time. */
+/** First key of the two-key advisory locks for work that runs in one process at a time. */
 const ALONE_LOCK_CLASS = 0x57_41_5a
 
 /**
- * Runs `work` while no other process of the installation runs work of that name. Returns false at once if one does. A
- * connection is held during the work; if the process dies, the name is free again.
+ * Runs `work` unless another process of the installation is running work of that name; then it returns false at once. A
+ * connection is held during the work. If the process dies, the name is free again.
  */
 export async function runAlone(db: Db, name: string, work: () => Promise<void>): Promise<boolean> {
   return db.connection().execute(async connection => {

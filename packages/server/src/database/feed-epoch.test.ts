@@ -21,7 +21,7 @@ async function makeDatabase(template?: string): Promise<string> {
   return name
 }
 
-/** Opens a database as a process that starts does. `noticed` counts the restores. */
+/** Opens a database as a starting process does. `noticed` counts the restores. */
 async function openWatched(address: DatabaseAddress) {
   let noticed = 0
   const watch = watchForRestore(() => void (noticed += 1))
@@ -99,7 +99,7 @@ describe('watchForRestore', () => {
     )
 
     for (const ahead of [one, other]) expect(ahead).toBeGreaterThan(1_000_000_000n)
-    // Two random numbers of 10^12 are closer than this once in a million times.
+    // The chance that two random numbers of 10^12 are closer than this is one in a million.
     expect(Math.abs(Number(one - other))).toBeGreaterThan(500_000)
   })
 
@@ -136,7 +136,7 @@ describe('watchForRestore', () => {
     )
     const plain = { ...server.address(name), user: 'plain', password: 'plain' } as DatabaseAddress
     expect(await start(plain)).toBe(0)
-    // What was not known before is no difference.
+    // A value that was unknown before is no difference.
     expect(await start(server.address(name))).toBe(0)
     expect(await start(plain)).toBe(0)
     expect((await readState(name)).epoch).toBe('')

@@ -14,7 +14,7 @@ interface Place {
   /** The identifier of the cluster, from initdb. */
   system: string | null
   /**
-   * The timeline of the write-ahead log: every recovery that ends before the log's end, and every promotion, starts a
+   * The timeline of the write-ahead log. Every recovery that ends before the log's end, and every promotion, starts a
    * new one.
    */
   timeline: string | null
@@ -29,9 +29,9 @@ const EPOCH_BYTES = 6
 const OFFSET_MAX = 2 ** 40
 
 /**
- * Event ids go on above everything that any history of this database can have used. A billion covers what was appended
- * after the backup. The microseconds since 1970 and a random offset keep restores of one backup apart, even where the
- * backup's own ids are ahead of the clock because it was restored before.
+ * The next event id lies above everything that any history of this database can have used. A billion covers what was
+ * appended after the backup. The microseconds since 1970 and a random offset keep several restores of one backup apart,
+ * even if the backup's own ids are ahead of the clock because it was restored before.
  */
 const restored = () => `
   with raised as (
@@ -45,13 +45,11 @@ const OIDS = `
   pg_is_in_recovery() as "isStandby",
   (select oid from pg_database where datname = current_database())::text as database,
   'feed_epoch'::regclass::oid::text as "table"`
-/**
- * The timeline in the control file lags behind a promotion until the next checkpoint; the one of the log does not.
- */
+/** The timeline in the control file lags behind a promotion until the next checkpoint; the log's does not. */
 const TIMELINE = `case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end`
 const SYSTEM = `(select system_identifier::text from pg_control_system())`
 
-/** Hosted PostgreSQL may hide some of it from its users, so each further query asks for less. */
+/** Hosted PostgreSQL may hide some of this from its users, so each query asks for less than the one before. */
 const QUESTIONS = [
   `select ${OIDS}, ${SYSTEM} as system, ${TIMELINE} as timeline`,
   `select ${OIDS}, null as system, ${TIMELINE} as timeline`,
@@ -59,7 +57,7 @@ const QUESTIONS = [
 ]
 const LAST_QUESTION = `select ${OIDS}, null as system, null as timeline`
 
-/** Starts a new history of the feed: cursors issued so far are refused, and no event id is used twice. */
+/** Starts a new history of the feed: all cursors issued before are refused, and no event id is used twice. */
 export async function recordRestore(db: Db): Promise<void> {
   await sql.raw(restored()).execute(db)
 }
@@ -105,7 +103,7 @@ export function watchForRestore(onRestored: () => void): RestoreWatch {
   }
 }
 
-/** Throws on a standby: a connection that was opened before its promotion would survive it unnoticed. */
+/** Throws on a standby: a connection opened before its promotion would survive the promotion unnoticed. */
 async function readPlace(session: Session): Promise<Place> {
   const { isStandby, ...place } = await askForPlace(session)
   if (isStandby) throw new Error('The database is a standby, or is still recovering')
@@ -123,7 +121,7 @@ async function askForPlace(session: Session) {
   return requireRow((await session.query<Place & { isStandby: boolean }>(LAST_QUESTION)).rows)
 }
 
-/** Compares with the stored identity, one process at a time. True if the database was restored. */
+/** Compares with the stored identity, in one process at a time. Returns true if the database was restored. */
 async function notePlace(session: Session, place: Place): Promise<boolean> {
   await session.query('begin')
   try {
@@ -140,7 +138,7 @@ async function notePlace(session: Session, place: Place): Promise<boolean> {
   }
 }
 
-/** A value that could not be read then or cannot be read now is not compared. */
+/** Values that were unreadable then or are unreadable now are not compared. */
 function isElsewhere(before: Place, now: Place): boolean {
   const keys = Object.keys(now) as (keyof Place)[] // of a literal shape
   return keys.some(key => before[key] !== null && now[key] !== null && before[key] !== now[key])

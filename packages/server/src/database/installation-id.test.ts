@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { findInstallationId } from './installation-id.ts'
 
-test('every database has a lasting id of its own, which a role without superuser rights can read', async () => {
+test('every database has its own lasting id, which a role without superuser rights can read', async () => {
   await using one = await openTestDatabase({ connectionsMax: 1 })
   await using other = await openTestDatabase({ connectionsMax: 1 })
   const id = await findInstallationId(one.pool)

@@ -2,8 +2,8 @@ import type { Pool } from 'pg'
 import { isWithheld } from './withheld.ts'
 
 /**
- * A name for the database, the same for all who ask, by which two installations on one machine are told apart. It reveals
- * nothing about the database. Null where the role may not ask the server who it is.
+ * An id of the database by which two installations on one machine are told apart. It reveals nothing about the
+ * database. Null if the role may not read the server's identity.
  */
 export async function findInstallationId(pool: Pool): Promise<string | null> {
   const { rows } = await pool

@@ -5,7 +5,7 @@ import { tryConnect } from './embedded/cluster.ts'
 import type { DatabaseAddress } from './pool.ts'
 
 const RECONNECT_SECONDS = 1
-/** By then every living process whose session broke has another one, and the sessions of ended processes are gone. */
+/** By then every living process whose session broke has a new one, and the sessions of ended processes are gone. */
 export const SETTLED_SECONDS = 3 * RECONNECT_SECONDS
 
 export interface KeptSession {
@@ -16,7 +16,7 @@ export interface KeptSession {
   onConnect?: (client: Client) => Promise<void>
 }
 
-/** Holds a connection of its own until disposed, and connects again whenever it breaks. */
+/** Holds a dedicated connection until disposed, and connects again whenever it breaks. */
 export function keepSession(session: KeptSession): AsyncDisposable {
   const stop = new AbortController()
   const done = keepConnecting(session, stop.signal)

@@ -29,7 +29,7 @@ describe('migrate', () => {
     expect(await migrate(address, [migration(1, 'create table a (id int)')])).toEqual(['1_test'])
   })
 
-  test('gives up soon on a locked table, and tries again', async () => {
+  test('gives up quickly on a locked table, and retries', async () => {
     await using database = await openTestDatabase({ migrated: false })
     const { address, db } = database
     await migrate(address, [migration(1, 'create table a (id int)')])
@@ -45,14 +45,14 @@ describe('migrate', () => {
       migration(1, 'create table a (id int)'),
       migration(2, 'alter table a add column b int'),
     ])
-    // Others get through between two attempts: a waiting `alter table` would stop them.
+    // Other statements get through between two attempts: a waiting `alter table` would stop them.
     for (let reads = 0; reads < 3; reads++) await sql`select * from a`.execute(db)
     released.resolve()
     await holder
     expect(await migrating).toEqual(['2_test'])
   })
 
-  test('keeps missing messages, and releases accounts of processes that are gone (0009)', async () => {
+  test('keeps missing messages and releases accounts of dead processes (0009)', async () => {
     await using database = await openTestDatabase({ migrated: false })
     const { address, db } = database
     const all = await readMigrations()

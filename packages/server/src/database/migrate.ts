@@ -18,14 +18,14 @@ export interface Migration {
 const SERVER_VERSION_MIN = 16
 const MIGRATION_LOCK = 0x57_41_58_4d
 const LOCK_WAIT_SECONDS = 600
-/** Rewriting or indexing the largest table takes long, but has a limit. */
+/** Generous, since rewriting or indexing the largest table takes long. */
 const STATEMENT_HOURS_MAX = 12
-/** A migration that waits for a lock blocks everything behind it, so it gives up soon and tries again. */
+/** A migration that waits for a lock blocks everything behind it, so it gives up quickly and retries. */
 const LOCK_TIMEOUT_SECONDS = 2
 const ATTEMPTS_MAX = 30
 const FOLDER = new URL('./migrations/', import.meta.url)
 
-/** Explains why a database cannot be used as it is. */
+/** Thrown with an explanation if a database cannot be used as it is. */
 export class MigrationRefused extends Error {}
 
 /** The migrations of this release, in order. A file is named `0001_what_it_does.sql`. */
@@ -89,15 +89,13 @@ async function requireServerVersion(client: Client) {
   if (problem) throw new MigrationRefused(problem)
 }
 
-/** Why a server of that version (`15.8 (Debian 15.8-1)`) cannot be used; null if it can. */
+/** Why a server of that version (`15.8 (Debian 15.8-1)`) cannot be used, or null. */
 export function serverVersionProblem(version: string): string | null {
   if (Number.parseInt(version, 10) >= SERVER_VERSION_MIN) return null
   return `The database runs PostgreSQL ${version}. Waxwing needs PostgreSQL ${SERVER_VERSION_MIN} or newer.`
 }
 
-/**
- * Polls instead of waiting: a session that waits in a query holds up `create index concurrently` of the other.
- */
+/** Takes the lock by polling: a session that waits in a query would hold up `create index concurrently` in another. */
 export async function lockOutOthers(client: Client) {
   const until = Date.now() + LOCK_WAIT_SECONDS * 1000
   while (Date.now() < until) {
@@ -141,7 +139,7 @@ function requireKnown(applied: Map<number, { name: string; checksum: string }>, 
     }
     if (migration.checksum !== checksum) {
       throw new MigrationRefused(
-        `Migration ${migration.name} is not the one that was applied to this database (its checksum differs). ` +
+        `Migration ${migration.name} differs from the one that was applied to this database (its checksum differs). ` +
           'Use an unmodified release, or a new database.',
       )
     }

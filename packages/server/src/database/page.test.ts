@@ -13,14 +13,14 @@ const binding: CursorBinding = {
 const position = ['2026-03-01T10:00:00.120Z', '0190d9a4-7c1e-7000-8000-000000000001']
 
 describe('the cursor of a list', () => {
-  test('opens to the position that was sealed, and is short', () => {
+  test('opens to the sealed position, and is short', () => {
     const cursor = codec.seal(position, binding)
     expect(codec.open(cursor, binding)).toEqual(position)
     expect(cursor.length).toBeLessThanOrEqual(512)
     expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/)
   })
 
-  test('opens with filters in another order, and with absent filters given as undefined', () => {
+  test('opens with filters in any order, and with absent filters given as undefined', () => {
     const filters = { to: undefined, unread: true, from: 'ada' }
     expect(codec.open(codec.seal(position, binding), { ...binding, filters })).toEqual(position)
   })
@@ -57,7 +57,7 @@ describe('the cursor of a list', () => {
 })
 
 describe('the cursor of a feed', () => {
-  test('opens for ever, but only for its tenant', () => {
+  test('never expires, but opens only for its tenant', () => {
     let now = 0
     const aging = createCursorCodec(KEY, { now: () => now })
     const feed = { tenantId: 't1', list: 'changes' }
@@ -73,16 +73,16 @@ describe('a forged cursor', () => {
   test('does not open, whichever bits of a real one are flipped', () => {
     const random = seeded('cursor bits')
     const cursor = codec.seal(position, binding)
-    const octets = Buffer.from(cursor, 'base64url')
+    const bytes = Buffer.from(cursor, 'base64url')
     for (let round = 0; round < 10_000; round++) {
-      const forged = Buffer.from(octets)
+      const forged = Buffer.from(bytes)
       const at = random.between(0, forged.length - 1)
       forged[at] = forged[at]! ^ (1 << random.between(0, 7))
       expect(codec.open(forged.toString('base64url'), binding)).toBeNull()
     }
   })
 
-  test('does not open if it is another spelling of the same bytes, cut, extended or not a cursor at all', () => {
+  test('does not open if it spells the same bytes differently, is cut, extended or not a cursor at all', () => {
     const cursor = codec.seal(position, binding)
     const standard = Buffer.from(cursor, 'base64url').toString('base64')
     const wrong = [

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import { type Clock, systemClock } from '../kit/clock.ts'
 
-/** What a cursor is bound to; with anything else it does not open. */
+/** The properties that a cursor is bound to. It does not open with any other binding. */
 export interface CursorBinding {
   tenantId: string
   /** The list, with the ids of its path, such as `GET /v1/accounts/{id}/messages`. */
@@ -11,16 +11,16 @@ export interface CursorBinding {
   filters?: Readonly<Record<string, string | number | boolean | Date | undefined>>
 }
 
-/** Creates and opens the opaque cursors of the API. */
+/** Seals and opens the opaque cursors of the API. */
 export interface CursorCodec {
-  /** A cursor of a list: valid for 30 days. */
+  /** Seals a cursor of a list, which is valid for 30 days. */
   seal(position: readonly string[], binding: CursorBinding): string
   /**
-   * The position in the cursor; null unless it was issued for this list with these filters, recently enough (30 days
-   * by default).
+   * Returns the position in the cursor, or null unless it was issued for this list with these filters, recently enough
+   * (30 days by default).
    */
   open(cursor: string, binding: CursorBinding, secondsMax?: number): string[] | null
-  /** A cursor of a feed: only a position, valid for ever. */
+  /** Seals a cursor of a feed, which holds only a position and never expires. */
   sealLasting(position: readonly string[], binding: CursorBinding): string
   openLasting(cursor: string, binding: CursorBinding): string[] | null
 }
@@ -35,7 +35,7 @@ export function createCursorCodec(key: Buffer, clock: Clock = systemClock): Curs
   // Imported once: each list page seals a cursor, and importing the key costs several times the HMAC.
   const macKey = createSecretKey(key)
 
-  /** Base64url of the payload, then its MAC. The binding is authenticated, but not contained. */
+  /** Base64url of the payload, then its MAC. The binding is authenticated but not contained. */
   function encode(payload: Buffer, kind: string, { tenantId, list, filters = {} }: CursorBinding): string {
     const given = Object.entries(filters).filter(([, value]) => value !== undefined)
     const bound = JSON.stringify([
@@ -75,9 +75,7 @@ export function createCursorCodec(key: Buffer, clock: Clock = systemClock): Curs
   }
 }
 
-/**
- * The position in a list that is ordered by a time and an id, newest first: the next page starts after this row.
- */
+/** The position in a list that is ordered by a time and an id, newest first. The next page starts after this row. */
 export interface NewestFirst {
   /** ISO 8601 with milliseconds, the precision of the columns. */
   time: string
@@ -95,8 +93,8 @@ export function isAfter(
 }
 
 /**
- * The number of rows that a list reads: at least one more than the page. It is part of the statement's text, since
- * the planner cannot see the value of a parameter and would plan for a tenth of the table. There are few sizes, so
+ * The number of rows that a list reads: at least one more than the page. It is part of the statement's text, since the
+ * planner cannot see the value of a parameter and would plan for a tenth of the table. Only a few sizes are used, so
  * that there are few texts.
  */
 export function rowsToRead(limit: number): RawBuilder<number> {
@@ -105,7 +103,7 @@ export function rowsToRead(limit: number): RawBuilder<number> {
 
 const READ_SIZES = [25, 50, 100, 200]
 
-/** Splits the rows that were read into the page, and whether more follow. */
+/** Splits the rows into the page and whether more follow. */
 export function cutPage<T>(rows: readonly T[], limit: number): { page: readonly T[]; hasMore: boolean } {
   return rows.length > limit ? { page: rows.slice(0, limit), hasMore: true } : { page: rows, hasMore: false }
 }

@@ -29,7 +29,7 @@ describe('openDatabase', () => {
 })
 
 describe('a database that is frozen', () => {
-  /** Stops the server process of the next connection; it goes on when disposed. */
+  /** Stops the server process of the next connection until disposed. */
   async function freezeConnection({ db }: Pick<Database, 'db'>) {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
     const pid = rows[0]?.pid ?? 0
@@ -53,9 +53,9 @@ describe('a database that is frozen', () => {
   })
 
   test.each([
-    ['in its midst', 'select 1', false],
+    ['in the middle', 'select 1', false],
     ['at its commit', null, true],
-  ] as const)('says of a transaction whether it may be done: frozen %s', async (_, statement, mayBe) => {
+  ] as const)('reports whether a transaction may be committed: frozen %s', async (_, statement, mayBe) => {
     await using database = await open()
     await sql`create table kept (id int)`.execute(database.db)
     let frozen: Disposable | null = null
@@ -81,7 +81,7 @@ describe('a database that is frozen', () => {
 })
 
 describe('statementNames', () => {
-  test('gives a text the same name in every process, and none after too many texts', () => {
+  test('gives a text the same name in every process, and no names after too many texts', () => {
     const nameOf = statementNames(2)
     expect(nameOf('select $1')).toBe(statementNames()('select $1'))
     expect(nameOf('select $1, $2')).not.toBe(nameOf('select $1'))

@@ -19,7 +19,7 @@ export interface DatabaseOptions {
   /** Shown in `pg_stat_activity`. */
   applicationName: string
   connectionsMax?: number
-  /** Seconds without an answer to a statement until its connection is given up. Tests use less. */
+  /** Seconds to wait for the answer to a statement before its connection is given up. Tests use less. */
   answerSeconds?: number
   /** Called when a connection breaks while it is idle; the pool replaces it by itself. */
   onIdleError?: (error: Error) => void
@@ -32,9 +32,9 @@ export interface Database extends AsyncDisposable {
   /** For statements without Kysely, and for a library that takes a pool. */
   pool: Pool
   address: DatabaseAddress
-  /** The time that the first in the queue has waited for a connection; 0 if nobody waits. */
+  /** Time that the first in the queue has waited for a connection; 0 if nobody waits. */
   waitMilliseconds(): number
-  /** Why the database takes no writes, as far as statements have shown; null where it does. See `Room`. Never rejects. */
+  /** Why the database refuses writes, as far as statements have shown, or null. See `Room`. Never rejects. */
   findWriteProblem(): Promise<string | null>
 }
 
@@ -42,9 +42,9 @@ const CONNECTIONS_MAX = 20
 const CONNECT_TIMEOUT_SECONDS = 10
 const STATEMENT_TIMEOUT_SECONDS = 30
 /**
- * A working server ends every statement within its own timeout and says so. One that is silent for longer is frozen
- * or gone. The limit is not shorter for requests, because the server would continue with a statement that was given
- * up while it is repeated.
+ * A working server ends every statement within its own timeout and reports it. One that is silent for longer is frozen
+ * or gone. The limit is not shorter for requests, because the server would continue with an abandoned statement while
+ * it is repeated.
  */
 const ANSWER_SECONDS = STATEMENT_TIMEOUT_SECONDS + 5
 /** A transaction that waits longer for its client holds locks that others need. */
@@ -52,7 +52,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_SECONDS = 60
 
 /** Opens a pool. It connects at the first query. Disposing it closes every connection. */
 export function openDatabase(options: DatabaseOptions): Database {
-  // Built by name, since @types/pg does not know `onConnect`.
+  // Not written as a literal, since @types/pg does not know `onConnect`.
   const settings = {
     ...clientSettings(options.address, options.applicationName),
     max: options.connectionsMax ?? CONNECTIONS_MAX,
@@ -67,8 +67,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // Connections are still closing when `end` returns, and a server that stops next ends them first.
     if (!pool.ending) options.onIdleError?.(error)
   })
-  // The pool listens only while a client is idle. A connection that breaks between two statements would otherwise end
-  // the process; the next statement rejects anyway.
+  // The pool listens only while a client is idle. Without this listener, a connection that breaks between two
+  // statements would end the process; the next statement rejects anyway.
   pool.on('connect', client => client.on('error', () => {}))
   const waiting = new Set<{ since: number }>()
   const room = watchRoom(pool)
@@ -106,11 +106,11 @@ export function clientSettings(address: DatabaseAddress, applicationName: string
 
 /**
  * A view of the pool for Kysely: statements with parameters are prepared once per connection, under a name. `waiting`
- * holds those that wait for a connection. Throws `DatabaseUnavailable` if there is no connection, or if it is lost.
+ * holds those that wait for a connection. Throws `DatabaseUnavailable` if there is no connection or it is lost.
  */
 function preparingPool(pool: Pool, waiting: Set<{ since: number }>, onFailure: (error: unknown) => void) {
   async function takeClient() {
-    // Opening another connection takes time, too, but does not depend on another request returning one.
+    // Opening another connection takes time too, but does not depend on another request returning one.
     if (pool.idleCount > 0 || pool.totalCount < pool.options.max) return pool.connect()
     const wait = { since: performance.now() }
     waiting.add(wait)

@@ -10,10 +10,10 @@ const failWith = (db: Db, code: string) =>
 test.each([
   ['finds room', 'set role pg_read_all_data'],
   ['fails for a limit on temporary files', `set role pg_read_all_data; set temp_file_limit = '100kB'`],
-])('a write that finds no room is believed for a while, until a look %s', async (_, settings) => {
+])('a write that fails for lack of space counts for a while, until a check %s', async (_, settings) => {
   await using database = await openTestDatabase({ connectionsMax: 1 })
   const { db, findWriteProblem } = database
-  // Only a superuser sets the limit, and the look is made by another role.
+  // Only a superuser can set the limit, and another role makes the check.
   for (const setting of settings.split('; ').toReversed()) await database.pool.query(setting)
   expect(await findWriteProblem()).toBeNull()
   await expect(failWith(db, '53200')).rejects.toMatchObject({ code: '53200' })
@@ -23,7 +23,7 @@ test.each([
   await waitUntil('room is found', async () => (await findWriteProblem()) === null)
 })
 
-test('a database that only reads has a problem of its own words, until it takes writes again', async () => {
+test('a read-only database has its own message until it accepts writes again', async () => {
   await using database = await openTestDatabase({ connectionsMax: 1 })
   const { db, pool, findWriteProblem } = database
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)

@@ -1,11 +1,13 @@
 import type { Pool } from 'pg'
 import { findShortage } from './shortage.ts'
 
-/** Whether the database takes writes, judged by its answers to statements. */
+/** Whether the database accepts writes, judged by its answers to statements. */
 export interface Room {
   /** Records why a statement failed. */
   note(error: unknown): void
-  /** Why writes are refused, in words for people; null from a look on that finds nothing in their way. Never rejects. */
+  /**
+   * Why writes are refused, in words for people. Null as soon as a check finds that they would succeed. Never rejects.
+   */
   findProblem(): Promise<string | null>
 }
 
@@ -15,9 +17,9 @@ const BELIEVED_MILLISECONDS = 5000
 const WANTED_MEGABYTES = 24
 
 /**
- * Tuples that fit into no memory are written to a file, which is gone with the statement. Nothing of the data changes:
- * even on a full disk some writes succeed, where a page has room, so that a row of our own would prove nothing. A
- * database that only reads would write the file, too.
+ * Materializes more rows than fit into memory, so that they are written to a file that disappears with the statement. No
+ * data changes. Writing a row of our own would prove nothing: even on a full disk some writes succeed, if a page has
+ * room. A read-only database would write the file too, so that is checked first.
  */
 const LOOK = `
   begin;
@@ -39,14 +41,14 @@ export function watchRoom(pool: Pool): Room {
   }
 
   async function look() {
-    // What else it fails for, such as a limit on temporary files, says nothing about writes.
+    // Other failures, such as a limit on temporary files, say nothing about writes.
     refused = null
     try {
       const client = await pool.connect()
       await client.query(LOOK).then(
         () => client.release(),
         (error: unknown) => {
-          // The transaction that failed is still open.
+          // The failed transaction is still open.
           client.release(true)
           throw error
         },

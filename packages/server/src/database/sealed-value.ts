@@ -15,8 +15,8 @@ export type SealedValueName = 'credential_pepper' | 'cursor_key' | 'answer_key'
 const VALUE_BYTES = 32
 
 /**
- * Must be called in a transaction before it seals a value for a row: the end of a rotation then waits for the commit,
- * so that no row is left under a key that is about to be retired.
+ * Must be called in a transaction before it seals a value for a row. The end of a rotation then waits for the commit,
+ * so that no row stays sealed with a key that is about to be retired.
  */
 export async function holdKeyRing(tx: Transaction<Tables>): Promise<void> {
   await sql`select pg_advisory_xact_lock_shared(${KEY_RING_LOCK_CLASS}::int, ${KEY_RING_IN_USE}::int)`.execute(
@@ -47,13 +47,11 @@ export async function checkKeyRing(db: Db, ring: KeyRing): Promise<void> {
   requireFittingRing(ring, { values, keyIds: used.rows.map(({ id }) => id), of: 'this database' })
 }
 
-/**
- * The evidence that a key ring is the right one: sealed values, and the ids of the keys that accounts need.
- */
+/** The evidence that a key ring is the right one: sealed values, and the ids of the keys that accounts need. */
 export interface Sealed {
   values: ReadonlyArray<{ name: string; sealed: Buffer }>
   keyIds: readonly string[]
-  /** Where they were found, for people. */
+  /** Their place, in words for people. */
   of: string
 }
 
@@ -77,7 +75,7 @@ export function requireFittingRing(ring: KeyRing, { values, keyIds, of }: Sealed
   }
 }
 
-/** Whether anything was sealed with an earlier key ring. */
+/** Whether anything has been sealed with a key ring. */
 export async function hasSealedValues(db: Db): Promise<boolean> {
   const { rows } = await sql<{ exists: boolean }>`
     select to_regclass('sealed_value') is not null as exists`.execute(db)
@@ -86,7 +84,8 @@ export async function hasSealedValues(db: Db): Promise<boolean> {
 }
 
 /**
- * The installation's value of that name, created at the first call. Every value is a canary for `checkKeyRing`.
+ * The installation's value of that name, created at the first call. `checkKeyRing` verifies the key ring by these
+ * values.
  */
 export async function requireSealedValue(db: Db, ring: KeyRing, name: SealedValueName): Promise<Buffer> {
   return db.transaction().execute(async tx => {
@@ -105,7 +104,7 @@ export async function requireSealedValue(db: Db, ring: KeyRing, name: SealedValu
   })
 }
 
-/** Seals the values that are not under the current key again. Returns their number. */
+/** Seals the values again that are not under the current key. Returns their number. */
 export async function rewrapSealedValues(tx: Transaction<Tables>, ring: KeyRing): Promise<number> {
   const current = Buffer.from(ring.currentId(), 'hex')
   const old = await tx

@@ -23,10 +23,10 @@ describe('findShortage', () => {
       false,
     ],
     [databaseError('53200'), 'The database has run out of memory.', false],
-    [databaseError('53300'), 'The database takes no more connections.', false],
+    [databaseError('53300'), 'The database accepts no more connections.', false],
     [
       new DatabaseUnavailable(databaseError('53300'), false),
-      'The database takes no more connections.',
+      'The database accepts no more connections.',
       false,
     ],
     [
@@ -55,5 +55,5 @@ describe('findShortage', () => {
     new Error('No space left on device'),
     'text',
     null,
-  ])('finds none in %s', error => expect(findShortage(error)).toBeNull())
+  ])('finds no shortage in %s', error => expect(findShortage(error)).toBeNull())
 })

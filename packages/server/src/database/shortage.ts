@@ -2,13 +2,11 @@ import path from 'node:path'
 import { DatabaseError } from 'pg'
 import { diskTroubleIn, diskTroubleOf, describeDiskTrouble } from '../kit/disk-room.ts'
 
-/**
- * A resource that the service has run out of. When there is more of it, the service works again without changes.
- */
+/** A resource that the service has run out of. When it is available again, the service works again without changes. */
 export interface Shortage {
-  /** For people: what is short, and what to do about it. */
+  /** The shortage and its remedy, in words for people. */
   message: string
-  /** Whether the database accepts no writes until there is more of it. */
+  /** Whether the database accepts no writes until the shortage ends. */
   stopsWrites: boolean
 }
 
@@ -19,7 +17,7 @@ const CAUSES_MAX = 5
 
 /** SQLSTATE class 53, insufficient resources, and the errors of a read-only database. */
 const OF_DATABASE: Record<string, Shortage> = {
-  '53000': { message: 'The database has run out of a resource. Its log says of which.', stopsWrites: false },
+  '53000': { message: 'The database has run out of a resource. Its log says which.', stopsWrites: false },
   '53100': { message: describeDiskTrouble(DATABASE, 'is full'), stopsWrites: true },
   '53200': {
     message: 'The database has run out of memory. Give its machine more, or allow it fewer connections.',
@@ -27,7 +25,7 @@ const OF_DATABASE: Record<string, Shortage> = {
   },
   '53300': {
     message:
-      'The database takes no more connections. Raise its max_connections, or run fewer processes on it.',
+      'The database accepts no more connections. Raise its max_connections, or run fewer processes on it.',
     stopsWrites: false,
   },
   '53400': {
@@ -42,7 +40,7 @@ const OF_DATABASE: Record<string, Shortage> = {
   },
 }
 
-/** The shortage that an error reports; null if it has another cause. */
+/** The shortage that an error reports, or null if it has another cause. */
 export function findShortage(error: unknown): Shortage | null {
   let cause = error
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
@@ -53,13 +51,13 @@ export function findShortage(error: unknown): Shortage | null {
   return null
 }
 
-/** A log line that says what failed and, if something was short, what that was. */
+/** Returns a log line that says what failed and what was short, if anything. */
 export function failedFor(what: string, error: unknown): string {
   const shortage = findShortage(error)
   return shortage ? `${what}. ${shortage.message}` : what
 }
 
-/** For parallel queries, in memory: it has the code of a full disk. */
+/** Has the error code of a full disk, but means the shared memory for parallel queries. */
 const SHARED_MEMORY: Shortage = {
   message:
     'The database has run out of shared memory. Give /dev/shm more room; a container has a setting for it, such as ' +

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** A connection keeps what it has prepared, so an endless variety of texts must not get names. */
+/** A connection keeps what it has prepared, so an unlimited variety of texts must not get names. */
 const NAMED_STATEMENTS_MAX = 1000
 
 /**
- * Gives each statement text a name that is the same in every process. After `NAMED_STATEMENTS_MAX` texts further ones
- * get none, and are then parsed at each use.
+ * Gives each statement text a name that is the same in every process. After `NAMED_STATEMENTS_MAX` texts, further ones
+ * get no name and are parsed at each use.
  */
 export function statementNames(max = NAMED_STATEMENTS_MAX): (text: string) => string | undefined {
   const names = new Map<string, string>()

@@ -4,8 +4,8 @@ import { clientSettings, type DatabaseAddress } from './pool.ts'
 import { DatabaseUnavailable } from './unavailable.ts'
 
 /**
- * One connection for statements whose answer is useless later. A statement that is not answered in time, measured by
- * this process, rejects, and its connection is closed at once; the next statement opens another.
+ * One connection for statements whose answer would be useless later. A statement that is not answered in time, measured
+ * by this process, rejects, and its connection is closed at once. The next statement opens another.
  */
 export class TimedConnection implements Disposable {
   readonly #address: DatabaseAddress
@@ -20,8 +20,7 @@ export class TimedConnection implements Disposable {
   }
 
   /**
-   * Runs one statement at a time; connecting counts towards its time. @throws the error of `pg`, or
-   * DatabaseUnavailable
+   * Runs one statement at a time; connecting counts towards its time. @throws the error of `pg`, or DatabaseUnavailable
    */
   async query<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
     const { promise: late, reject } = Promise.withResolvers<never>()

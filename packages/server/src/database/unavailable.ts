@@ -1,9 +1,9 @@
 import { DatabaseError } from 'pg'
 
-/** The database cannot be reached, or the connection to it was lost. */
+/** Thrown if the database cannot be reached or the connection to it was lost. */
 export class DatabaseUnavailable extends Error {
   override name = 'DatabaseUnavailable'
-  /** Whether the running statement may have taken effect anyway, such as a commit. */
+  /** Whether the running statement, such as a commit, may have taken effect anyway. */
   readonly mayHaveTakenEffect: boolean
 
   constructor(cause: unknown, mayHaveTakenEffect: boolean) {
@@ -12,14 +12,14 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** What `pg` throws when a connection ends under a statement, or the server does not answer in time. */
+/** The messages of `pg` if a connection ends during a statement or the server does not answer in time. */
 const LOST =
   /^Connection terminated|connection error and is not queryable|^read |^write |^Query read timeout$/
 
-/** Sent by a server that stops or starts: it did not do what it was asked. */
+/** Codes sent by a server that stops or starts: it did not do what it was asked. */
 const ENDING = new Set(['57P01', '57P02', '57P03'])
 
-/** The error of a statement as `DatabaseUnavailable` if the connection failed; otherwise null. */
+/** The error of a statement as `DatabaseUnavailable` if the connection failed, otherwise null. */
 export function lostConnection(
   error: unknown,
   statement: { text: string; isInTransaction: boolean },

@@ -38,12 +38,12 @@ describe('wake', () => {
     for (const id of [...ids, ...ids]) waker.wake(id)
 
     await vi.waitUntil(() => new Set(listener.heard).size === ids.length, { timeout: 60_000 })
-    // The first went out before it was woken again.
+    // The first notice went out before that account was woken again.
     expect(listener.heard.toSorted()).toEqual([ids[0], ...ids])
     expect(listener.notices.length).toBeLessThanOrEqual(4)
   })
 
-  test('sends what is still waiting before it closes', async () => {
+  test('sends pending notices before it closes', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
     const waker = openWaker(database.db, silentLog)
@@ -73,7 +73,7 @@ describe('openWakes', () => {
     waker.wake('a')
     await vi.waitUntil(() => listener.heard.includes('a'), { timeout: 60_000 })
   })
-  test('calls each listener for its own channels, and tells a late one at once that it listens', async () => {
+  test('calls each listener for its own channels, and calls onListening of a late one at once', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
     const mail: string[] = []

@@ -4,7 +4,7 @@ import type { Logger } from '../kit/log.ts'
 import { keepSession } from './kept-session.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
-/** Accounts that were changed, accounts that have new mail, and jobs that were enqueued. */
+/** Channels for changed accounts, accounts with new mail, and enqueued jobs. */
 const CHANNELS = ['waxwing_wake', 'waxwing_mail', 'waxwing_job'] as const
 export type WakeChannel = (typeof CHANNELS)[number]
 
@@ -13,7 +13,7 @@ const NOTICE_INTERVAL_MILLISECONDS = 50
 /** An id with its comma takes 37 bytes, and NOTIFY accepts fewer than 8,000. */
 const IDS_PER_NOTICE_MAX = 200
 
-/** Tells all listeners, in any process, that there is something to do for an account. */
+/** Tells the listeners of all processes that an account has work. */
 export interface Waker extends AsyncDisposable {
   /**
    * Wakes those who listen to the channel: by default the owner of the account. Returns at once and never throws. If a
@@ -23,8 +23,8 @@ export interface Waker extends AsyncDisposable {
 }
 
 /**
- * Notices of accounts go out on their own, never in a transaction: NOTIFY takes a lock of the whole database at commit.
- * Only rare work notifies within one (`jobs/enqueue.ts`).
+ * Notices about accounts are sent by themselves, never in a transaction: NOTIFY takes a lock on the whole database at
+ * commit. Only rare work notifies within one (`jobs/enqueue.ts`).
  */
 export function openWaker(db: Db, log: Logger): Waker {
   const waiting = new Map<WakeChannel, Set<string>>()
@@ -57,18 +57,18 @@ export function openWaker(db: Db, log: Logger): Waker {
 }
 
 export interface WakeListener {
-  /** What was woken: ids of accounts, or names of kinds of jobs. */
+  /** Called with what was woken: ids of accounts, or names of kinds of jobs. */
   onWake(ids: string[]): void
-  /** Listening began, or began again after a gap in which notices may have been missed. */
+  /** Called when listening begins, and when it begins again after a gap in which notices may have been missed. */
   onListening(): void
 }
 
-/** Hears what the wakers of all processes send. */
+/** Receives what the wakers of all processes send. */
 export interface Wakes extends AsyncDisposable {
   on(channels: readonly WakeChannel[], listener: WakeListener): void
 }
 
-/** Listens on one connection of its own from the first listener on, and connects again whenever that breaks. */
+/** Listens on a dedicated connection from the first listener on, and connects again whenever that breaks. */
 export function openWakes(address: DatabaseAddress, log: Logger): Wakes {
   const listeners: Array<{ channels: readonly string[]; listener: WakeListener }> = []
   let isListening = false

@@ -10,33 +10,36 @@ import type { Answer, GivenKey } from './call.ts'
 import type { Claim, IdempotencyKeys, KeyedRequest } from './idempotency.ts'
 import { presentRefusal } from './refusals.ts'
 
-/** A call with an idempotency key, by somebody who may make it. */
+/** A call with an idempotency key. The caller is authenticated and may make the call. */
 interface KeyedCall {
   meta: OperationMeta
   identity: Identity
-  /** The account of the path, as it was given. */
+  /** The account id of the path, as given. */
   accountId: string | undefined
   key: GivenKey
 }
 
-/** What the handler answered. */
+/** The result of the handler. */
 export interface Performed {
   output: unknown
   headers: AnswerHeaders
-  /** The answer as `context.change` committed it under the claim; null where it committed none. */
+  /** The answer as `context.change` committed it under the claim, or null if it committed none. */
   keptText: string | null
 }
 
-/** How the operation runs, and how its failures are told. */
+/** Runs the operation and translates its failures. */
 interface Run {
   perform(claim: Claim): Promise<Performed>
   refusalOf(error: unknown): Refusal
 }
 
-/** 1 to 255 printable ASCII characters without spaces. Two headers arrive joined by a comma and a space. */
+/**
+ * 1 to 255 printable ASCII characters without spaces. A header that is sent twice arrives joined by a comma and a
+ * space, and so is refused.
+ */
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-/** Answers a call with the answer to the first one of its key, and runs it where there is none. */
+/** Runs a call if its key is new; otherwise returns the first answer of the key. */
 export async function answerOnce(keys: IdempotencyKeys, call: KeyedCall, run: Run): Promise<Answer> {
   if (!KEY.test(call.key.text)) refuse('invalid_idempotency_key')
   const begun = await keys.begin(requestOf(call))
@@ -72,14 +75,17 @@ function requestOf({ meta, identity, accountId, key }: KeyedCall): KeyedRequest 
   }
 }
 
-/** The account of the path, if it is one. A bound key must not learn of other accounts' keys by using them. */
+/**
+ * The account id of the path if it is valid. Without it, a bound key could find out about other accounts' keys by using
+ * them.
+ */
 function accountOf(credential: Credential, accountId: string | undefined): string | null {
   if (accountId === undefined) return null
   if (credential.accountIds !== null) return requireReachable(credential, accountId)
   return isUuid(accountId) ? accountId.toLowerCase() : null
 }
 
-/** What was needed for the first answer is needed for its repetition, too, whatever has become of the route since. */
+/** Repeating an answer needs the same rights as the first answer did, even if the route has changed since. */
 function requireRights({ credential }: Identity, scopes: readonly string[], accountId: string | null): void {
   if (!scopes.every(scope => credential.scopes.some(own => own === scope))) refuse('missing_scope')
   if (accountId !== null) requireReachable(credential, accountId)

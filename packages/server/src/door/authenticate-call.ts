@@ -4,14 +4,14 @@ import { refuse } from '../features/refuse.ts'
 import type { Call } from './call.ts'
 
 /**
- * Finds out who calls, or refuses. A client that failed too often in this minute is refused before anything is looked up,
- * unless it presents a key that was good a moment ago.
+ * Identifies the caller, or refuses. A client that failed too often in this minute is refused before any lookup, unless
+ * it presents a key that was recently valid.
  */
 export async function authenticateCall(
   { authenticator, brake }: { authenticator: Authenticator; brake: FailureBrake },
   { client, credential }: Pick<Call, 'client' | 'credential'>,
 ): Promise<Identity> {
-  // Nothing is presented, so nothing is guessed.
+  // Counts no failure: nothing was presented, so nothing was guessed.
   if (credential === null) return refuse('unauthenticated')
   const presented = authenticator.present(credential)
   const fingerprint = presented?.fingerprint ?? ''

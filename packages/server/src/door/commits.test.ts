@@ -37,7 +37,7 @@ const writing = (name: string) => async (unit: ChangeUnit) => {
   return name
 }
 
-/** A door whose only operation does the given work. */
+/** Opens a door whose only operation does the given work. */
 async function openWork(work: Work, options: { isStrict?: boolean } = {}) {
   const on = { post: implement(post), patch: implement(patch) }
   const handle = ({ context }: { context: RequestContext }) => work(context)
@@ -87,7 +87,7 @@ describe('context.change', () => {
     ])
   })
 
-  test('that is refused leaves no row, and wakes nobody', async () => {
+  test('that is refused leaves no row and wakes nobody', async () => {
     await using work = await openWork(context =>
       context.change(async unit => {
         await write(unit.sql, 'one')
@@ -99,7 +99,7 @@ describe('context.change', () => {
     expect({ rows: await work.rows(), woken: work.door.woken }).toEqual({ rows: [], woken: [] })
   })
 
-  test('whose commit fails wakes nobody', async () => {
+  test('that fails to commit wakes nobody', async () => {
     await using work = await openWork(context =>
       context.change(async unit => {
         unit.wake('one')
@@ -114,7 +114,7 @@ describe('context.change', () => {
     expect(work.door.woken).toEqual([])
   })
 
-  test('keeps the headers of an answer with it', async () => {
+  test('keeps the headers of an answer', async () => {
     await using work = await openWork(context =>
       context.change(async unit => {
         await write(unit.sql, 'one')
@@ -132,7 +132,7 @@ describe('context.change', () => {
     ])
   })
 
-  test('may be tried again after it failed', async () => {
+  test('may be retried after a failure', async () => {
     await using work = await openWork(async context => {
       await context.change(() => Promise.reject(new Error('no'))).catch(() => {})
       return context.change(writing('second'))
@@ -146,7 +146,7 @@ describe('context.change', () => {
   })
 })
 
-test('context.step commits before the change, which may still be refused', async () => {
+test('context.step stays committed if the change is refused afterwards', async () => {
   await using work = await openWork(async context => {
     await context.step(writing('point'))
     return context.change(() => refuse('account_paused'))
@@ -180,14 +180,14 @@ describe('a handler', () => {
           return context.step(writing('two'))
         }),
     ],
-  ])('that %s is stopped in production, too', async (_, work) => {
+  ])('that %s is stopped in production too', async (_, work) => {
     await using working = await openWork(work, { isStrict: false })
     expect((await working.send('POST')).status).toBe(500)
     expect((await working.rows()).filter(name => name === 'two')).toEqual([])
   })
 
   test.each<[string, Work]>([
-    ['by the builder', context => write(context.db, 'one').then(() => 'one')],
+    ['with the query builder', context => write(context.db, 'one').then(() => 'one')],
     [
       'in SQL',
       async context => {
@@ -211,15 +211,15 @@ describe('a handler', () => {
     ['nothing by a change', () => Promise.resolve('one')],
     ['by a step without a change', context => context.step(writing('one'))],
     [
-      'an answer that its change does not return',
+      'an answer that differs from what its change returned',
       context => context.change(writing('one')).then(() => 'two'),
     ],
-  ])('fails in tests where it writes %s', async (_, work) => {
+  ])('fails in tests if it writes %s', async (_, work) => {
     await using working = await openWork(work)
     expect((await working.send('POST')).status).toBe(500)
   })
 
-  test('may lock what it reads before its change', async () => {
+  test('may lock the rows that it reads before its change', async () => {
     await using work = await openWork(async context => {
       await sql`select name from sealed_value for update`.execute(context.db)
       await sql`select name from sealed_value for no key update`.execute(context.db)

@@ -6,22 +6,22 @@ import { inTransaction } from '../events/unit-of-work.ts'
 import type { AnswerHeaders, ChangeUnit, Commits } from '../features/context.ts'
 import type { Claim } from './idempotency.ts'
 
-/** A call whose handler commits. */
+/** A call whose handler may commit. */
 interface CommittingCall {
   db: Db
   tenantId: string
   wake: Waker['wake']
   meta: Pick<OperationMeta, 'method' | 'scope' | 'successStatus' | 'audit'>
   answerHeaders: AnswerHeaders
-  /** Null where there is no idempotency key. */
+  /** Null if the call has no idempotency key. */
   claim: Claim | null
 }
 
-/** Makes `change` and `step` of one call. */
+/** Creates `change` and `step` for one call. */
 export function openCommits(call: CommittingCall): Commits & {
-  /** The answer that `change` committed under the claim, as JSON; null where there is none. */
+  /** The answer that `change` committed under the claim, as JSON, or null. */
   readonly keptText: string | null
-  /** Throws where the handler did not keep its promises: for tests. */
+  /** Throws if the handler broke the rules of `Commits`. Used by tests. */
   requireKept(output: unknown): void
 } {
   const { meta, claim, answerHeaders } = call

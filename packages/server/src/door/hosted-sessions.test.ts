@@ -21,7 +21,7 @@ const connect = operation({
   output: z.object({ tenantId: z.string(), credential: z.unknown(), note: z.string() }),
 })
 
-/** A door with one hosted operation, and sessions by their tokens. */
+/** Opens a door with one hosted operation, and sessions by their tokens. */
 async function openHosted() {
   const sessions = new Map<string, HostedSession>()
   const operations = {
@@ -65,13 +65,13 @@ async function openHosted() {
   return { door, session, post, effects, [Symbol.asyncDispose]: door[Symbol.asyncDispose] }
 }
 
-/** So that a test lies within one minute of the door's clock. */
+/** Moves the clock to the start of a minute, so that a test runs within one window. */
 function standAtMinuteStart(door: Awaited<ReturnType<typeof openTestDoor>>) {
   door.pass(60 - ((door.clock.now() / 1000) % 60))
 }
 
 describe('a hosted operation', () => {
-  test('runs for the session of its token, whatever credential is sent beside it', async () => {
+  test('runs for the session of its token, and ignores any credential sent with it', async () => {
     await using hosted = await openHosted()
     const { id, tenantId } = hosted.session
     const credential = { kind: 'connect_session', id, scopes: [], accountIds: [] }
@@ -83,7 +83,7 @@ describe('a hosted operation', () => {
     expect(await hosted.effects()).toBe(2)
   })
 
-  test('looks at the declared size first, then at the session, and last at the input', async () => {
+  test('checks the declared size, then the session, then the input', async () => {
     await using hosted = await openHosted()
     const large = JSON.stringify({ note: 'x'.repeat(2 * MEBIBYTE) })
     for (const [token, sent, expected] of [
@@ -124,7 +124,7 @@ describe('a hosted operation', () => {
     expect((await hosted.post('good')).status).toBe(200)
   })
 
-  test('takes 300 requests of a client in a minute', async () => {
+  test('accepts 300 requests of a client in a minute', async () => {
     await using hosted = await openHosted()
     standAtMinuteStart(hosted.door)
     const statuses: number[] = []
@@ -137,11 +137,11 @@ describe('a hosted operation', () => {
   })
 })
 
-test('an operation whose sessions nobody finds keeps the service from starting', async () => {
+test('the service does not start if a kind of session has no finder', async () => {
   const operations = {
     connect: implement(connect).handler(() => ({ tenantId: '', credential: null, note: '' })),
   }
   await expect(openTestDoor({ operations })).rejects.toThrow(
-    'nobody finds sessions of the kind connect_session',
+    'no wing finds sessions of the kind connect_session',
   )
 })

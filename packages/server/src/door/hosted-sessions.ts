@@ -10,7 +10,7 @@ const REQUESTS_MAX = 300
 const UNKNOWN_TOKENS_MAX = 20
 const CLIENTS_MAX = 100_000
 
-/** What clients without a credential do in a minute. */
+/** Rate limits for clients without a credential. */
 export interface HostedWindows {
   /** Counts a request, or refuses it. */
   countRequest(client: string): void
@@ -18,7 +18,7 @@ export interface HostedWindows {
   countUnknown(client: string): void
 }
 
-/** Counts in this process, by the minutes of the clock. */
+/** Counts in this process, in windows of one minute of the clock. */
 export function createHostedWindows(clock: Clock): HostedWindows {
   const requests = createMinuteCounts(clock, CLIENTS_MAX)
   const unknown = createMinuteCounts(clock, CLIENTS_MAX)
@@ -33,7 +33,10 @@ export function createHostedWindows(clock: Clock): HostedWindows {
   }
 }
 
-/** Finds the session of a hosted call by its token, or refuses: an unknown token first, then a session that has ended. */
+/**
+ * Finds the session of a hosted call by its token, or refuses the call. An unknown token is refused before a session
+ * that has ended.
+ */
 export async function identifyHosted(
   { sessions, windows }: { sessions: HostedSessions; windows: HostedWindows },
   kind: HostedSessionKind,

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Outcome, actOperations } from '../../test/act-operation.ts'
 import { openTestDoor } from '../../test/open-door.ts'
 
-/** What happens in one run, in order. `held` is the one request that may be under way meanwhile. */
+/** A step of one run. `held` is the one request that may be in progress meanwhile. */
 type Step =
   | { do: 'send'; key: string; note: string; outcome: Outcome }
   | { do: 'begin'; key: string; note: string; outcome: Outcome }
-  /** The held request goes on and is answered. */
+  /** The held request continues and is answered. */
   | { do: 'finish' }
-  /** The process of whatever runs is taken for dead. */
+  /** The process of the request in progress is taken for dead. */
   | { do: 'die' }
   | { do: 'expire' }
 
@@ -27,7 +27,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 interface Kept {
   request: string
-  /** Null while it runs. */
+  /** Null while the request runs. */
   answer: { status: number; text: string } | null
   isDead: boolean
   isExpired: boolean
@@ -38,7 +38,7 @@ const isForgotten = (status: number) => status >= 500 || status === 429
 
 type Verdict = 'run' | 'replay' | 'reused' | 'in progress'
 
-/** The rules, as short as they can be told. */
+/** The rules in their shortest form. */
 class Model {
   records = new Map<string, Kept>()
   effects = 0
@@ -58,7 +58,7 @@ class Model {
     return record
   }
 
-  /** The status that a request is answered with whose effect would be `outcome`. */
+  /** Returns the status of the answer to a request whose effect would be `outcome`. */
   end(at: string, record: Kept, wanted: Outcome, text: string): number {
     const isOwn = this.records.get(at) === record
     if (wanted === 'done' && !isOwn) return 409
@@ -105,7 +105,7 @@ interface Held {
   release(): void
 }
 
-/** Takes the steps on the service and on the model, and compares every answer. */
+/** Takes the steps on both the service and the model, and compares every answer. */
 async function compare(steps: readonly Step[]) {
   await sql`truncate idempotency_key`.execute(door.db)
   const effectsBefore = await countEffects()
@@ -160,7 +160,7 @@ async function compare(steps: readonly Step[]) {
   expect((await countEffects()) - effectsBefore).toBe(model.effects)
 }
 
-test('behaves as its model whatever is sent, held, taken for dead or kept too long', async () => {
+test('behaves like its model for any sequence of requests, holds, dead processes and expiries', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), compare), {
     numRuns: 150,
   })

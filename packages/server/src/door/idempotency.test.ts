@@ -39,7 +39,7 @@ async function openActs() {
     const rows = await door.db.selectFrom('sealed_value').select('name').execute()
     return rows.length
   }
-  /** As if the processes that run requests had died a while ago. */
+  /** Ends all leases, as if the processes had died a while ago. */
   const letLeasesEnd = () =>
     sql`update idempotency_key set locked_until = now() - interval '1 second'`.execute(door.db)
   const letAnswersExpire = () =>
@@ -73,7 +73,7 @@ describe('Idempotency-Key', () => {
     expect(await acts.effects()).toBe(2)
   })
 
-  test('is one of the tenant, and each tenant has its own', async () => {
+  test('belongs to one tenant', async () => {
     await using acts = await openActs()
     const [colleague, stranger] = [
       await acts.door.createKey(),
@@ -86,7 +86,7 @@ describe('Idempotency-Key', () => {
     expect(await acts.effects()).toBe(2)
   })
 
-  test('takes the parameters of the query in any order, and another query or body for another request', async () => {
+  test('ignores the order of query parameters, but refuses another query or body', async () => {
     await using acts = await openActs()
     await acts.act('k', ONE, { query: '?a=1&b=2' })
 
@@ -101,7 +101,7 @@ describe('Idempotency-Key', () => {
   })
 
   test.each(['', ' ', 'a b', 'x'.repeat(256), 'é', 'a, b'])(
-    '%j is invalid, and nothing is done',
+    'refuses the invalid key %j and does nothing',
     async key => {
       await using acts = await openActs()
       expect(await acts.act(key, ONE)).toMatchObject({ status: 400, code: 'invalid_idempotency_key' })
@@ -118,7 +118,7 @@ describe('Idempotency-Key', () => {
     expect(await put()).toEqual({ serial: 2 })
   })
 
-  test('keeps a refusal of the input, too', async () => {
+  test('keeps a refusal of the input too', async () => {
     await using acts = await openActs()
     for (const isReplayed of [false, true]) {
       expect(await acts.act('k', '{"note":')).toMatchObject({
@@ -129,7 +129,7 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  test('lets one of many equal requests at a time through', async () => {
+  test('lets only one of many equal requests run at a time', async () => {
     await using acts = await openActs()
     const answers = await Promise.all(Array.from({ length: 14 }, () => acts.act('k', ONE)))
 
@@ -148,7 +148,7 @@ describe('Idempotency-Key', () => {
     expect(await tablesWith(acts.door.db, 'told-only-once')).toEqual([])
   })
 
-  test('does not stop the request of a caller that hangs up', async () => {
+  test('finishes the request of a caller that hangs up', async () => {
     await using acts = await openActs()
     const { entered, release } = acts.holdNext()
     const left = new AbortController()
@@ -175,7 +175,7 @@ describe('Idempotency-Key', () => {
 })
 
 describe('the answers of an Idempotency-Key', () => {
-  test('are swept when they are kept no longer, but never one that is awaited', async () => {
+  test('are deleted when they expire, except for requests in progress', async () => {
     await using acts = await openActs()
     const count = async () =>
       (await acts.door.db.selectFrom('idempotency_key').select('key').orderBy('key').execute()).map(
@@ -195,7 +195,7 @@ describe('the answers of an Idempotency-Key', () => {
     expect((await running).status).toBe(202)
   })
 
-  test('go to nobody who may not send the request', async () => {
+  test('are refused to a caller that may not send the request', async () => {
     await using app = await openTestApp()
     const account = await sampleAccount(app.db, app.tenantId)
     const other = await sampleAccount(app.db, app.tenantId)
@@ -204,7 +204,7 @@ describe('the answers of an Idempotency-Key', () => {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'idempotency-key': 'mint' },
       })
-      // Every answer of the interface to this is an object.
+      // All answers of this operation are objects.
       return { status: answer.status, body: (await answer.json()) as Record<string, string> }
     }
     const key = async (scopes: Scope[], accountIds: string[] | null = null) =>

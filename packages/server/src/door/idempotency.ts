@@ -8,23 +8,23 @@ import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
 import { seal, unseal } from '../kit/seal.ts'
 
-/** How long a first answer is kept. */
+/** Hours for which a first answer is kept. */
 const KEPT_HOURS = 24
-/** A process that renews no more is dead after so long, and its requests may be repeated. */
+/** A process that has not renewed for this many seconds is taken for dead, and its requests may be repeated. */
 const LEASE_SECONDS = 15
 const RENEW_SECONDS = 5
-/** Bound of an answer that is kept; no operation's answer to a POST comes near. */
+/** Maximum size of a kept answer. The answers to POST are far smaller. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024
-/** How often a record may vanish between the look that found it taken and the one that reads it. */
+/** Attempts to read a record that was found taken and then vanished. */
 const LOOKS_MAX = 5
 
-/** A request with an idempotency key, whose sender was authenticated and may send it. */
+/** A request with an idempotency key. Its sender is authenticated and may send it. */
 export interface KeyedRequest {
   tenantId: string
   key: string
   /** The hash of everything that must be equal when the key is sent again. */
   fingerprint: Buffer
-  /** What it takes to be given the answer. */
+  /** The scopes that a caller needs to get the answer. */
   scopes: readonly string[]
   accountId: string | null
 }
@@ -41,33 +41,36 @@ export interface KeptAnswer extends GivenAnswer {
   accountId: string | null
 }
 
-/** A request that runs under its key, as the first or in place of a process that died. */
+/** The right to run a request under its key, as the first process or in place of one that died. */
 export interface Claim {
   /**
-   * Keeps the answer in the transaction of the effect, so that neither is ever without the other. Refuses, and so undoes
-   * the effect, where another process has taken the request over. `scopes` are what it takes to be given the answer.
+   * Keeps the answer in the transaction of its effect, so that they are committed together. Refuses, which rolls back
+   * the effect, if another process has taken over the request. `scopes` are what a caller needs to get the answer.
    */
   keep(tx: Transaction<Tables>, answer: GivenAnswer & { scopes: readonly string[] }): Promise<void>
   /**
-   * Ends the request. An answer that may be repeated (5xx, 429) is forgotten, any other is kept. Null: `keep` has kept the
-   * answer, and its transaction was committed.
+   * Ends the request. A repeatable answer (5xx, 429) is forgotten; any other is kept. Null means that `keep` has kept
+   * the answer and its transaction was committed.
    */
   end(answer: GivenAnswer | null): Promise<void>
 }
 
 export interface IdempotencyKeys {
-  /** Begins a request, or tells how its first one was answered. Refuses a key of another request, or of one that runs. */
+  /**
+   * Begins a request, or returns the answer to the first one. Refuses a key that was used for another request, or whose
+   * request is in progress.
+   */
   begin(request: KeyedRequest): Promise<{ claim: Claim } | { answer: KeptAnswer }>
 }
 
-/** Keeps answers in the database, sealed: they can hold secrets that are told only once. */
+/** Keeps answers in the database. They are sealed, since they can hold secrets that are shown only once. */
 export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log: Logger }): IdempotencyKeys {
   const { db, answerKey, log } = options
   const running = startRenewing(db, log)
   const keyOf = (tenantId: string) => createHmac('sha256', answerKey).update(tenantId).digest()
   const contextOf = ({ tenantId, key }: KeyedRequest) => [tenantId, 'idempotency_key', 'answer', key]
 
-  /** False where the request has been taken over, or has an answer already. */
+  /** Returns false if the request was taken over or already has an answer. */
   async function store(
     on: Db,
     { request, id }: Running,
@@ -101,11 +104,11 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
       async end(answer) {
         try {
           if (answer === null) return
-          // Where an answer was kept and its transaction did not fail, neither finds anything to do.
+          // If `keep` has kept an answer and its transaction succeeded, neither finds anything to do.
           if (answer.status >= 500 || answer.status === 429) await forget(db, run)
           else await store(db, run, answer)
         } catch (error) {
-          // The request is answered all the same. The lease ends, and a repetition runs again.
+          // The caller still gets its answer. The lease ends, and a repetition runs again.
           log.warn({ error }, 'Could not keep the answer of an Idempotency-Key')
         } finally {
           running.delete(run)
@@ -139,7 +142,7 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
   return { begin }
 }
 
-/** Before the headers of a kept answer, which are a line of JSON. No body begins so: bodies are JSON, too. */
+/** Marks kept answers that begin with a line of headers as JSON. No body begins with it, since bodies are JSON too. */
 const HEADERS_MARK = '\u0001'
 
 function writeAnswer({ text, headers }: GivenAnswer): string {
@@ -149,12 +152,12 @@ function writeAnswer({ text, headers }: GivenAnswer): string {
 function readAnswer(kept: string): { text: string; headers: AnswerHeaders } {
   if (!kept.startsWith(HEADERS_MARK)) return { text: kept, headers: {} }
   const end = kept.indexOf('\n')
-  // Written by `writeAnswer`, and sealed since.
+  // Written by `writeAnswer` and sealed since.
   const headers = JSON.parse(kept.slice(HEADERS_MARK.length, end)) as AnswerHeaders
   return { text: kept.slice(end + 1), headers }
 }
 
-/** Takes a key that is new, that has expired, or whose request was that of a process that died. */
+/** Takes a key that is new, has expired, or was held by a process that died. */
 async function take(db: Db, request: KeyedRequest, id: string): Promise<boolean> {
   const { rows } = await sql`
     insert into idempotency_key as known
@@ -187,14 +190,14 @@ interface Running {
   id: string
 }
 
-/** Renews the leases of the requests that run in this process, for as long as there are any. */
+/** Renews the leases of the requests that run in this process, while there are any. */
 function startRenewing(db: Db, log: Logger) {
   const running = new Set<Running>()
   let timer: NodeJS.Timeout | null = null
 
   async function renew() {
     const all = [...running]
-    // A row that is locked is about to be written by the request itself, and nobody can take it over meanwhile.
+    // A locked row is about to be written by its own request. Nobody can take it over meanwhile.
     await sql`
       update idempotency_key set locked_until = ${lockedUntil()}
       where (tenant_id, key) in (
@@ -234,7 +237,7 @@ const keptUntil = () => sql<Date>`clock_timestamp() + make_interval(hours => ${K
 
 const SWEEP_BATCH_ROWS = 2000
 
-/** Deletes answers that are kept no longer, and what dead processes left; never a request that runs. */
+/** Deletes expired answers and what dead processes left, but never a request in progress. */
 export async function deleteExpiredAnswers(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { numAffectedRows = 0n } = await sql`

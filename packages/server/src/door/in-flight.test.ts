@@ -8,7 +8,7 @@ const ABORTED = 10_000
 const AT_A_TIME = 100
 
 describe('the count of requests in flight', () => {
-  test('is that of the entered ones that have not left, however often they leave', () => {
+  test('counts each request once, however often its end is called', () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ enter: fc.constantFrom('a', 'b') }) },
       { weight: 2, arbitrary: fc.record({ leave: fc.nat(200) }) },
@@ -38,7 +38,7 @@ describe('the count of requests in flight', () => {
 })
 
 describe('a credential', () => {
-  test('has at most 16 requests under way, and others are not held up by them', async () => {
+  test('is limited to 16 for one key, and other keys are not held up', async () => {
     await using door = await openTestDoor()
     const [busy, idle] = [await door.createKey(), await door.createKey(['write'])]
     const ask = (key: string, id: string) =>
@@ -61,7 +61,7 @@ describe('a credential', () => {
     await expect.poll(() => door.inFlight.total, { timeout: 60_000 }).toBe(0)
   })
 
-  test('is counted while its handler works for a caller that is gone', async () => {
+  test('includes a request whose caller is gone while its handler works', async () => {
     await using door = await openTestDoor()
     const { entered, release } = door.hold('gone')
     const socket = await send(door, 'gone', await door.createKey())
@@ -74,7 +74,7 @@ describe('a credential', () => {
     await expect.poll(() => door.inFlight.total, { timeout: 60_000 }).toBe(0)
   })
 
-  test('has nothing under way after 10,000 downloads whose callers hung up', async () => {
+  test('returns to zero after 10,000 downloads whose callers hung up', async () => {
     await using door = await openTestDoor()
     const keys = await Promise.all(Array.from({ length: 8 }, () => door.createKey()))
     let sent = 0
@@ -82,7 +82,7 @@ describe('a credential', () => {
       while (sent < ABORTED) {
         sent += 1
         const socket = await send(door, `${caller}`, keys[caller % keys.length] ?? '', '/v1/download')
-        // Some before they are read, some before the answer, some in the middle of it.
+        // Callers hang up before the request is read, before its answer, or during the answer.
         if (sent % 3 > 0) await new Promise(resolve => setImmediate(resolve))
         if (sent % 3 > 1) await new Promise(resolve => socket.once('data', resolve).once('close', resolve))
         socket.destroy()
@@ -99,7 +99,7 @@ describe('a credential', () => {
 
 type Door = Awaited<ReturnType<typeof openTestDoor>>
 
-/** Connects and sends a request, and does not wait for its answer. */
+/** Connects and sends a request without waiting for its answer. */
 async function send(door: Door, requestId: string, key: string, path = '/v1/echo') {
   const socket = connect(door.port, '127.0.0.1')
   socket.on('error', () => {})

@@ -1,13 +1,15 @@
-/** Requests of one credential that may be under way at a time. */
+/** Maximum requests of one credential in progress at a time. */
 export const IN_FLIGHT_MAX = 16
-/** They end soon, or the caller has to wait for its own ones anyway. */
+/** One second: requests end soon, and if not, the caller has to wait for them anyway. */
 export const IN_FLIGHT_RETRY_SECONDS = 1
 
-/** Counts what each credential has under way in this process. */
+/** Counts the requests in progress for each credential, in this process. */
 export interface InFlight {
-  /** Begins a request and returns what ends it, at most once; null where the credential has too many under way. */
+  /**
+   * Begins a request and returns the function that ends it. Null if the credential has too many requests in progress.
+   */
   enter(credentialId: string): (() => void) | null
-  /** Of all credentials together. */
+  /** Requests in progress for all credentials together. */
   readonly total: number
 }
 

@@ -12,14 +12,14 @@ interface SchemaIssue {
   maximum?: unknown
 }
 
-/** A body can be wrong in thousands of places, and the first of them are enough to mend it. */
+/** A body can be wrong in thousands of places. The first ones are enough to correct it. */
 const ISSUES_MAX = 100
-/** A name can be as long as the body. */
+/** A name in the body can be as long as the body. */
 const PATH_PART_LENGTH_MAX = 100
 
 /**
- * What a schema says of an input `{params, query, body}`, in the words of the interface: paths begin inside the body or
- * query, and each unknown key is an issue of its own with its own path.
+ * Translates a schema's issues about an input `{params, query, body}` into those of the interface. Paths begin inside
+ * the body or query. Each unknown key is an issue with its own path.
  */
 export function issuesOf(schemaIssues: readonly SchemaIssue[]): Issue[] {
   const issues = schemaIssues.slice(0, ISSUES_MAX).flatMap(issue => {
@@ -33,13 +33,13 @@ export function issuesOf(schemaIssues: readonly SchemaIssue[]): Issue[] {
   return issues.slice(0, ISSUES_MAX)
 }
 
-/** One step of a path as an issue tells it, a long name shortened. */
+/** One step of a path as shown in an issue. Long names are shortened. */
 export function pathPart(part: PropertyKey | { key: PropertyKey }): string | number {
   const key = typeof part === 'object' ? part.key : part
   return typeof key === 'number' ? key : String(key).slice(0, PATH_PART_LENGTH_MAX)
 }
 
-/** The words of the contract where it has some; else what zod says, told as what the field must be. */
+/** The contract's message if it has one. Otherwise zod's issue, phrased as a requirement. */
 function messageOf(issue: SchemaIssue): string {
   const { code, message, expected, values, origin, minimum, maximum } = issue
   if (!/^(?:Invalid|Too) /.test(message)) return message
@@ -66,7 +66,7 @@ const KINDS: Record<string, string> = {
 
 function wrongType(expected: string, received: string | undefined, { path }: SchemaIssue): string {
   if (received === 'undefined') return 'is required'
-  // Only a parameter that is repeated reads as a list.
+  // Only a repeated parameter is parsed as a list.
   if (received === 'array' && path?.[0] === 'query') return 'must be given only once'
   const kind = KINDS[expected] ?? expected
   return received === 'null' ? `must be ${kind}, not null` : `must be ${kind}`

@@ -15,7 +15,7 @@ const request = fc.record({
 })
 
 describe('the windows in memory', () => {
-  test('accept what a list of all accepted requests would, and count on both windows or on neither', () => {
+  test('accept what a list of all accepted requests would accept, and count on both windows or neither', () => {
     fc.assert(
       fc.property(fc.array(request, { maxLength: 60 }), requests => {
         let now = Date.UTC(2030, 0, 1, 12, 0, 30)
@@ -61,12 +61,12 @@ describe('200 clients at the edge of a window', () => {
     rates: { perTenant: PER_TENANT, perCredential: PER_KEY },
   }))
 
-  test('are let through up to the limit on each side, and who is refused spends nothing', async () => {
+  test('are accepted up to the limit on each side, and a refused one spends nothing', async () => {
     let now = Date.UTC(2030, 0, 1, 12, 0, 59, 990)
     const windows = createMemoryWindows({ now: () => now })
-    /** As the door does: between the two checks others come and go, and so may the minute. */
+    /** Checks as the door does. Between the two checks other requests are counted, and the minute may end. */
     async function ask(client: number) {
-      // Half of them with one key, whose own window is spent first.
+      // Half of the clients use one key, whose own window is spent first.
       const identity = identities[client % 2 === 0 ? 0 : client % identities.length]!
       try {
         refuseSpent(windows, identity)
@@ -84,7 +84,7 @@ describe('200 clients at the edge of a window', () => {
       const before = Math.floor(now / 60_000)
       const early = Array.from({ length: CLIENTS }, (_, client) => ask(client))
       await new Promise(resolve => setImmediate(resolve))
-      // These pass the first check before the minute turns, and the second one after.
+      // These pass the first check before the minute ends, and the second one after it.
       const late = Array.from({ length: CLIENTS }, (_, client) => ask(client))
       now += 20
       const accepted = (await Promise.all([...early, ...late])).filter(one => one !== null)

@@ -2,10 +2,10 @@ import type { Clock } from '../kit/clock.ts'
 import { createMinuteCounts } from '../kit/minute-counts.ts'
 import type { Count, Window, WindowStore } from './rate-windows.ts'
 
-/** Tenants and credentials, all of them authenticated. */
+/** Limits the windows in memory. They belong to authenticated tenants and credentials. */
 const WINDOWS_MAX = 1_000_000
 
-/** Counts in this process, by the minutes of the clock. */
+/** Counts in this process, in windows of one minute of the clock. */
 export function createMemoryWindows(clock: Clock): WindowStore {
   const counts = createMinuteCounts(clock, WINDOWS_MAX)
   const leftOf = ({ name, limit }: Window) => Math.max(0, limit - counts.get(name))

@@ -21,14 +21,14 @@ import { type Count, type WindowStore, countCall, refuseSpent } from './rate-win
 import { readOnly } from './read-only.ts'
 import { refusalOf } from './refusals.ts'
 
-/** What the door needs to admit and run calls. */
+/** The dependencies for admitting and running calls. */
 export interface Door {
   db: Db
   cursors: CursorCodec
   log: Logger
   authenticator: Authenticator
   brake: FailureBrake
-  /** Where the sessions of hosted operations are found, by their kind. */
+  /** Finds the sessions of hosted operations, by their kind. */
   hostedSessions: Partial<Record<HostedSessionKind, HostedSessions>>
   hostedWindows: HostedWindows
   windows: WindowStore
@@ -36,9 +36,9 @@ export interface Door {
   idempotencyKeys: IdempotencyKeys
   wake: Waker['wake']
   /**
-   * Whether answers are checked against the contract, handlers against the rules of `Commits`, and a reason that an
-   * operation does not declare is a fault. For tests and development: in production the check of an answer would cost a
-   * read as much as its SQL.
+   * Whether answers are checked against the contract, handlers against the rules of `Commits`, and undeclared reasons
+   * are treated as faults. For tests and development: in production, checking an answer would cost a read as much as
+   * its SQL.
    */
   isStrict: boolean
 }
@@ -46,11 +46,14 @@ export interface Door {
 /** An operation as the surfaces call it. */
 export interface OpenOperation {
   meta: OperationMeta
-  /** Decides who calls, and whether they may now. Nothing of the input has to be read before. */
+  /** Decides who calls and whether they may call now. Needs none of the input. */
   admit(call: Call): Promise<Admission>
 }
 
-/** Opens an operation for calls by any surface: checks in the order that the interface promises, then its handler. */
+/**
+ * Opens an operation for calls by any surface. Runs the checks in the order that the interface promises, then the
+ * handler.
+ */
 export function openOperation(declared: AnyProcedure, door: Door): OpenOperation {
   const procedure = door.isStrict ? declared : withoutOutputCheck(declared)
   const meta: OperationMeta = declared['~orpc'].meta
@@ -141,7 +144,7 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
   return { meta, admit }
 }
 
-/** How the identity of an operation is found: by the credential, or by the session of a hosted operation. */
+/** Returns how to find the identity of a call: by its credential, or by the session of a hosted operation. */
 function identifierOf(meta: OperationMeta, door: Door): (call: Call) => Promise<Identity> {
   const { session: kind, scope, path } = meta
   if (kind === null) {
@@ -149,11 +152,11 @@ function identifierOf(meta: OperationMeta, door: Door): (call: Call) => Promise<
     return call => authenticateCall(door, call)
   }
   const sessions = door.hostedSessions[kind]
-  if (!sessions) throw new Error(`${path}: nobody finds sessions of the kind ${kind}`)
+  if (!sessions) throw new Error(`${path}: no wing finds sessions of the kind ${kind}`)
   return call => identifyHosted({ sessions, windows: door.hostedWindows }, kind, call)
 }
 
-/** oRPC compares this index with that of each step, and nothing equals NaN. */
+/** Skips oRPC's check of the output: oRPC compares this index with that of each step, and nothing equals NaN. */
 function withoutOutputCheck(procedure: AnyProcedure): AnyProcedure {
   return new Procedure({ ...procedure['~orpc'], outputValidationIndex: Number.NaN })
 }

@@ -6,7 +6,7 @@ import { silentLog } from '../kit/log.ts'
 import { watchOverload } from './overload.ts'
 
 describe('watchOverload', () => {
-  test('notices an event loop that is late for two seconds, and that it is no more', async () => {
+  test('reports an event loop that is late for two seconds, and its recovery', async () => {
     using overload = watchOverload(() => 0, silentLog)
     const blockedAt = performance.now()
     expect(overload.isOverloaded()).toBe(false)
@@ -20,7 +20,7 @@ describe('watchOverload', () => {
     await expect.poll(() => overload.isOverloaded(), { timeout: 60_000 }).toBe(false)
   })
 
-  test('notices who waits half a second for a connection of the database', async () => {
+  test('reports a half-second wait for a database connection', async () => {
     await using database = await openTestDatabase({ connectionsMax: 1 })
     using overload = watchOverload(database.waitMilliseconds, silentLog)
     const held = Promise.withResolvers<void>()

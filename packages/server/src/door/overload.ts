@@ -2,24 +2,27 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Logger } from '../kit/log.ts'
 
 const LOOP_DELAY_MAX_MILLISECONDS = 200
-/** One turn of five is late when more than half of the time goes into late turns. A higher one would refuse for hiccups. */
+/**
+ * More than half of the time goes into late iterations when one iteration in five is late. A higher percentile would
+ * refuse requests for brief hiccups.
+ */
 const LATE_PERCENTILE = 80
 const POOL_WAIT_MAX_MILLISECONDS = 500
-/** For so long the event loop has to be late at every look. */
+/** Milliseconds for which the event loop must be late without a break before requests are refused. */
 const LATE_MILLISECONDS = 2000
 const LOOK_MILLISECONDS = 500
-/** Each look wakes the process. */
+/** Each sample wakes the process. */
 const RESOLUTION_MILLISECONDS = 50
 const NANOSECONDS_PER_MILLISECOND = 1e6
 
-/** Whether this process has more to do than it gets done. */
+/** Whether this process gets more work than it can do. */
 export interface Overload extends Disposable {
   isOverloaded(): boolean
 }
 
 /**
- * Watches the event loop and what waits for a connection of the database. `poolWaitMilliseconds` tells how long the
- * oldest of those has waited. Says in the log that requests are refused, why, and how many, at most twice a second.
+ * Watches the event loop and the queue for database connections. `poolWaitMilliseconds` returns how long the oldest
+ * request in the queue has waited. Logs at most twice a second that requests are refused, why, and how many.
  */
 export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): Overload {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
@@ -39,7 +42,7 @@ export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): 
   }
   const timer = setInterval(look, LOOK_MILLISECONDS).unref()
 
-  /** What there is too much of, and how late it is. */
+  /** The overloaded resource and how late it is, or null. */
   function overload(): { reason: string; milliseconds: number } | null {
     const waited = poolWaitMilliseconds()
     if (waited > POOL_WAIT_MAX_MILLISECONDS) return { reason: 'database connections', milliseconds: waited }
@@ -62,10 +65,10 @@ export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): 
   }
 }
 
-/** For tests, which share their process with what they test. */
+/** Never reports overload. For tests, which share their process with the service. */
 export const neverOverloaded: Overload = { isOverloaded: () => false, [Symbol.dispose]() {} }
 
-/** Seconds after which a refused caller comes again: spread, so that not all of them come at once. */
+/** Seconds after which a refused caller may retry. They are spread, so that not all callers return at once. */
 export function overloadRetrySeconds(): number {
   return 1 + Math.floor(Math.random() * 3)
 }

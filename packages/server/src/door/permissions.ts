@@ -5,7 +5,7 @@ import { refuse } from '../features/refuse.ts'
 type Rules = Pick<OperationMeta, 'method' | 'path' | 'scope' | 'session' | 'accountToken'>
 
 const ACCOUNT_PATH = '/v1/accounts/{accountId}'
-/** Tenant-wide paths that answer a bound key with its own accounts only. */
+/** Tenant-wide paths at which a bound key gets only its own accounts. */
 const NARROWED_FOR_BOUND_KEYS = new Set(['GET /v1/accounts', 'GET /v1/changes'])
 
 /** Refuses a credential that may not call an operation. */
@@ -16,7 +16,7 @@ export function requirePermission(
 ): void {
   const reason = whyForbidden(operation, credential, accountId)
   if (reason === 'missing_scope') {
-    // The caller has to know which scope is missing, and may: it is in the OpenAPI document.
+    // Naming the missing scope reveals nothing: it is in the OpenAPI document.
     const message = `This needs the scope ${operation.scope}, and the credential has ${credential.scopes.join(', ')}.`
     refuse(reason, undefined, { message })
   }
@@ -24,11 +24,12 @@ export function requirePermission(
 }
 
 /**
- * Why a credential may not call an operation; null where it may. Credential kind comes before scope, and scope before
- * what the key is bound to. Whether a bound key may see the account of the path is told by `requireAccount`, as a 404.
+ * Returns why a credential may not call an operation, or null if it may. The kind of credential is checked first, then
+ * its scope, then the accounts it is bound to. Whether a bound key may see the account of the path is checked by
+ * `requireAccount`, which answers 404.
  */
 function whyForbidden(operation: Rules, credential: Credential, accountId: string | undefined) {
-  // The session of a hosted operation was found for it.
+  // The session of a hosted operation was found for this operation.
   if (operation.session !== null) return null
   if (credential.kind === 'account_token' && !isForAccountToken(operation, credential, accountId)) {
     return 'account_token_forbidden'

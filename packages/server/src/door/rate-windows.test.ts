@@ -11,7 +11,7 @@ type Door = Awaited<ReturnType<typeof openTestDoor>>
 const limitHeaders = ({ headers }: Response) =>
   ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map(name => headers.get(name))
 
-/** Stands some seconds before the end of a minute, so that a test knows how long its window lasts. */
+/** Moves the clock to some seconds before the end of a minute, so that a test knows how long its window lasts. */
 function standBeforeMinuteEnd(door: Door, seconds: number) {
   door.pass(60 - ((door.clock.now() / 1000) % 60) + 60 - seconds)
 }
@@ -20,14 +20,14 @@ const ask = (door: Door, key: string, path = '/v1/echo', init: RequestInit = {})
   fetch(door.address + path, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } })
 
 describe('the rate windows', () => {
-  test('are absent where the plan has none, and where there is no plan', async () => {
+  test('are absent if the plan sets none or there is no plan', async () => {
     await using door = await openTestDoor()
     expect(limitHeaders(await ask(door, await door.createKey()))).toEqual([null, null, null, null])
     await door.limit({ maxAccounts: 3 })
     expect(limitHeaders(await ask(door, await door.createKey()))).toEqual([null, null, null, null])
   })
 
-  test('tell on every counted answer of the one with fewer requests left', async () => {
+  test('show the window with fewer requests left on every counted answer', async () => {
     await using door = await openTestDoor()
     await door.limit({ apiCallsPerMinute: 4, apiCallsPerMinutePerKey: 3 })
     standBeforeMinuteEnd(door, 50)
@@ -54,7 +54,7 @@ describe('the rate windows', () => {
     ])
   })
 
-  test('count nothing that is refused before them', async () => {
+  test('do not count a request that is refused before them', async () => {
     await using door = await openTestDoor()
     await door.limit({ apiCallsPerMinute: 1 })
     standBeforeMinuteEnd(door, 50)
@@ -69,7 +69,7 @@ describe('the rate windows', () => {
     expect((await ask(door, reader)).status).toBe(200)
   })
 
-  test('refuse a key that spent its own before its body is read or its scope asked, with Retry-After only', async () => {
+  test('refuse a key that spent its window before body and scope are checked, with Retry-After only', async () => {
     await using door = await openTestDoor()
     await door.limit({ apiCallsPerMinute: 100, apiCallsPerMinutePerKey: 1 })
     standBeforeMinuteEnd(door, 50)
@@ -91,7 +91,7 @@ describe('the rate windows', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 429 /)
   })
 
-  test('let exactly the limit of 200 clients at a time through', async () => {
+  test('accept exactly as many of 200 simultaneous requests as the limit', async () => {
     await using door = await openTestDoor()
     const burst = await openBurst(door)
     for (let window = 0; window < WINDOWS; window += 1) {
@@ -102,7 +102,7 @@ describe('the rate windows', () => {
     }
   })
 
-  test('give each place of a window to one client while the minute turns', async () => {
+  test('never exceed the limit when the minute ends during a burst', async () => {
     await using door = await openTestDoor()
     const burst = await openBurst(door)
     for (let edge = 0; edge < WINDOWS; edge += 1) {
@@ -119,7 +119,7 @@ describe('the rate windows', () => {
   })
 })
 
-/** Sends so many requests at once with 20 keys of a tenant that has a limit, early in a minute. */
+/** Prepares a burst of this many requests with 20 keys of a tenant that has a limit, early in a minute. */
 async function openBurst(door: Door) {
   await door.limit({ apiCallsPerMinute: LIMIT, apiCallsPerMinutePerKey: LIMIT + 5 })
   const keys = await Promise.all(Array.from({ length: 20 }, () => door.createKey()))

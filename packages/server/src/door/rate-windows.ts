@@ -1,35 +1,40 @@
 import { refuse } from '../features/refuse.ts'
 import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 
-/** A window that a call counts on. */
+/** A window on which a call counts. */
 export interface Window {
-  /** Whose it is, such as `tenant:<id>`. */
+  /** The owner of the window, such as `tenant:<id>`. */
   name: string
   limit: number
 }
 
-/** How a call was counted. */
+/** The result of counting a call. */
 export interface Count {
   isAccepted: boolean
-  /** The window with the fewest requests left, after this one; where it was refused, the spent one. */
+  /**
+   * Limit of the window with the fewest requests left, this call included. If the call was refused, of the spent
+   * window.
+   */
   limit: number
   remaining: number
-  /** Until the window ends; at least 1. */
+  /** Seconds until the window ends; at least 1. */
   resetSeconds: number
 }
 
 /**
- * Counts requests in fixed windows of one minute. Several instances share one store by another implementation; this
- * interface lets it wait, and fail.
+ * Counts requests in fixed windows of one minute. An implementation that several instances share may be asynchronous
+ * and may fail.
  */
 export interface WindowStore {
-  /** Counts a request on every one of the windows, or on none where one is spent. Null: the store cannot be reached. */
+  /**
+   * Counts a request on all windows, or on none if one of them is spent. Returns null if the store cannot be reached.
+   */
   count(windows: readonly Window[]): Count | null | Promise<Count | null>
-  /** Seconds until a window ends that is known to be spent without asking; 0 where it is not. */
+  /** Seconds until the window ends if it is known to be spent without asking the store, otherwise 0. */
   spentSeconds(window: Window): number
 }
 
-/** Refuses a credential whose own window is spent, before anything of its call is read or counted. */
+/** Refuses a credential whose own window is spent, before any of its call is read or counted. */
 export function refuseSpent(store: WindowStore, { credential, rates }: Identity): void {
   const limit = rates?.perCredential ?? null
   if (limit === null) return
@@ -37,7 +42,7 @@ export function refuseSpent(store: WindowStore, { credential, rates }: Identity)
   if (seconds > 0) refuse('rate_limited', undefined, { retryAfterSeconds: seconds })
 }
 
-/** Counts a call on the windows of its tenant and its credential; null where nothing limits it. */
+/** Counts a call on the windows of its tenant and its credential. Returns null if neither has a limit. */
 export async function countCall(
   store: WindowStore,
   { tenantId, credential, rates }: Identity,

@@ -10,7 +10,10 @@ import {
 
 const WRITES = /\b(?:insert\s+into|delete\s+from|merge\s+into|(?<!\bfor\s+(?:no\s+key\s+)?)update)\b/i
 
-/** Throws for statements that write. For tests: it finds handlers that write beside `context.change` and `context.step`. */
+/**
+ * Throws for statements that write. Tests use it to find handlers that write outside `context.change` and
+ * `context.step`.
+ */
 export const readOnly: KyselyPlugin = {
   transformQuery({ node }) {
     if (isWrite(node)) throw new Error('An operation writes through context.change and context.step only')

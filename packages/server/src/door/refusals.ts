@@ -20,7 +20,9 @@ export function presentRefusal({ reason, status, message, data }: Refusal): Refu
   return { defined: true, code: reason, status, message, data }
 }
 
-/** Why the caller is refused when this is thrown. Faults of ours are logged, and the caller learns nothing of them. */
+/**
+ * Translates a thrown error into the refusal for the caller. Faults of ours are logged, and the caller gets no details.
+ */
 export function refusalOf(
   error: unknown,
   {
@@ -63,7 +65,7 @@ function internalError(): Refusal {
   return new Refusal('internal_error', undefined, {})
 }
 
-/** An answer that does not fit its contract says in which fields, not with which values. */
+/** Names the fields of an answer that does not fit its contract, without their values. */
 function faultOf(error: unknown): unknown {
   if (!(error instanceof ORPCError) || !(error.cause instanceof ValidationError)) return error
   const where = error.cause.issues.map(({ path, message }) => `${(path ?? []).join('.')}: ${message}`)

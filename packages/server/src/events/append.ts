@@ -8,9 +8,9 @@ export const EVENT_LOCK_CLASS = 0x57_41_58
 /**
  * Appends events to the tenant's feed. The caller commits at once.
  *
- * The lock and the insert are two statements: inside one, PostgreSQL does not promise that the lock is taken before
- * `nextval`. The lock ends only after the commit is visible, so the next holder's larger ids can never be read without
- * these. Two tenants whose hashes collide only wait for each other.
+ * The lock and the insert are two statements: within one, PostgreSQL does not promise to take the lock before
+ * `nextval`. The lock is released only after the commit is visible, so a reader that sees the larger ids of the next
+ * holder also sees these. Two tenants whose hashes collide only wait for each other.
  */
 export async function appendEvents(
   tx: Transaction<Tables>,

@@ -7,7 +7,7 @@ import { deleteOldEvents } from './retention.ts'
 
 const NEVER = new AbortController().signal
 
-/** Events of the tenant, the first the oldest, one an hour. */
+/** Adds events of the tenant, one for each hour, oldest first. */
 async function addEvents(db: Db, tenantId: string, count: number) {
   await sql`
     insert into event (tenant_id, id, type, data, created_at)
@@ -23,7 +23,7 @@ async function countEvents(db: Db, tenantId: string): Promise<number> {
 }
 
 describe('deleteOldEvents', () => {
-  test('deletes what is older than the retention, over many batches, and nothing of another tenant', async () => {
+  test('deletes events older than the retention in batches, and none of another tenant', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const [mine, other] = [(await sampleTenant(db)).id, (await sampleTenant(db)).id]
@@ -36,7 +36,7 @@ describe('deleteOldEvents', () => {
     expect(await deleteOldEvents(db, mine, 7, NEVER)).toBe(0)
   })
 
-  test('stops at the signal', async () => {
+  test('stops when the signal aborts', async () => {
     await using database = await openTestDatabase()
     const { id } = await sampleTenant(database.db)
     await addEvents(database.db, id, 1000)

@@ -4,8 +4,8 @@ import type { Db } from '../database/pool.ts'
 const BATCH_ROWS = 2000
 
 /**
- * Deletes the tenant's events that are older, in batches, oldest first. Ids ascend with time, so it ends at the first
- * batch with a younger event. Returns the number of deleted events.
+ * Deletes the tenant's events that are older than the retention, in batches, oldest first. Ids ascend with time, so it
+ * ends at the first batch with a younger event. Returns the number of deleted events.
  */
 export async function deleteOldEvents(
   db: Db,
@@ -30,8 +30,8 @@ export async function deleteOldEvents(
 }
 
 /**
- * Empties the events of a purged account. Their ids stay, so that no reader's cursor is affected. Walks the tenant's
- * feed, whose length is limited by its retention.
+ * Empties the events of a purged account. Their ids stay, so that no reader's cursor is affected. Reads the tenant's
+ * whole feed, whose length is limited by its retention.
  */
 export async function emptyAccountEvents(
   db: Db,

@@ -4,12 +4,12 @@ import type { Db } from '../database/pool.ts'
 import type { Tables } from '../database/tables.ts'
 import { appendEvents } from './append.ts'
 
-/** A change to announce. `accountId` is null for events that concern no account. */
+/** A change to announce. `accountId` is null for events about no particular account. */
 export type Announcement = {
   [T in EventType]: { type: T; accountId: string | null; data: EventData<T> }
 }[EventType]
 
-/** A transaction of one tenant, and the events that it causes. */
+/** A transaction of one tenant, and the events that it announces. */
 export interface UnitOfWork {
   sql: Transaction<Tables>
   tenantId: string
@@ -17,8 +17,8 @@ export interface UnitOfWork {
 }
 
 /**
- * Runs `work` in one transaction and appends the announced events with the last statements before the commit. So the
- * tenant's event lock is held only during the commit. Never touches two tenants (they could deadlock).
+ * Runs `work` in one transaction and appends the announced events with the last statements before the commit, so that
+ * the tenant's event lock is held only during the commit. Never touches two tenants (they could deadlock).
  */
 export async function inTransaction<T>(
   db: Db,

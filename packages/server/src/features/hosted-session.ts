@@ -1,15 +1,15 @@
-/** A session whose token stands for a credential: what it may do, and whether it still may. */
+/** A session whose token replaces a credential: what it may do, and whether it still may. */
 export interface HostedSession {
   id: string
   tenantId: string
   /** The accounts that it may reach, such as the one that signs in again. */
   accountIds: readonly string[]
-  /** Why it can be used no more; null where it can. */
+  /** Why it can no longer be used, or null. */
   ended: 'session_expired' | 'session_used' | null
 }
 
 /** The sessions of one kind. */
 export interface HostedSessions {
-  /** The session that a token belongs to; null where there is none, or the token is malformed. */
+  /** The session of a token, or null if there is none or the token is malformed. */
   find(token: string): Promise<HostedSession | null>
 }

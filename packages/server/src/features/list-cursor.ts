@@ -5,7 +5,10 @@ import { refuse } from './refuse.ts'
 type CursorContext = Pick<RequestContext, 'tenantId' | 'cursors'>
 type ListBinding = Omit<CursorBinding, 'tenantId'>
 
-/** Where a list that is ordered newest first goes on; null at its start. Refuses with `invalid_cursor`. */
+/**
+ * The position at which a list that is ordered newest first continues; null at its start. Refuses with
+ * `invalid_cursor`.
+ */
 export function requirePosition(
   { tenantId, cursors }: CursorContext,
   cursor: string | undefined,

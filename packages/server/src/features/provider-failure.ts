@@ -2,7 +2,7 @@ import type { Reason, ReasonData } from '@waxwing/contract/reasons.ts'
 import { type FailureKind, ProviderFailure } from '../providers/failure.ts'
 import { refuse } from './refuse.ts'
 
-/** Those that say nothing besides themselves. */
+/** Reasons without data. */
 type PlainReason = Exclude<Reason, keyof ReasonData>
 
 /**
@@ -12,7 +12,7 @@ type PlainReason = Exclude<Reason, keyof ReasonData>
  */
 export type Asked = 'sign_in' | 'read' | 'search' | 'change'
 
-/** The reason for each kind of failure, alike for all that is asked or by what is asked. */
+/** The reason for each kind of failure, either always the same or by the kind of request. */
 const REASONS: Readonly<Record<FailureKind, PlainReason | Readonly<Record<Asked, PlainReason>>>> = {
   login_failed: by('login_failed', 'account_reauth_required'),
   grant_refused: by('invalid_grant', 'account_reauth_required'),
@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<FailureKind, PlainReason | Readonly<Record<Asked,
   throttled: 'provider_throttled',
   unavailable: 'provider_unavailable',
   forbidden: 'provider_forbidden',
-  // A search passes over mailboxes that are gone.
+  // A search skips mailboxes that are gone.
   not_found: by('provider_not_found', 'provider_not_found', 'provider_unavailable'),
   rejected: by('provider_rejected', 'provider_unavailable', 'provider_rejected', 'provider_rejected'),
   conflict: by('provider_conflict', 'provider_unavailable', 'provider_unavailable', 'provider_conflict'),
@@ -51,8 +51,8 @@ export function reasonOf(kind: FailureKind, asked: Asked): PlainReason {
 }
 
 /**
- * Refuses with the reason of a provider's failure; what is wrong with the account is said in our words, anything else in
- * the provider's. Any other error is thrown on.
+ * Refuses with the reason of a provider's failure. Problems of the account get our own message, all others the
+ * provider's. Any other error is rethrown.
  */
 export function refuseFailure(error: unknown, asked: Asked): never {
   if (!(error instanceof ProviderFailure)) throw error

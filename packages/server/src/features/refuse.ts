@@ -1,14 +1,14 @@
 import { type Reason, type ReasonData, reasons } from '@waxwing/contract/reasons.ts'
 
 interface RefusalOptions {
-  /** In place of the reason's own message, where more can be said (which account exists already). */
+  /** Replaces the reason's own message if more can be said, such as which account already exists. */
   message?: string
   /** Sent as `Retry-After`. */
   retryAfterSeconds?: number
   cause?: unknown
 }
 
-/** Thrown where a request is refused with a reason. The front door turns it into the error body. */
+/** Thrown when a request is refused with a reason. The front door turns it into the error body. */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly reason: Reason

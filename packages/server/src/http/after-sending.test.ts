@@ -6,7 +6,7 @@ import { afterSending } from './after-sending.ts'
 describe('afterSending', () => {
   const SIZE = 64 * 1024 * 1024
 
-  /** A server whose answer exceeds what the system takes from it before a client reads. */
+  /** Opens a server whose answer is larger than the buffers of the system, so that it waits for a client that reads. */
   async function openSlowAnswer() {
     let isSent = false
     const made = Promise.withResolvers<void>()
@@ -25,14 +25,14 @@ describe('afterSending', () => {
     return { socket, isSent: () => isSent, [Symbol.dispose]: close }
   }
 
-  test('waits until the last byte is taken', async () => {
+  test('waits until the client has taken the last byte', async () => {
     using slow = await openSlowAnswer()
     expect(slow.isSent()).toBe(false)
     slow.socket.resume()
     await expect.poll(slow.isSent, { timeout: 60_000 }).toBe(true)
   })
 
-  test('waits no longer when the connection is gone', async () => {
+  test('stops waiting when the connection is gone', async () => {
     using slow = await openSlowAnswer()
     expect(slow.isSent()).toBe(false)
     slow.socket.destroy()

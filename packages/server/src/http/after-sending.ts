@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** Calls back when the last byte of an answer that was made is sent, or its connection is gone. */
+/** Calls back when the last byte of an answer is sent or its connection is gone. */
 export function afterSending(outgoing: ServerResponse, done: () => void): void {
   if (outgoing.closed) done()
   else outgoing.once('close', done)

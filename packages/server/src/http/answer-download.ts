@@ -4,15 +4,15 @@ import type { AnswerHeaders } from './answer.ts'
 import { downloadType } from './download-type.ts'
 import type { Exchange } from './operation-route.ts'
 
-/** A caller that takes nothing for so long is gone. */
+/** A client that takes nothing for this long is taken for gone. */
 const STALL_MS_MAX = 120_000
 const FILE_NAME_LENGTH_MAX = 200
 
 type DownloadExchange = Pick<Exchange, 'request' | 'requestId' | 'headers' | 'outgoing'>
 
 /**
- * Sends a download in chunks. Its first piece is awaited here, so that what is refused is still refused in words; what
- * fails later breaks the connection off, so that no caller takes a part for the whole.
+ * Sends a download in chunks. Waits for the first piece, so that a failure until then is answered with an error body. A
+ * later failure breaks the connection, so that no client takes a part for the whole.
  */
 export async function answerDownload(
   { contentType, fileName, content }: Download,
@@ -27,7 +27,7 @@ export async function answerDownload(
     'content-disposition': attachmentNamed(fileName),
     'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
     'cross-origin-resource-policy': 'same-site',
-    // Without it the server would tell the length of what is short.
+    // Without it the server would send the length of short content.
     'transfer-encoding': 'chunked',
   }
   if (request.method === 'HEAD') {
@@ -45,7 +45,7 @@ export async function answerDownload(
   return new Response(body, { headers: answerHeaders })
 }
 
-/** RFC 6266 with the name in RFC 8187, and in ASCII for those who do not know it. */
+/** The header of RFC 6266: the name as in RFC 8187, and in ASCII for clients that do not know RFC 8187. */
 function attachmentNamed(fileName: string | null): string {
   const name = (fileName ?? '')
     // oxlint-disable-next-line no-control-regex
@@ -78,7 +78,7 @@ function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8A
         try {
           const { done, value } = next ?? (await iterator.next())
           next = null
-          // The caller left while the piece was read.
+          // The client left while the piece was read.
           if (isCancelled) return
           if (done) {
             controller.close()
@@ -87,7 +87,7 @@ function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8A
           controller.enqueue(value)
           stall = setTimeout(() => {
             void iterator.return?.()
-            breakOff(new Error('The caller takes nothing'))
+            breakOff(new Error('The client takes nothing'))
           }, STALL_MS_MAX)
           stall.unref()
         } catch (error) {

@@ -4,10 +4,10 @@ import { type RefusalBody, presentRefusal } from '../door/refusals.ts'
 import { Refusal } from '../features/refuse.ts'
 import { ReadyPage } from '../kit/ready-page.ts'
 
-/** What every answer to one request carries. */
+/** Headers of the answer to one request. */
 export type AnswerHeaders = Record<string, string>
 
-/** Errors of the protocol itself; they are no reasons of the interface, so `defined` is false. */
+/** Errors of the protocol itself. They are not reasons of the interface, so `defined` is false. */
 const PROTOCOL_ERRORS = {
   bad_request: { status: 400, message: 'The request is not valid HTTP.' },
   not_found: {
@@ -22,7 +22,7 @@ const PROTOCOL_ERRORS = {
 } as const
 export type ProtocolError = keyof typeof PROTOCOL_ERRORS
 
-/** The body of an error that is no reason of the interface. */
+/** The body of an error that is not a reason of the interface. */
 export interface ErrorBody {
   defined: false
   code: string
@@ -38,7 +38,7 @@ const BASE_HEADERS: AnswerHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-/** Headers of every answer to a request, with those that CORS asks for. */
+/** Returns the headers of every answer to a request, including those for CORS. */
 export function headersFor(requestId: string, cors: AnswerHeaders): AnswerHeaders {
   return { ...BASE_HEADERS, 'x-request-id': requestId, ...cors }
 }
@@ -63,12 +63,12 @@ export function answerProtocolError(headers: AnswerHeaders, code: ProtocolError)
   return answerError(headers, protocolError(code))
 }
 
-/** The body of an error that says only what its HTTP status says. */
+/** The body of an error that repeats the meaning of its HTTP status. */
 export function protocolError(code: ProtocolError): ErrorBody {
   return { defined: false, code, ...PROTOCOL_ERRORS[code] }
 }
 
-/** An error body for a status that the listener answers without the app. Its message is the status's phrase by default. */
+/** The body of an error that the listener answers without the app. Its message is the status's phrase by default. */
 export function errorOfStatus(status: number, message?: string): ErrorBody {
   const phrase = STATUS_CODES[status] ?? 'Bad Request'
   return {

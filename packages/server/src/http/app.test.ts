@@ -8,7 +8,7 @@ const MEBIBYTE = 1024 * 1024
 
 type Door = Awaited<ReturnType<typeof openTestDoor>>
 
-/** Sends with a key of every scope. An object is sent as JSON. */
+/** Sends a request with a key that has every scope. An object is sent as JSON. */
 async function send(door: Door, method: string, path: string, init: RequestInit & { json?: unknown } = {}) {
   const headers = new Headers(init.headers)
   if (!headers.has('authorization')) headers.set('authorization', `Bearer ${await door.createKey()}`)
@@ -22,7 +22,7 @@ async function send(door: Door, method: string, path: string, init: RequestInit 
 const json = { 'content-type': 'application/json' }
 
 describe('X-Request-Id', () => {
-  test('is the caller’s own where it fits, and a new one where it does not', async () => {
+  test('is the caller’s own if it is valid, otherwise a new one', async () => {
     await using door = await openTestDoor()
     for (const id of ['a', 'A-z_0.9:x', 'x'.repeat(128)]) {
       const { headers } = await send(door, 'GET', '/v1/echo', { headers: { 'x-request-id': id } })
@@ -44,7 +44,7 @@ describe('X-Request-Id', () => {
 })
 
 describe('the route', () => {
-  test('that does not exist is not_found, before anything is asked of the caller', async () => {
+  test('that does not exist is not_found, even without a credential', async () => {
     await using door = await openTestDoor()
     for (const path of ['/v1/nothing', '/v1/echo/', '/v1', '/v1/accounts//echo']) {
       const { status, body } = await send(door, 'GET', path, { headers: { authorization: '' } })
@@ -70,7 +70,7 @@ describe('the route', () => {
     expect(await send(door, 'HEAD', '/v1/echo')).toMatchObject({ status: 200, body: null })
   })
 
-  test('carries headers that keep answers out of caches and frames', async () => {
+  test('sets headers that keep answers out of caches and frames', async () => {
     await using door = await openTestDoor()
     const { headers } = await send(door, 'GET', '/v1/echo')
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -83,7 +83,7 @@ describe('the route', () => {
 })
 
 describe('the body', () => {
-  test('reads as it is, and as {} where there is none', async () => {
+  test('is read as sent, or as {} if there is none', async () => {
     await using door = await openTestDoor()
     const echoed = await send(door, 'POST', `${ECHO}?flag=true&limit=7&names=a,b&names=c`, {
       json: { note: '👋👋👋👋👋' },
@@ -100,12 +100,12 @@ describe('the body', () => {
   })
 
   test.each([
-    ['that is no JSON', '{"note":'],
+    ['that is not JSON', '{"note":'],
     ['of several values', '{} {}'],
-    ['that is no UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+    ['that is not UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
     ['that is null', 'null'],
     ['that is a list', '[]'],
-    ['nested beyond reason', '['.repeat(MEBIBYTE)],
+    ['that is nested too deep', '['.repeat(MEBIBYTE)],
   ])('%s is invalid_input as a whole', async (_, body) => {
     await using door = await openTestDoor()
     expect(await send(door, 'POST', ECHO, { body, headers: json })).toMatchObject({
@@ -144,7 +144,7 @@ describe('the body', () => {
     expect(({} as Record<string, unknown>)['note']).toBeUndefined()
   })
 
-  test('refuses where it stands what PostgreSQL cannot store: U+0000, and half of a surrogate pair', async () => {
+  test('names the path of text that PostgreSQL cannot store: U+0000, and half of a surrogate pair', async () => {
     await using door = await openTestDoor()
     const body = await send(door, 'POST', ECHO, { json: { free: { list: ['a', 'b\0'] } } })
     expect(body.body.data.issues).toMatchObject([{ path: ['free', 'list', 1] }])
@@ -174,7 +174,7 @@ describe('the body', () => {
     })
   })
 
-  test('over 2 MiB is payload_too_large: by its declared size before anybody is asked who they are', async () => {
+  test('over 2 MiB is payload_too_large: by its declared size, before the credential is checked', async () => {
     await using door = await openTestDoor()
     const body = JSON.stringify({ filler: 'x'.repeat(2 * MEBIBYTE) })
     expect(
@@ -187,7 +187,7 @@ describe('the body', () => {
     expect(await send(door, 'POST', ECHO, { body: fitting, headers: json })).toMatchObject({ status: 202 })
   })
 
-  test('over 2 MiB in chunks is payload_too_large while it is read, and only for who may send it', async () => {
+  test('over 2 MiB in chunks is payload_too_large while it is read, if the caller may send it', async () => {
     await using door = await openTestDoor()
     const stream = () => new Blob([JSON.stringify({ filler: 'x'.repeat(2 * MEBIBYTE) })]).stream()
     const chunked = (headers: Record<string, string>) =>
@@ -221,7 +221,7 @@ describe('the query', () => {
 })
 
 describe('the credential', () => {
-  test('of two Authorization headers is none', async () => {
+  test('is ignored if there are two Authorization headers', async () => {
     await using door = await openTestDoor()
     const key = await door.createKey()
     const headers = new Headers([
@@ -233,7 +233,7 @@ describe('the credential', () => {
     expect(answer.headers.get('www-authenticate')).toBe('Bearer')
   })
 
-  test('is refused after 20 failures of the client in a minute, but not a key that was good lately', async () => {
+  test('is refused after 20 failures of the client in a minute, except a key that was recently valid', async () => {
     await using door = await openTestDoor({ trustProxy: ['127.0.0.1'] })
     const [used, fresh] = [await door.createKey(), await door.createKey()]
     const ask = (key: string, client: string) =>
@@ -262,7 +262,7 @@ describe('CORS', () => {
   const origin = 'https://app.example.com'
   const preflight = { origin, authorization: '', 'access-control-request-method': 'POST' }
 
-  test('lets an allowed origin in, without credentials, on answers of every kind', async () => {
+  test('allows a listed origin, without credentials, on answers of every kind', async () => {
     await using door = await openTestDoor({ corsOrigins: [origin] })
     const asked = await send(door, 'OPTIONS', ECHO, { headers: preflight })
     expect(asked.status).toBe(204)
@@ -282,7 +282,7 @@ describe('CORS', () => {
     }
   })
 
-  test('tells another origin nothing', async () => {
+  test('sends no headers to another origin', async () => {
     await using door = await openTestDoor({ corsOrigins: [origin] })
     for (const other of ['https://evil.example', `${origin}.evil.example`, 'null']) {
       const asked = await send(door, 'OPTIONS', ECHO, { headers: { ...preflight, origin: other } })
@@ -295,7 +295,7 @@ describe('CORS', () => {
 })
 
 describe('a fault', () => {
-  test('answers internal_error and is logged with its request id, never told', async () => {
+  test('answers internal_error without details, and is logged with its request id', async () => {
     await using door = await openTestDoor()
     const headers = { 'x-request-id': 'find-me' }
     const { status, body } = await send(door, 'GET', '/v1/echo?fault=throw', { headers })
@@ -305,7 +305,7 @@ describe('a fault', () => {
     expect(door.lines.find(line => line.includes('find-me'))).toContain('secret detail')
   })
 
-  test('is a reason that the operation does not declare: refused in tests, answered and logged in production', async () => {
+  test('is also an undeclared reason: a failure in tests, answered and logged in production', async () => {
     await using strict = await openTestDoor()
     expect((await send(strict, 'GET', '/v1/echo?fault=declared')).body.code).toBe('account_paused')
     expect((await send(strict, 'GET', '/v1/echo?fault=undeclared')).body.code).toBe('internal_error')
@@ -316,7 +316,7 @@ describe('a fault', () => {
     expect(production.lines.join()).toContain('account_disabled')
   })
 
-  test('is an answer that does not fit the contract, except in production, where answers are not checked', async () => {
+  test('is also an answer that does not fit the contract, except in production, which does not check answers', async () => {
     await using strict = await openTestDoor()
     expect((await send(strict, 'GET', '/v1/echo?fault=answer')).status).toBe(500)
     await using production = await openTestDoor({ isStrict: false })
@@ -327,8 +327,8 @@ describe('a fault', () => {
   })
 })
 
-describe('what everybody may read', () => {
-  test('is the OpenAPI document and the health of the service', async () => {
+describe('public paths', () => {
+  test('are the OpenAPI document and the health of the service', async () => {
     await using door = await openTestDoor()
     const anonymous = { headers: { authorization: '' } }
     expect((await send(door, 'GET', '/v1/openapi.json', anonymous)).body.openapi).toBe('3.1.1')

@@ -31,7 +31,7 @@ export interface AppOptions extends Door {
   /** The implemented contract: see `openWings`. */
   operations: AnyRouter
   corsOrigins: readonly string[]
-  /** Addresses and CIDRs of the reverse proxies whose X-Forwarded-For is believed. */
+  /** Addresses and CIDRs of the reverse proxies whose X-Forwarded-For is trusted. */
   trustProxy: readonly string[]
   /** Whether requests can be served: the database answers and the service is not shutting down. */
   isReady: () => Promise<boolean>
@@ -48,21 +48,24 @@ type Serve = (
 type Methods = Record<string, Serve>
 
 /**
- * The service over HTTP: every operation of the contract, the OpenAPI document, its reference page and the health
- * checks. Request id, overload and route are checked here, in this order; docs/ARCHITECTURE.md lists what follows.
+ * Serves over HTTP every operation of the contract, the OpenAPI document, its reference page and the health checks.
+ * Checks request id, overload and route here, in this order; docs/ARCHITECTURE.md lists what follows.
  */
 export function createApp(options: AppOptions): App {
   const app: App = new Hono()
   const cors = corsFor(options.corsOrigins)
   const { log } = options
 
-  /** What is refused before anybody looks at the request. Health checks tell about the process, so they get through. */
+  /**
+   * Refuses a request before anything of it is read if the service is overloaded. Health checks report on the process,
+   * so they pass.
+   */
   function shed(route: string, headers: AnswerHeaders): Response | null {
     if (!options.overload.isOverloaded() || route.startsWith('/health/')) return null
     return answerRefusal(headers, overloaded())
   }
 
-  /** Answers one request whatever happens, with its id, and tells who observes. */
+  /** Answers one request, whatever happens, with its id. Reports the answer to the observer. */
   async function exchange(context: Context<Env>, route: string, serve: Serve): Promise<Response> {
     const startedAt = performance.now()
     const { method, headers } = context.req.raw
@@ -100,9 +103,10 @@ export function createApp(options: AppOptions): App {
   return app
 }
 
-/** What everybody may read. */
+/** The paths that need no credential. */
 function publicPaths({ isReady }: AppOptions): [path: string, methods: Methods][] {
-  // The document never changes while the service runs, so it is written once; the page when it is first asked for.
+  // The document never changes while the service runs, so it is serialized once. The page is rendered when first
+  // requested.
   const openapi = staticFile(JSON.stringify(openapiDocument), { 'content-type': 'application/json' })
   const serveOpenapi: Serve = (context, headers) => answerFile(context.req.raw, headers, openapi)
   let reference: ReturnType<typeof makeReference> | undefined
@@ -172,6 +176,6 @@ function operationPaths(options: AppOptions): Map<string, Methods> {
 /** The procedures of a router, which nests them by section. */
 export function proceduresOf(router: AnyRouter): AnyProcedure[] {
   if (isProcedure(router)) return [router]
-  // What is no procedure is a router of them; lazy ones are not used here.
+  // Anything other than a procedure is a router of procedures; lazy ones are not used here.
   return Object.values(router as Record<string, AnyRouter>).flatMap(proceduresOf)
 }

@@ -5,7 +5,7 @@ describe('clientAddresses', () => {
   const direct = clientAddresses([])
   const proxied = clientAddresses(['10.0.0.0/8', '2001:db8:ffff::/48'])
 
-  test('takes the peer, and believes no header of an untrusted one', () => {
+  test('uses the peer, and ignores headers of an untrusted one', () => {
     expect(direct('203.0.113.5', '198.51.100.1')).toBe(direct('203.0.113.5', undefined))
     expect(proxied('203.0.113.5', '198.51.100.1')).toBe(proxied('203.0.113.5', undefined))
   })
@@ -13,20 +13,20 @@ describe('clientAddresses', () => {
   test.each([
     ['one proxy', '10.0.0.1', '198.51.100.1'],
     ['a chain of proxies', '10.0.0.1', '198.51.100.1, 10.2.2.2'],
-    ['addresses that the client made up in front', '10.0.0.1', '1.1.1.1, 10.9.9.9, 198.51.100.1'],
+    ['addresses that the client invented', '10.0.0.1', '1.1.1.1, 10.9.9.9, 198.51.100.1'],
     ['a proxy over IPv6', '2001:db8:ffff::1', '198.51.100.1'],
     ['a peer in IPv4-mapped spelling', '::ffff:10.0.0.1', '198.51.100.1'],
   ])('finds the client behind %s', (_, peer, header) => {
     expect(proxied(peer, header)).toBe(direct('198.51.100.1', undefined))
   })
 
-  test('stays with the proxy where the header says nothing that can be read', () => {
+  test('uses the proxy if the header is unreadable', () => {
     for (const header of ['', 'unknown', '198.51.100.1:1234, for=x', ',,,']) {
       expect(proxied('10.0.0.1', header)).toBe(direct('10.0.0.1', undefined))
     }
   })
 
-  test('counts the /64 of an IPv6 address as one client, and each IPv4 address', () => {
+  test('counts each IPv4 address and each /64 of IPv6 as one client', () => {
     expect(direct('2001:db8::1', undefined)).toBe(direct('2001:db8::ffff:2', undefined))
     expect(direct('2001:db8::1', undefined)).not.toBe(direct('2001:db8:0:1::1', undefined))
     expect(direct('203.0.113.5', undefined)).not.toBe(direct('203.0.113.6', undefined))

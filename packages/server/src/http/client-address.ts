@@ -9,12 +9,12 @@ import {
 const IPV4_MAPPED = parseRange('::ffff:0:0/96')
 const FORWARDED_HOPS_MAX = 20
 
-/** Finds out which client a request comes from, for counting: an IPv4 address, or the /64 of an IPv6 one. */
+/** Identifies the client of a request, for rate limits: an IPv4 address, or the /64 of an IPv6 one. */
 export type ClientOf = (peer: string | undefined, forwardedFor: string | undefined) => string
 
 /**
- * `X-Forwarded-For` is believed only where the peer is one of the trusted proxies, and then from its right end on:
- * what stands left of the first address that is no trusted proxy was written by the client.
+ * `X-Forwarded-For` is trusted only if the peer is a trusted proxy. It is read from the right: what is left of the
+ * first address that is not a trusted proxy was written by the client.
  */
 export function clientAddresses(trustedProxies: readonly string[]): ClientOf {
   const trusted = trustedProxies.map(parseRange).filter(range => range !== null)
@@ -27,7 +27,7 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientOf {
     for (const hop of hops.toReversed()) {
       if (!isTrusted(client)) break
       const address = parseAddress(hop.trim())
-      // A trusted proxy that writes something else tells nothing; the proxy itself is then the client.
+      // If a trusted proxy writes something else, the proxy itself counts as the client.
       if (!address) break
       client = address
     }
@@ -40,7 +40,7 @@ function groupOf(address: AddressBytes): string {
   return Buffer.from(isIPv4 ? address : address.subarray(0, 8)).toString('hex')
 }
 
-/** Node names the interface of a link-local peer (`fe80::1%eth0`). */
+/** Removes the interface that Node appends to a link-local peer (`fe80::1%eth0`). */
 function withoutZone(address: string): string {
   return address.replace(/%.*$/, '')
 }

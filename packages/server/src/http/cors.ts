@@ -12,16 +12,16 @@ const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match,
 const PREFLIGHT_SECONDS = '600'
 
 export interface Cors {
-  /** The headers that an answer to this origin carries; none where the origin is not allowed. */
+  /** The headers of an answer to this origin; none if the origin is not allowed. */
   headersFor(origin: string | undefined): AnswerHeaders
-  /** The headers that answer a preflight; null where the request is none of an allowed origin. */
+  /** The headers that answer a preflight, or null if the request is not a preflight of an allowed origin. */
   preflight(request: Request, methods: readonly string[]): AnswerHeaders | null
 }
 
-/** Lets pages of these origins call the interface, with a bearer credential and never with cookies. */
+/** Allows pages of these origins to call the API, with a bearer credential and never with cookies. */
 export function corsFor(origins: readonly string[]): Cors {
   const allowed = new Set(origins)
-  // A cache must not hand one origin's answer to another, nor to a caller without one.
+  // A cache must not give one origin's answer to another origin or to a client without one.
   const varying: AnswerHeaders = allowed.size === 0 ? {} : { vary: 'Origin' }
   const headersForOrigin = (origin: string | undefined): AnswerHeaders =>
     origin !== undefined && allowed.has(origin)

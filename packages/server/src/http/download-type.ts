@@ -1,4 +1,7 @@
-/** What no browser runs, as exact types: a sender can write anything behind `audio/`, `audio/x+xml` included. */
+/**
+ * Types that no browser executes. They are listed exactly, since a sender can write anything after `audio/`, such as
+ * `audio/x+xml`.
+ */
 const HARMLESS_TYPES = new Set([
   'message/rfc822',
   'text/plain',
@@ -55,7 +58,7 @@ const HARMLESS_TYPES = new Set([
   'application/vnd.oasis.opendocument.spreadsheet',
 ])
 
-/** The Content-Type of a download: the sender's where it is harmless. Everything else goes out as plain bytes. */
+/** The Content-Type of a download: the sender's if it is harmless, otherwise plain bytes. */
 export function downloadType(contentType: string): string {
   const type = contentType.toLowerCase()
   return HARMLESS_TYPES.has(type) ? type : 'application/octet-stream'

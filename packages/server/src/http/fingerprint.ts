@@ -3,7 +3,10 @@ import type { BodyBytes } from './read-body.ts'
 
 const NO_BYTES = new Uint8Array()
 
-/** What an Idempotency-Key may be sent with again: method, path, query in any order, and the bytes of the body. */
+/**
+ * Hashes what must be equal when an Idempotency-Key is sent again: method, path, query in any order, and the bytes of
+ * the body.
+ */
 export function fingerprintOf({ method, url }: Request, body: BodyBytes | null): Buffer {
   const { pathname, searchParams } = new URL(url)
   searchParams.sort()

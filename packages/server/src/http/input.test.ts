@@ -29,7 +29,7 @@ describe('a parameter of a path', () => {
   })
 })
 
-describe('what is wrong with an input', () => {
+describe('an invalid input', () => {
   test.each([
     ['{"nested":[{}]}', ['nested', 0, 'id'], 'is required'],
     ['{"nested":[{"id":"1"}]}', ['nested', 0, 'id'], 'must be a number'],
@@ -38,14 +38,14 @@ describe('what is wrong with an input', () => {
     ['{"note":null}', ['note'], 'must be a text, not null'],
     ['{"more":1}', ['more'], 'is not a known field'],
     ['[]', [], 'must be an object'],
-  ])('%s is told in words: %s %s', async (text, path, message) => {
+  ])('%s is explained: %s %s', async (text, path, message) => {
     await using door = await openTestDoor()
     const { status, body } = await post(door, ECHO, text)
     expect(status).toBe(400)
     expect(body.data.issues).toEqual([{ path, message }])
   })
 
-  test('is told for the query as well, where a parameter counts once', async () => {
+  test('is explained for the query as well', async () => {
     await using door = await openTestDoor()
     const { body } = await post(door, `${ECHO}?flag=1&limit=0&names=toolong`)
     expect(body.data.issues).toEqual([
@@ -56,9 +56,12 @@ describe('what is wrong with an input', () => {
   })
 
   test.each([
-    ['a list of thousands', `{"nested":[${'1,'.repeat(5000)}1]}`],
-    ['as many unknown fields', `{${Array.from({ length: 5000 }, (_, index) => `"k${index}":1`).join()}}`],
-  ])('is told of the first hundred places only: %s', async (_, text) => {
+    ['a list of thousands of items', `{"nested":[${'1,'.repeat(5000)}1]}`],
+    [
+      'thousands of unknown fields',
+      `{${Array.from({ length: 5000 }, (_, index) => `"k${index}":1`).join()}}`,
+    ],
+  ])('is explained for the first hundred issues only: %s', async (_, text) => {
     await using door = await openTestDoor()
     const { status, body, size } = await post(door, ECHO, text)
     expect(status).toBe(400)
@@ -66,7 +69,7 @@ describe('what is wrong with an input', () => {
     expect(size).toBeLessThan(10_000)
   })
 
-  test('names a field of a megabyte by its beginning', async () => {
+  test('shortens a field name of a megabyte', async () => {
     await using door = await openTestDoor()
     const { body, size } = await post(door, ECHO, `{"${'k'.repeat(MEBIBYTE)}":1}`)
     expect(body.data.issues).toEqual([{ path: ['k'.repeat(100)], message: 'is not a known field' }])
@@ -93,7 +96,7 @@ describe('a body of 2 MiB', () => {
     expect(body.data.issues).toEqual([{ path: [], message }])
   })
 
-  test('that is one long text is taken', async () => {
+  test('is accepted if it is one long text', async () => {
     await using door = await openTestDoor()
     const { status, body } = await post(door, ECHO, `{"free":{"a":"${fill('\\ud83d\\udc4b')}"}}`)
     expect({ status, start: body.body.free.a.slice(0, 2) }).toEqual({ status: 202, start: '👋' })
@@ -125,7 +128,7 @@ describe('a query', () => {
 })
 
 describe('a missing scope', () => {
-  test('is named, beside those that the credential has', async () => {
+  test('is named together with those that the credential has', async () => {
     await using door = await openTestDoor()
     const answer = await fetch(door.address + ECHO, {
       method: 'POST',
@@ -139,7 +142,7 @@ describe('a missing scope', () => {
 })
 
 describe('a body in chunks', () => {
-  test('that has none reads as no body', async () => {
+  test('without a single chunk is read as no body', async () => {
     await using door = await openTestDoor()
     const key = await door.createKey()
     const status = await new Promise<number | undefined>((resolve, reject) => {
@@ -162,7 +165,7 @@ describe('a body in chunks', () => {
   })
 })
 
-describe('an operation that declares a bound of the body', () => {
+describe('an operation that declares a limit for its body', () => {
   const TYPE = { 'content-type': 'application/json' }
   const store = operation({
     method: 'PUT',
@@ -181,7 +184,7 @@ describe('an operation that declares a bound of the body', () => {
   }
   const textOf = (bytes: number) => JSON.stringify({ text: 'x'.repeat(bytes - '{"text":""}'.length) })
 
-  test('takes as much, and refuses a byte more by its declared size or while it arrives', async () => {
+  test('accepts that many bytes, and refuses one more by its declared size or while it arrives', async () => {
     await using door = await openTestDoor({ operations })
     const headers = { ...TYPE, authorization: `Bearer ${await door.createKey()}` }
     const put = async (body: string | ReadableStream) => {

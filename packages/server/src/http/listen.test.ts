@@ -5,7 +5,7 @@ import { openTestDoor } from '../../test/open-door.ts'
 import type { App } from './app.ts'
 import { listen } from './listen.ts'
 
-/** Sends bytes as they are and reads until the server closes or has answered as often as expected. */
+/** Sends bytes as given and reads until the server closes or has sent the expected number of answers. */
 function exchange(port: number, bytes: string, answers = 1): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let received = ''
@@ -23,7 +23,7 @@ function exchange(port: number, bytes: string, answers = 1): Promise<string> {
 const HOST = 'Host: localhost\r\n'
 
 describe('listen', () => {
-  test('answers before a byte of the body came where the credential may not send one', async () => {
+  test('refuses a credential without permission before any byte of the body arrives', async () => {
     await using door = await openTestDoor()
     const key = await door.createKey(['read'])
     const head = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n`
@@ -36,11 +36,11 @@ describe('listen', () => {
   })
 
   test.each([
-    ['no HTTP', 'hello\r\n\r\n', 400],
+    ['text that is not HTTP', 'hello\r\n\r\n', 400],
     ['no Host', 'GET /health/live HTTP/1.1\r\n\r\n', 400],
     ['two lengths', `POST /v1/echo HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, 400],
     [
-      'a length and chunks, as smugglers send',
+      'a length and chunks, as in request smuggling',
       `POST /v1/echo HTTP/1.1\r\n${HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       400,
     ],
@@ -69,12 +69,12 @@ describe('listen', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(answer.toLowerCase()).toContain('x-request-id: ')
     expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ defined: false, status })
-    // So that log and metrics have what the caller was told.
+    // Log and metrics must show the same status as the client saw.
     expect(door.answers.map(line => line.split(' ').at(-1))).toEqual([String(status)])
     expect(door.answeredIds).toEqual([/x-request-id: (\S+)/i.exec(answer)?.[1]])
   })
 
-  test('says what it takes in place of an expectation or a transfer coding that it does not know', async () => {
+  test('names the supported value when it refuses an expectation or a transfer coding', async () => {
     await using door = await openTestDoor()
     const send = (headers: string) =>
       exchange(door.port, `POST /v1/echo HTTP/1.1\r\n${HOST}${headers}\r\n\r\n`)
@@ -95,7 +95,7 @@ describe('listen', () => {
     '/v1/%73ettings',
     '/v1/settings#/v1/accounts',
     'http://localhost/v1/accounts/../settings',
-  ])('refuses %s, which a proxy in front may read in another way', async target => {
+  ])('refuses %s, which a proxy may interpret differently', async target => {
     await using door = await openTestDoor()
     const answer = await exchange(door.port, `GET ${target} HTTP/1.1\r\n${HOST}\r\n`)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
@@ -105,7 +105,7 @@ describe('listen', () => {
   })
 
   test.each(['/health/live?a=/../b', '/health/live?%2e', 'http://localhost/health/live'])(
-    'answers %s, whose path is plain',
+    'answers %s, whose path is unambiguous',
     async target => {
       await using door = await openTestDoor()
       const answer = await exchange(door.port, `GET ${target} HTTP/1.1\r\n${HOST}\r\n`)
@@ -113,7 +113,7 @@ describe('listen', () => {
     },
   )
 
-  test('asks for a body that waits for 100 Continue only once the sender may send it', async () => {
+  test('sends 100 Continue only after the sender was authorized', async () => {
     await using door = await openTestDoor()
     const send = (key: string) =>
       exchange(
@@ -159,11 +159,11 @@ describe('listen', () => {
 
     expect(received).toMatch(/^HTTP\/1\.1 200 /)
     expect(received.toLowerCase()).toContain('connection: close')
-    // What the system buffers on the way.
+    // The rest is what the system buffers on the way.
     expect(socket.bytesWritten).toBeLessThan(32 * 1024 * 1024)
   })
 
-  test('says nothing in the log of downloads that their callers break off', async () => {
+  test('logs nothing about downloads that clients abort', async () => {
     await using door = await openTestDoor()
     const key = await door.createKey()
     for (let count = 0; count < 20; count += 1) {
@@ -176,12 +176,12 @@ describe('listen', () => {
       leave.abort()
     }
     await vi.waitFor(() => expect(door.inFlight.total).toBe(0), { timeout: 60_000 })
-    // The handler of each is in the middle of its next piece, and ends with it.
+    // The handler of each is producing its next piece, and ends with it.
     await vi.waitFor(() => expect(door.piecesUnderWay()).toBe(0), { timeout: 60_000 })
     expect(door.lines).toEqual([])
   })
 
-  test('says which setting names a host that does not resolve', async () => {
+  test('names the setting of a host that does not resolve', async () => {
     const app: App = new Hono()
     await expect(listen(app, { host: 'no-such-host.invalid', port: 0 })).rejects.toThrow(
       'no-such-host.invalid, does not resolve. Set WAXWING_HOST',
@@ -194,7 +194,7 @@ describe('listen', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  test('cuts off who dribbles headers or a body, and answers others meanwhile', async () => {
+  test('disconnects clients that send headers or bodies too slowly, and answers others meanwhile', async () => {
     const patience = { headersMilliseconds: 500, requestMilliseconds: 1000, lookMilliseconds: 100 }
     await using door = await openTestDoor({ patience })
     const key = await door.createKey()
@@ -213,7 +213,7 @@ describe('listen', () => {
     await vi.waitFor(() => expect(door.inFlight.total).toBe(0), { timeout: 60_000 })
   })
 
-  test('takes a client that goes away in the middle of its body for no fault of ours', async () => {
+  test('does not log a client that leaves in the middle of its body as a fault', async () => {
     await using door = await openTestDoor()
     const key = await door.createKey()
     const head = `POST /v1/accounts/x/echo HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n`
@@ -226,7 +226,7 @@ describe('listen', () => {
     expect(door.lines).toEqual([])
   })
 
-  test('lets a request under way end when it closes, and takes no new one', async () => {
+  test('completes requests in progress when it closes, and accepts no new ones', async () => {
     await using door = await openTestDoor()
     const { entered, release } = door.hold('slow')
     const headers = { authorization: `Bearer ${await door.createKey()}`, 'x-request-id': 'slow' }
@@ -241,7 +241,7 @@ describe('listen', () => {
     await closed
   })
 
-  test('cuts off at the deadline what does not end', async () => {
+  test('disconnects requests that have not ended at the deadline', async () => {
     await using door = await openTestDoor()
     const { entered, release } = door.hold('stuck')
     const headers = { authorization: `Bearer ${await door.createKey()}`, 'x-request-id': 'stuck' }

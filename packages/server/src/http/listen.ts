@@ -8,11 +8,11 @@ import { NO_ROUTE, type ObserveAnswer } from './observe-answers.ts'
 import { UNKNOWN_EXPECTATION, hasNeedlessBody, messageFault } from './message-fault.ts'
 import { requestIdOf } from './request-id.ts'
 
-/** How long a client may dribble before it loses its connection. */
+/** Limits for slow clients, after which they are disconnected. */
 export interface Patience {
   headersMilliseconds: number
   requestMilliseconds: number
-  /** Between two looks for who is late. */
+  /** Interval of the checks for slow clients. */
   lookMilliseconds: number
 }
 
@@ -21,38 +21,38 @@ const PATIENCE: Patience = {
   requestMilliseconds: 60_000,
   lookMilliseconds: 2000,
 }
-/** Longer than the usual 60 s of load balancers, so that they and not we close an idle connection first. */
+/** Longer than the usual 60 s of load balancers, so that they close an idle connection before we do. */
 const KEEP_ALIVE_MILLISECONDS = 65_000
 const HEADER_BYTES_MAX = 16 * 1024
 const CLOSE_POLL_MILLISECONDS = 50
 
 export interface ListenOptions {
   patience?: Patience | undefined
-  /** Called with each answer that the app does not give itself: to messages that never get so far. */
+  /** Called with each answer that does not come from the app: to messages that never reach it. */
   observe?: ObserveAnswer
 }
 
 export interface Listener {
-  /** Such as `http://127.0.0.1:8025`. */
+  /** For example `http://127.0.0.1:8025`. */
   address: string
   port: number
-  /** Takes no new request, and waits for those under way; after `deadlineMilliseconds` it cuts them off. */
+  /** Accepts no new requests and waits for those in progress. After `deadlineMilliseconds` they are disconnected. */
   close(options?: { deadlineMilliseconds?: number }): Promise<void>
 }
 
-/** The name to listen on is none of this machine's, nor of any other. */
+/** The host name to listen on does not resolve. */
 export class UnknownHost extends Error {
   override name = 'UnknownHost'
 }
 
-/** Serves the app over HTTP. Rejects where the port is taken, and with `UnknownHost`. */
+/** Serves the app over HTTP. Rejects if the port is taken, and with `UnknownHost`. */
 export async function listen(
   app: App,
   where: { host: string; port: number },
   { patience = PATIENCE, observe = () => {} }: ListenOptions = {},
 ): Promise<Listener> {
   const serve = getRequestListener(app.fetch, {
-    // Only a request that is no valid HTTP gets here: the app answers everything else.
+    // Only requests that are not valid HTTP get here: the app answers all others.
     errorHandler: () => {
       const requestId = newId()
       observe({ ...UNREAD, requestId, status: 400 })
@@ -66,7 +66,7 @@ export async function listen(
       requestTimeout: patience.requestMilliseconds,
       connectionsCheckingInterval: patience.lookMilliseconds,
       keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
-      // Node would refuse without a request id; the listener refuses in the shape of every other error.
+      // Node's refusal would have no request id. The listener refuses in the shape of every other error.
       requireHostHeader: false,
     },
     answer,
@@ -74,7 +74,7 @@ export async function listen(
   function answer(incoming: IncomingMessage, outgoing: ServerResponse) {
     const fault = messageFault(incoming)
     if (fault !== null) return refuse(incoming, outgoing, fault)
-    // HTTP/1.0 has no Host (RFC 1945), and health checks of load balancers still speak it.
+    // HTTP/1.0 has no Host (RFC 1945), and health checks of load balancers still use it.
     if (incoming.httpVersion === '1.0') incoming.headers.host ??= 'localhost'
     if (hasNeedlessBody(incoming)) outgoing.shouldKeepAlive = false
     void serve(incoming, outgoing)
@@ -83,7 +83,7 @@ export async function listen(
     const requestId = refuseMessage(incoming, outgoing, error)
     observe({ ...UNREAD, requestId, method: incoming.method ?? '', status: error.status })
   }
-  // Node would ask for the body at once; `readBody` does when the sender may send it.
+  // Node would ask for the body at once. `readBody` asks for it when the sender may send it.
   server.on('checkContinue', answer)
   server.on('checkExpectation', (incoming, outgoing) => refuse(incoming, outgoing, UNKNOWN_EXPECTATION))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: ClientSocket) => {
@@ -112,7 +112,7 @@ export async function listen(
 
 async function close(server: Server, { deadlineMilliseconds = 10_000 } = {}): Promise<void> {
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
-  // A kept-alive connection turns idle only after its last answer, and `close` looks once.
+  // A kept-alive connection becomes idle only after its last answer, and `close` looks only once.
   const poll = setInterval(() => server.closeIdleConnections(), CLOSE_POLL_MILLISECONDS)
   const deadline = setTimeout(() => server.closeAllConnections(), deadlineMilliseconds)
   await closed
@@ -120,11 +120,11 @@ async function close(server: Server, { deadlineMilliseconds = 10_000 } = {}): Pr
   clearTimeout(deadline)
 }
 
-/** What is known of a message that Node's parser refuses. It is not known when it began. */
+/** The facts of a message that Node's parser refuses. Its start time is unknown. */
 const UNREAD = { method: '', route: NO_ROUTE, seconds: 0 }
 
 /**
- * Refuses a message whose body may not be where it seems to be: nothing behind it on its connection is read.
+ * Refuses a message whose body may not be where it seems to be. Nothing after it on its connection is read.
  * @returns the id of the request
  */
 function refuseMessage(incoming: IncomingMessage, outgoing: ServerResponse, error: ErrorBody): string {
@@ -144,7 +144,7 @@ function givenOrNewId({ headers }: IncomingMessage): string {
   return requestIdOf(typeof given === 'string' ? given : undefined)
 }
 
-/** With the answer that is under way on it, which Node keeps there. */
+/** Node keeps the answer in progress on the socket. */
 type ClientSocket = Socket & { _httpMessage?: ServerResponse }
 
 const STATUS_OF_CODE: Record<string, number> = {
@@ -155,13 +155,13 @@ const STATUS_OF_CODE: Record<string, number> = {
 
 /**
  * Answers what Node's parser refuses, in the shape of every other error.
- * @returns what to observe; null where it can answer nothing, or where the app answers too, to the message under way
+ * @returns what to observe, or null if nothing can be answered or the app also answers, to the message in progress
  */
 function answerClientError(
   error: NodeJS.ErrnoException,
   socket: ClientSocket,
 ): { requestId: string; status: number } | null {
-  // Once an answer has begun, another one would be read as its content.
+  // Once an answer has begun, another one would be read as part of its content.
   if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy(error)
     return null

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import type { IncomingMessage } from 'node:http'
 import { messageFault } from './message-fault.ts'
 
-/** What the rules look at of a message. */
+/** A message with the properties that the rules read. */
 function message(url: string): IncomingMessage {
   return { url, rawHeaders: ['Host', 'localhost'], headers: {}, httpVersion: '1.1' } as IncomingMessage
 }
 
-test('a path may hold what has to be encoded, and nothing else that is', () => {
+test('accepts only encodings that a path needs', () => {
   const refused = Array.from({ length: 256 }, (_, code) => code.toString(16).padStart(2, '0'))
     .filter(hex => messageFault(message(`/v1/accounts/a%${hex}b`)) !== null)
     .map(hex => String.fromCharCode(Number.parseInt(hex, 16)))

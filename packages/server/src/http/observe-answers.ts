@@ -3,19 +3,19 @@ import type { Logger } from '../kit/log.ts'
 
 export interface Answered {
   requestId: string
-  /** Empty where the message was refused before its method was read. */
+  /** Empty if the message was refused before its method was read. */
   method: string
-  /** The path with its parameters unfilled, or `NO_ROUTE`. */
+  /** The path as declared, with its parameters unfilled, or `NO_ROUTE`. */
   route: string
   status: number
   seconds: number
 }
 export type ObserveAnswer = (answer: Answered) => void
 
-/** The route of requests that are for no path of the interface, and of messages that are refused before theirs is read. */
+/** The route of requests to unknown paths, and of messages that are refused before their path is read. */
 export const NO_ROUTE = 'none'
 
-/** Logs answers, and counts and times them by route, never by path: a path holds ids. */
+/** Logs answers, and counts and times them by route. Never by path: a path holds ids. */
 export function observeAnswers(metrics: Registry, log: Logger): ObserveAnswer {
   const answers = new Histogram({
     name: 'waxwing_http_request_seconds',
@@ -25,7 +25,7 @@ export function observeAnswers(metrics: Registry, log: Logger): ObserveAnswer {
     registers: [metrics],
   })
   return ({ requestId, method, route, status, seconds }) => {
-    // A method is the client's own word, and each new one would be a new series.
+    // A client may send any method, and each new one would create a new series.
     answers.observe({ method: KNOWN_METHODS.has(method) ? method : 'other', route, status }, seconds)
     log.debug({ requestId, method, route, status, milliseconds: seconds * 1000 }, 'Answered')
   }

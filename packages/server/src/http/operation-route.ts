@@ -15,15 +15,15 @@ import { fingerprintOf } from './fingerprint.ts'
 import { type BodyBytes, declaresTooMuch, parseBody, readBody } from './read-body.ts'
 import { readQuery } from './read-query.ts'
 
-/** A request for an operation, and where its answer goes. */
+/** A request for an operation, with its sockets for body and answer. */
 export interface Exchange {
   request: Request
   requestId: string
   client: string
   params: Record<string, string>
-  /** Headers of the answer, whatever it is. Checks on the way add to them. */
+  /** Headers of the answer, whatever its outcome. Checks on the way add to them. */
   headers: AnswerHeaders
-  /** Where the body comes from, and where the answer is written. */
+  /** The source of the body, and the destination of the answer. */
   incoming: IncomingMessage
   outgoing: ServerResponse
 }
@@ -32,7 +32,7 @@ export type ServeOperation = (exchange: Exchange) => Promise<Response>
 
 const NO_BODY = { outcome: 'read', body: null } as const
 
-/** Serves one operation over HTTP: the door decides, and what it asks for is read from the request. */
+/** Serves one operation over HTTP. The door decides; this reads from the request what the door asks for. */
 export function serveOperation(procedure: AnyProcedure, door: Door): ServeOperation {
   const operation = openOperation(procedure, door)
 
@@ -48,7 +48,7 @@ export function serveOperation(procedure: AnyProcedure, door: Door): ServeOperat
       if (admission.outcome === 'refused') return answerRefusal(headers, admission.refusal)
       return await answerAdmitted(exchange, operation, admission, door.log)
     } finally {
-      // A handler goes on when its caller is gone, so both have to have ended.
+      // A handler continues after its client has left, so both must have ended.
       afterSending(outgoing, admission.end)
     }
   }

@@ -6,14 +6,14 @@ import { scanJson } from './scan-json.ts'
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 
-/** A body as it came, with what the scan of its bytes says against it. */
+/** A body as received, with the result of scanning its bytes. */
 export interface BodyBytes {
   bytes: Buffer
   issue: Issue | null
 }
 
 export type Body =
-  /** Null: the request has none. */
+  /** Null if the request has no body. */
   | { outcome: 'read'; body: BodyBytes | null }
   | { outcome: 'too_large' }
   | { outcome: 'unsupported' }
@@ -21,14 +21,14 @@ export type Body =
 
 export type Parsed = { outcome: 'parsed'; value: unknown } | { outcome: 'invalid'; issues: Issue[] }
 
-/** Whether the request says that its body exceeds the bound. */
+/** Whether the request declares a body beyond the limit. */
 export function declaresTooMuch(headers: Headers, bytesMax: number): boolean {
   return Number(headers.get('content-length') ?? 0) > bytesMax
 }
 
 /**
- * Reads a JSON body within the bound. A sender that waits to be asked for it (RFC 9110 section 10.1.1) is asked; HTTP/1.0
- * does not know how to wait.
+ * Reads a JSON body within the limit. If the sender waits for 100 Continue (RFC 9110 section 10.1.1), it is sent;
+ * HTTP/1.0 has no such wait.
  */
 export async function readBody(
   headers: Headers,
@@ -46,32 +46,32 @@ export async function readBody(
   try {
     const body = await readBytes(incoming, bytesMax)
     if (body === null) return { outcome: 'too_large' }
-    // A proxy that does not know yet whether there is a body sends it in chunks, even if there are none.
+    // A proxy that does not yet know whether there is a body sends it in chunks, possibly none.
     return { outcome: 'read', body: body.bytes.length === 0 ? null : body }
   } catch {
-    // The client went away or dribbled: a fault of its own, though it hardly hears so.
+    // The client left or was too slow. It will hardly see this answer.
     return { outcome: 'invalid', issues: [{ path: [], message: 'The body ended early.' }] }
   }
 }
 
-/** RFC 9112 section 6.3: a request has a body only where one of the two says so. */
+/** RFC 9112 section 6.3: a request has a body only if one of these two headers says so. */
 function hasBody(headers: Headers): boolean {
   return headers.has('content-length') || headers.has('transfer-encoding')
 }
 
-/** Null where the body exceeds the bound; nothing beyond it is kept. */
+/** Returns null if the body exceeds the limit. Keeps no more than the limit in memory. */
 async function readBytes(incoming: Readable, bytesMax: number): Promise<BodyBytes | null> {
   const chunks: Buffer[] = []
   const scan = scanJson()
   let size = 0
-  // Not as a web stream: that would take each chunk of HTTP by itself, and a chunk can be a single byte. The connection
-  // stays, because the refusal of a body that is too large goes over it.
+  // Not as a web stream: that would handle each chunk of HTTP by itself, and a chunk can be a single byte. The
+  // connection stays open, because the refusal of a body that is too large goes over it.
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
   for await (const piece of pieces) {
     size += piece.length
     if (size > bytesMax) return null
     chunks.push(piece)
-    // Piece by piece, so that other requests are served in between however large the body is.
+    // Scanned piece by piece, so that other requests are served in between, however large the body is.
     scan.add(piece)
   }
   return { bytes: Buffer.concat(chunks), issue: scan.issue() }
@@ -79,7 +79,7 @@ async function readBytes(incoming: Readable, bytesMax: number): Promise<BodyByte
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The value of a body. A request without one reads as an empty object. */
+/** Parses a body. A request without one is read as an empty object. */
 export function parseBody(body: BodyBytes | null): Parsed {
   if (body === null) return { outcome: 'parsed', value: {} }
   if (body.issue) return { outcome: 'invalid', issues: [body.issue] }
@@ -96,15 +96,15 @@ export function parseBody(body: BodyBytes | null): Parsed {
 const UNSTORABLE = 'must not contain U+0000 or half of a surrogate pair'
 
 /**
- * Where the value holds text that PostgreSQL cannot store; null where nowhere. The scan has bounded its values and its
- * depth, and `path` is where `value` is.
+ * The path of text that PostgreSQL cannot store, or null. The scan has limited the number of values and their depth.
+ * `path` is the path of `value`.
  */
 function findUnstorable(value: unknown, path: Issue['path'] = []): Issue | null {
   if (typeof value === 'string') return isStorable(value) ? null : { path, message: UNSTORABLE }
   if (typeof value !== 'object' || value === null) return null
   for (const [key, inner] of Object.entries(value)) {
     if (!isStorable(key)) return { path, message: UNSTORABLE }
-    // Most values are numbers and short texts, for which a path would cost more than the look.
+    // Most values are numbers and short texts, for which making a path would cost more than the check.
     if (typeof inner === 'string' ? isStorable(inner) : typeof inner !== 'object') continue
     const found = findUnstorable(inner, [...path, Array.isArray(value) ? Number(key) : pathPart(key)])
     if (found) return found

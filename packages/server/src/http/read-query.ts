@@ -5,17 +5,17 @@ export type Query = Record<string, string | string[]>
 
 const NONE: Query = {}
 
-/** A list can also be given as one parameter, separated by commas. */
+/** Limits parameters. A list can also be given as one parameter, separated by commas. */
 const PARAMETERS_MAX = 100
 
 /**
- * The query of a URL: a parameter that is repeated reads as an array. Too many parameters are an issue, and so is
- * U+0000, which nothing can store.
+ * Parses the query of a URL. A repeated parameter becomes an array. Too many parameters are an issue, and so is U+0000,
+ * which cannot be stored.
  */
 export function readQuery(url: string): { query: Query; issues: Issue[] } {
   const start = url.indexOf('?')
   if (start === -1 || start === url.length - 1) return { query: NONE, issues: [] }
-  // Without a prototype a parameter named __proto__ is one like any other, and unknown.
+  // Without a prototype, a parameter named __proto__ is an unknown parameter like any other.
   const query: Query = Object.create(null)
   const issues: Issue[] = []
   let count = 0

@@ -27,12 +27,12 @@ describe('scanJson', () => {
     ['brackets and commas in a text', JSON.stringify('[{,'.repeat(BODY_VALUES_MAX)), null],
     ['a text with escaped quotes and backslashes', JSON.stringify('"\\,["'.repeat(BODY_VALUES_MAX)), null],
     ['values after a text that ends in a backslash', `["\\\\",${'1,'.repeat(BODY_VALUES_MAX)}1]`, TOO_MANY],
-    ['what is no JSON', '}]}"', null],
+    ['text that is not JSON', '}]}"', null],
   ])('reads %s', (_, text, expected) => {
     expect(issueOf(text)).toBe(expected)
   })
 
-  test('finds the same wherever the chunks end', () => {
+  test('gives the same result wherever the chunks end', () => {
     const text = fc.oneof(
       fc.json().map(json => `[${json},${nested(BODY_DEPTH_MAX)}]`),
       fc.json().map(json => `[${json},"\\\\\\"[",${nested(BODY_DEPTH_MAX - 1)}]`),

@@ -1,14 +1,14 @@
 import type { Issue } from '@waxwing/contract/reasons.ts'
 
-/** Values of a body, lists and objects included; operations that take more name theirs. */
+/** Maximum values in a body, including lists and objects. Operations that take more declare their own limit. */
 export const BODY_VALUES_MAX = 10_000
-/** Levels of lists and objects inside each other. No body of the interface nests as deep. */
+/** Maximum nesting of lists and objects. No body of the interface nests this deep. */
 export const BODY_DEPTH_MAX = 32
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
-/** With this bit set, `[` reads as `{` and `]` as `}`. */
+/** With this bit set, `[` becomes `{` and `]` becomes `}`. */
 const BRACE_BIT = 0x20
 const OPEN = 0x7b
 const CLOSE = 0x7d
@@ -16,13 +16,13 @@ const CLOSE = 0x7d
 /** Counts the values and levels of a JSON text while its bytes arrive. */
 export interface JsonScan {
   add(bytes: Uint8Array): void
-  /** Why the text must not be parsed; null where it may. Whether it is valid JSON is not checked. */
+  /** Why the text must not be parsed, or null. Does not check whether it is valid JSON. */
   issue(): Issue | null
 }
 
 /**
- * A scan that costs the same for each byte, whatever the text. It runs before `JSON.parse`, so that only texts are
- * parsed, searched and validated that have a bounded number of values.
+ * Creates a scan with the same cost for each byte, whatever the text. It runs before `JSON.parse`, so that only texts
+ * with a limited number of values are parsed, searched and validated.
  */
 export function scanJson(): JsonScan {
   let values = 1
@@ -31,7 +31,7 @@ export function scanJson(): JsonScan {
   let isInText = false
   let isEscaped = false
 
-  /** Where the text ends that the bytes are in the middle of: behind its quote, or at the end of the bytes. */
+  /** Returns the end of the string that contains `from`: behind its quote, or at the end of the bytes. */
   function endOfText(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; at += 1) {
       const byte = bytes[at]

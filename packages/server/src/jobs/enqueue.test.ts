@@ -49,7 +49,7 @@ async function openQueue() {
   }
 }
 
-/** A process with the role `jobs`, as far as it runs jobs. */
+/** Opens the part of a process that runs jobs. */
 async function openWorker(database: Database, work: Work, more: JobHandler[] = []) {
   await using opened = new AsyncDisposableStack()
   const { db, address } = database
@@ -76,7 +76,7 @@ const noneLeft = (db: Db) => waitUntil('all jobs to leave', async () => (await l
 const makeDue = (db: Db) => sql`update job set due_at = clock_timestamp() - interval '1 second'`.execute(db)
 
 describe('an enqueued job', () => {
-  test('runs once after the commit, and leaves', async () => {
+  test('runs once after the commit and is deleted', async () => {
     await using queue = await openQueue()
     const { db } = queue
     const ran: string[] = []
@@ -110,7 +110,7 @@ describe('an enqueued job', () => {
     expect(ran).toEqual(['committed'])
   })
 
-  test('runs by one process only, however many look', async () => {
+  test('runs in one process only, however many look for jobs', async () => {
     await using queue = await openQueue()
     const ran: string[] = []
     await using opened = new AsyncDisposableStack()
@@ -122,7 +122,7 @@ describe('an enqueued job', () => {
     expect(ran.toSorted()).toEqual(words.toSorted())
   })
 
-  test('runs again in another process when its own was killed', { timeout: 120_000 }, async () => {
+  test('runs again in another process if its process was killed', { timeout: 120_000 }, async () => {
     await using queue = await openQueue()
     const { db, database } = queue
     await queue.enqueue('a')
@@ -133,7 +133,7 @@ describe('an enqueued job', () => {
     await once(program.stdout, 'data')
     const ran: string[] = []
     await using _worker = await openWorker(database, async word => void ran.push(word))
-    // It is claimed by a process that lives.
+    // A living process has claimed it by then.
     await makeDue(db)
     await queue.enqueue('b')
     await waitUntil('the other job', () => Promise.resolve(ran.includes('b')))
@@ -145,7 +145,7 @@ describe('an enqueued job', () => {
     expect(ran).toEqual(['b', 'a'])
   })
 
-  test('runs again after it failed, and later with each attempt', async () => {
+  test('runs again after a failure, with a longer pause each time', async () => {
     await using queue = await openQueue()
     const { db } = queue
     await queue.enqueue('a')
@@ -172,7 +172,7 @@ describe('an enqueued job', () => {
       expect(pauses[index + 1]).toBeGreaterThan(seconds - 30)
       expect(pauses[index + 1]).toBeLessThanOrEqual(seconds)
     }
-    expect(worker.logLines.filter(line => line.includes('is tried again'))).toHaveLength(3)
+    expect(worker.logLines.filter(line => line.includes('will be retried'))).toHaveLength(3)
   })
 
   test.each([
@@ -191,11 +191,11 @@ describe('an enqueued job', () => {
     await noneLeft(db)
     expect(runs).toBe(100 - attempts)
     await waitUntil('the error', () =>
-      Promise.resolve(worker.logLines.some(line => line.includes('is given up'))),
+      Promise.resolve(worker.logLines.some(line => line.includes('was given up'))),
     )
   })
 
-  test('fails where what is stored is no payload, and does not hold up others', async () => {
+  test('fails if its payload cannot be read, and does not hold up others', async () => {
     await using queue = await openQueue()
     const { db } = queue
     const ran: string[] = []
@@ -216,7 +216,7 @@ describe('an enqueued job', () => {
 })
 
 describe('a process that stops', () => {
-  test('tells its jobs, waits for them, and leaves them to others as if they had not begun', async () => {
+  test('stops its jobs, waits for them and gives them back without counting the attempt', async () => {
     await using queue = await openQueue()
     const { db } = queue
     const begun = Promise.withResolvers<void>()
@@ -240,7 +240,7 @@ describe('a process that stops', () => {
   })
 })
 
-test('a process whose lease lapsed stops its jobs and runs them under the next lease, never two at once', async () => {
+test('a process whose lease lapsed stops its jobs and runs them again under the next lease, never in parallel', async () => {
   await using queue = await openQueue()
   const { db } = queue
   let runs = 0
@@ -260,7 +260,7 @@ test('a process whose lease lapsed stops its jobs and runs them under the next l
   expect([runs, runningMax]).toEqual([2, 1])
 })
 
-test('a job that this process holds by the table without running it is claimed again', async () => {
+test('a job that the table assigns to this process, but that it does not run, is claimed again', async () => {
   await using queue = await openQueue()
   const { db } = queue
   const ran: string[] = []

@@ -2,22 +2,23 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { newId } from '../kit/ids.ts'
 
-/** More belong into a table of their own, whose rows are what is due. */
+/** Larger sets belong in a table of their own, whose rows say what is due. */
 const JOBS_AT_ONCE_MAX = 100
 const PAYLOAD_CHARACTERS_MAX = 65_536
 
-/** A kind of job. What it is given is stored, so the releases before and after must be able to read it. */
+/** A kind of job. Its payload is stored, so the releases before and after must be able to read it. */
 export interface JobKind<Payload> {
-  /** Lower-case words with underscores, as it is stored. */
+  /** Lower-case words with underscores. Stored in the table. */
   name: string
-  /** Reads what is stored. @throws where that is no payload */
+  /** Parses a stored payload. @throws if it is invalid */
   parse(stored: unknown): Payload
 }
 
 /**
- * Enqueues jobs in the transaction of their effect. They run in a process with the role `jobs` after the commit, at
- * least once each, in no order; after a rollback they never run. For rare work: the commit sends a NOTIFY, which takes
- * a lock of the whole database, so a batch of sync must not enqueue. A payload must hold no secrets.
+ * Enqueues jobs in the transaction of their effect. They run in a process with the role `jobs` after the commit, each
+ * at least once, in no particular order. After a rollback they never run. For rare work only: the commit sends a
+ * NOTIFY, which takes a lock on the whole database, so batches of the sync must not enqueue. A payload must hold no
+ * secrets.
  */
 export async function enqueue<Payload>(
   unit: UnitOfWork,

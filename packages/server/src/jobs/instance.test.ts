@@ -68,7 +68,7 @@ test('a lapsed lease is never renewed: the process registers under another id', 
   expect(live.map(({ id }) => id)).toEqual([second.id])
 })
 
-test('a process that starts without its table registers as soon as it can', async () => {
+test('a process that starts before its table exists registers as soon as it can', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   await sql`alter table instance rename to hidden`.execute(db)

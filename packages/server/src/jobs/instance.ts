@@ -4,14 +4,14 @@ import { WokenLoop } from './woken-loop.ts'
 
 export type InstanceOptions = Omit<LeaseOptions, 'predecessorId'>
 
-/** A lapse wakes the loop, so nothing is found by this poll. */
+/** A lapse wakes the loop, so the poll is only a safeguard. */
 const POLL_SECONDS = 3600
 const RETRY_SECONDS_MAX = 1
 
 /**
- * This process among others that share the database, whatever its roles. It holds one lease at a time, and registers
- * again under another id when that lapses. Work that owns rows asks for the lease each time, and drops what it owned
- * when the lease lapses.
+ * This process, as one of those that share the database, whatever its roles. It holds one lease at a time; when that
+ * lapses, it registers again under another id. Work that owns rows asks for the lease each time, and drops what it
+ * owned when the lease lapses.
  */
 export class Instance implements AsyncDisposable {
   readonly #options: InstanceOptions
@@ -36,7 +36,7 @@ export class Instance implements AsyncDisposable {
     return instance
   }
 
-  /** Null while this process has no lease that holds. */
+  /** Null while this process holds no valid lease. */
   get lease(): Lease | null {
     return this.#latest?.lapsed.aborted === false ? this.#latest : null
   }

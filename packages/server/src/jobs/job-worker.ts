@@ -11,9 +11,9 @@ const POLL_SECONDS = 5
 /** The pause after a failure begins at one second and doubles up to this. */
 const RETRY_SECONDS_MAX = 3600
 const RETRY_DOUBLINGS = 12
-/** A job that takes longer is told to stop, and fails. */
+/** A job that takes longer is told to stop and counts as failed. */
 const JOB_SECONDS_MAX = 3600
-/** With pauses of an hour, a job fails for four days before it is given up. */
+/** With pauses of up to an hour, a job is retried for about four days before it is given up. */
 const ATTEMPTS_MAX = 100
 
 /** Runs the jobs of one kind. */
@@ -24,11 +24,16 @@ export interface JobHandler {
 
 export interface RunningJob {
   tenantId: string
-  /** Aborts when the process stops or may no longer hold the job, or after an hour: to return soon after. */
+  /**
+   * Aborts when the process stops, when it may no longer hold the job, or after an hour. The job must return soon
+   * after.
+   */
   signal: AbortSignal
 }
 
-/** `work` may run again after it has succeeded, so it must do no harm twice. */
+/**
+ * Creates the handler of a kind of job. `work` may run again after it has succeeded, so a repetition must do no harm.
+ */
 export function jobHandler<Payload>(
   kind: JobKind<Payload>,
   work: (payload: Payload, job: RunningJob) => Promise<void>,
@@ -52,7 +57,7 @@ export interface JobWorkerOptions {
 }
 
 /**
- * Runs enqueued jobs, several at a time. A job is claimed under the lease of the process: where that dies, another one
+ * Runs enqueued jobs, several at a time. A job is claimed under the lease of the process; if that dies, another process
  * runs the job again. A claim counts as an attempt and sets the time of the next one.
  */
 export class JobWorker implements AsyncDisposable {
@@ -71,7 +76,7 @@ export class JobWorker implements AsyncDisposable {
     })
   }
 
-  /** Says that jobs were enqueued. Returns at once and never throws. */
+  /** Announces that jobs were enqueued. Returns at once and never throws. */
   wake(): void {
     this.#loop.wake()
   }
@@ -98,7 +103,9 @@ export class JobWorker implements AsyncDisposable {
     return POLL_SECONDS
   }
 
-  /** Also takes jobs of dead processes, and those that this process holds by the table but does not run. */
+  /**
+   * Also claims the jobs of dead processes, and those that the table assigns to this process but that it does not run.
+   */
   async #claim(lease: Lease, limit: number): Promise<ClaimedJob[]> {
     const isFree = sql`(
       claimed_by is null or claimed_by = ${lease.id}
@@ -119,7 +126,7 @@ export class JobWorker implements AsyncDisposable {
     return rows
   }
 
-  /** Never rejects: what cannot be written down here is claimed again when it is due. */
+  /** Never rejects: a job whose outcome cannot be stored is claimed again when it is due. */
   async #take(job: ClaimedJob, lease: Lease, stopped: AbortSignal): Promise<void> {
     const { log } = this.#options
     const { id: jobId, tenant_id: tenantId, kind, attempts: attempt } = job
@@ -130,18 +137,18 @@ export class JobWorker implements AsyncDisposable {
       if (outcome.isDone) return await this.#delete(job, lease)
       if (stopped.aborted && !lease.lapsed.aborted) return await this.#giveBack(job, lease)
       if (attempt < ATTEMPTS_MAX) {
-        log.warn({ ...fields, error: outcome.error }, 'A job failed and is tried again')
+        log.warn({ ...fields, error: outcome.error }, 'A job failed and will be retried')
         return await this.#release(job, lease)
       }
-      log.error({ ...fields, error: outcome.error }, 'A job failed too often and is given up')
+      log.error({ ...fields, error: outcome.error }, 'A job failed too often and was given up')
       await this.#delete(job, lease)
     } catch (error) {
-      log.warn({ ...fields, error }, 'The end of a job could not be written down, so it may run again')
+      log.warn({ ...fields, error }, 'The outcome of a job could not be stored, so it may run again')
     }
   }
 
   async #run(job: ClaimedJob, signal: AbortSignal): Promise<{ isDone: boolean; error?: unknown }> {
-    // Only a process that died in the last attempt leaves such a job.
+    // Only a process that died during the last attempt leaves such a job.
     if (job.attempts > ATTEMPTS_MAX) return { isDone: false, error: new Error('its process died') }
     try {
       // The process may have been told to stop while it claimed the job.
@@ -163,7 +170,7 @@ export class JobWorker implements AsyncDisposable {
     )
   }
 
-  /** A stop of the process is no failure of the job. */
+  /** Returns a job that the stop of the process interrupted. That is not a failure of the job. */
   async #giveBack({ id }: ClaimedJob, lease: Lease): Promise<void> {
     await sql`
       update job set claimed_by = null, attempts = attempts - 1, due_at = clock_timestamp()

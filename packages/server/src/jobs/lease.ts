@@ -5,14 +5,14 @@ import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
 import { pause } from './nudge.ts'
 
-/** How a process holds what it owns. Tests are more impatient than production. */
+/** The timing of a lease. Tests use shorter times. */
 export interface LeasePace {
-  /** For others, the owner is dead this long after its last heartbeat. */
+  /** Other processes take the owner for dead this long after its last heartbeat. */
   leaseSeconds: number
   heartbeatSeconds: number
-  /** A heartbeat that is not answered in this time has failed. */
+  /** A heartbeat that is not answered within this time has failed. */
   answerSeconds: number
-  /** Ends our own work well before others may take it over, when the database is out of reach or this process slept. */
+  /** Ends our own work well before others may take it over, if the database is out of reach or this process slept. */
   fenceSeconds: number
 }
 
@@ -20,16 +20,16 @@ const LEASE_PACE: LeasePace = { leaseSeconds: 10, heartbeatSeconds: 2, answerSec
 const RETRY_SECONDS = 0.5
 
 /**
- * Whether the lease of a row of `instance` holds. No heartbeat sets a time that far ahead: it was written before the
- * database's clock was set back.
+ * Whether the lease of a row of `instance` is valid. A time more than a minute ahead was written before the database's
+ * clock was set back, since no heartbeat sets one.
  */
 export const isLive = sql<boolean>`(heartbeat_until > clock_timestamp() and heartbeat_until < clock_timestamp() + interval '1 minute')`
 
-/** What others may know of a process. */
+/** The facts about a process that others may read. */
 export interface ProcessFacts {
   roles: readonly string[]
   host: string
-  /** The release that it runs. */
+  /** The release that the process runs. */
   version: string
 }
 
@@ -45,14 +45,14 @@ export interface LeaseOptions {
 }
 
 /**
- * The right of this process to own rows, such as accounts: a row of `instance`, kept alive by a heartbeat. It holds by
- * the database's clock for the others, by the monotonic clock for this process. A lease that lapsed is never renewed.
+ * The right of this process to own rows, such as accounts: a row of `instance` that a heartbeat keeps alive. Others
+ * judge it by the database's clock, this process by its monotonic clock. A lapsed lease is never renewed.
  */
 export class Lease implements AsyncDisposable {
   readonly id = newId()
   readonly #log: Logger
   readonly #pace: LeasePace
-  /** Of its own, so that a busy pool never stops the heartbeat. */
+  /** Not from the pool, so that a busy pool never stops the heartbeat. */
   readonly #connection: TimedConnection
   readonly #stop = new AbortController()
   readonly #lapse = new AbortController()
@@ -65,7 +65,7 @@ export class Lease implements AsyncDisposable {
     this.#connection = new TimedConnection(address, 'waxwing lease', pace.answerSeconds)
   }
 
-  /** Rejects where the database does not answer in time. */
+  /** Rejects if the database does not answer in time. */
   static async register(options: LeaseOptions): Promise<Lease> {
     const lease = new Lease(options)
     try {
@@ -77,7 +77,7 @@ export class Lease implements AsyncDisposable {
     return lease
   }
 
-  /** Aborts once the lease may no longer be relied on: others may soon own what this process owned. */
+  /** Aborts when the lease may no longer be relied on, because others may soon own what this process owned. */
   get lapsed(): AbortSignal {
     return this.#lapse.signal
   }
@@ -132,7 +132,7 @@ export class Lease implements AsyncDisposable {
     else this.#end(this.#lapse)
   }
 
-  /** A timer of its own: it waits for no statement. */
+  /** Uses a timer of its own, which waits for no statement. */
   #armFence(beatAt: number): void {
     clearTimeout(this.#fence)
     if (this.#stop.signal.aborted || this.#lapse.signal.aborted) return
@@ -151,10 +151,10 @@ export class Lease implements AsyncDisposable {
     await this.#beating
     if (this.#lapse.signal.aborted) return
     try {
-      // What could not be released is without an owner from here on.
+      // Rows that could not be released have no owner from now on.
       await this.#connection.query('delete from instance where id = $1', [this.id])
     } catch (error) {
-      this.#log.warn({ error }, 'Could not end the lease; it runs out instead')
+      this.#log.warn({ error }, 'Could not end the lease; it will expire by itself')
     }
     this.#connection[Symbol.dispose]()
   }

@@ -1,4 +1,4 @@
-/** Ends a wait early. Nudged while nobody waits, it ends the next wait at once. */
+/** Ends a wait early. If it is fired while nobody waits, the next wait ends at once. */
 export class Nudge {
   #controller = new AbortController()
 
@@ -6,18 +6,18 @@ export class Nudge {
     this.#controller.abort()
   }
 
-  /** The signal of the coming wait. */
+  /** The signal for the next wait. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  /** What was nudged for is being looked at. */
+  /** Resets the nudge. Called when the work it announced begins. */
   clear(): void {
     if (this.#controller.signal.aborted) this.#controller = new AbortController()
   }
 }
 
-/** Waits, or returns early when a signal aborts. A time that has passed is no wait. */
+/** Waits, or returns early when a signal aborts. Returns at once if the time has passed. */
 export function pause(milliseconds: number, ...signals: AbortSignal[]): Promise<void> {
   return new Promise(resolve => {
     const any = AbortSignal.any(signals)
@@ -32,7 +32,7 @@ export function pause(milliseconds: number, ...signals: AbortSignal[]): Promise<
   })
 }
 
-/** Waits for the work, but no longer than until the signal aborts: then it rejects, and the work's outcome is ignored. */
+/** Waits for the work until the signal aborts. Then it rejects, and the outcome of the work is ignored. */
 export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const end = () => reject(signal.reason)

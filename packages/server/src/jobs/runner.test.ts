@@ -7,16 +7,16 @@ import type { Db } from '../database/pool.ts'
 import { silentLog } from '../kit/log.ts'
 import { startRecurringTasks } from './runner.ts'
 
-/** A time that does not come while a test runs. */
+/** A schedule that does not fall due while a test runs. */
 const RARELY = '0 0 29 2 *'
 
-/** Asks for a task now rather than on its schedule. */
+/** Runs a task now instead of on its schedule. */
 async function addJob(db: Db, task: string) {
   await sql`select graphile_worker.add_job(${task})`.execute(db)
 }
 
 describe('startRecurringTasks', () => {
-  test('runs a task, again after it failed, and never twice at once', async () => {
+  test('runs a task, retries it after a failure, and never runs it in parallel', async () => {
     await using database = await openTestDatabase()
     const { db, address } = database
     let runs = 0
@@ -44,7 +44,7 @@ describe('startRecurringTasks', () => {
     await expect.poll(() => runs).toBe(1)
     await addJob(db, 'count')
     await expect.poll(() => runs).toBe(2)
-    // These find it running, and leave it alone.
+    // These find the task running and leave it alone.
     for (let more = 0; more < 4; more += 1) await addJob(db, 'count')
     await expect
       .poll(

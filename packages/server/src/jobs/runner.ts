@@ -3,17 +3,17 @@ import { runAlone } from '../database/alone.ts'
 import { type DatabaseAddress, type Db, openDatabase } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 
-/** Work that is done again and again. It can be interrupted anywhere, and goes on where it was when it runs next. */
+/** Work that recurs on a schedule. It can be interrupted anywhere and continues at its next run. */
 export interface RecurringTask {
-  /** Lower-case words with underscores, as it is stored. */
+  /** Lower-case words with underscores. Stored in the table. */
   name: string
-  /** When, as five fields of cron in UTC. */
+  /** Five fields of cron, in UTC. */
   schedule: string
-  /** To return soon after the signal. */
+  /** Does the work. Must return soon after the signal aborts. */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** A schema of the library's own, which it migrates by itself. */
+/** The schema of the library, which migrates it. */
 const SCHEMA = 'graphile_worker'
 const CONCURRENCY = 2
 const POLL_SECONDS = 5
@@ -22,7 +22,7 @@ const POLL_SECONDS = 5
  * pool of their own: it gives a client back whose statement took too long, with the statement still under way.
  */
 const CONNECTIONS_MAX = CONCURRENCY + 2
-/** After that a stop interrupts what runs. */
+/** Seconds after which stopping interrupts the tasks that still run. */
 const GRACE_SECONDS = 5
 
 /** Runs the tasks on their schedules, each in one process of the installation at a time. Disposing waits for what runs. */
@@ -49,7 +49,7 @@ export async function startRecurringTasks(options: {
     concurrency: CONCURRENCY,
     pollInterval: POLL_SECONDS * 1000,
     gracefulShutdownAbortTimeout: GRACE_SECONDS * 1000,
-    // Signals are main's business: it stops what takes requests first.
+    // `main.ts` handles signals: it stops what takes requests first.
     noHandleSignals: true,
     logger: new WorkerLogger(() => (level, message) => {
       if (level === 'error') log.error(message)
@@ -63,12 +63,12 @@ export async function startRecurringTasks(options: {
       tasks.map(({ name, schedule }) => ({
         task: name,
         match: schedule,
-        // The next turn is the retry: whatever is missed or fails is done then.
+        // The next scheduled run is the retry for a missed or failed one.
         options: { maxAttempts: 1, backfillPeriod: 0 },
       })),
     ),
   })
-  // A runner that fails ends by itself; `stop` of one that ended rejects.
+  // A runner that fails ends by itself, and `stop` would then reject.
   let isRunning = true
   const ended = runner.promise
     .catch((error: unknown) => log.error({ error }, 'Background jobs ended'))
@@ -88,7 +88,7 @@ async function runTask(db: Db, task: RecurringTask, signal: AbortSignal, log: Lo
     const milliseconds = Math.round(performance.now() - startedAt)
     if (isDone) log.debug({ task: task.name, milliseconds }, 'Background job done')
   } catch (error) {
-    // Also kept out of the library's log, which knows nothing of what may be written.
-    log.error({ task: task.name, error }, 'Background job failed; its next turn goes on')
+    // The library must not log it, since it does not know what must be kept out of a log.
+    log.error({ task: task.name, error }, 'Background job failed; it retries at its next run')
   }
 }

@@ -19,13 +19,13 @@ afterEach(() => {
 
 const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds)
 
-/** How one look goes. */
+/** The behaviour of one look. */
 interface Plan {
   milliseconds: number
   fails: boolean
-  /** Returned by a look that succeeds. */
+  /** The result of a successful look. */
   nextSeconds: number
-  /** Whether it ends as soon as it is told to stop. */
+  /** Whether the look ends as soon as it is told to stop. */
   heedsSignal: boolean
 }
 
@@ -37,7 +37,7 @@ interface Look {
   endedAt: number | null
 }
 
-/** A loop whose looks go by plan; later ones take no time and poll. */
+/** Opens a loop whose looks follow the plans. Later looks take no time and ask for the poll. */
 function openLoop(plans: readonly Plan[], options: { retrySecondsMax?: number } = {}) {
   const looks: Look[] = []
   const running = { now: 0, max: 0 }
@@ -62,7 +62,7 @@ function openLoop(plans: readonly Plan[], options: { retrySecondsMax?: number } 
   return { loop, looks, running }
 }
 
-/** The last moment at which the look that follows this one may begin, if nobody wakes the loop. */
+/** The latest time at which the look after this one may begin if nobody wakes the loop. */
 function latestAfter({ plan, beganAt, endedAt }: Look): number {
   const pauseSeconds = plan.fails ? RETRY_SECONDS_MAX : plan.nextSeconds
   return Math.max(beganAt + LOOK_INTERVAL_MS, endedAt! + pauseSeconds * 1_000) + ROUNDING_MS
@@ -77,7 +77,7 @@ const plans = fc.array(
   }),
   { maxLength: 10 },
 )
-/** Milliseconds before each wake; some come together. */
+/** Milliseconds before each wake. Some wakes come together. */
 const wakeGaps = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4_000 })), { maxLength: 12 })
 
 describe('a woken loop', () => {
@@ -109,7 +109,7 @@ describe('a woken loop', () => {
         for (const look of looks) expect(look.beganAt).toBeLessThanOrEqual(disposedAt)
         for (const { at, looksBefore } of wakes) {
           const last = looks[looksBefore - 1]
-          // A look under way is waited for, and a wake does not shorten the pause after a failure.
+          // The loop waits for a look in progress, and a wake does not shorten the pause after a failure.
           const free = last ? Math.max(at, last.plan.fails ? latestAfter(last) : last.endedAt!) : at
           const due = Math.max(free, last ? last.beganAt + LOOK_INTERVAL_MS : 0) + ROUNDING_MS
           if (due >= disposedAt) continue
@@ -126,7 +126,7 @@ describe('a woken loop', () => {
     )
   })
 
-  test('looks once for many wakes that come during a look', async () => {
+  test('looks once for many wakes during a look', async () => {
     const { loop, looks } = openLoop([{ ...QUICK, milliseconds: 1_000 }])
     await pass(500)
     for (let wake = 0; wake < 100; wake++) loop.wake()
@@ -166,7 +166,7 @@ describe('a woken loop', () => {
   test.each([
     ['succeeded', false],
     ['failed', true],
-  ])('says when its first look has %s', async (_, fails) => {
+  ])('reports when its first look has %s', async (_, fails) => {
     const { loop, looks } = openLoop([{ ...QUICK, milliseconds: 1_000, fails }])
     let isOver = false
     void loop.firstLook.then(() => (isOver = true))
@@ -177,7 +177,7 @@ describe('a woken loop', () => {
     await loop[Symbol.asyncDispose]()
   })
 
-  test('does not look where it is disposed at once', async () => {
+  test('does not look if it is disposed at once', async () => {
     const { loop, looks } = openLoop([])
     await loop[Symbol.asyncDispose]()
     await loop.firstLook

@@ -3,18 +3,18 @@ import { Nudge, pause } from './nudge.ts'
 
 const RETRY_SECONDS = 1
 const RETRY_SECONDS_MAX = 10
-/** Looks begin at least this far apart, however often they are asked for. */
+/** Minimum interval between the starts of two looks, however often they are asked for. */
 const LOOK_INTERVAL_MILLISECONDS = 20
 /** A look that names a later time is repeated after this long. */
 const POLL_SECONDS_MAX = 3600
 
 export interface WokenLoopOptions {
   /**
-   * Does what is due, and returns after how many seconds to look again: 0 where more is due now, else the interval of
-   * the poll. To return soon after the signal aborts. Its first call comes after the constructor.
+   * Does what is due. Returns the seconds until the next look: 0 if more is due now, otherwise the poll interval. Must
+   * return soon after the signal aborts. First called after the constructor has returned.
    */
   look(signal: AbortSignal): Promise<number>
-  /** What the log says where a look fails. */
+  /** The log message for a failed look. */
   failure: string
   log: Logger
   /** The pause after a failed look doubles up to this many seconds. */
@@ -22,9 +22,9 @@ export interface WokenLoopOptions {
 }
 
 /**
- * Looks for work that is due, again and again: at once, when it is woken, and when the last look asked for it. Wakes
- * save time; the poll is the guarantee. One look runs at a time, and each wake is followed by a look that begins after
- * it. A failed look is repeated after a pause, which a wake does not shorten. Disposing waits for the look under way.
+ * Looks for due work again and again: at once, when woken, and when the last look asked for it. Wakes save time; the
+ * poll is the guarantee. One look runs at a time, and each wake is followed by a look that begins after it. A failed
+ * look is repeated after a pause, which a wake does not shorten. Disposing waits for the look in progress.
  */
 export class WokenLoop implements AsyncDisposable {
   readonly #options: WokenLoopOptions
@@ -38,7 +38,7 @@ export class WokenLoop implements AsyncDisposable {
     this.#ended = Promise.resolve().then(() => this.#run())
   }
 
-  /** Resolves when the first look has ended, whether it succeeded or failed, or the loop was disposed. */
+  /** Resolves when the first look has ended, successful or not, or when the loop was disposed. */
   get firstLook(): Promise<void> {
     return this.#firstLook.promise
   }

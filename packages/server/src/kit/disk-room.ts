@@ -11,9 +11,7 @@ const TROUBLE_OF_CODE: Record<string, DiskTrouble> = {
   EROFS: 'can only be read',
 }
 
-/**
- * The same reasons as programs print them, in English: strerror(3), and PostgreSQL's hint if a write was cut short.
- */
+/** The same reasons in the words of other programs: strerror(3), and PostgreSQL's hint if a write was cut short. */
 const TROUBLE_IN_WORDS: readonly (readonly [text: RegExp, trouble: DiskTrouble])[] = [
   [/No space left on device|Check free disk space/, 'is full'],
   [/Disk quota exceeded/, 'has no quota left'],
@@ -21,12 +19,12 @@ const TROUBLE_IN_WORDS: readonly (readonly [text: RegExp, trouble: DiskTrouble])
 ]
 
 const REMEDIES: Record<DiskTrouble, string> = {
-  'is full': 'Make room on it, or move to a larger one.',
+  'is full': 'Free space on it, or move to a larger one.',
   'has no quota left': 'Raise the quota of the user of the service, or delete files of that user.',
   'can only be read': 'Mount it for writing; after an error of the disk, check it first.',
 }
 
-/** With less room than this PostgreSQL cannot start: it writes a few files first. */
+/** PostgreSQL writes a few files when it starts, and needs at least this much space. */
 const LEAST_BYTES = 64 * 1024
 
 /** Null if an error of the file system has another cause. */
@@ -40,11 +38,11 @@ export function diskTroubleIn(text: string): DiskTrouble | null {
   return TROUBLE_IN_WORDS.find(([pattern]) => pattern.test(text))?.[1] ?? null
 }
 
-/** Writes a small file and removes it, to see whether the disk of a folder accepts any. */
+/** Writes a small file and removes it, to find out whether the disk of a folder accepts writes. */
 export async function findDiskTrouble(folder: string): Promise<DiskTrouble | null> {
   const file = path.join(folder, `.room-${randomUUID()}`)
   try {
-    // Root may write when others find no room, and PostgreSQL never runs as root.
+    // Root may write when others have no space left, and PostgreSQL never runs as root.
     const { bavail, bsize } = await statfs(folder)
     if (bavail * bsize < LEAST_BYTES) return 'is full'
     await writeFile(file, Buffer.alloc(LEAST_BYTES), { mode: 0o600, flush: true })

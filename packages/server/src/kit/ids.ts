@@ -6,8 +6,9 @@ let lastMilliseconds = 0
 let counter = 0
 
 /**
- * A UUID version 7 (RFC 9562 section 5.7), lower case. The ids of one process ascend strictly: within a millisecond
- * by a counter in the 12 bits of rand_a that starts at random; when it overflows, the next millisecond is borrowed.
+ * A UUID version 7 (RFC 9562 section 5.7), lower case. The ids of one process ascend strictly: within a millisecond by
+ * a counter in the 12 bits of rand_a that starts at random. When the counter overflows, the next millisecond is used
+ * early.
  */
 export function newId(now: number = Date.now()): string {
   if (now > lastMilliseconds) {
@@ -34,7 +35,7 @@ export function firstIdAt(milliseconds: number): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether PostgreSQL would take the text as a `uuid` in its usual notation. */
+/** Whether PostgreSQL would accept the text as a `uuid` in its usual notation. */
 export function isUuid(text: string): boolean {
   return UUID.test(text)
 }

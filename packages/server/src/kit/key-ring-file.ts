@@ -32,8 +32,8 @@ const PREAMBLE = `# The master keys of this Waxwing installation, the current on
 `
 
 /**
- * The ring in the file `secret.key` of a data folder. If the file is missing, it is created (0600) if `mayCreate`,
- * and otherwise refused with `lost` or with the text for an external database.
+ * The ring in the file `secret.key` of a data folder. A missing file is created (0600) if `mayCreate`; otherwise it is
+ * refused with `lost` or with the text for an external database.
  */
 export function fileKeyRing(dataFolder: string, options: { mayCreate: boolean; lost?: string }): KeyRing {
   const path = join(dataFolder, FILE_NAME)
@@ -49,7 +49,7 @@ export function fileKeyRing(dataFolder: string, options: { mayCreate: boolean; l
   }
   let keys = readKeys(dataFolder)
   let stamp = stampOf(path)
-  // Keys that left the file stay readable in this process: a row that was read before it was wrapped again still
+  // Keys that left the file stay usable in this process: a row that was read before its key was wrapped again still
   // opens.
   const retired: MasterKey[] = []
   return ringOver('file', isFresh => {
@@ -146,7 +146,7 @@ function writeDraft(dataFolder: string, keys: readonly MasterKey[]): string {
   return draft
 }
 
-/** A new name in a folder survives a power cut only after the folder is flushed, too. */
+/** A new name in a folder survives a power failure only after the folder is flushed too. */
 function syncFolder(path: string): void {
   const folder = openSync(path, 'r')
   try {

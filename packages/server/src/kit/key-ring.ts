@@ -4,7 +4,7 @@ import { SEAL_KEY_BYTES, SealError, seal, unseal } from './seal.ts'
 const KEY_ID_BYTES = 8
 const KEY_PATTERN = /^[A-Za-z0-9+/_-]{43}=?$/
 
-/** What is wrong with the keys, in words for the operator. Contains only ids, never a key. */
+/** The problem with the keys, in words for the operator. Contains only ids, never a key. */
 export class KeyRingError extends Error {
   override name = 'KeyRingError'
 }

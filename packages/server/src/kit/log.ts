@@ -8,8 +8,8 @@ export const LOG_FORMATS = ['json', 'pretty'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
 /**
- * The fields that a log line may have. Other fields are not written, so that no secret, address or message content
- * gets there by a careless spread. Only ids, counts, our own names and names of servers belong here.
+ * The fields that a log line may have. No other fields are written, so that no secret, address or message content is
+ * logged by accident. Only ids, counts, our own names and names of servers belong here.
  */
 const FIELDS = [
   'accountId',
@@ -69,7 +69,7 @@ export interface Logger {
 export interface LogOptions {
   level: LogLevel
   format: LogFormat
-  /** Where lines go; standard output by default. */
+  /** The destination of lines; standard output by default. */
   destination?: DestinationStream
 }
 
@@ -157,7 +157,7 @@ function prettyLines(destination: DestinationStream): DestinationStream {
 }
 
 function prettyLine(line: string): string {
-  // Our own line, written a moment ago.
+  // Our own line, just written by pino.
   const { level, time, message, error, ...fields } = JSON.parse(line) as Record<string, unknown>
   const words = Object.entries(fields).map(([name, value]) => `${name}=${showField(value)}`)
   const head = [String(time).slice(11, 19), String(level).toUpperCase().padEnd(5), message, ...words].join(

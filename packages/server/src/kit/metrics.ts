@@ -1,13 +1,13 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 /**
- * Each sample wakes the process, so a hundred a second, the default, is much of what an idle process costs.
+ * Each sample wakes the process. A hundred per second, the default, would be a large share of an idle process's cost.
  */
 const LOOP_LOOK_MILLISECONDS = 20
 
 /**
- * The registry that `/metrics` shows, with the figures of the process in it. Other folders add theirs with `new
- * Counter({ name: 'waxwing_…', help, registers: [metrics] })`. Labels never contain an id or an address.
+ * Creates the registry for `/metrics`, including the metrics of the process. Other rooms add theirs with `new Counter({
+ * name: 'waxwing_…', help, registers: [metrics] })`. Labels never contain an id or an address.
  */
 export function openMetrics(): Registry {
   const registry = new Registry()
@@ -16,8 +16,8 @@ export function openMetrics(): Registry {
 }
 
 /**
- * A gauge whose value is asked for whenever the metrics are read; the caller registers it. If asking fails, its value
- * is NaN, so that all other metrics are still shown.
+ * A gauge whose value is computed whenever the metrics are read; the caller registers it. If that fails, its value is
+ * NaN, so that all other metrics are still shown.
  */
 export function askingGauge(name: string, help: string, ask: () => Promise<number>): Gauge {
   return new Gauge({
@@ -30,7 +30,7 @@ export function askingGauge(name: string, help: string, ask: () => Promise<numbe
   })
 }
 
-/** Like `askingGauge`, with a value for each of a few labels; if asking fails, there are no values. */
+/** Like `askingGauge`, with a value for each of a few labels. If computing them fails, there are no values. */
 export function askingGauges(
   name: string,
   help: string,

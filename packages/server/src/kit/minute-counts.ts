@@ -2,15 +2,15 @@ import type { Clock } from './clock.ts'
 
 const MINUTE_MILLISECONDS = 60_000
 
-/** Counts by key, which all begin at zero when a minute of the clock begins. */
+/** Counts by key. All start at zero at each minute of the clock. */
 export interface MinuteCounts {
   get(key: string): number
   add(key: string): void
-  /** Until the current minute ends; at least 1. */
+  /** Seconds until the current minute ends; at least 1. */
   secondsLeft(): number
 }
 
-/** Counts in this process. Beyond `keysMax` keys in one minute, the one that was counted first is forgotten. */
+/** Counts in this process. Beyond `keysMax` keys in one minute, the key that was counted first is forgotten. */
 export function createMinuteCounts(clock: Clock, keysMax: number): MinuteCounts {
   let minute = 0
   const counts = new Map<string, number>()

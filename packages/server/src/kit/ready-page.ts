@@ -2,8 +2,8 @@ const BEGINNING = Buffer.from('{"items":[')
 const COMMA = Buffer.from(',')
 
 /**
- * A page whose items are already JSON texts, as PostgreSQL wrote them. It reads like the object that it stands for,
- * and `toBytes` is what the door sends, so that the items are not parsed and written again.
+ * A page whose items are already JSON texts, as PostgreSQL wrote them. It reads like the object that it represents. The
+ * door sends `toBytes`, so that the items are not parsed and serialized again.
  */
 export class ReadyPage<Item, NextCursor extends string | null = string | null> {
   readonly #items: readonly string[]
@@ -20,7 +20,7 @@ export class ReadyPage<Item, NextCursor extends string | null = string | null> {
   }
 
   /**
-   * The page in UTF-8, encoded item by item: in one text, a single character beyond Latin-1 would double its size and
+   * Encodes the page in UTF-8, item by item: in one text, a single character beyond Latin-1 would double its size and
    * slow it down.
    */
   toBytes(): Buffer<ArrayBuffer> {

@@ -1,6 +1,4 @@
-/**
- * Forms of secrets that have been seen in other people's error texts: ours, Google's, OAuth's, a password in a URL.
- */
+/** Forms of secrets that occur in error texts of others: ours, Google's, OAuth's, a password in a URL. */
 const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(wk|wat|whsec)_[\w+/=-]+/g, '$1_[redacted]'],
   [/\bya29\.[\w-]+/g, '[redacted]'],

@@ -18,9 +18,9 @@ describe('seal', () => {
 
   test.each([
     ['another row', ['tenant', 'account_secret', 'sealed', 'other']],
-    ['parts that were cut elsewhere', ['tenant', 'account_secret', 'sealedr', 'ow']],
-    ['a part less', ['tenant', 'account_secret', 'sealed']],
-    ['an empty part more', ['tenant', 'account_secret', 'sealed', 'row', '']],
+    ['parts with another boundary between them', ['tenant', 'account_secret', 'sealedr', 'ow']],
+    ['one part less', ['tenant', 'account_secret', 'sealed']],
+    ['one more, empty part', ['tenant', 'account_secret', 'sealed', 'row', '']],
   ])('does not open for %s', (_, other) => {
     expect(() => unseal(key, seal(key, plaintext, context), other)).toThrow(SealError)
   })

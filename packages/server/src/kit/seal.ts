@@ -8,7 +8,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * A sealed value that does not open: wrong key or context, or changed bytes. Reveals nothing of the content.
+ * Thrown if a sealed value does not open: wrong key or context, or changed bytes. Reveals nothing about the content.
  */
 export class SealError extends Error {
   override name = 'SealError'

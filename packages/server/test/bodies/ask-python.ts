@@ -7,16 +7,16 @@ export interface PythonPart {
   filename: string | null
   disposition: string | null
   contentId: string | null
-  /** In base64; null of a message within. */
+  /** In base64; null for an embedded message. */
   content: string | null
-  /** Decoded, of text that Python can decode. */
+  /** The decoded text, if Python can decode it. */
   text: string | null
 }
 
 /** A message as Python's email package reads it. */
 export interface PythonMessage {
   parts: PythonPart[]
-  /** False where Python cannot decode it. */
+  /** False if Python cannot decode it. */
   subject: string | null | false
   from: Array<[name: string, address: string]> | null
   to: Array<[name: string, address: string]> | null
@@ -29,7 +29,7 @@ export interface PythonMessage {
   date: number | null
 }
 
-/** Reads messages with a parser that shares nothing with ours. */
+/** Reads messages with a parser that shares no code with ours. */
 export function askPython(messages: readonly Buffer[]): PythonMessage[] {
   const script = path.join(import.meta.dirname, 'second-parser.py')
   const input = messages.map(raw => `${raw.toString('base64')}\n`).join('')

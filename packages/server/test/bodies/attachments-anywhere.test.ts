@@ -10,7 +10,7 @@ import { contentOf, formatAttachment, parse } from './facts.ts'
 const FILE = 'Content-Type: application/pdf\nContent-Disposition: attachment; filename=a.pdf\n\n%PDF'
 const INNER = 'From: b@b.test\nSubject: within\n\nThe message within.'
 
-/** Structures that servers count in ways of their own. */
+/** Structures whose parts servers number in different ways. */
 const ODD = {
   'an alternative that is never closed': multi('mixed', [
     'Content-Type: multipart/alternative; boundary=alt\n\n--alt\n\nOne.\n--alt\nContent-Type: text/html\n\n<p>One.',
@@ -32,7 +32,7 @@ const ODD = {
 describe.each(SERVER_KINDS)('attachments of odd messages of $name', ({ start }) => {
   const useIt = useServer(start)
 
-  test('are listed and served alike, whatever is stored', { timeout: 120_000 }, async () => {
+  test('are listed and served alike, stored or not', { timeout: 120_000 }, async () => {
     const server = useIt()
     const user = await server.addUser()
     await using world = await openWorld(server, user)

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** A folder for stored messages, and the files in it. */
+/** Opens a folder for stored messages, and lists its files. */
 export async function openBlobFolder() {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-blobs-'))
   return {

@@ -142,7 +142,7 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
   )
 
   test(
-    'gives every message of the corpus byte for byte, from the server and from what is stored',
+    'serves every message of the corpus byte for byte, from the server and from storage',
     { timeout: 120_000 },
     async () => {
       const server = useIt()
@@ -173,7 +173,8 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
           expect(bytes.length).toBe(attachment.size)
         }
       }
-      // A server may write line ends of its own; NUL must not be sent (RFC 9051 section 4.3.1), and Dovecot sends 0x80.
+      // A server may write its own line ends. NUL must not be sent (RFC 9051 section 4.3.1), and Dovecot sends 0x80
+      // instead.
       const lines = (text: string) => text.replaceAll('\r\n', '\n').replaceAll('\0', '\x80')
       expect(digests.map(lines).toSorted()).toEqual(
         filled.map(({ raw }) => lines(raw.toString('latin1'))).toSorted(),
@@ -182,7 +183,7 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
   )
 })
 
-describe('what is stored', () => {
+describe('a stored message', () => {
   const useIt = useServer(SERVER_KINDS[0].start)
 
   test('is read without the provider, belongs to its message, and is deleted with bodyStorage none', async () => {
@@ -207,7 +208,7 @@ describe('what is stored', () => {
     const second = await raw(two?.id)
     expect(second.bytes.toString()).not.toBe(first.bytes.toString())
 
-    // Swapped: each is under the other's name, and neither opens.
+    // The two files are swapped: each is under the other's name, and neither opens.
     await sql`update message_blob set message_id = null`.execute(app.db)
     const ids = (await app.db.selectFrom('message_blob').select('id').orderBy('id').execute()).map(
       ({ id }) => id,

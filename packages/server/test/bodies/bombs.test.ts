@@ -11,12 +11,12 @@ import { BOMBS } from './bombs.ts'
 import { formatAttachment, parse } from './facts.ts'
 import { measureParse } from './measured-parse.ts'
 
-/** Of the thread alone; a fraction of what something quadratic would take. */
+/** Processor time of the thread alone; a fraction of what anything quadratic would take. */
 const CPU_MS_MAX = 1000
 const MEMORY_MB_MAX = 64
 const PIECE_BYTES = 256 * 1024
 const FIRST_SYNC_SECONDS = 300
-/** Of each message. */
+/** Attachments downloaded of each message. */
 const ATTACHMENTS_DOWNLOADED = 3
 
 async function* inPieces(raw: Buffer, pieceBytes = PIECE_BYTES) {
@@ -24,7 +24,7 @@ async function* inPieces(raw: Buffer, pieceBytes = PIECE_BYTES) {
 }
 
 describe('hostile mail', () => {
-  test('comes in 40 kinds and more', () => expect(Object.keys(BOMBS).length).toBeGreaterThanOrEqual(40))
+  test('covers at least 40 kinds', () => expect(Object.keys(BOMBS).length).toBeGreaterThanOrEqual(40))
 
   test.each(Object.entries(BOMBS))(
     '%s: is parsed within the limits and still summarised',
@@ -66,14 +66,14 @@ describe('hostile mail, served by Dovecot', () => {
     const server = useIt()
     const user = await server.addUser()
     await using world = await openWorld(server, user)
-    // Dovecot sends another octet for NUL.
+    // Dovecot sends another byte for NUL.
     const bombs = Object.values(BOMBS)
       .map(make => make())
       .filter(raw => !raw.includes(0))
     await world.deliver(bombs.map(raw => ({ raw })))
     await using app = await openSyncApp()
     const accountId = await connectMailbox(app, server, user, { bodyStorage: 'cache', syncWindowDays: null })
-    // 200 MB, beside whatever else the machine has to do.
+    // 200 MB, on a machine that may be busy with other work.
     await waitForFirstSync(app, accountId, FIRST_SYNC_SECONDS)
     const summaries = await readMessages(app, accountId)
     expect(summaries).toHaveLength(bombs.length)
@@ -101,7 +101,7 @@ describe('hostile mail, served by Dovecot', () => {
   })
 })
 
-/** Whatever the line ends are. */
+/** Ignores the kind of line ends. */
 function digest(raw: Buffer) {
   return createHash('sha256').update(raw.toString('latin1').replaceAll('\r', '')).digest('hex')
 }
@@ -109,7 +109,7 @@ function digest(raw: Buffer) {
 describe('the reader', () => {
   const small = () => inPieces(Buffer.from('Subject: x\r\n\r\nHello\r\n'))
 
-  test('gives up a message that takes too long, and reads the next', async () => {
+  test('gives up on a message that takes too long, and reads the next', async () => {
     const script = new URL(
       'data:text/javascript,import{parentPort as p}from"node:worker_threads";p.on("message",()=>{for(;;);})',
     )

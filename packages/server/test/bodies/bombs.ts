@@ -1,4 +1,4 @@
-/** Messages that are made to hurt whoever reads them; each a few megabytes at most. */
+/** Messages built to overload their readers, each a few megabytes at most. */
 export const BOMBS: Record<string, () => Buffer> = {
   ...nested(),
   ...floods(),
@@ -93,7 +93,7 @@ function encodings(): Record<string, () => Buffer> {
   const encoded = (encoding: string, body: string, type = 'text/plain; charset=utf-8') =>
     message(`Content-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}`, body)
   return {
-    'base64 of signs that are none': () => encoded('base64', '*'.repeat(4 * MEGABYTE)),
+    'base64 of invalid characters': () => encoded('base64', '*'.repeat(4 * MEGABYTE)),
     'base64 of padding': () => encoded('base64', 'A='.repeat(2 * MEGABYTE)),
     'quoted-printable of equals signs': () => encoded('quoted-printable', '='.repeat(4 * MEGABYTE)),
     'quoted-printable of soft breaks': () => encoded('quoted-printable', '=\r\n'.repeat(2_000_000)),
@@ -101,7 +101,7 @@ function encodings(): Record<string, () => Buffer> {
     'quoted-printable of blanks before line ends': () =>
       encoded('quoted-printable', `${' '.repeat(80)}\r\n`.repeat(60_000)),
     'quoted-printable of equals signs and blanks': () => encoded('quoted-printable', '= '.repeat(2_500_000)),
-    'uuencode of lines that say more than they have': () =>
+    'uuencode of lines that claim more than they contain': () =>
       encoded('x-uuencode', `begin 644 a\n${'_\n'.repeat(2_000_000)}`, 'application/octet-stream'),
     'uuencode of one line': () => encoded('x-uuencode', `begin 644 a\n${'M'.repeat(5 * MEGABYTE)}`),
     'uuencode of blanks': () => encoded('uuencode', ' '.repeat(5 * MEGABYTE)),

@@ -8,7 +8,7 @@ import { waitUntil } from '../wait-until.ts'
 
 const MEGABYTE = 1024 * 1024
 
-/** A message with one attachment of so many bytes. */
+/** A message with one attachment of this many bytes. */
 function large(bytes: number, name = 'large') {
   const content = Buffer.alloc(bytes, `${name} content `)
   const head = [
@@ -76,7 +76,7 @@ describe('downloads from the server', () => {
   )
 
   test(
-    'keep neither the sync nor other reads, and are stopped when the caller leaves',
+    'block neither the sync nor other reads, and stop when the caller leaves',
     { timeout: 60_000 },
     async () => {
       const account = await openLarge(24 * MEGABYTE, 'none')
@@ -86,7 +86,7 @@ describe('downloads from the server', () => {
       const answer = await begin(app, `${url}/raw`, leave.signal)
       const reader = answer.body!.getReader()
       await reader.read()
-      // The sync has its own connection, and whoever takes nothing holds none.
+      // The sync has its own connection, and a client that does not read holds none.
       await expect.poll(() => proxy.stats.connections).toBe(2)
       await world.deliver({ raw: large(100, 'small').raw })
       const small = await waitUntil('the small message', async () =>
@@ -107,7 +107,7 @@ describe('downloads from the server', () => {
   )
 
   test(
-    'of 50 MB from a slow server leave lists and other messages readable all the while',
+    'of 50 MB from a slow server do not block lists and other messages',
     { timeout: 120_000 },
     async () => {
       const account = await openLarge(36 * MEGABYTE, 'none')
@@ -117,7 +117,7 @@ describe('downloads from the server', () => {
       const small = await waitUntil('the small message', async () =>
         (await readMessages(app, accountId)).find(({ subject }) => subject === 'small'),
       )
-      // A minute and more for all of it, so that whatever is answered meanwhile did not wait for its end.
+      // Downloading all of it takes more than a minute, so whatever is answered meanwhile did not wait for its end.
       proxy.faults = { bytesPerSecond: 600_000 }
       const leave = new AbortController()
       const answer = await begin(app, `${url}/raw`, leave.signal)
@@ -137,7 +137,7 @@ describe('downloads from the server', () => {
       }
       await waitForAnotherPass(proxy)
       expect(received).toBeLessThan(account.content.length)
-      // One for the sync, and one for all that is read.
+      // One connection for the sync, and one for all reads.
       expect(proxy.stats.connectionsMax).toBe(2)
 
       leave.abort()
@@ -149,7 +149,7 @@ describe('downloads from the server', () => {
   )
 
   test(
-    'give their connection back when the caller has left and others want it',
+    'release their connection when the caller has left and others need it',
     { timeout: 60_000 },
     async () => {
       const account = await openLarge(24 * MEGABYTE, 'none', { config: { connectionsPerHost: 1 } })
@@ -159,12 +159,12 @@ describe('downloads from the server', () => {
       const answer = await begin(app, `${url}/raw`, leave.signal)
       await answer.body!.getReader().read()
       leave.abort()
-      // Its only connection is needed for this one's login and first sync.
+      // The only connection is needed for this account's login and first sync.
       await waitForFirstSync(app, await connectMailbox(app, proxy, await server.addUser()))
     },
   )
 
-  test('that fail midway are broken off, and nothing is stored of them', { timeout: 60_000 }, async () => {
+  test('that fail midway end the connection, and store nothing', { timeout: 60_000 }, async () => {
     const account = await openLarge(24 * MEGABYTE, 'cache')
     await using _ = account
     const { app, proxy, url } = account
@@ -231,7 +231,7 @@ describe('downloads from the server', () => {
       expect(await app.get(url)).toMatchObject({ status: 409, body: { code: `account_${status}` } })
     }
     await world.expunge('INBOX', await world.uids('INBOX'))
-    // Not told by the sync, which is stopped.
+    // The state must not come from the sync, which is stopped.
     await app.db.updateTable('account').set({ status: 'active' }).execute()
     const gone = await Promise.all(['', '/raw', '/attachments/2'].map(path => app.get(url + path)))
     for (const { body } of gone) expect(['provider_not_found', 'message_not_found']).toContain(body['code'])

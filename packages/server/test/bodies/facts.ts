@@ -5,14 +5,14 @@ import { transferDecoder } from '../../src/kit/mime/transfer-decoder.ts'
 import type { Fact, OddFacts, OddMessage } from '../mail/odd/odd-message.ts'
 import type { PythonMessage, PythonPart } from './ask-python.ts'
 
-/** In pieces of odd sizes, so that every edge falls everywhere. */
+/** Parses in pieces of odd sizes, so that every boundary between pieces falls everywhere. */
 export function parse(raw: Buffer, pieceBytes = raw.length + 1): ParsedMessage {
   const parser = openMessageParser()
   for (let at = 0; at < raw.length; at += pieceBytes) parser.push(raw.subarray(at, at + pieceBytes))
   return parser.end()
 }
 
-/** An attachment's octets, cut out of the message and decoded. */
+/** The content of an attachment, cut out of the message and decoded. */
 export function contentOf(raw: Buffer, { encoding, start, end }: ParsedAttachment): Buffer {
   const decoder = transferDecoder(encoding)
   return Buffer.concat([decoder.push(raw.subarray(start, end)), decoder.end()])
@@ -20,7 +20,7 @@ export function contentOf(raw: Buffer, { encoding, start, end }: ParsedAttachmen
 
 type Facts = Required<OddFacts>
 
-/** What we make of a message, in the words of the table. */
+/** Our reading of a message, in the format of the table. */
 export function ourFacts(raw: Buffer): Facts {
   const { text, html, attachments, hasAttachments } = parse(raw)
   const { subject, from, to, cc, sentAt } = summarize(raw)
@@ -54,7 +54,10 @@ function plain(text: string | null) {
 const isText = ({ type, disposition, filename }: PythonPart) =>
   ['text/plain', 'text/html'].includes(type) && disposition !== 'attachment' && filename === null
 
-/** What Python makes of it: undefined where it tells nothing. Of attachments number, type, name and octets. */
+/**
+ * Python's reading of a message; undefined where Python reports nothing. For attachments: number, type, name and
+ * content.
+ */
 export function pythonFacts(message: PythonMessage): OddFacts {
   const [from] = addressesOf(message.from) ?? []
   return {
@@ -81,12 +84,12 @@ function addressesOf(found: PythonMessage['to']) {
 function joinTexts(parts: readonly PythonPart[], type: string) {
   const texts = parts.filter(part => isText(part) && part.type === type)
   if (texts.length === 0) return null
-  // Python gives no text of a charset that it does not know, or of bytes that are not of it.
+  // Python returns no text for a charset that it does not know, or for bytes outside it.
   if (texts.some(({ text }) => text === null)) return undefined
   return plain(texts.map(({ text }) => text!.replaceAll('\r\n', '\n').replace(/\n$/, '')).join('\n'))
 }
 
-/** Our attachments, as `pythonFacts` tells those of Python: with their octets, save of messages within. */
+/** Our attachments in the format of `pythonFacts`, with their content, except for embedded messages. */
 export function comparableAttachments(raw: Buffer): string[] {
   return parse(raw).attachments.map(part => {
     const isMessage = part.contentType === 'message/rfc822'
@@ -95,7 +98,7 @@ export function comparableAttachments(raw: Buffer): string[] {
   })
 }
 
-/** Whether it is stated that Python sees another thing. */
+/** Whether the table states that Python reads this differently. */
 export function pythonDiffers(message: OddMessage, fact: Fact): boolean {
   return message.unlike?.python?.includes(fact) ?? false
 }

@@ -15,14 +15,14 @@ import { openProxiedAccount, shortMessage, shortMessages } from '../sync/proxied
 import { waitUntil } from '../wait-until.ts'
 import { openBlobFolder } from './blob-folder.ts'
 
-/** Every account is looked at each minute; what is told of is stored sooner. */
+/** Every account is looked at each minute; accounts with news are looked at sooner. */
 const SOON_SECONDS = 40
 const ROLES = { roles: ['api', 'sync', 'jobs'] as const satisfies unknown[] }
 const FULL = { bodyStorage: 'full', syncWindowDays: null }
 
 const useIt = useServer(SERVER_KINDS[0].start)
 
-/** Messages that are stored and found by their words, other rows, and what is counted. */
+/** Counts stored messages, messages found by their words, other rows, and the recorded sizes. */
 async function readStored(app: TestApp, accountId: string) {
   const { rows } = await sql<{ stored: number; others: number; bytes: number; counted: number }>`
     select count(*) filter (where message_id is not null and is_indexed and account_id = ${accountId})::int as stored,
@@ -65,7 +65,7 @@ test('every message of every mailbox is stored and can be searched at once, and 
     waitUntil('every message', async () => (await readStored(app, accountId)).stored === count, SOON_SECONDS)
   await untilStored(storable)
 
-  // Old mail may be new to the account.
+  // Mail with an old date may be new to the account.
   await world.deliver({ ...letter('new', `${'x '.repeat(500)} numbat`), internalDate: new Date(2020, 1, 1) })
   await untilStored(storable + 1)
   const { others, bytes, counted } = await readStored(app, accountId)
@@ -80,7 +80,7 @@ test('every message of every mailbox is stored and can be searched at once, and 
 })
 
 test.each(['cut', 'refuse', 'omit'] as const)(
-  'a message that the server does not give (%s) keeps no other from being stored',
+  'a message that the server does not return (%s) does not stop others from being stored',
   async does => {
     await using blobs = await openBlobFolder()
     await using account = await openProxiedAccount({
@@ -98,10 +98,10 @@ test.each(['cut', 'refuse', 'omit'] as const)(
   },
 )
 
-test.each([100, -100])('is stored whole and once, whatever size the server reports (%i)', async lie => {
+test.each([100, -100])('is stored whole and once if its reported size is wrong (%i)', async lie => {
   const long = letter('long', 'a line that is quite long\r\n'.repeat(CONTENT_BYTES_MAX / 20))
   const nearly = letter('nearly', 'x'.repeat(CONTENT_BYTES_MAX - 100))
-  // Told to be just below what is fetched with others, it is just above.
+  // The size is reported as just below the limit for fetching together, but is just above it.
   const over = letter('over', 'x'.repeat(CONTENT_BYTES_MAX - 20))
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
@@ -133,7 +133,7 @@ test.each([100, -100])('is stored whole and once, whatever size the server repor
   await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
   await waitUntil('all', async () => (await readStored(app, accountId)).stored === 43, SOON_SECONDS)
   const before = countFetches()
-  // The short ones came together.
+  // The short messages were fetched together.
   expect(before - cached).toBeLessThan(20)
   expect(await download('nearly')).toBe(nearly.raw)
   expect(await download('over')).toBe(over.raw)
@@ -142,7 +142,7 @@ test.each([100, -100])('is stored whole and once, whatever size the server repor
   expect(await blobs.files()).toHaveLength(43)
 })
 
-test('a message older than 10,000 drafts is stored, too', async () => {
+test('a message older than 10,000 drafts is stored too', async () => {
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
     config: { blobDir: blobs.folder },
@@ -157,7 +157,7 @@ test('a message older than 10,000 drafts is stored, too', async () => {
   await waitUntil('all', async () => (await readStored(app, accountId)).stored === 5, SOON_SECONDS)
 })
 
-test('storing stops when it is turned off, and starts again when it is turned on', async () => {
+test('storing stops when turned off, and resumes when turned on', async () => {
   await using blobs = await openBlobFolder()
   await using account = await openProxiedAccount({
     config: { blobDir: blobs.folder },
@@ -257,7 +257,7 @@ test('a file that cannot be read now is kept, and the message is read from the p
   const at = path.join(file!.parentPath, file!.name)
   const rows = await readRows()
 
-  // The disk says something else than that the file is missing; then the whole folder is not mounted.
+  // The disk reports an error other than a missing file; then the whole folder is not mounted.
   await rename(at, `${at}.away`)
   await mkdir(at)
   expect(await read()).toBe('wombat')
@@ -266,7 +266,7 @@ test('a file that cannot be read now is kept, and the message is read from the p
   await rename(blobs.folder, `${blobs.folder}.away`)
   expect(await read()).toBe('wombat')
   await rename(`${blobs.folder}.away`, blobs.folder)
-  // Nor do keys that do not open say anything of the file.
+  // Keys that do not open say nothing about the file either.
   const { data_key } = await app.db.selectFrom('account').select('data_key').executeTakeFirstOrThrow()
   await app.db
     .updateTable('account')
@@ -276,7 +276,7 @@ test('a file that cannot be read now is kept, and the message is read from the p
   await app.db.updateTable('account').set({ data_key }).execute()
   expect(await readRows()).toEqual(rows)
 
-  // It is gone, and its words go with it; those of the snippet stay.
+  // The file is gone, and its words go with it; those of the snippet stay.
   await rm(at)
   await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
   expect(await find(app, accountId, 'wombat')).toEqual(['kept'])

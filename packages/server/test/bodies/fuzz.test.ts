@@ -6,15 +6,15 @@ import { seeded } from '../seeded.ts'
 import { contentOf, parse } from './facts.ts'
 import { mutate } from './mutations.ts'
 
-/* More by `WAXWING_FUZZ_ROUNDS=200000 WAXWING_FUZZ_SEED=2 npx vitest run fuzz.test.ts`. */
+/* For more rounds: `WAXWING_FUZZ_ROUNDS=200000 WAXWING_FUZZ_SEED=2 npx vitest run fuzz.test.ts`. */
 const ROUNDS = Number(process.env['WAXWING_FUZZ_ROUNDS'] ?? 5000)
 const SEED = process.env['WAXWING_FUZZ_SEED'] ?? '1'
-/** What a message may take of the processor: linear in its size, and many times what any takes. */
+/** Processor time allowed for a message: linear in its size, and many times what any message takes. */
 const CPU_MS_AT_LEAST = 100
 const CPU_MS_PER_KB = 2
-/** A thread's rubbish is collected at whatever message comes next. */
+/** Garbage of a thread may be collected during any later message, so a slow one is measured again. */
 const MEASURES_MAX = 3
-/** Of text in whatever charset, to its octets. */
+/** Maximum growth of text in any charset, relative to its bytes. */
 const GROWTH_MAX = 10
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
 
@@ -38,7 +38,7 @@ function readsInTime(raw: Buffer): boolean {
   return false
 }
 
-/** What is wrong with the reading of a message; null: nothing. */
+/** Returns what is wrong with the reading of a message, or null. */
 function findFault(raw: Buffer, pieceBytes: number): string | null {
   const before = Buffer.from(raw)
   const message = parse(raw)
@@ -66,7 +66,7 @@ function findFault(raw: Buffer, pieceBytes: number): string | null {
 }
 
 test(
-  'a message is read within its budget, whatever is changed in it',
+  'a message is read within its budget, whatever was changed in it',
   { timeout: 60_000 + ROUNDS * 20 },
   () => {
     const faults: string[] = []

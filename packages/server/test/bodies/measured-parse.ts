@@ -2,20 +2,20 @@ import { getHeapStatistics } from 'node:v8'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { openMessageParser, type ParsedMessage } from '../../src/kit/mime/message-parser.ts'
 
-/* Parses a message in a thread as the service does, and measures what that takes. */
+/* Parses a message in a thread as the service does, and measures time and memory. */
 
 const PIECE_BYTES = 256 * 1024
 const MEGABYTE = 1024 * 1024
 
 export interface Measured {
   message: ParsedMessage
-  /** Of the thread alone, so that others on the machine do not count. */
+  /** Processor time of the thread alone, so that other work on the machine does not count. */
   cpuMs: number
-  /** The most that heap and buffers held at the end of a piece, rubbish included. */
+  /** The peak of heap and buffers at the end of a piece, including garbage. */
   memoryMb: number
 }
 
-/** @throws where the heap would grow beyond `heapMbMax` even for a moment */
+/** @throws if the heap grows beyond `heapMbMax`, even briefly */
 export async function measureParse(raw: Buffer, heapMbMax: number): Promise<Measured> {
   const shared = Buffer.from(new SharedArrayBuffer(raw.length))
   raw.copy(shared)

@@ -3,7 +3,7 @@ import type { Random } from '../seeded.ts'
 type Mutation = (random: Random, raw: Buffer, other: Buffer) => Buffer
 
 const BYTES_MAX = 40_000
-/** Octets that mean something to whoever reads mail. */
+/** Bytes with a meaning in mail. */
 const SIGNS = Buffer.from('\r\n\0 \t-=?:;"\\(<>)%*+\x80\xff\x1b', 'latin1')
 const PIECES = [
   '\r\n\r\n',
@@ -38,7 +38,7 @@ function somewhere(random: Random, raw: Buffer): number {
   return random.between(0, raw.length)
 }
 
-/** Where a line of the header begins and ends. */
+/** The start and end of a line of the header. */
 function fieldOf(random: Random, raw: Buffer): [start: number, end: number] {
   const text = raw.toString('latin1')
   const found = text.search(/\r?\n\r?\n/)
@@ -49,7 +49,7 @@ function fieldOf(random: Random, raw: Buffer): [start: number, end: number] {
 }
 
 const MUTATIONS: readonly Mutation[] = [
-  // Octets changed, added, left out, repeated.
+  // Changes, adds, removes or repeats bytes.
   (random, raw) => {
     const changed = Buffer.from(raw)
     if (raw.length > 0) changed[random.between(0, raw.length - 1)] = random.between(0, 255)
@@ -64,10 +64,10 @@ const MUTATIONS: readonly Mutation[] = [
     const at = somewhere(random, raw)
     return splice(raw, at, 0, raw.subarray(at, at + random.between(1, 400)))
   },
-  // Cut off.
+  // Cuts the message off.
   (random, raw) => raw.subarray(0, somewhere(random, raw)),
   (random, raw) => raw.subarray(somewhere(random, raw)),
-  // A field repeated, left out, moved.
+  // Repeats, removes or moves a field.
   (random, raw) => {
     const [start, end] = fieldOf(random, raw)
     return splice(raw, start, 0, raw.subarray(start, end))
@@ -81,18 +81,18 @@ const MUTATIONS: readonly Mutation[] = [
     const without = splice(raw, start, end - start, Buffer.alloc(0))
     return splice(without, fieldOf(random, without)[0], 0, raw.subarray(start, end))
   },
-  // What means something, where it means nothing.
+  // Inserts meaningful text where it has no meaning.
   (random, raw) => splice(raw, somewhere(random, raw), 0, random.pick(PIECES)),
-  // Boundaries of another name, or of none.
+  // Renames or removes boundaries.
   (random, raw) => {
     const at = raw.indexOf('--', random.between(0, raw.length))
     return at < 0
       ? raw
       : splice(raw, at + 2, random.between(0, 3), Buffer.from(random.pick(['', '-', 'x', ' '])))
   },
-  // Line ends of another kind.
+  // Changes the kind of line ends.
   (_, raw) => Buffer.from(raw.toString('latin1').replaceAll('\r\n', '\n'), 'latin1'),
-  // A message within a message, whole or a piece of it.
+  // Inserts another message, or a piece of it.
   (random, raw, other) => splice(raw, somewhere(random, raw), 0, other),
   (random, raw, other) =>
     splice(
@@ -103,7 +103,7 @@ const MUTATIONS: readonly Mutation[] = [
     ),
 ]
 
-/** A message with one to twelve things done to it. */
+/** Returns the message with one to twelve mutations. */
 export function mutate(random: Random, raw: Buffer, other: Buffer): Buffer {
   let mutated = raw.subarray(0, BYTES_MAX)
   for (let count = random.between(1, 12); count > 0; count--) {

@@ -15,17 +15,17 @@ import { contentOf, formatAttachment, ourFacts, parse } from './facts.ts'
 
 const READS_AT_ONCE = 6
 const SERVED = Object.entries(ODD_MAIL).filter(([, { isUnservable }]) => !isUnservable)
-/** Of the body; Dovecot repeats a type that is none. */
+/** Types of body texts. Dovecot repeats an invalid type. */
 const TEXTS = new Set(['text/plain', 'text/html', 'text/', '/'])
 const MEGABYTE = 1024 * 1024
 
 /**
- * A server may write line ends of its own; Dovecot drops carriage returns that are not of one. NUL must not be sent
- * (RFC 9051 section 4.3.1): Dovecot sends 0x80.
+ * A server may write its own line ends; Dovecot drops carriage returns outside of line ends. NUL must not be sent (RFC
+ * 9051 section 4.3.1): Dovecot sends 0x80.
  */
 const lines = (raw: Buffer) => raw.toString('latin1').replaceAll('\r', '').replaceAll('\0', '\x80')
 
-/** Does the same to all, a few at a time. */
+/** Does the same for all items, a few at a time. */
 async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>) {
   const queue = items.values()
   const run = async () => {
@@ -68,7 +68,7 @@ describe('odd mail, served by Dovecot', () => {
   })
 
   test.each(['none', 'cache'])(
-    'is read and downloaded as it came, with bodyStorage %s',
+    'is read and downloaded unchanged, with bodyStorage %s',
     { timeout: 120_000 },
     async bodyStorage => {
       await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage } })

@@ -12,7 +12,7 @@ const MESSAGES = Object.entries(ODD_MAIL)
 describe('odd mail', () => {
   const python = askPython(MESSAGES.map(([, { raw }]) => raw))
 
-  test('comes in at least 200 kinds, all different', () => {
+  test('covers at least 200 different kinds', () => {
     expect(MESSAGES.length).toBeGreaterThanOrEqual(200)
     expect(new Set(MESSAGES.map(([, { raw }]) => raw.toString('latin1'))).size).toBe(MESSAGES.length)
   })
@@ -23,24 +23,24 @@ describe('odd mail', () => {
   })
 
   test.each(MESSAGES.map(([name], index) => [name, index] as const))(
-    '%s: is what Python finds',
+    '%s: is parsed as by Python',
     (name, index) => {
       const message = ODD_MAIL[name]!
       const ours = { ...ourFacts(message.raw), attachments: comparableAttachments(message.raw) }
       const theirs = pythonFacts(python[index]!)
       const isSame = (fact: Fact) => JSON.stringify(ours[fact]) === JSON.stringify(theirs[fact])
       for (const fact of FACTS) {
-        // What is stated to be unlike, and is not, says nothing of us.
+        // If a difference is stated but absent, the statement is wrong, not our parser.
         if (pythonDiffers(message, fact)) expect(isSame(fact), `${fact} is the same`).toBe(false)
         else if (fact in theirs && theirs[fact] !== undefined) expect(ours[fact], fact).toEqual(theirs[fact])
       }
     },
   )
 
-  test('has the beginning of its text for a snippet', () => {
+  test('has the beginning of its text as its snippet', () => {
     for (const [name, { raw }] of MESSAGES) {
       const { text, html } = parse(raw)
-      // Of HTML the snippet is what it shows; for the mark at its end, and for NUL, it has a blank.
+      // The snippet of HTML is what HTML shows. For the mark at its end, and for NUL, it has a blank.
       if (text === null || html !== null || /[\0=]\s*$/.test(raw.toString('latin1')) || raw.includes(0))
         continue
       const shown = collapseText(text)
@@ -64,7 +64,7 @@ describe('odd mail', () => {
     }
   })
 
-  test('is parsed the same, however it is cut into pieces', () => {
+  test('is parsed the same in pieces of any size', () => {
     for (const [name, { raw }] of MESSAGES) {
       if (raw.length > 20_000) continue
       const whole = parse(raw)

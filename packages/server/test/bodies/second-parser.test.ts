@@ -6,11 +6,11 @@ import { generateMail } from '../mail/corpus.ts'
 import { askPython } from './ask-python.ts'
 
 const COUNT = 600
-/** Where what is broken may be read in two ways. */
+/** Kinds of broken mail that may be read in two ways. */
 const OPEN_TO_DEBATE =
-  /base64 with rubbish|a boundary that never occurs|multipart without a boundary|no header|NUL|a line that is no field|nested 60 deep|bare line feeds/
+  /base64 with rubbish|a boundary that never occurs|multipart without a boundary|no header|NUL|a line that is not a field|nested 60 deep|bare line feeds/
 
-/** In pieces of odd sizes, so that every edge falls everywhere. */
+/** Parses in pieces of odd sizes, so that every boundary between pieces falls everywhere. */
 function parse(raw: Buffer, pieceBytes: number): ParsedMessage {
   const parser = openMessageParser()
   for (let at = 0; at < raw.length; at += pieceBytes) parser.push(raw.subarray(at, at + pieceBytes))
@@ -23,11 +23,11 @@ describe('the parser of messages', () => {
   const corpus = [...generateMail({ seed: 7, count: COUNT, brokenShare: 0.1 })]
   const python = askPython(corpus.map(({ raw }) => raw))
 
-  test('knows every way of being broken', () => {
+  test('is compared for every kind of broken mail', () => {
     expect(Object.keys(BROKEN).filter(kind => !corpus.some(message => message.kind === kind))).toEqual([])
   })
 
-  test.each([4096, 1_000_000])('finds the same as Python, in pieces of %i bytes', pieceBytes => {
+  test.each([4096, 1_000_000])('gives the same result as Python, in pieces of %i bytes', pieceBytes => {
     let compared = 0
     for (const [index, { raw, kind }] of corpus.entries()) {
       if (OPEN_TO_DEBATE.test(kind)) continue
@@ -48,7 +48,7 @@ describe('the parser of messages', () => {
         }),
         kind,
       ).toEqual(files.map(({ id, type, content }) => ({ id, contentType: type, content })))
-      // What is no attachment is the body.
+      // Texts that are not attachments are the body.
       const texts = wanted.filter(({ id }) => !others.has(id))
       expect(
         texts.every(({ type }) => type === 'text/plain' || type === 'text/html'),
@@ -58,7 +58,7 @@ describe('the parser of messages', () => {
       expect(found.html === null, kind).toBe(!texts.some(({ type }) => type === 'text/html'))
       for (const half of ['text', 'html'] as const) {
         const halves = texts.filter(({ type }) => type === (half === 'text' ? 'text/plain' : 'text/html'))
-        // Python gives no text of a charset that it does not know, or of bytes that are not of it.
+        // Python returns no text for a charset that it does not know, or for bytes outside it.
         if (halves.some(({ text }) => text === null)) continue
         expect(plain(found[half] ?? ''), kind).toBe(plain(halves.map(({ text }) => text).join('\n')))
       }
@@ -66,7 +66,7 @@ describe('the parser of messages', () => {
     expect(compared).toBeGreaterThan(400)
   })
 
-  test('finds the same however a message is cut into pieces', () => {
+  test('gives the same result in pieces of any size', () => {
     for (const { raw, kind } of corpus.slice(0, 150)) {
       if (raw.length > 20_000) continue
       const whole = parse(raw, raw.length + 1)

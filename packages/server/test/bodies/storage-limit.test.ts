@@ -17,7 +17,7 @@ import { waitUntil } from '../wait-until.ts'
 const COUNT = 30
 const BODY_BYTES = 3000
 const LIMIT_BYTES = 10 * BODY_BYTES
-const FULL = 'No more bodies are stored'
+const FULL = 'Bodies are no longer stored'
 
 function letter(nth: number) {
   const head = ['From: Ada <ada@a.test>', `Subject: ${nth}`, `Message-ID: <${nth}@a.test>`]
@@ -68,7 +68,7 @@ test('a tenant without storage left reads from the provider until there is room 
   expect(await readStored()).toEqual(stored)
 
   await limitStorage(app, 10_000_000)
-  // An account that was changed is looked at again at once, rather than within the minute.
+  // A changed account is looked at again at once, rather than within the minute.
   await app.patch(`/v1/accounts/${accountId}`, { externalRef: 'changed' })
   await waitUntil('every message', async () => (await readStored()).messages === COUNT, 90)
   expect(wasFull()).toBe(1)

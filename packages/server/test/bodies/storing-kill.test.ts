@@ -17,7 +17,7 @@ import { waitUntil } from '../wait-until.ts'
 
 const COUNT = 600
 const READ_EACH = 5
-/** Slow enough for each kill to come in the midst. */
+/** Slow enough for each kill to happen while messages are being stored. */
 const FAULTS = { latencyMs: 80 }
 const KILLS = 3
 const OPTIONS = {
@@ -69,7 +69,7 @@ test('a service that is killed repeatedly while it stores loses no message, file
   }
   await waitUntil('everything is stored', async () => (await countRows()).bound === storable.length, 60)
 
-  // What was broken off is old enough for the sweep an hour later.
+  // Aborted files are old enough for the sweep an hour later.
   await session.query(
     `update message_blob set created_at = created_at - interval '2 hours' where message_id is null`,
   )
@@ -80,7 +80,7 @@ test('a service that is killed repeatedly while it stores loses no message, file
   const files = await readdir(path.join(folder.path, 'blobs'), { recursive: true, withFileTypes: true })
   expect(files.filter(file => file.isFile())).toHaveLength(storable.length)
 
-  // Paused, so that nothing is read from the provider.
+  // The account is paused, so that nothing is read from the provider.
   await call().patch(`/v1/accounts/${accountId}`, { status: 'paused' })
   for (const { id } of storable.filter((_, nth) => nth % READ_EACH === 0)) {
     const { status } = await call().get(`/v1/accounts/${accountId}/messages/${id}`)

@@ -10,7 +10,9 @@ import { askForSync, openProxiedAccount, shortMessage, shortMessages } from '../
 import { waitUntil } from '../wait-until.ts'
 import { openBlobFolder } from './blob-folder.ts'
 
-/** What is made in a test is older than what counts as new then, so that only a look at the whole finds it. */
+/**
+ * A time in the future: messages created in a test then count as old, so that only a look at all messages finds them.
+ */
 const FUTURE = Date.now() + 3_600_000
 const ROLES = { roles: ['api', 'sync', 'jobs'] as const satisfies unknown[] }
 
@@ -25,13 +27,13 @@ function countFailures({ logLines }: TestApp) {
   return logLines.filter(line => line.includes('Bodies could not be stored')).length
 }
 
-/** How many looks for bodies came to their end: at new mail, or at all of it. */
+/** Counts the finished looks at new mail, or at all messages. */
 function countLooks({ logLines }: TestApp, kind: 'new' | 'all') {
   return logLines.filter(line => line.includes('Looked for bodies to store') && line.includes(`"${kind}"`))
     .length
 }
 
-/** How often so many octets of a source were asked for, from that octet on. */
+/** Counts the requests for this many bytes of a source, from this byte on. */
 function countPieces({ stats }: ChaosProxy, length: number, from: number | '\\d+' = 0, uid = '\\S+') {
   const asked = new RegExp(`^UID FETCH ${uid} \\(UID BODY\\.PEEK\\[\\]<${from}\\.${length}>\\)`)
   return stats.lines.filter(line => asked.test(line)).length
@@ -57,7 +59,7 @@ test('a message that cannot be stored is retried at growing intervals, and store
   const lookInVainAfter = async (seconds: number) => {
     now += seconds * 1000
     const looks = countLooks(app, 'new')
-    // Each message has the account looked at. The first look to end may have begun before.
+    // Each message causes a look at the account. The first look to end may have begun earlier.
     for (const nth of [1, 2]) {
       await deliver()
       await waitUntil('a look', () => Promise.resolve(countLooks(app, 'new') >= looks + nth))
@@ -78,7 +80,7 @@ test('a message that cannot be stored is retried at growing intervals, and store
   await lookInVainAfter(59)
   expect((await countRows(app)).stored).toBe(0)
   await lookAfter(1)
-  // The look may have come before the last message.
+  // The look may have begun before the last message arrived.
   await waitUntil('all', async () => (await countRows(app)).stored >= 45)
   expect(fetched()).toBe(3)
 })
@@ -110,12 +112,12 @@ test('a server that sends more than announced is read up to the limit, and no me
   await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
   await waitUntil('the others', async () => (await countRows(app)).stored === 8)
 
-  // Five of them are all that is fetched at once; the others come one by one, after the newest.
+  // At most five messages are fetched at once; the others come one by one, after the newest.
   expect(countPieces(proxy, CONTENT_BYTES_MAX)).toBe(4)
   const piecesOfEndless = () => countPieces(proxy, CONTENT_BYTES_MAX, '\\d+', String(uid))
   const enough = STORED_BYTES_MAX / CONTENT_BYTES_MAX + 1
   expect(piecesOfEndless()).toBe(enough)
-  // An hour later all messages are looked at again, but for what is known to be too large.
+  // An hour later all messages are looked at again, except those known to be too large.
   const looks = countLooks(app, 'all')
   now += 3_601_000
   await askForSync(app, accountId)

@@ -19,7 +19,7 @@ import { openBlobFolder } from './blob-folder.ts'
 const KILOBYTE = 1024
 const LONG = 'A line of words that says nothing at all.\n'.repeat(1000)
 
-/** A message whose first part has no name and lies behind a text of 42 KB. */
+/** A message whose first part has no name and follows a text of 42 KB. */
 const behind = (part: string) => multi('mixed', [`\n${LONG}`, part])
 
 const ATTACHED: Array<[what: string, hasAttachments: boolean, raw: Buffer]> = [
@@ -28,7 +28,7 @@ const ATTACHED: Array<[what: string, hasAttachments: boolean, raw: Buffer]> = [
   ['bytes', true, behind('Content-Type: application/octet-stream\n\nx')],
   ['TNEF', true, behind('Content-Type: application/ms-tnef\n\nx')],
   ['a text with a name', true, behind('Content-Type: text/plain; name=b.txt\n\nx')],
-  ['an image of no disposition beside it', true, behind('Content-Type: image/png\nContent-ID: <a>\n\nPNG')],
+  ['an image without a disposition', true, behind('Content-Type: image/png\nContent-ID: <a>\n\nPNG')],
   [
     'an inline image',
     false,
@@ -90,7 +90,7 @@ test.each([
       'Content-Type: text/html\n\n<p>The text.',
     ]),
   ],
-])('shows the beginning of a text that stands behind %s', async (_, raw) => {
+])('shows the beginning of a text that follows %s', async (_, raw) => {
   await using server = await startDovecot()
   const user = await server.addUser()
   await using world = await openWorld(server, user)
@@ -105,7 +105,7 @@ const FAR = multi('mixed', [
   `Content-Type: application/pdf\nContent-Disposition: inline; filename=a.pdf\n\n${'x'.repeat(300 * KILOBYTE)}`,
   '\nWords behind a file.',
 ])
-/** As an attachment, once it is known to be longer than a body may be. */
+/** Becomes an attachment once it is known to exceed the size of a body. */
 const HUGE = mail('Content-Type: text/html', `<p>Words of a novel. ${'x'.repeat(6 * KILOBYTE * KILOBYTE)}`)
 
 async function search(app: TestApp, accountId: string, word: string) {
@@ -115,7 +115,7 @@ async function search(app: TestApp, accountId: string, word: string) {
 }
 
 test.each(['none', 'cache', 'full'])(
-  'corrects a summary when the whole is read, and announces it, with bodyStorage %s',
+  'corrects a summary when the whole message is read, and announces it, with bodyStorage %s',
   { timeout: 120_000 },
   async bodyStorage => {
     await using server = await startDovecot()
@@ -204,7 +204,7 @@ test.each([
     expect(outcome).toBe('answered')
     expect(await answer).toMatchObject({ status: 200, body: { snippet: 'Words behind a file.' } })
     expect(await readMessages(app, accountId)).toMatchObject([{ snippet: '' }])
-    // As the sync deletes it, which takes its document.
+    // The sync deletes the message like this, and its document with it.
     await other.query('delete from message where id = $1', [id])
     await other.query('rollback')
   } finally {

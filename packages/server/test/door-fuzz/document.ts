@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The parts of the OpenAPI document that requests are made from and answers are held against. */
+/** The parts of the OpenAPI document from which requests are generated and against which answers are checked. */
 export interface Schema {
   $ref?: string
   type?: string
@@ -44,21 +44,21 @@ export interface Operation {
   reasons: string[]
   parameters: Parameter[]
   body: Schema | null
-  /** Where the schema of an answer's JSON lies, by status; null: the answer is no JSON. */
+  /** The path of the schema of an answer's JSON, by status; null if the answer is not JSON. */
   answers: Map<number, string | null>
 }
 
 const FILE = new URL('../../../contract/openapi.json', import.meta.url)
 
-// The document is JSON of our own making, and `openapi.test.ts` compares it with the contract.
+// The document is JSON that we generate, and `openapi.test.ts` compares it with the contract.
 export const document = JSON.parse(readFileSync(FILE, 'utf8')) as {
   paths: Record<string, Record<string, Described>>
 }
 
-/** What a reference in the document leads to. */
+/** Resolves a reference in the document. */
 export function resolveReference<T>(reference: string): T {
   const steps = reference.replace(/^#\//, '').split('/')
-  // Whoever follows a reference knows what is there.
+  // The caller knows the type of the target.
   return steps.reduce<unknown>((at, step) => Object(at)[unescapeStep(step)], document) as T
 }
 

@@ -1,9 +1,9 @@
 /**
- * Requests made from the OpenAPI document (fitting, at the bounds, hostile), each answer held against the document: its
- * status and reason are those of the operation, its body fits its schema, nothing that the document forbids is accepted,
- * there is an X-Request-Id, no fault of the service, and no answer that takes long.
+ * Sends requests generated from the OpenAPI document (valid, at the limits, hostile) and checks each answer against the
+ * document: its status and reason are those of the operation, its body fits its schema, nothing that the document
+ * forbids is accepted, there is an X-Request-Id, no fault of the service, and no answer takes long.
  *
- * `requests.ts` makes the requests, `world.ts` what they are about, and `held-against-document.ts` judges the answers. A
+ * `requests.ts` generates the requests, `world.ts` their targets, and `held-against-document.ts` judges the answers. A
  * new operation or parameter takes part by itself.
  *
  *     WAXWING_FUZZ_REQUESTS=50000 npx vitest run door-fuzz      # more than CI sends
@@ -18,11 +18,11 @@ import { type FuzzRequest, requests } from './requests.ts'
 import { openFuzzWorld } from './world.ts'
 
 const REQUESTS = Number(process.env['WAXWING_FUZZ_REQUESTS'] ?? 2000)
-/** The same requests in each run, so that a failure is of the change that is tested. `random` looks for new ones. */
+/** The same requests in each run, so that a failure is caused by the change under test. `random` looks for new ones. */
 const asked = process.env['WAXWING_FUZZ_SEED'] ?? '9'
 const SEED = asked === 'random' ? Date.now() % 2 ** 31 : Number(asked)
 const MILLISECONDS_PER_REQUEST = 500
-/** Of a request in the message of a failure. */
+/** The part of a request that a failure message shows. */
 const SHOWN_CHARACTERS = 3000
 
 test(
@@ -65,7 +65,7 @@ test.each([
     'application/json',
     '{"defined":false,"code":"x","status":400,"message":"No."}',
   ],
-])('finds fault with an error that is %s', (_, type, text) => {
+])('rejects an error that is %s', (_, type, text) => {
   const headers = { 'x-request-id': 'mine', 'content-type': type }
   const sent = { method: 'GET', query: [], body: null, headers: {} }
   expect(problemsOf(null, sent, { status: 404, headers, text, seconds: 0 })).not.toEqual([])
@@ -82,7 +82,7 @@ function fillIn({ path, query, body, headers }: FuzzRequest, fill: (text: string
   }
 }
 
-/** Sends a request as it is: no client in between mends it. */
+/** Sends a request exactly as given; a client in between would correct it. */
 function send(address: string, agent: Agent, method: string, sent: Sent): Promise<FuzzAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<FuzzAnswer>()
   const startedAt = performance.now()
@@ -111,7 +111,7 @@ function send(address: string, agent: Agent, method: string, sent: Sent): Promis
     }
     resolve({
       status: incoming.statusCode ?? 0,
-      // Only some headers come as lists, and none of them is looked at.
+      // Only some headers are lists, and none of them is read.
       headers: incoming.headers as Record<string, string | undefined>,
       text: Buffer.concat(chunks).toString(),
       seconds: (performance.now() - startedAt) / 1000,

@@ -14,16 +14,16 @@ export interface SentRequest {
   headers: Record<string, string>
 }
 
-/** Generous: what is looked for blocks for seconds, beside a machine that may be busy. */
+/** Generous: the faults to find block for seconds, and the machine may be busy. */
 const SECONDS_MAX = 20
-/** Refusals of HTTP itself, which the document does not list at each operation. */
+/** Refusals by HTTP itself, which the document does not list for each operation. */
 const PROTOCOL_STATUSES = new Set([400, 404, 405, 408, 413, 415, 417, 431, 501])
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-// The document has words of OpenAPI beside those of JSON Schema.
+// The document has keywords of OpenAPI beside those of JSON Schema.
 const answers = new Ajv2020({ strict: false, allErrors: false })
 for (const [format, pattern] of [
   ['uuid', UUID],
@@ -34,11 +34,11 @@ for (const [format, pattern] of [
 ] as const)
   answers.addFormat(format, pattern)
 answers.addSchema(document, 'openapi')
-/** A request may spell an instant or an id in more ways than an answer. */
+/** A request may spell a time or an id in more ways than an answer. */
 const inputs = new Ajv2020({ strict: false, validateFormats: false })
 inputs.addSchema(document, 'openapi')
 
-/** What is wrong with an answer; empty where it is as the document says. */
+/** Lists what is wrong with an answer; empty if it conforms to the document. */
 export function problemsOf(
   operationId: string | null,
   sent: SentRequest & { method: string },
@@ -51,7 +51,7 @@ export function problemsOf(
   const given = sent.headers['x-request-id']
   const id = headers['x-request-id']
   if (id === undefined || !REQUEST_ID.test(id)) problems.push(`has the X-Request-Id ${id}`)
-  // Of headers that are too large none is read.
+  // Headers that are too large are not read at all.
   const isEchoed = given === undefined || !REQUEST_ID.test(given) || status === 431 || id === given
   if (!isEchoed) problems.push('has another X-Request-Id')
   if (status === 500) problems.push('is a fault of the service')
@@ -61,7 +61,7 @@ export function problemsOf(
   ]
 }
 
-/** Of paths that are not in the document, and of HEAD, OPTIONS and others on those that are. */
+/** Checks answers at paths outside the document, and to HEAD, OPTIONS and other methods. */
 function problemsOfProtocol({ status, text, headers }: FuzzAnswer, method: string): string[] {
   if (status < 400) return []
   if (headers['content-type'] !== 'application/json') return [`has the type ${headers['content-type']}`]
@@ -70,7 +70,7 @@ function problemsOfProtocol({ status, text, headers }: FuzzAnswer, method: strin
   const body = Object(parse(text))
   const { defined, code, message } = body
   const isShaped = typeof defined === 'boolean' && typeof code === 'string' && typeof message === 'string'
-  return isShaped && body['status'] === status ? [] : ['has not the shape of an error']
+  return isShaped && body['status'] === status ? [] : ['does not have the shape of an error']
 }
 
 function problemsOfOperation(operation: Operation, sent: SentRequest, answer: FuzzAnswer): string[] {
@@ -79,19 +79,19 @@ function problemsOfOperation(operation: Operation, sent: SentRequest, answer: Fu
   const body = Object(parse(text))
   if (body['defined'] === false) return PROTOCOL_STATUSES.has(status) ? [] : [`has the status ${status}`]
   const problems = []
-  if (body['defined'] !== true || body['status'] !== status) problems.push('is no error of the interface')
+  if (body['defined'] !== true || body['status'] !== status) problems.push('is not an error of the interface')
   if (!operation.reasons.includes(body['code'])) problems.push(`has the reason ${body['code']}`)
   return [...problems, ...misfits(operation, answer)]
 }
 
 function problemsOfSuccess(operation: Operation, sent: SentRequest, answer: FuzzAnswer): string[] {
-  // What is a file, such as the document itself, takes no input that could be wrong.
+  // Files, such as the document itself, take no input that could be wrong.
   const takesInput = operation.reasons.includes('invalid_input')
   const refusable = takesInput ? whyRefusable(operation, sent) : null
   return [...(refusable ? [`accepts ${refusable}`] : []), ...misfits(operation, answer)]
 }
 
-/** Where an answer does not fit the schema of its status. */
+/** Lists how an answer deviates from the schema of its status. */
 function misfits({ answers: declared }: Operation, { status, text }: FuzzAnswer): string[] {
   const schema = declared.get(status)
   if (schema === undefined) return [`has the status ${status}, which is not documented`]
@@ -100,7 +100,7 @@ function misfits({ answers: declared }: Operation, { status, text }: FuzzAnswer)
   return validate(parse(text)) ? [] : [`does not fit: ${answers.errorsText(validate.errors)}`]
 }
 
-/** What of a request the document forbids; null where nothing. */
+/** Returns what of a request the document forbids, or null. */
 function whyRefusable(
   { parameters, body: schema, method }: Operation,
   { query, body }: SentRequest,
@@ -112,11 +112,11 @@ function whyRefusable(
     const values = query.filter(([name]) => name === parameter.name).map(([, value]) => value)
     if (!fitsParameter(parameter, values)) return `${parameter.name}=${values.join('&').slice(0, 100)}`
   }
-  // An empty body reads as none, as one that is left out.
+  // An empty body is read like one that is left out.
   if (method === 'GET' || !body || schema === null) return null
-  // RFC 8259 section 8.1 lets a reader pass over a byte order mark.
+  // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
   const value = parse(body.replace(/^\uFEFF/, ''))
-  if (value === undefined) return 'a body that is no JSON'
+  if (value === undefined) return 'a body that is not JSON'
   const validate = inputs.compile(withRoot(schema))
   return validate(value) ? null : `a body that does not fit: ${inputs.errorsText(validate.errors)}`
 }
@@ -137,7 +137,7 @@ function readAs(type: string | undefined, text: string): unknown {
   return type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
 }
 
-/** With references that lead from the document's root, wherever the schema was cut out of it. */
+/** Lets references start at the document's root, wherever the schema was cut out. */
 function withRoot(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi#/'))
 }

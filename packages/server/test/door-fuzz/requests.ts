@@ -4,17 +4,17 @@ import { CHANGED_NAMES, CREDENTIALS, DELETED_NAMES } from './world.ts'
 
 /** A request with placeholders of the world in it. */
 export interface FuzzRequest {
-  /** Null: a method and path that the document need not have. */
+  /** Null for a method and path that the document need not have. */
   operationId: string | null
   method: string
   path: string
   query: [name: string, value: string][]
-  /** Raw, as it is sent. */
+  /** Raw, as sent. */
   body: string | null
   headers: Record<string, string>
 }
 
-/** A field of a body with its value as raw JSON, or as what is none. */
+/** A field of a body with its value as raw text, which need not be JSON. */
 type Field = [name: string, json: string]
 
 const HOSTILE_TEXTS = [
@@ -116,7 +116,7 @@ const idOf = (name: string): fc.Arbitrary<string> => {
   )
 }
 
-/** A value that the schema allows, its bounds more often than what lies between. */
+/** A value that the schema allows, its limits more often than values in between. */
 function fitting(schema: Schema, name: string): fc.Arbitrary<unknown> {
   if (schema.$ref) return fitting(resolveReference<Schema>(schema.$ref), name)
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(one => fitting(one, name)))
@@ -153,7 +153,7 @@ function fittingObject({ properties = {}, required = [] }: Schema): fc.Arbitrary
   return fc.record(Object.fromEntries(fields), { requiredKeys: required, noNullPrototype: true })
 }
 
-/** Hosts that are refused without a look at DNS, and one that takes a second. */
+/** Hosts that are refused without DNS, and one that takes a second. */
 const HOSTS = ['127.0.0.1', 'localhost', '[::1]', '10.0.0.1', '169.254.169.254', 'mail', 'imap.example.test']
 const EMAILS = ['ada@gmail.com', 'Ada@OUTLOOK.com', 'ada@icloud.com', 'ada@example.test']
 
@@ -187,7 +187,7 @@ function queryOf(parameters: Parameter[]): fc.Arbitrary<FuzzRequest['query']> {
   return fc.tuple(...fields).map(chosen => chosen.filter(one => one !== null))
 }
 
-/** What is done to a query that fits. */
+/** Makes a valid query hostile. */
 function hostileQuery(query: FuzzRequest['query'], names: string[]): fc.Arbitrary<FuzzRequest['query']> {
   const name = fc.constantFrom(...names, 'unknown', '__proto__', '', '\0', 'a'.repeat(2000))
   const pair = fc.tuple(name, fc.constantFrom(...HOSTILE_TEXTS))
@@ -264,7 +264,7 @@ const authorization = fc.oneof(
   },
 )
 
-/** Each one is left out more often than not. */
+/** Each header is left out more often than not. */
 const headers: fc.Arbitrary<Record<string, string>> = fc.record(
   {
     'x-request-id': fc.constantFrom('mine', 'a b', 'x'.repeat(129), 'é'),
@@ -291,7 +291,7 @@ const contentType = fc.oneof(
     ),
   },
 )
-/** So that wrong credentials of one do not hold up the others. */
+/** Different clients, so that one client's wrong credentials do not block the others. */
 const client = fc.oneof(
   fc.ipV4().map(address => address),
   fc.constantFrom('', 'x', '1.2.3.4, 5.6.7.8', ','.repeat(1000)),
@@ -300,7 +300,7 @@ const client = fc.oneof(
 function pathOf(operation: Operation): fc.Arbitrary<string> {
   const parameters = operation.parameters.filter(parameter => parameter.in === 'path')
   const values = parameters.map(({ name }) => {
-    // Else the first of them would change what all other requests are about.
+    // Only some targets, since changing the others would affect all later requests.
     const changing =
       name === 'accountId' ? { DELETE: DELETED_NAMES, PATCH: CHANGED_NAMES }[operation.method] : null
     return changing ? fc.constantFrom(...changing, '{{nothing}}', '{{stranger}}') : idOf(name)
@@ -315,7 +315,7 @@ function pathOf(operation: Operation): fc.Arbitrary<string> {
     )
 }
 
-/** Placeholders stay as they are. */
+/** Keeps placeholders as they are. */
 function encodeSegment(text: string): string {
   return /^\{\{.*\}\}$/.test(text) ? text : encodeURIComponent(text.toWellFormed())
 }
@@ -391,7 +391,7 @@ const nowhere: fc.Arbitrary<FuzzRequest> = fc
     headers: { ...request.headers, authorization: credential },
   }))
 
-/** Requests of every operation alike, and some that no operation has. */
+/** Requests of every operation equally, and some of no operation. */
 export const requests: fc.Arbitrary<FuzzRequest> = fc.oneof(
   { weight: operations.length, arbitrary: fc.oneof(...operations.map(requestOf)) },
   { weight: 1, arbitrary: nowhere },

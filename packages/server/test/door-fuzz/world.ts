@@ -2,7 +2,7 @@ import { newId } from '../../src/kit/ids.ts'
 import { openTestApp } from '../open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../sample-rows.ts'
 
-/** Accounts that requests change and delete: the one that all others are about stays as it is. */
+/** Accounts that requests change and delete. The account of all other requests stays as it is. */
 const CHANGED_ACCOUNTS = 5
 const DELETED_ACCOUNTS = 50
 const MESSAGES = 30
@@ -11,8 +11,8 @@ const refuseName = () =>
   Promise.reject(Object.assign(new Error('There is no such name'), { code: 'ENOTFOUND' }))
 
 /**
- * A tenant with accounts and mail, and credentials of every kind. Requests name what is in it by placeholders such as
- * `{{account}}`, so that the same seed makes the same requests although ids differ.
+ * Opens a tenant with accounts and mail, and credentials of every kind. Requests name them by placeholders such as
+ * `{{account}}`, so that a seed gives the same requests although ids differ.
  */
 export async function openFuzzWorld() {
   const app = await openTestApp({
@@ -70,7 +70,7 @@ export async function openFuzzWorld() {
 const CHANGED = Array.from({ length: CHANGED_ACCOUNTS }, (_, nth) => `changed ${nth}`)
 const DELETED = Array.from({ length: DELETED_ACCOUNTS }, (_, nth) => `deleted ${nth}`)
 
-/** What stands for an account in requests that do more than read it. */
+/** Placeholders for an account in requests that do more than read it. */
 export const CHANGED_NAMES = CHANGED.map(name => `{{${name}}}`)
 export const DELETED_NAMES = DELETED.map(name => `{{${name}}}`)
 export const CREDENTIALS = [

@@ -482,7 +482,7 @@ page.json, page.rank::text as rank, to_char(page.received_at at time zone 'UTC',
 from looked left join page on true
 order by page.rank desc, page.received_at desc, page.message_id desc;
 
--- a search for what lacks a word
+-- a search with an exclusion
 with found as materialized (
 select search.message_id, search.received_at from (select id as message_id, account_id, received_at from message) as search
 where search.account_id = $1
@@ -535,7 +535,7 @@ page.json, page.rank::text as rank, to_char(page.received_at at time zone 'UTC',
 from looked left join page on true
 order by page.rank desc, page.received_at desc, page.message_id desc;
 
--- a search of a mailbox for what lacks a word
+-- a search of a mailbox with an exclusion
 with found as materialized (
 select search.message_id, search.received_at from message_mailbox as search where search.mailbox_id = (select id from mailbox where id = $1 and account_id = $2)
 and search.received_at >= (
@@ -602,7 +602,7 @@ order by event.id limit 51
 ) as listed on true
 order by listed.id;
 
--- the change feed, narrowed
+-- the change feed, filtered
 with bound as (
 select max(scanned.id) as id from (
 select event.id from event where event.tenant_id = $1 and event.id > $2

@@ -9,7 +9,7 @@ export interface Body {
   snippetStart: string
 }
 
-/** The text of a message of about so many characters. */
+/** The text of a message of about this many characters. */
 export function writeText(random: Random, language: Language, length: number): string {
   const lines: string[] = []
   for (let written = 0; written < length || lines.length === 0;) {
@@ -20,7 +20,7 @@ export function writeText(random: Random, language: Language, length: number): s
   return `${lines.join('\r\n')}\r\n`
 }
 
-/** A body in one of the shapes of everyday mail; attachments fill it up to about `size` octets. */
+/** A body in one of the shapes of everyday mail. Attachments fill it up to about `size` bytes. */
 export function writeBody(random: Random, language: Language, size: number): Body {
   const text = writeText(random, language, Math.min(size / 2, random.between(40, 4000)))
   const first = text.replaceAll(/\s+/g, ' ').trim().slice(0, 60)
@@ -80,7 +80,7 @@ function toHtml(text: string, extra = '') {
   return `${head}\r\n<body>\r\n${paragraphs.join('\r\n')}${extra}</body></html>\r\n`
 }
 
-/** Plain text grows by more of the same, within what a person writes. */
+/** Repeats plain text up to the length that a person writes. */
 function fill(random: Random, language: Language, size: number) {
   return writeText(random, language, Math.min(size / 3, 20_000))
 }

@@ -6,7 +6,7 @@ import { noise } from './bodies.ts'
 export interface BrokenMessage {
   raw: Buffer
   expected: ExpectedFacts
-  /** False for what a strict server refuses (Cyrus): NUL, bare line feeds, no header. */
+  /** False if a strict server (Cyrus) refuses it: NUL, bare line feeds, no header. */
   fitsStrictServer?: boolean
 }
 
@@ -55,7 +55,7 @@ function facts({ id, number, date }: Context, change: Partial<ExpectedFacts> = {
 const MIXED = 'MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=cut'
 const TEXT = 'Here is the text.\r\n'
 
-/** Ways in which mail that really arrives is broken. Where readers may differ, nothing is expected. */
+/** Ways in which real mail is broken. Where readers may differ, nothing is expected. */
 export const BROKEN: Record<string, (context: Context) => BrokenMessage> = {
   'no closing boundary': context => ({
     raw: build(context, `--cut\r\nContent-Type: text/plain\r\n\r\n${TEXT}`, { add: [MIXED] }),
@@ -106,7 +106,7 @@ export const BROKEN: Record<string, (context: Context) => BrokenMessage> = {
     raw: build(context, TEXT, { drop: ['Date'] }),
     expected: facts(context, { sentAt: null }),
   }),
-  'a Date that is none': context => ({
+  'an invalid Date': context => ({
     raw: build(context, TEXT, { drop: ['Date'], add: ['Date: sometime last week'] }),
     expected: facts(context, { sentAt: null }),
   }),
@@ -144,7 +144,7 @@ export const BROKEN: Record<string, (context: Context) => BrokenMessage> = {
       (_, index) => `<${context.number}.${index}@long.example.com>`,
     )
     const raw = build(context, TEXT, { add: [`References: ${references.join('\r\n ')}`] })
-    // How many of them count is the reader's choice.
+    // The reader chooses how many of them count.
     return { raw, expected: { ...facts(context), references: undefined } }
   },
   'base64 with rubbish in it': context => ({
@@ -163,7 +163,7 @@ export const BROKEN: Record<string, (context: Context) => BrokenMessage> = {
     raw: build(context, TEXT, { add: ['Subject: Another'] }),
     expected: { ...facts(context), subject: undefined },
   }),
-  'a line that is no field': context => ({
+  'a line that is not a field': context => ({
     raw: build(context, TEXT, { add: ['this is no field at all', 'X-After: yes'] }),
     expected: { internetMessageId: context.id },
     fitsStrictServer: false,
@@ -185,7 +185,7 @@ export const BROKEN: Record<string, (context: Context) => BrokenMessage> = {
     raw: build(context, TEXT, { drop: ['Subject'], add: ['Subject: =?utf-8?B?4pyT?= =?utf-8?Q?never'] }),
     expected: { ...facts(context), subject: undefined },
   }),
-  'recipients that are none': context => ({
+  'invalid recipients': context => ({
     raw: build(context, TEXT, {
       drop: ['To'],
       add: ['To: undisclosed-recipients:;', 'Cc: <>, @, "unterminated'],

@@ -1,5 +1,5 @@
-/** Encodes text in the charsets that mail comes in, by turning Node's decoders around. */
-/** A charset that gives fewer characters to the upper half of a byte has some that take two bytes. */
+/** Encodes text in the charsets of mail, by inverting Node's decoders. */
+/** A charset with fewer characters in the upper half of a byte has some that take two bytes. */
 const SINGLE_BYTE_SIZE_MIN = 80
 
 const encoders = new Map<string, Map<string, number[]>>()

@@ -7,7 +7,7 @@ export interface Conversation {
   subject: string
   owner: Person
   partner: Person
-  /** Of all that was said, with what it referred to. Some of it never arrives. */
+  /** All messages of the conversation with their references. Some of them never arrive. */
   turns: Array<{ id: string; references: string[] }>
   seed: string
   number: number
@@ -19,9 +19,9 @@ export interface Turn {
   from: Person
   id: string
   subject: string
-  /** The fields that tie it to others. */
+  /** The fields that refer to other messages. */
   fields: string[]
-  /** What those fields come to. */
+  /** The references in those fields. */
   references: string[]
 }
 
@@ -34,14 +34,14 @@ export function startConversation(random: Random, seed: string, owner: Person): 
   return { language, subject: random.pick(language.subjects), owner, partner, turns: [], seed, number }
 }
 
-/** The next message of a conversation: its first, or a reply to any before it. */
+/** The next message of a conversation: its first, or a reply to any earlier one. */
 export function replyTo(random: Random, conversation: Conversation): Turn {
   const { turns } = conversation
   // A message that this user never gets, though others answer it.
   const isParentMissing = random.chance(0.06)
   if (isParentMissing) addTurn(conversation, turns.at(-1))
   const parent = turns.length === 0 ? undefined : random.chance(0.7) ? turns.at(-1) : random.pick(turns)
-  // Now and then somebody's program gives an id again.
+  // Occasionally a program uses an id twice.
   const isRepeated = turns.length > 0 && random.chance(0.01)
   const turn = isRepeated ? random.pick(turns) : addTurn(conversation, parent)
   const style = random.between(0, 9)

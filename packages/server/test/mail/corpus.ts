@@ -10,12 +10,12 @@ import { serialize } from './mime.ts'
 export interface CorpusOptions {
   seed: number | string
   count: number
-  /** When the newest message arrives; dates are all that depends on it. */
+  /** When the newest message arrives. Only dates depend on it. */
   newest?: Date
   spanDays?: number
-  /** Whose mailboxes these are. */
+  /** The owner of the mailboxes. */
   owner?: { name: string; address: string }
-  /** Everything goes to INBOX when false. */
+  /** If false, everything goes to INBOX. */
   hasMailboxes?: boolean
   brokenShare?: number
   sizeMedian?: number
@@ -24,7 +24,9 @@ export interface CorpusOptions {
 const LIVE_CONVERSATIONS_MAX = 200
 const LATE_BY_MAX = 30
 
-/** Realistic mail, oldest first, the same for the same options: threads, languages, files, and mail that is broken. */
+/**
+ * Generates realistic mail, oldest first, the same for the same options: threads, languages, files, and broken mail.
+ */
 export function* generateMail(options: CorpusOptions): Generator<GeneratedMessage, void> {
   const writer = openWriter(options)
   const late: Array<{ due: number; message: GeneratedMessage }> = []
@@ -41,7 +43,7 @@ export function* generateMail(options: CorpusOptions): Generator<GeneratedMessag
           message: { ...arrival, kind: `late ${arrival.kind}` },
         })
       else {
-        // What is late keeps its Date field and arrives now.
+        // A late message keeps its Date field and arrives now.
         yield isDue ? { ...arrival, internalDate: date } : arrival
         made++
       }
@@ -64,7 +66,7 @@ function openWriter(options: CorpusOptions) {
     dateOf: (index: number) =>
       new Date((end - Math.round((spanDays * 86400 * (count - 1 - index)) / count)) * 1000),
     write(number: number, date: Date): GeneratedMessage[] {
-      // Every way of being broken occurs, and early, then by chance.
+      // Every kind of broken mail occurs early, then by chance.
       if (number % 7 === 6 && number < kinds.length * 7)
         return [writeBroken(context, kinds[(number - 6) / 7]!, number, date)]
       if (random.chance(brokenShare)) return [writeBroken(context, random.pick(kinds), number, date)]
@@ -146,7 +148,7 @@ const PRIORITIES = [
   { field: 'X-Priority: 5', importance: 'low' },
 ] as const
 
-/** What the way here leaves in a header, about as much as it does. */
+/** The fields that transport adds to a header, of about realistic size. */
 function traceFields(random: Random, number: number) {
   const hops = Array.from(
     { length: random.between(1, 4) },
@@ -161,7 +163,7 @@ function traceFields(random: Random, number: number) {
   ]
 }
 
-/** A mailbox and flags. */
+/** Picks a mailbox and flags. */
 function pickPlace({ random, hasMailboxes = true }: WriterContext, isOwn: boolean) {
   const other = random.pick(['Archive', 'Archive', 'Projects', 'Projects/Übersicht 2025', 'Junk', 'Trash'])
   const mailbox = isOwn ? 'Sent' : random.chance(0.75) ? 'INBOX' : other

@@ -9,7 +9,7 @@ export interface Person extends ExpectedAddress {
   language: Language
 }
 
-/** Most mail is in a few languages, and some in each other. */
+/** Picks a language: most mail is in a few languages. */
 export function pickLanguage(random: Random): Language {
   return random.pick(random.chance(0.5) ? LANGUAGES.slice(0, 3) : LANGUAGES)
 }
@@ -23,18 +23,18 @@ const DOMAINS = ['example.com', 'mail.example.org', 'sub.domain.example.net', 'e
 
 type Field = string | Buffer
 
-/** A header field whose text is not ASCII in one of the ways in which such come. */
+/** A header field with text that is not ASCII, in one of the ways in which senders write it. */
 export function textField(random: Random, name: string, text: string, language: Language): Field {
   return Buffer.concat([Buffer.from(`${name}: `), encodePhrase(random, text, language)])
 }
 
-/** `mayBeRaw` is false beside other text, which might be raw in another charset. */
+/** `mayBeRaw` is false next to other text, which might be raw in another charset. */
 function encodePhrase(random: Random, text: string, { charsets }: Language, mayBeRaw = true): Buffer {
   if (/^[\x20-\x7e]*$/.test(text)) return Buffer.from(text)
   const scheme = random.pick(['B', 'Q'] as const)
   const charset = charsets.length > 0 && random.chance(0.4) ? random.pick(charsets) : 'utf-8'
   const style = random.between(mayBeRaw ? 0 : 2, 9)
-  // RFC 6532, and what was sent before there was one.
+  // RFC 6532, and what was sent before it existed.
   if (style === 0) return Buffer.from(text, 'utf8')
   if (style === 1 && charsets[0] === 'iso-8859-1') return encodeText(text, 'windows-1252')
   // A shift sequence cannot be cut anywhere, so only UTF-8 is cut carelessly.
@@ -65,7 +65,7 @@ export function expectedAddresses(people: readonly Person[]): ExpectedAddress[] 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** RFC 5322 section 3.3, as seen from a zone some minutes east of Greenwich. */
+/** RFC 5322 section 3.3, in a time zone some minutes east of Greenwich. */
 export function formatDate(date: Date, zoneMinutes: number): string {
   const local = new Date(date.getTime() + zoneMinutes * 60_000)
   const day = `${DAYS[local.getUTCDay()]}, ${local.getUTCDate()} ${MONTHS[local.getUTCMonth()]} ${local.getUTCFullYear()}`

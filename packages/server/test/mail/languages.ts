@@ -1,6 +1,6 @@
 export interface Language {
   code: string
-  /** Charsets, besides UTF-8, that can hold it. */
+  /** Charsets, besides UTF-8, that can encode it. */
   charsets: readonly string[]
   sentences: readonly string[]
   subjects: readonly string[]

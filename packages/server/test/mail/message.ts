@@ -3,10 +3,10 @@ export interface ExpectedAddress {
   address: string
 }
 
-/** What a correct reader makes of a message. What is absent cannot be told for sure and is not compared. */
+/** The facts that a correct reader finds in a message. Absent facts are uncertain and not compared. */
 export interface ExpectedFacts {
   internetMessageId: string | null
-  /** With angle brackets, oldest first, In-Reply-To last where References lacks it. */
+  /** Message-IDs with angle brackets, oldest first; In-Reply-To last if References lacks it. */
   references?: string[]
   subject?: string | null
   from?: ExpectedAddress | null
@@ -17,7 +17,7 @@ export interface ExpectedFacts {
   sentAt?: Date | null
   importance?: 'high' | 'normal' | 'low'
   hasAttachments?: boolean
-  /** What the text begins with, on one line. */
+  /** The beginning of the text, on one line. */
   snippetStart?: string
 }
 
@@ -28,8 +28,8 @@ export interface GeneratedMessage {
   flags: string[]
   internalDate: Date
   expected: ExpectedFacts
-  /** What is special about it, such as `late parent` or `no boundary`; for the words of a failing test. */
+  /** Its special property, such as `late parent` or `no boundary`, for messages of failing tests. */
   kind: string
-  /** Whether a server that refuses NUL, bare line feeds and missing headers takes it (Cyrus). */
+  /** Whether a server that refuses NUL, bare line feeds and missing headers (Cyrus) accepts it. */
   fitsStrictServer: boolean
 }

@@ -38,7 +38,7 @@ const LINE_LENGTH_MAX = 73
 const [CR, LF, SPACE, EQUALS, TILDE] = [13, 10, 32, 61, 126]
 const HEX = Buffer.from('0123456789ABCDEF')
 
-/** RFC 2045 section 6.7; lines end in CRLF already. Written for speed: a corpus is mostly this. */
+/** RFC 2045 section 6.7; lines already end in CRLF. Written for speed: a corpus consists mostly of this. */
 export function quotedPrintable(bytes: Buffer): Buffer {
   const out = Buffer.allocUnsafe(bytes.length * 4 + 8)
   let length = 0
@@ -92,7 +92,7 @@ export interface FileOptions {
   type?: string
   disposition?: 'attachment' | 'inline'
   contentId?: string
-  /** How a name that is not ASCII is written. */
+  /** The encoding of a name that is not ASCII. */
   nameStyle?: 'rfc2231' | 'rfc2047' | 'raw'
 }
 
@@ -124,7 +124,7 @@ export function forwardedEntity(raw: Buffer): Entity {
   return { fields: ['Content-Type: message/rfc822', 'Content-Disposition: inline'], body: raw }
 }
 
-/** Text as encoded words of at most 75 characters, each whole in itself (RFC 2047). */
+/** Text as encoded words of at most 75 characters, each complete in itself (RFC 2047). */
 export function encodedWords(text: string, charset: string, scheme: 'B' | 'Q'): string {
   const words: string[] = []
   let chunk = ''
@@ -143,7 +143,7 @@ export function encodedWords(text: string, charset: string, scheme: 'B' | 'Q'): 
   return [...words, word(chunk)].join('\r\n ')
 }
 
-/** The same, cut every so many bytes, even inside a character, as some senders do. */
+/** The same, cut every few bytes, even inside a character, as some senders do. */
 export function carelessEncodedWords(text: string, charset: string, bytesPerWord = 17): string {
   const bytes = encodeText(text, charset)
   const count = Math.ceil(bytes.length / bytesPerWord)

@@ -1,7 +1,6 @@
 /**
- * Which messages belong together: those that name each other, directly or by way of others, here or missing (the
- * References and In-Reply-To part of RFC 5256 section 2.2, without subjects). Gives each message the number of the
- * first of its thread.
+ * Groups messages that name each other, directly or through others, present or missing (the References and In-Reply-To
+ * part of RFC 5256 section 2.2, without subjects). Gives each message the number of the first one of its thread.
  */
 export function threadNumbers(
   messages: ReadonlyArray<{ internetMessageId: string | null; references?: readonly string[] }>,
@@ -10,7 +9,7 @@ export function threadNumbers(
   const find = (name: string): string => {
     let root = name
     for (let up = parents.get(root); up !== undefined; up = parents.get(root)) root = up
-    // Shortens the way for the next time.
+    // Shortens the path for the next lookup.
     for (let at = name; at !== root;) {
       const up = parents.get(at) ?? root
       parents.set(at, root)

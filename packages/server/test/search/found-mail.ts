@@ -16,11 +16,11 @@ export interface SearchAnswer {
 
 export interface SearchedAccount extends ProxiedAccount {
   search(query: Record<string, string | number>): Promise<Answer<SearchAnswer & { code?: string }>>
-  /** Turns the service's clock on. */
+  /** Moves the service's clock forward. */
   pass(seconds: number): void
 }
 
-/** A message that says something, received so many days ago, at a whole second. */
+/** A message with these words, received this many days ago, at a whole second. */
 export function saying(words: string, daysAgo: number, fields: Record<string, string> = {}) {
   const receivedAt = new Date(Math.floor(Date.now() / 1000) * 1000 - daysAgo * DAY_MS)
   const head = Object.entries({
@@ -35,7 +35,7 @@ export function saying(words: string, daysAgo: number, fields: Record<string, st
   return { raw: `${lines}\r\n\r\nOf ${words}, as you asked.\r\n`, internalDate: receivedAt }
 }
 
-/** An account whose index reaches back 30 days. */
+/** Opens an account whose index reaches back 30 days. */
 export async function openSearchedAccount(options: ProxiedAccountOptions = {}): Promise<SearchedAccount> {
   let aheadMs = 0
   const account = await openProxiedAccount({

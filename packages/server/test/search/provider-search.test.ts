@@ -18,7 +18,7 @@ describe.each(SERVERS)(
         start,
         async arrange(world) {
           await world.createMailbox(world.at('Projects'))
-          // Most servers have them.
+          // Most servers have these mailboxes.
           for (const name of ['Trash', 'Junk'])
             await world.createMailbox(world.at(name)).catch(() => undefined)
           await world.deliver([saying('heliotrope', 1), saying('heliotrope', 400), saying('nothing', 2)])
@@ -54,8 +54,8 @@ describe.each(SERVERS)(
       expect(subjectsOf(inTrash)).toEqual(['heliotrope 3'])
     })
 
-    test('returns pages over all mailboxes, whatever comes and goes in between', async () => {
-      // Ten messages of three moments, in two mailboxes, in part before the window.
+    test('returns pages over all mailboxes, even if messages come and go in between', async () => {
+      // Ten messages with three different times, in two mailboxes, some of them before the window.
       const moments = [400, 10, 10, 400, 2]
       await using account = await openSearchedAccount({
         start,
@@ -86,7 +86,7 @@ describe.each(SERVERS)(
         pages.push(subjectsOf(answer))
         cursor = answer.body.nextCursor
         if (pages.length === 1) {
-          // The newest, which was shown already.
+          // The newest one, which was already returned.
           const uids = await world.uids('INBOX')
           await world.expunge('INBOX', uids.slice(4, 5))
         }
@@ -181,7 +181,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=provider', () => {
     expect((await search({ q: 'aster', source: 'index', limit: 1, cursor: fromIndex })).status).toBe(200)
   })
 
-  test('sends the text as it is or not at all', async () => {
+  test('sends the text unchanged or not at all', async () => {
     const texts = ['say "hello"', 'back\\slash', '{5}', '(OR ALL)', '日本語の手紙', '100% *']
     await using account = await openSearchedAccount({
       arrange: world =>
@@ -238,7 +238,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=provider', () => {
       .updateTable('account')
       .set({ status: 'active', data_key: Buffer.alloc(60) })
       .execute()
-    // A connection that is open needs no secret.
+    // An open connection needs no secret.
     proxy.cutAll()
     expect(await asked()).toMatchObject({ status: 409, body: { code: 'account_misconfigured' } })
     expect((await search({ q: 'ästér' })).body.source).toBe('index')

@@ -21,7 +21,7 @@ const OPTIONS = {
   env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' },
 }
 
-/** What earlier releases, and crashes, leave behind of a document. */
+/** The states of documents that earlier releases and crashes leave behind. */
 const SPOILED = {
   'nothing wrong': null,
   'no document': 'delete from message_search where message_id = any($1)',
@@ -74,7 +74,7 @@ test('documents rewritten by a service that is killed repeatedly equal new ones'
   const accountId = await connectMailbox(caller, server, user, { bodyStorage: 'full', syncWindowDays: null })
   await waitForFirstSync(caller, accountId)
   await waitUntil('every body', async () => (await look()).unstored === 0)
-  // Nothing more is written but what is rewritten.
+  // From now on, only the rewriter writes.
   await caller.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
   const fresh = await documents()
   expect(fresh.length).toBeGreaterThan(COUNT / 2)
@@ -89,7 +89,7 @@ test('documents rewritten by a service that is killed repeatedly equal new ones'
   await session.query('update account set search_version = 0')
   const { current: left } = await look()
 
-  // The oldest is held, so that no run comes to its end before it is killed.
+  // The oldest row is locked, so that no run ends before the service is killed.
   const [oldest] = (
     await session.query<{ id: string }>(
       `select message_id as id from message_search where version = 0 order by received_at, message_id limit 1`,

@@ -29,7 +29,7 @@ test('auto asks the provider for what the index may lack, and the index otherwis
   expect(await answer(bare, { q: 'none of it' })).toBe('provider: ')
   expect(await answer(bare, { q: 'both', after: ago(5000) })).toMatch(/^index: /)
 
-  // Whenever the provider cannot be asked, the index answers.
+  // If the provider cannot be asked, the index answers.
   await app.patch(`/v1/accounts/${accountId}`, { status: 'paused' })
   expect(await answer(window, { q: 'both', after: ago(300) })).toMatch(/^index: /)
   expect(await answer(window, { q: 'none of it' })).toBe('index: ')

@@ -13,7 +13,7 @@ import { openSearchedAccount, saying, subjectsOf } from './found-mail.ts'
 
 const FULL = { syncWindowDays: null, bodyStorage: 'full' }
 
-/** Another process of the same installation, which does background work. */
+/** Opens another process of the same installation, which does background work. */
 function openJobs({ database, keyRing }: TestApp, config: { blobDir?: string; metricsPort?: number } = {}) {
   return openSyncApp({ database, keyRing, roles: ['jobs'], config })
 }
@@ -142,7 +142,7 @@ test('a body that cannot be read keeps its words, and does not hold up others', 
   expect(await versionOf(app.db, accountId)).toBe(0)
   expect(await find('"as you asked"')).toEqual(['heron 1'])
 
-  // As an earlier release read its summary from its beginning alone.
+  // Restores what an earlier release wrote, which read only the beginning of a message.
   await sql`update message set snippet = '', has_attachments = true where account_id = ${accountId}`.execute(
     app.db,
   )

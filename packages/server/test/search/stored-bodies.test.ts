@@ -85,7 +85,7 @@ describe('words of stored bodies', () => {
   })
 
   test(
-    'are found once a message was read, and no more with bodyStorage none',
+    'are found after a message was read, and no longer with bodyStorage none',
     { timeout: 90_000 },
     async () => {
       const server = useIt()
@@ -110,7 +110,7 @@ describe('words of stored bodies', () => {
       expect(await find('browser')).toEqual(['one', 'two'])
       expect(await find('one ada')).toEqual(['one'])
 
-      // As if the process had died between storing and indexing.
+      // Simulates a process that died between storing and indexing.
       await sql`update message_blob set is_indexed = false`.execute(app.db)
       await sql`
       update message_search set document = ts_filter(document, '{a,b,c}')

@@ -10,7 +10,7 @@ import { openProxiedAccount, shortMessages, waitForRuntime } from './proxied-acc
 
 const MESSAGES = 2_000
 
-/** An account in the middle of its first sync, which the proxy makes slow. */
+/** Opens an account in the middle of its first sync, which the proxy slows down. */
 async function openSlowAccount() {
   await using opened = new AsyncDisposableStack()
   const server = opened.use(await startDovecot())
@@ -38,7 +38,7 @@ describe('an account that waits for mail', () => {
   test.each([
     ['paused', (app: TestApp, path: string) => app.patch(path, { status: 'paused' })],
     ['deleted', (app: TestApp, path: string) => app.delete(path)],
-  ])('lets go of its connection at once when it is %s', async (_, stop) => {
+  ])('closes its connection at once when it is %s', async (_, stop) => {
     await using account = await openProxiedAccount({ pace: { pollSeconds: 600 } })
     const { app, proxy, accountId } = account
     await waitUntil('IDLE', () => Promise.resolve(proxy.stats.commands.has('IDLE')))
@@ -66,7 +66,7 @@ describe('an account in the middle of its first sync', () => {
     expect(proxy.stats.connectedAt.length).toBe(before + 1)
   })
 
-  test('stops at once when it is deleted, and writes nothing from then on', async () => {
+  test('stops at once when it is deleted, and writes nothing afterwards', async () => {
     await using account = await openSlowAccount()
     const { app, proxy, accountId, countMessages } = account
     expect((await app.delete(`/v1/accounts/${accountId}`)).status).toBe(200)

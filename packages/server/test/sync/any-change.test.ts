@@ -20,15 +20,15 @@ import { type KillableService, openKillableService } from './killable-service.ts
 import { openOtherClient, type OtherClient, subjectOf } from './other-client.ts'
 
 const SECONDS = 1_000
-/** So long it takes about to store a batch. */
+/** About how long it takes to store a batch. */
 const STORING_MS = 12
-/** A kill waits for so many lines at most until messages come. */
+/** A kill waits for at most this many lines until messages come. */
 const STORING_LINES_MAX = 150
 const REST_SECONDS_MAX = 90
-/** Before it is believed that the service found out everything, it is asked to look again. */
+/** Interval at which the service is asked to sync while a test waits for its result. */
 const ASK_AGAIN_MS = 1_000
 
-/** `WAXWING_SEEDS=40` tries so many on each server, `WAXWING_SEEDS=17-17` that one. */
+/** `WAXWING_SEEDS=40` runs 40 seeds on each server, `WAXWING_SEEDS=17-17` only seed 17. */
 function seedsFor(kind: string): number[] {
   const [, from = '1', to] = /^(?:(\d+)-)?(\d+)$/.exec(process.env['WAXWING_SEEDS'] ?? '') ?? []
   const last = to === undefined ? (kind === 'Dovecot' ? 3 : 2) : Number(to)
@@ -41,7 +41,7 @@ beforeAll(async () => {
 }, 300 * SECONDS)
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** What others do, at each of the service's commands by chance, and when the service is killed. */
+/** The actions of other clients, taken at random commands of the service, and its kills. */
 interface Disturbance {
   acts: number
   kills: number
@@ -50,8 +50,8 @@ interface Disturbance {
 }
 
 /**
- * Lets the other client act while the service's commands wait, and kills the service after some answer of the server:
- * where there is one, a few milliseconds after messages came, when they are being stored.
+ * Lets the other client act while the service's commands wait, and kills the service after some answer of the server.
+ * If messages came, the kill is a few milliseconds later, when they are being stored.
  */
 function disturb(client: OtherClient, random: Random, disturbance: Disturbance) {
   let acting: Promise<void> = Promise.resolve()
@@ -105,7 +105,7 @@ function describeIndex({ mailboxes, messages }: IndexState): string[] {
   ].toSorted()
 }
 
-/** Index and feed of one moment: nothing was announced while they were read. */
+/** Reads index and feed in one state: nothing was announced while they were read. */
 async function readState(accountId: string): Promise<{ state: IndexState; events: FeedEvent[] }> {
   return waitUntil('a moment without an event', async () => {
     const { caller } = service
@@ -121,7 +121,7 @@ async function readState(accountId: string): Promise<{ state: IndexState; events
   })
 }
 
-/** Waits until others are done and the index equals the server. */
+/** Waits until the other client is done and the index equals the server. */
 async function comeToRest(server: MailServer, user: TestUser, accountId: string, disturbance: Disturbance) {
   let askedAt = performance.now()
   const askAgain = async () => {
@@ -163,7 +163,7 @@ function withoutCounts({ mailboxes }: IndexState): Array<Partial<Mailbox>> {
   return byId(mailboxes).map(mailbox => ({ ...mailbox, totalCount: null, unreadCount: null }))
 }
 
-/** Subjects that were ever seen under several ids although there was never more than one copy. */
+/** Subjects that were seen under several ids although there was never more than one copy. */
 function renamedContents(
   unstable: ReadonlySet<number>,
   states: readonly IndexState[],
@@ -184,7 +184,7 @@ function renamedContents(
   return [...ids].flatMap(([subject, held]) => (held.size > 1 ? [subject] : []))
 }
 
-/** Mailboxes with messages, some of them one below the other. */
+/** Creates mailboxes with messages, some of them nested. */
 async function furnish(
   server: MailServer,
   user: TestUser,
@@ -199,7 +199,7 @@ async function furnish(
   return client
 }
 
-/** The feed from the first event of an account on, and what was indexed at two of its moments. */
+/** Checks the feed since the first event of an account against the index at two times. */
 function expectFeedToTell(
   before: { state: IndexState; events: FeedEvent[] },
   after: { state: IndexState; events: FeedEvent[] },
@@ -216,11 +216,11 @@ function expectFeedToTell(
   expect(new Set(created.map(({ data }) => data.message?.id)).size).toBe(created.length)
 }
 
-describe.each(SERVER_KINDS)('whatever others do on $name', ({ name, start }) => {
+describe.each(SERVER_KINDS)('after random changes by others on $name', ({ name, start }) => {
   const useIt = useServer(start)
 
   test.each(seedsFor(name))(
-    'and whenever the service is killed, its index comes to equal the server, and the feed tells how (seed %i)',
+    'and kills of the service, the index equals the server, and the feed reports every step (seed %i)',
     { timeout: 120 * SECONDS },
     async seed => {
       const server = useIt()
@@ -236,7 +236,7 @@ describe.each(SERVER_KINDS)('whatever others do on $name', ({ name, start }) => 
       const first: Disturbance = { acts: 20, kills: 1, log, failures: [] }
       proxy.faults = disturb(client, random.fork('first'), first)
       const before = await comeToRest(server, user, accountId, first)
-      // Before the first sync is complete nothing is promised: a message that moves meanwhile may be read twice.
+      // Nothing is promised before the first sync is complete: a message that moves meanwhile may be read twice.
       const movedEarly = new Set(client.moved)
       const second: Disturbance = { acts: 60, kills: 3, log, failures: [] }
       proxy.faults = disturb(client, random.fork('second'), second)

@@ -19,13 +19,14 @@ test('thirty accounts share three connections to their server, even if it discon
   for (const user of users) {
     await using world = await openWorld(server, user)
     await world.deliver(shortMessages(1, 3))
-    // One after another: another process checks the logins, with a budget of its own.
+    // One after another: another process checks the logins, with its own budget.
     ids.push(await connectMailbox(api, proxy, user))
   }
   await waitUntil('the end of the checks', () => Promise.resolve(proxy.stats.connections === 0))
   proxy.stats.connectionsMax = 0
 
-  // A pass over an idle account takes far less than the time between two; nobody may keep a connection so long.
+  // A pass over an idle account takes much less than the interval between two, and no account may keep a connection
+  // that long.
   const pace = { pollSeconds: 5 }
   const config = { connectionsPerHost: CONNECTIONS }
   await using app = await openSyncApp({
@@ -67,6 +68,6 @@ test('login checks count towards the connections, and idle accounts make room fo
   const users = await Promise.all(Array.from({ length: 5 }, () => server.addUser()))
   const ids = await Promise.all(users.map(user => connectMailbox(app, proxy, user)))
   await Promise.all(ids.map(id => waitForFirstSync(app, id)))
-  // One that has just been closed is still counted while the next one opens.
+  // A connection that was just closed still counts while the next one opens.
   expect(proxy.stats.connectionsMax).toBeLessThanOrEqual(2)
 })

@@ -6,7 +6,7 @@ import { waitUntil } from '../wait-until.ts'
 import { messageEvents, openProxiedAccount, readRuntime, shortMessage } from './proxied-account.ts'
 import { readFeed } from './followed-account.ts'
 
-/** A lease that runs out as in production, only sooner. */
+/** A lease that expires as in production, only sooner. */
 const QUICK_LEASE = { leaseSeconds: 3, heartbeatSeconds: 0.5, answerSeconds: 1, fenceSeconds: 2 }
 
 interface Outage {

@@ -11,7 +11,7 @@ import type { Faults } from '../servers/chaos-faults.ts'
 
 const MESSAGES = 300
 
-/** The server says that there is nothing in INBOX, as one does whose storage is not mounted. */
+/** The server says that INBOX is empty, like one whose storage is not mounted. */
 const EMPTY: Faults = {
   rewrite(line) {
     if (/^\* \d+ (EXISTS|RECENT)$/.test(line)) return line.replace(/\d+/, '0')
@@ -20,8 +20,8 @@ const EMPTY: Faults = {
   },
 }
 
-describe('a server that says that a mailbox is empty', () => {
-  test('is not believed if the messages are back a few passes later', async () => {
+describe('a server that reports an empty mailbox', () => {
+  test('causes no deletions if the messages are back a few passes later', async () => {
     await using account = await openProxiedAccount({
       arrange: world => world.deliver(shortMessages(1, MESSAGES)),
     })

@@ -29,7 +29,7 @@ function letter(name: string, ...fields: string[]) {
   return { raw: `${[...head, ...fields].join('\r\n')}\r\n\r\nText of ${name}\r\n` }
 }
 
-/** An event in words, with the subjects, paths and changes in it. */
+/** Describes an event by the subjects, paths and changes in it. */
 function describeEvent({ type, data }: FeedEvent): string {
   const { message, mailboxes = [], mailbox, changes } = data
   const about = message
@@ -38,7 +38,7 @@ function describeEvent({ type, data }: FeedEvent): string {
   return [type, about, ...(changes ? [`[${changes.join(', ')}]`] : [])].join(' ')
 }
 
-/** A mailbox as events name it beside a message. */
+/** A mailbox as it appears in events about a message. */
 function refer({ id, name, path, role, kind }: Mailbox) {
   return { id, name, path, role, kind }
 }
@@ -48,7 +48,7 @@ interface Case {
   does(world: World): Promise<unknown>
   /** `Work` and `Other` are named as the server names them. */
   announces: string[]
-  /** Cyrus threads by itself, and cannot renumber a mailbox: what looks like it is another mailbox. */
+  /** Cyrus has its own threads, and cannot renumber a mailbox: what looks like it creates another mailbox. */
   isImpossibleOn?: 'Cyrus'
 }
 
@@ -79,7 +79,7 @@ const CASES: Case[] = [
     announces: ['message.updated second in INBOX [isRead, categories]'],
   },
   {
-    act: 'takes a keyword away',
+    act: 'removes a keyword',
     does: world => world.unflag(world.at('Work'), [2], 'kept'),
     announces: ['message.updated fourth in Work [categories]'],
   },
@@ -133,7 +133,7 @@ const CASES: Case[] = [
     isImpossibleOn: 'Cyrus',
   },
   {
-    act: 'delivers late the parent of two threads',
+    act: 'delivers the parent of two threads late',
     does: world => world.deliver(letter('parent', 'References: <root@a.test>')),
     announces: ['message.updated third in Work [threadId]', 'message.created parent in INBOX'],
     isImpossibleOn: 'Cyrus',
@@ -148,7 +148,7 @@ describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) =>
   })
   afterAll(() => app[Symbol.asyncDispose]())
 
-  /** A mailbox that is followed: two messages in the inbox, two in Work. */
+  /** Opens a followed account: two messages in the inbox, two in Work. */
   async function openFollowed() {
     const server = useIt()
     const user = await server.addUser()
@@ -171,11 +171,11 @@ describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) =>
   }
   type Followed = Awaited<ReturnType<typeof openFollowed>>
 
-  /** What was announced by the time that all mailboxes were looked at twice more. */
+  /** Returns what was announced after all mailboxes were looked at twice more. */
   async function settle({ world, accountId, announced }: Followed, count: number): Promise<FeedEvent[]> {
     await waitUntil('the events', async () => (await announced()).length >= count)
     for (const mark of ['mark 1', 'mark 2']) {
-      // Only a look at all mailboxes finds it.
+      // Only a look at all mailboxes finds this message.
       await world.deliver(letter(mark), world.at('Marks'))
       await app.post(`/v1/accounts/${accountId}/sync`)
       await waitUntil(mark, async () =>
@@ -210,7 +210,7 @@ describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) =>
     }
   })
 
-  test('makes changes during the first sync, nothing is announced before it is complete', async () => {
+  test('makes changes during the first sync, they are not announced before it is complete', async () => {
     const server = useIt()
     const user = await server.addUser()
     await using world = await openWorld(server, user)

@@ -21,7 +21,7 @@ import {
 const DAY_MS = 86_400_000
 const SECONDS = 1_000
 
-/** So many messages each; what its strict parser refuses is left out on Cyrus. */
+/** Messages on each server. Cyrus gets fewer, since its strict parser refuses some. */
 const COUNTS = { dovecot: 5_000, 'dovecot-poor': 500, cyrus: 500 } as const
 
 const ROLES: Record<string, string> = {
@@ -33,7 +33,7 @@ const ROLES: Record<string, string> = {
   Archive: 'archive',
 }
 
-/** What the index is to hold of a message, wherever two readers must agree. */
+/** The facts of a message on which two readers must agree. */
 interface Facts {
   path: string
   uid: number
@@ -45,7 +45,7 @@ interface Facts {
   expected: FilledMessage['expected']
 }
 
-/** The words of flags that the interface shows; keywords that begin with `$` are notes of clients. */
+/** Flags as the interface shows them. Keywords that begin with `$` are notes of clients. */
 function readFlags(flags: readonly string[]) {
   return {
     isRead: flags.includes('\\Seen'),
@@ -55,7 +55,7 @@ function readFlags(flags: readonly string[]) {
   }
 }
 
-/** What was delivered, with what the server makes of it; fails where the server holds anything else. */
+/** Joins what was delivered with what the server reports about it. Fails if the server has anything else. */
 function joinTruth(truth: readonly TrueMailbox[], filled: readonly FilledMessage[]): Facts[] {
   const held = new Map(
     truth.flatMap(({ path, messages }) => messages.map(message => [`${path} ${message.uid}`, message])),
@@ -77,7 +77,10 @@ function joinTruth(truth: readonly TrueMailbox[], filled: readonly FilledMessage
   })
 }
 
-/** Pairs each message of the index with what is true of it. Equal messages are told apart by nothing, so any will do. */
+/**
+ * Pairs each message of the index with its facts. Equal messages cannot be distinguished, so any pairing of those will
+ * do.
+ */
 function pair(facts: readonly Facts[], messages: readonly MessageSummary[], paths: Map<string, string>) {
   const waiting = Map.groupBy(facts, ({ path, receivedAt, internetMessageId }) =>
     [path, receivedAt, internetMessageId].join(' '),
@@ -90,7 +93,7 @@ function pair(facts: readonly Facts[], messages: readonly MessageSummary[], path
   })
 }
 
-/** The facts of a message that its maker is sure of, and the same of the message as indexed. */
+/** The facts that are certain, and the same fields of the indexed message. */
 function compare({ fact, message }: { fact: Facts; message: MessageSummary }) {
   const { expected, flags, direction, kind } = fact
   const { subject, from, to, cc, importance, hasAttachments, sentAt } = expected
@@ -123,7 +126,7 @@ function compare({ fact, message }: { fact: Facts; message: MessageSummary }) {
   }
 }
 
-/** Names each group after the first of its members, so that two ways of grouping can be compared. */
+/** Names each group after its first member, so that two groupings can be compared. */
 function firstOfGroup(groups: ReadonlyArray<string | number | null>): number[] {
   const first = new Map<string | number | null, number>()
   return groups.map((group, index) => {
@@ -132,7 +135,7 @@ function firstOfGroup(groups: ReadonlyArray<string | number | null>): number[] {
   })
 }
 
-/** Threads by what the messages say, or, on a server that has threads of its own (RFC 8474), by what that says. */
+/** Threads by the messages' own references, or, on a server that has threads (RFC 8474), by those of the server. */
 async function trueThreads(server: MailServer, user: TestUser, facts: readonly Facts[]) {
   if (server.kind !== 'cyrus') {
     const numbers = threadNumbers(facts.map(({ expected }) => expected))
@@ -156,7 +159,7 @@ describe.each(SERVER_KINDS)('the first sync of $name', ({ start }) => {
   const useIt = useServer(start)
 
   test(
-    'gives what the server holds, mailbox by mailbox and message by message',
+    'indexes exactly what the server has, mailbox by mailbox and message by message',
     { timeout: 120 * SECONDS },
     async () => {
       const server = useIt()
@@ -217,7 +220,7 @@ describe.each(SERVER_KINDS)('the first sync of $name', ({ start }) => {
   )
 })
 
-/** A letter of so many days ago. */
+/** A letter this many days old. */
 function letter(days: number) {
   const internalDate = new Date(Date.now() - days * DAY_MS)
   const raw = `From: a@b.test\r\nSubject: ${days} days old\r\nMessage-ID: <${days}@b.test>\r\n\r\nHello\r\n`
@@ -227,7 +230,7 @@ function letter(days: number) {
 describe.each(SERVER_KINDS)('the sync window on $name', ({ start }) => {
   const useIt = useServer(start)
 
-  test('decides what the index holds, in silence, and may be changed at any time', async () => {
+  test('decides what the index contains without events, and may be changed at any time', async () => {
     const server = useIt()
     const user = await server.addUser()
     await using world = await openWorld(server, user)
@@ -240,7 +243,7 @@ describe.each(SERVER_KINDS)('the sync window on $name', ({ start }) => {
     const { initializedAt } = await waitForFirstSync(app, accountId)
     const delivered: number[] = []
 
-    /** What came meanwhile would be announced before the letter that is delivered now. */
+    /** Anything that arrived before would be announced before the letter that is delivered now. */
     const expectSilence = async () => {
       const days = 0.001 * (delivered.length + 1)
       delivered.unshift(days)

@@ -2,15 +2,15 @@ import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { FeedEvent } from './followed-account.ts'
 
-/** What the index holds, by id. */
+/** The content of the index, by id. */
 export interface IndexState {
   mailboxes: Map<string, Mailbox>
   messages: Map<string, MessageSummary>
 }
 
 /**
- * What a consumer holds who had the state and then read the feed.
- * @throws where the feed contradicts itself: created twice, changed before it was created, or after it was deleted
+ * The state of a consumer that had this state and then read the feed.
+ * @throws if the feed contradicts itself: created twice, changed before it was created, or after it was deleted
  */
 export function foldFeed(state: IndexState, feed: readonly FeedEvent[]): IndexState {
   const folded = { mailboxes: new Map(state.mailboxes), messages: new Map(state.messages) }
@@ -32,7 +32,7 @@ function fold<Item extends { id: string }>(held: Map<string, Item>, type: string
   else held.set(item.id, item)
 }
 
-/** How many messages were there before the feed says anything of them, given what is there at its end. */
+/** The number of messages that existed before the feed mentions them, given the state at its end. */
 export function countUnannounced(feed: readonly FeedEvent[], end: IndexState): number {
   const ids = new Set(end.messages.keys())
   for (const { data } of feed) if (data.message) ids.add(data.message.id)

@@ -8,7 +8,7 @@ const SETTINGS = { syncWindowDays: null }
 const MEMORY_BYTES_MAX = 400 * 1024 * 1024
 const USER = { user: 'someone', password: 'secret', email: 'someone@hostile.example' }
 
-/** Lets the account be connected, so that it is the sync which meets the misbehaviour. */
+/** Lets the account be connected first, so that the sync meets the misbehaviour. */
 const after = (command: string, does: (asked: Asked) => void) => (asked: Asked) => {
   if (!asked.command.startsWith(command)) return false
   does(asked)
@@ -16,14 +16,14 @@ const after = (command: string, does: (asked: Asked) => void) => (asked: Asked) 
 }
 const LIST_ALL = 'LIST "" "*"'
 
-/** Each says without end what nobody asked for; in IDLE the account is live before. */
+/** Each server sends something endlessly that was not asked for; with IDLE, the account is live before. */
 const FLOODS: ReadonlyArray<readonly [what: string, misbehave: (asked: Asked) => boolean]> = [
   ['EXISTS', after('IDLE', ({ flood }) => flood('* 1 EXISTS\r\n* 2 EXISTS\r\n'))],
   ['STATUS', after(LIST_ALL, ({ flood }) => flood('* STATUS x (MESSAGES 1 UNSEEN 1)\r\n'))],
   ['FLAGS', after('EXAMINE', ({ flood }) => flood(`* FLAGS (${'keyword '.repeat(500)}x)\r\n`))],
   ['FETCH', after('NAMESPACE', ({ flood }) => flood(`* 1 FETCH (FLAGS (${'k '.repeat(1000)}k))\r\n`))],
   ['CAPABILITY', after('IDLE', ({ flood }) => flood(`* CAPABILITY ${'AUTH=X '.repeat(500)}x\r\n`))],
-  ['lines that are no IMAP', after('IDLE', ({ flood }) => flood('((((((((((\r\n'))],
+  ['lines that are not IMAP', after('IDLE', ({ flood }) => flood('((((((((((\r\n'))],
   ['empty lines', after('IDLE', ({ flood }) => flood('\r\n'))],
   ['continuations', after('IDLE', ({ flood }) => flood('+ go on\r\n'))],
   ['a line without end', after('IDLE', ({ flood }) => flood('x'.repeat(1024)))],

@@ -4,9 +4,9 @@ import { makeDataFolder, type ServiceProcess, startServiceProcess } from '../ser
 
 const PROGRAM = fileURLToPath(new URL('./quick-service.ts', import.meta.url))
 
-/** The service in a process of its own that may be killed at any time: it is started again on the same data. */
+/** The service in a process that may be killed at any time. It is started again on the same data. */
 export interface KillableService extends AsyncDisposable {
-  /** Calls that wait while the service is down, and are made once more when it dies under them. */
+  /** Calls that wait while the service is down, and are repeated once if it dies during them. */
   caller: Caller
   /** Ends the process with SIGKILL at once, and starts it again in the background. */
   kill(): void
@@ -53,7 +53,7 @@ export async function openKillableService(): Promise<KillableService> {
       delete: (path, body) => call(caller => caller.delete(path, body)),
     },
     kill() {
-      // Nothing to kill while it starts.
+      // There is nothing to kill while it starts.
       if (current === null) return
       const killed = current
       current = null

@@ -12,7 +12,7 @@ import {
   waitForMessageEvents,
 } from './proxied-account.ts'
 
-/** What becomes of a mailbox's cursor, by the mailbox's name; null wipes it. */
+/** The damage to a mailbox's cursor, by the mailbox's name. Null deletes the cursor. */
 const DAMAGES: Record<string, RawBuilder<unknown> | null> = {
   Wiped: null,
   Text: sql`'"garbage"'::jsonb`,
@@ -28,7 +28,7 @@ const DAMAGES: Record<string, RawBuilder<unknown> | null> = {
   Renumbered: sql`cursor || '{"uidValidity": 1}'`,
 }
 const PER_MAILBOX = 10
-/** Which of a mailbox is deleted: one that the cursor behind does not know of. */
+/** The message that is deleted from a mailbox: one that the outdated cursor does not know. */
 const GONE = 5
 
 test.concurrent.each([
@@ -36,7 +36,7 @@ test.concurrent.each([
   ['a poor Dovecot', () => startDovecot({ flavour: 'poor' })],
   ['Cyrus', () => startCyrus()],
 ])(
-  'on %s a cursor that is wiped or garbled announces nothing anew, loses nothing, and hides no change',
+  'on %s a deleted or damaged cursor repeats no event, loses no message and hides no change',
   async (_, start) => {
     await using account = await openProxiedAccount({
       start,

@@ -6,7 +6,7 @@ import { waitForRuntime } from './proxied-account.ts'
 
 const USER = { user: 'someone', password: 'secret', email: 'someone@odd.example' }
 
-/** A server whose list of mailboxes begins and ends with honest ones. */
+/** Starts a server whose list of mailboxes begins and ends with normal ones. */
 function startServer(odd: readonly string[], answer: (asked: Asked) => boolean = () => false) {
   return startHostileImap(asked => {
     if (asked.command !== 'LIST "" "*"') return answer(asked)
@@ -42,7 +42,7 @@ const utf8 = (text: string) => Buffer.from(text).toString('latin1')
 test.each<readonly [what: string, lines: string[]]>([
   ['a name of 400 KB', [`* LIST (\\Noselect) "/" "${'x'.repeat(400_000)}"`]],
   ['a name of 400 KB as a literal', [`* LIST (\\Noselect) "/" {400000}`, 'x'.repeat(400_000)]],
-  ['a name that no index takes', [`* LIST (\\Noselect) "/" "${utf8(noise(1000))}"`]],
+  ['a name that no index accepts', [`* LIST (\\Noselect) "/" "${utf8(noise(1000))}"`]],
   ['a thousand levels', [`* LIST (\\Noselect) "/" "${'a/'.repeat(499)}a"`]],
 ])('a mailbox with %s is left out and reported, and the others are there', async (_, lines) => {
   await using server = await startServer(lines)
@@ -54,7 +54,7 @@ test.each<readonly [what: string, lines: string[]]>([
   expect((await readMailboxes(app, accountId)).map(({ name }) => name)).toEqual(['INBOX', 'Last'])
 })
 
-test('of 10,000 mailboxes with long names, as many are indexed as fit, in bounded memory', async () => {
+test('of 10,000 mailboxes with long names, those that fit are indexed, in bounded memory', async () => {
   const names = Array.from({ length: 10_000 }, (_, at) => `${'level/'.repeat(150)}${at}`)
   await using server = await startServer(names.map(name => `* LIST (\\Noselect) "/" "${name}"`))
   await using app = await openSyncApp()

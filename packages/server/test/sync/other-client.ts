@@ -4,16 +4,16 @@ import type { World } from '../servers/world.ts'
 
 const MAILBOXES_MAX = 9
 
-/** Another client of a mailbox that does one thing after the other, and remembers what is where. */
+/** Another client of a mailbox that does one thing after the other, and remembers where everything is. */
 export interface OtherClient {
-  /** What each mailbox holds: the number of the content by UID. */
+  /** The content of each mailbox: the number of the content by UID. */
   mailboxes: Map<string, Map<number, number>>
-  /** Contents of which there was ever more than one copy. */
+  /** Contents that ever had more than one copy. */
   copied: Set<number>
   moved: Set<number>
-  /** Does something, in words. */
+  /** Does something and returns a description. */
   act(): Promise<string>
-  /** Delivers so many new contents. */
+  /** Delivers this many new contents. */
   deliver(path: string, count: number): Promise<void>
   create(path: string): Promise<void>
 }
@@ -134,7 +134,7 @@ async function changeMailboxes(acting: Acting, path: string): Promise<string> {
     client.mailboxes.delete(path)
     return `delete ${path}`
   }
-  // Cyrus can only make a mailbox anew, and no mailbox with children, nor INBOX.
+  // Cyrus can only recreate a mailbox, and neither INBOX nor one with children.
   if (verb === 'renumber' && (server.kind !== 'cyrus' || (isCustom && isLeaf))) {
     await world.renumber(path)
     const contents = [...(client.mailboxes.get(path) ?? [])].toSorted(([a], [b]) => a - b)

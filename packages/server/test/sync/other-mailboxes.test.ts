@@ -9,12 +9,12 @@ import {
   waitForRuntime,
 } from './proxied-account.ts'
 
-describe('mailboxes that no server pushes', () => {
+describe('mailboxes without push', () => {
   test.each([
     ['a server with IDLE', { faults: {} }, 'the inbox is watched'],
     ['a server without IDLE', { faults: { hiddenCapabilities: ['IDLE'] } }, 'the inbox is polled'],
     ['a server of 1996', { start: () => startDovecot({ flavour: 'poor' }) }, 'the inbox is polled'],
-  ])('of %s are all looked at within the interval that the account tells', async (_, options, inbox) => {
+  ])('of %s are all checked within the interval that the account shows', async (_, options, inbox) => {
     await using account = await openProxiedAccount({
       ...options,
       async arrange(world) {

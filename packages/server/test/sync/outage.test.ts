@@ -12,7 +12,7 @@ import {
 const DAY_MS = 86_400_000
 const MESSAGES = 500
 
-test('mail of a ten-day outage is announced once and in order, however often the server comes and goes', async () => {
+test('mail of a ten-day outage is announced once and in order, even if connections keep breaking', async () => {
   await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 20)) })
   const { app, proxy, world, accountId, cursor } = account
   proxy.faults = { byeAtGreeting: 'Down for maintenance' }
@@ -24,7 +24,7 @@ test('mail of a ten-day outage is announced once and in order, however often the
     shortMessage(`late ${index}`, new Date(reachableAgain - 10 * DAY_MS * (1 - index / MESSAGES))),
   )
   await world.deliver(mail)
-  // It comes back in pieces: each connection breaks somewhere in the backlog, five times.
+  // The backlog arrives in pieces: each connection breaks somewhere in it, five times.
   proxy.faults = { cutAfterBytes: { from: 3_000, to: 60_000 }, cutsMax: 5 }
   const told = await retryUntil(app, accountId, 'the whole backlog', async () => {
     const events = messageEvents((await readFeed(app, cursor)).events)

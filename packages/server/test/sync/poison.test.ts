@@ -18,43 +18,46 @@ const POISON = 17
 
 describe('a message', () => {
   test.concurrent.each([
-    ['takes the connection with it', 'cut'],
+    ['ends the connection', 'cut'],
     ['is refused', 'refuse'],
     ['is left out of the answer', 'omit'],
-  ] as const)('that %s is set aside, shown, and read when the server gives it later', async (_, does) => {
-    const metricsPort = await findFreePort()
-    await using account = await openProxiedAccount({
-      config: { metricsPort },
-      arrange: world => world.deliver(shortMessages(1, 3)),
-    })
-    const { app, proxy, world, accountId, cursor } = account
-    const [first = 0] = await world.uids('INBOX')
-    proxy.faults = { poison: { uids: [first + 2 + POISON], does } }
-    await world.deliver(shortMessages(100 + 1, MESSAGES))
+  ] as const)(
+    'that %s is quarantined, reported, and indexed when the server returns it later',
+    async (_, does) => {
+      const metricsPort = await findFreePort()
+      await using account = await openProxiedAccount({
+        config: { metricsPort },
+        arrange: world => world.deliver(shortMessages(1, 3)),
+      })
+      const { app, proxy, world, accountId, cursor } = account
+      const [first = 0] = await world.uids('INBOX')
+      proxy.faults = { poison: { uids: [first + 2 + POISON], does } }
+      await world.deliver(shortMessages(100 + 1, MESSAGES))
 
-    // A connection that ends is tried again with ever smaller parts of what it ended over.
-    await retryUntil(
-      app,
-      accountId,
-      'one message set aside',
-      async () => (await countQuarantined(app.db)) === 1,
-    )
-    const told = await waitForMessageEvents(app, cursor, MESSAGES - 1)
-    expect(told.toSorted()).toEqual(createdExcept(100 + POISON).toSorted())
-    await waitForRuntime(app, accountId, 'live', /; 1 messages could not be read and are tried again$/)
-    expect(await readMetric(metricsPort, 'waxwing_messages_quarantined')).toBe(1)
+      // After the connection ended, ever smaller parts of the request are tried.
+      await retryUntil(
+        app,
+        accountId,
+        'one message quarantined',
+        async () => (await countQuarantined(app.db)) === 1,
+      )
+      const told = await waitForMessageEvents(app, cursor, MESSAGES - 1)
+      expect(told.toSorted()).toEqual(createdExcept(100 + POISON).toSorted())
+      await waitForRuntime(app, accountId, 'live', /; 1 messages could not be read and are tried again$/)
+      expect(await readMetric(metricsPort, 'waxwing_messages_quarantined')).toBe(1)
 
-    proxy.faults = {}
-    await waitForAnotherPass(proxy)
-    expect(await countQuarantined(app.db)).toBe(1)
-    await makeDue(app.db)
-    const healed = await waitForMessageEvents(app, cursor, MESSAGES)
-    expect(healed.at(-1)).toBe(`message.created message ${100 + POISON}`)
-    expect(await countQuarantined(app.db)).toBe(0)
-    await waitForRuntime(app, accountId, 'live', /s$/)
-    expect(await readMessages(app, accountId)).toHaveLength(3 + MESSAGES)
-    expect(await readMetric(metricsPort, 'waxwing_messages_quarantined')).toBe(0)
-  })
+      proxy.faults = {}
+      await waitForAnotherPass(proxy)
+      expect(await countQuarantined(app.db)).toBe(1)
+      await makeDue(app.db)
+      const healed = await waitForMessageEvents(app, cursor, MESSAGES)
+      expect(healed.at(-1)).toBe(`message.created message ${100 + POISON}`)
+      expect(await countQuarantined(app.db)).toBe(0)
+      await waitForRuntime(app, accountId, 'live', /s$/)
+      expect(await readMessages(app, accountId)).toHaveLength(3 + MESSAGES)
+      expect(await readMetric(metricsPort, 'waxwing_messages_quarantined')).toBe(0)
+    },
+  )
 
   test.concurrent('that ends the connection does not keep the first sync from finishing', async () => {
     await using account = await openProxiedAccount({
@@ -66,7 +69,7 @@ describe('a message', () => {
     expect(await readQuarantine(app.db)).toMatchObject({ reason: expect.stringContaining('connection') })
   })
 
-  test.concurrent('that cannot be read is retried less and less often, and is forgotten when it is deleted', async () => {
+  test.concurrent('that cannot be read is retried at growing intervals, and forgotten when it is deleted', async () => {
     await using account = await openProxiedAccount({ arrange: world => world.deliver(shortMessages(1, 1)) })
     const { app, proxy, world, cursor } = account
     const [first = 0] = await world.uids('INBOX')

@@ -14,7 +14,7 @@ import {
   waitForFirstSync,
 } from './followed-account.ts'
 
-/** A mailbox that the service reaches through a proxy of faults. The world goes past it. */
+/** A mailbox that the service reaches through a proxy of faults. The world does not use the proxy. */
 export interface ProxiedAccount extends AsyncDisposable {
   app: TestApp
   server: MailServer
@@ -22,7 +22,7 @@ export interface ProxiedAccount extends AsyncDisposable {
   user: TestUser
   world: World
   accountId: string
-  /** The feed's end after the first sync. */
+  /** The end of the feed after the first sync. */
   cursor: string
 }
 
@@ -33,7 +33,7 @@ export interface ProxiedAccountOptions extends TestAppOptions {
   settings?: Record<string, unknown>
   /** Arranges the mailbox before it is connected. */
   arrange?(world: World): Promise<unknown>
-  /** Called once the account is connected, at the earliest moment of its first sync. */
+  /** Called once the account is connected, as early as possible in its first sync. */
   onConnected?(proxy: ChaosProxy): void
 }
 
@@ -63,7 +63,7 @@ export async function openProxiedAccount(options: ProxiedAccountOptions = {}): P
   }
 }
 
-/** A short message of its own Message-ID; `number` makes it one of a kind. */
+/** A short message with its own Message-ID; `number` makes it unique. */
 export function shortMessage(number: number | string, internalDate = new Date(Date.UTC(2026, 0, 1))) {
   const head = `From: Ada <ada@a.test>\r\nTo: you@b.test\r\nSubject: message ${number}`
   return { raw: `${head}\r\nMessage-ID: <${number}@a.test>\r\n\r\nHello ${number}\r\n`, internalDate }
@@ -80,7 +80,7 @@ export async function readRuntime(app: TestApp, accountId: string): Promise<Runt
   return body.runtime
 }
 
-/** Waits until the owner of the account tells this state with such a detail. */
+/** Waits until the owner of the account reports this state with such a detail. */
 export function waitForRuntime(
   app: TestApp,
   accountId: string,
@@ -98,13 +98,13 @@ export function waitForRuntime(
   )
 }
 
-/** Asks for a pass now, which also ends a wait after a failure. */
+/** Requests a pass now, which also ends a wait after a failure. */
 export async function askForSync(app: TestApp, accountId: string): Promise<void> {
   const { status } = await app.post(`/v1/accounts/${accountId}/sync`, {})
   if (status !== 202) throw new Error(`a sync was refused: ${status}`)
 }
 
-/** Waits for something, and ends each wait after a failure meanwhile. */
+/** Waits for a condition, and ends each wait after a failure meanwhile. */
 export async function retryUntil<T>(
   app: TestApp,
   accountId: string,
@@ -123,7 +123,7 @@ export async function retryUntil<T>(
   })
 }
 
-/** The events of these types since a cursor as `type subject`, once there are so many. */
+/** The events of these types since a cursor as `type subject`, once there are this many. */
 export async function waitForMessageEvents(
   app: TestApp,
   cursor: string,
@@ -144,10 +144,10 @@ export function messageEvents(events: readonly FeedEvent[]): string[] {
   return events.flatMap(({ type, data }) => (data.message ? [`${type} ${data.message.subject}`] : []))
 }
 
-/** Waits until a pass that began later than now has ended well, so that what is not announced by then never will be. */
+/** Waits until a pass that began after this call has succeeded. What is not announced by then never will be. */
 export async function waitForAnotherPass(proxy: ChaosProxy): Promise<void> {
   const lists = () => proxy.stats.commands.get('LIST') ?? 0
   const before = lists()
-  // The second list comes after the first one's pass.
+  // The second list comes after the pass of the first one.
   await waitUntil('another pass', () => Promise.resolve(lists() >= before + 2))
 }

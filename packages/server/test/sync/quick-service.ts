@@ -1,4 +1,4 @@
-/** A program: the service as `waxwing serve` runs it, but impatient, and strict about what it answers. */
+/** A program that runs the service like `waxwing serve`, but with shorter times and strict checks of its answers. */
 import { readProcessConfig } from '../../src/cli/connect.ts'
 import { welcomeFirst } from '../../src/cli/first-start.ts'
 import { openLog } from '../../src/kit/log.ts'

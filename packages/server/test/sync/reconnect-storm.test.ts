@@ -15,7 +15,7 @@ const ACCOUNTS = 1_000
 const WINDOW_SECONDS = 300
 const CORE_SHARE_MAX = 0.3
 
-test('a thousand accounts on a server that closes at once retry less and less often, spread out, on a third of a core', async () => {
+test('a thousand accounts on a server that closes at once retry at growing intervals, spread out, on a third of a core', async () => {
   await using server = await startClosingServer()
   await using api = await openSyncApp({ roles: ['api'] })
   await insertAccounts(api, server.port)
@@ -32,18 +32,18 @@ test('a thousand accounts on a server that closes at once retry less and less of
   const { attempts } = server
   const waits = await waitUntil('most of them waiting at a time', () => readWaits(api.db))
 
-  // What the rule allows in five minutes from the first failure on, at the cost of an attempt as measured.
+  // The rule's maximum in five minutes from the first failure on, at the measured cost of an attempt.
   const cpuSeconds = ((user + system) / 1e6 / attempts) * ACCOUNTS * attemptsWithin(WINDOW_SECONDS)
   expect(cpuSeconds / WINDOW_SECONDS).toBeLessThan(CORE_SHARE_MAX)
   // No account tried more often than the rule allows: at most a third time, while others tried twice.
   expect(attempts).toBeLessThan(3.5 * ACCOUNTS)
 
-  // Drawn from a second or two, they lie apart; equal waits would differ by milliseconds.
+  // Random waits from a second or two are far apart; equal waits would differ by milliseconds.
   const tenths = new Set(waits.map(wait => Math.floor(wait * 10)))
   expect(tenths.size).toBeGreaterThan(10)
 })
 
-/** In seconds, of the accounts that wait for their next try; null while those are few. */
+/** The waits in seconds of the accounts that wait for their next try; null while those are few. */
 async function readWaits(db: Db): Promise<number[] | null> {
   const { rows } = await sql<{ wait: number }>`
     select extract(epoch from substring(runtime_detail from 'next try at (.*)$')::timestamptz - runtime_updated_at)::float8
@@ -53,7 +53,7 @@ async function readWaits(db: Db): Promise<number[] | null> {
   return rows.length > ACCOUNTS / 2 ? rows.map(({ wait }) => wait) : null
 }
 
-/** How often one account tries in so many seconds. */
+/** Number of attempts of one account in this many seconds. */
 function attemptsWithin(seconds: number): number {
   let [attempts, at] = [0, 0]
   while (at < seconds * 1_000) at += backoffMs(++attempts, () => 0)
@@ -80,7 +80,7 @@ async function startClosingServer() {
   return started
 }
 
-/** As the API stores them, without a thousand logins. */
+/** Inserts accounts as the API stores them, without a thousand logins. */
 async function insertAccounts({ db, keyRing, tenantId }: TestApp, port: number): Promise<void> {
   const keys = accountKeys(keyRing)
   await db.transaction().execute(async transaction => {

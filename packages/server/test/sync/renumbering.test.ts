@@ -20,7 +20,7 @@ test.each([
   ['a poor Dovecot', 500, () => startDovecot({ flavour: 'poor' })],
   ['Cyrus', 500, () => startCyrus()],
 ] as const)(
-  'a mailbox on %s of %i messages that gets other numbers while mail comes and goes keeps every other id',
+  'a mailbox on %s of %i messages that is renumbered while mail comes and goes keeps the ids of all other messages',
   async (_, count, start) => {
     const random = seeded('renumbering')
     await using account = await openProxiedAccount({
@@ -43,7 +43,7 @@ test.each([
     await world.deliver(shortMessages(count, 5), mailbox)
     await world.renumber(mailbox)
     await world.deliver(shortMessages(count + 5, 5), mailbox)
-    // The order of messages outlives the renumbering, their numbers may not.
+    // Renumbering keeps the order of messages, but not their numbers.
     const left = uids.filter(uid => !early.map(uidOf).includes(uid))
     const now = await world.uids(mailbox)
     await world.expunge(
@@ -118,7 +118,7 @@ test.each([
   },
 )
 
-/** A mailbox that Cyrus renumbers is another one, so its messages are told of as moved, too. */
+/** Leaves out updates: a mailbox that Cyrus renumbers is a new one, so its messages are also announced as moved. */
 function bornOrGone(events: readonly string[]): string[] {
   return events.filter(event => !event.startsWith('message.updated'))
 }

@@ -11,7 +11,7 @@ import {
   waitForFirstSync,
 } from './followed-account.ts'
 
-// Cyrus lets its users give roles (RFC 6154 section 4).
+// Cyrus lets users assign roles (RFC 6154 section 4).
 const useIt = useServer(SERVER_KINDS[2].start)
 
 function letter(subject: string, from: string) {
@@ -23,7 +23,7 @@ test('mail is outbound while its mailbox has the role sent, and each change is a
   const server = useIt()
   const user = await server.addUser()
   await using world = await openWorld(server, user)
-  // More than fit into one transaction.
+  // More messages than fit into one transaction.
   const shared = Array.from({ length: 600 }, (_, nth) => letter(`shared-${nth}`, 'team@b.test'))
   const [work, sent] = [world.at('Work'), world.at('Sent')]
   const giveRole = (path: string, role: string) =>

@@ -25,7 +25,7 @@ test('an account whose server is no longer allowed says so, is announced once, a
       expect(body.status).toBe('active')
       return body.statusReason === reason
     })
-    // Further attempts are no news.
+    // Further attempts cause no further events.
     await app.post(`/v1/accounts/${accountId}/sync`)
   }
 

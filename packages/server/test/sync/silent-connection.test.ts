@@ -9,10 +9,10 @@ import {
 } from './proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 
-/** Only the sign of life can tell here: no pass is due, and nothing stalls, within the time of the test. */
+/** Only the keep-alive can notice it: no pass is due, and nothing stalls, during the test. */
 const pace = { pollSeconds: 600, stallSeconds: 600, keepAliveSeconds: 1, answerSeconds: 1 }
 
-test('a connection that dies while it waits for mail is noticed by its silence, and new mail is announced once', async () => {
+test('a connection that dies while it waits for mail is detected, and new mail is announced once', async () => {
   await using account = await openProxiedAccount({
     pace,
     faults: { isSilentAfterIdle: true },

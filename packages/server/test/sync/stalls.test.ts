@@ -17,7 +17,7 @@ import { openWorld } from '../servers/world.ts'
 const STALL_SECONDS = 2
 const pace = { pollSeconds: 1, stallSeconds: STALL_SECONDS }
 
-/** From the moment when the server would say such a line, it says nothing more to anybody. @returns that moment */
+/** Makes the server silent for everyone, from the moment when it would send such a line. @returns that moment */
 function fallSilentAt(proxy: ChaosProxy, pattern: RegExp): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   proxy.faults = {
@@ -38,7 +38,7 @@ describe('a server that falls silent', () => {
     ['while it searches', /^\* E?SEARCH/],
     ['in the middle of a message', /^\* \d+ FETCH .*\{\d+\}$/],
     ['before it greets', /^\* CAPABILITY|^\S+ OK \[CAPABILITY/],
-  ])('%s is given up at the deadline, told of, and asked again until it is well', async (_, pattern) => {
+  ])('%s is disconnected at the deadline, reported, and retried until it recovers', async (_, pattern) => {
     await using account = await openProxiedAccount({
       pace,
       arrange: world => world.deliver(shortMessages(1, 3)),
@@ -65,7 +65,7 @@ describe('a server that falls silent', () => {
     await waitForRuntime(app, accountId, 'live')
   })
 
-  test.concurrent('in the first sync is given up at the deadline, and the first sync finishes later', async () => {
+  test.concurrent('in the first sync is disconnected at the deadline, and the first sync finishes later', async () => {
     await using server = await startDovecot()
     await using proxy = await startChaosProxy(server)
     const user = await server.addUser()

@@ -55,10 +55,10 @@ export type BackupEnding = z.infer<typeof ending>
 
 const CANNOT_WRITE = new Set(['ENOENT', 'EACCES', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR'])
 
-/** A backup that is being written, beside its place and under a name of its own until it is whole. */
+/** A backup that is being written, beside its destination, under a temporary name until it is complete. */
 export interface BackupWriter extends AsyncDisposable {
   write(kind: string, content: Uint8Array | object): Promise<void>
-  /** Completes the file, and gives it its name. @returns its size */
+  /** Completes the file and gives it its final name. @returns its size */
   commit(): Promise<number>
 }
 
@@ -183,7 +183,7 @@ function damaged(file: string) {
   return new CommandError(`The backup ${file} is damaged: its checksum differs. Nothing was changed.`)
 }
 
-/** The contents of a backup, after it was read to its end and its checksum was right. */
+/** The contents of a backup. The file was read to its end and its checksum is right. */
 export interface BackupContents {
   header: BackupHeader
   ending: BackupEnding

@@ -8,7 +8,7 @@ import { openStaging, openStoredFile } from './blob-files.ts'
 const NAMES = [randomUUID(), randomUUID()].toSorted()
 const [FIRST = '', SECOND = ''] = NAMES
 
-/** A blob folder with a file of two tenants, a restore that brings in another file of each. */
+/** Opens a blob folder with a file of two tenants, and a restore that brings in another file of each. */
 async function openExchange() {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-blobs-'))
   for (const name of NAMES) await put(path.join(folder, name), 'old')
@@ -48,7 +48,7 @@ test('an exchange of folders that fails midway is undone', async () => {
   expect(warnings).toEqual([])
 })
 
-test('an exchange that succeeded is undone where nobody keeps it', async () => {
+test('an exchange that succeeded is undone if it is not kept', async () => {
   await using exchange = await openExchange()
   const { folder, staging, read } = exchange
   await staging.swap()
@@ -59,7 +59,7 @@ test('an exchange that succeeded is undone where nobody keeps it', async () => {
   for (const name of NAMES) expect(await read(name)).toBe('old')
 })
 
-test('a folder that cannot be put back is kept, and a warning says where it lies', async () => {
+test('a folder that cannot be moved back is kept, and a warning says where it is', async () => {
   await using exchange = await openExchange()
   const { folder, staging, replaced, read, warnings } = exchange
   await put(path.join(replaced, SECOND), 'in the way')
@@ -73,7 +73,7 @@ test('a folder that cannot be put back is kept, and a warning says where it lies
   expect(warnings).toEqual([expect.stringContaining(`${kept} could not be moved back`)])
 })
 
-test('a stored file that is gone is null, but a folder that is not there is an error', async () => {
+test('a missing stored file is null, but a missing folder is an error', async () => {
   await using exchange = await openExchange()
   expect(await openStoredFile(exchange.folder, `${FIRST}/gone`)).toBeNull()
   await expect(openStoredFile(path.join(exchange.folder, 'away'), 'a/b')).rejects.toThrow(

@@ -6,7 +6,7 @@ import { makeFolder } from '../../kit/make-folder.ts'
 import { CommandError } from '../command-error.ts'
 import { PIECE_BYTES } from './backup-file.ts'
 
-/** Stored files are in folders that are named after their tenant. */
+/** Lists the folders of tenants, in which stored files are. */
 async function listTenantFolders(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
@@ -20,7 +20,7 @@ export async function hasFiles(blobDir: string): Promise<boolean> {
 }
 
 /**
- * The size and the pieces of a stored file; null if it is gone. Files are never changed, only created and removed.
+ * The size and the pieces of a stored file, or null if it is gone. Files are never changed, only created and removed.
  */
 export async function openStoredFile(blobDir: string, key: string) {
   const handle = await open(path.join(blobDir, key), 'r').catch((error: NodeJS.ErrnoException) => {
@@ -28,7 +28,7 @@ export async function openStoredFile(blobDir: string, key: string) {
     throw error
   })
   if (!handle) {
-    // A folder that is not there, either, is not mounted.
+    // If the folder is missing as well, it is not mounted.
     await stat(blobDir).catch((error: Error) => {
       throw new CommandError(`The stored messages in ${blobDir} cannot be read: ${error.message}`)
     })
@@ -51,8 +51,8 @@ export async function openStoredFile(blobDir: string, key: string) {
 }
 
 /**
- * Files that are brought in beside those that are there, and take their place at once. Disposing without `keep` puts
- * everything back; what cannot be put back stays where it lies, and `warn` says where.
+ * New files are prepared beside the existing ones and then replace them at once. Disposing without `keep` moves
+ * everything back. What cannot be moved back stays where it is, and `warn` says where.
  */
 export async function openStaging(blobDir: string, warn: (line: string) => void) {
   await makeFolder(blobDir, 0o700)
@@ -68,7 +68,7 @@ export async function openStaging(blobDir: string, warn: (line: string) => void)
       moved.push(move)
     }
   }
-  /** The last move first, since it may have taken the place that an earlier one freed. */
+  /** Starts with the last move, since it may have taken a name that an earlier one freed. */
   const putBack = async () => {
     let isWhole = true
     for (const { from, to } of moved.toReversed()) {

@@ -7,7 +7,7 @@ export interface CopiedTable {
 }
 
 export const LEFT_OUT = ['instance', 'graphile_worker']
-/** The migrations are in the header, and the running processes are only of the present. */
+/** Migrations are in the header of the backup, and running processes exist only now. */
 const NOT_COPIED = ['schema_migration', 'instance']
 
 const OF_EXTENSION = `exists (
@@ -20,8 +20,8 @@ export const SESSION_SETTINGS = `
   set idle_in_transaction_session_timeout = 0`
 
 /**
- * The tables in an order in which each comes after those that it refers to. Columns that refer to what is not copied are
- * left out: they are null in the copy.
+ * Lists the tables so that each comes after those that it refers to. Columns that refer to tables that are not copied
+ * are left out: they are null in the copy.
  */
 export async function listTables(client: Client): Promise<CopiedTable[]> {
   const { rows } = await client.query<CopiedTable & { refers: string[] }>(
@@ -66,7 +66,7 @@ export async function listSequences(client: Client) {
   return rows
 }
 
-/** Whether the database has tables at all, and whether they belong to an installation with data. */
+/** Returns whether the database has tables, and whether they belong to an installation with data. */
 export async function lookForData(client: Client): Promise<'empty' | 'schema' | 'data' | 'foreign'> {
   const { rows } = await client.query<{ tables: number; isOurs: boolean }>(
     `select count(*)::int as tables, coalesce(bool_or(relname = 'schema_migration'), false) as "isOurs"

@@ -11,10 +11,10 @@ const decompress = promisify(zstdDecompress)
 
 /** A server that neither sends nor takes rows for this long is frozen or gone. */
 const STALL_SECONDS = 120
-/** At the end of a table its foreign keys are checked row by row. */
+/** Long, because the foreign keys of a table are checked row by row at its end. */
 const END_SECONDS = 6 * 3600
 
-/** The rows of a table in compressed pieces. @returns their number */
+/** Reads the rows of a table in compressed pieces. @returns their number */
 export async function* copyOut(client: Client, table: CopiedTable): AsyncGenerator<Buffer, number> {
   const stream = client.query(
     copyTo(`copy (select ${columnsOf(client, table)} from ${nameOf(client, table)}) to stdout`),

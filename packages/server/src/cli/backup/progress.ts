@@ -1,12 +1,12 @@
 export interface Progress {
-  /** Adds bytes of the named part to what is done. */
+  /** Adds bytes of the named part. */
   tell(part: string, bytes: number): void
 }
 
 const TELL_SECONDS = 5
 const MEGABYTE = 1024 * 1024
 
-/** Prints the progress of long work now and then. */
+/** Prints the progress of long work at intervals. */
 export function showProgress(print: (line: string) => void): Progress {
   let toldAt = performance.now()
   let total = 0

@@ -29,15 +29,15 @@ export interface RestoreOptions {
   /** Called when everything except the commit is done. */
   beforeCommit: () => void
   progress: Progress
-  /** Told what could not be put back after a failure, and where it lies. */
+  /** Called with what could not be moved back after a failure, and where it is. */
   warn: (line: string) => void
 }
 
 const CONNECT_SECONDS = 10
-/** Somebody who holds a table for longer does not belong here. */
+/** Nobody who may run beside a restore holds a table for longer. */
 const LOCK_TIMEOUT_SECONDS = 60
 
-/** The migrations of the backup, and those that this release adds. Refuses a newer schema. */
+/** Returns the migrations of the backup, and those that this release adds. Refuses a newer schema. */
 export async function planMigrations({ migrations, release }: BackupHeader) {
   const known = await readMigrations()
   for (const { version, name, checksum } of migrations) {
@@ -59,7 +59,7 @@ export async function planMigrations({ migrations, release }: BackupHeader) {
 }
 
 /**
- * Loads the data, all or nothing: one transaction covers everything, and new files wait beside the old ones.
+ * Loads the data, all or nothing: one transaction covers everything, and new files are prepared beside the old ones.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<void> {
   const { contents, address, blobDir, mayReplace } = options
@@ -68,7 +68,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
     ...clientSettings(address, 'waxwing restore'),
     connectionTimeoutMillis: CONNECT_SECONDS * 1000,
   })
-  client.on('error', () => {}) // the query that is under way rejects with the same error
+  client.on('error', () => {}) // the query in progress rejects with the same error
   await client.connect()
   try {
     await client.query(SESSION_SETTINGS)
@@ -94,7 +94,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
   }
 }
 
-/** Every service and command holds a connection as long as it runs. */
+/** Refuses if another process uses the database. Every service and command holds a connection as long as it runs. */
 async function requireAlone(client: Client) {
   await sleep(SETTLED_SECONDS * 1000)
   const { rows } = await client.query<{ name: string }>(
@@ -125,7 +125,7 @@ async function requireRoom(client: Client, mayReplace: boolean) {
 
 type Staging = Awaited<ReturnType<typeof openStaging>>
 
-/** Compares what it reads with what was checked before: the file may have changed in between. */
+/** Loads the records, and compares them with what was checked before: the file may have changed in between. */
 async function bringIn(client: Client, staging: Staging, options: RestoreOptions) {
   const { file, contents, progress } = options
   const tables = await listTables(client)
@@ -141,7 +141,7 @@ async function bringIn(client: Client, staging: Staging, options: RestoreOptions
   const lacking = Object.entries(contents.ending.rows).filter(([name, rows]) => counted[name] !== rows)
   if (lacking.length > 0) {
     throw new CommandError(
-      `The tables ${lacking.map(([name]) => name).join(', ')} came in incompletely. Nothing was changed.`,
+      `The tables ${lacking.map(([name]) => name).join(', ')} were loaded incompletely. Nothing was changed.`,
     )
   }
   for (const { name, last, isCalled } of contents.ending.sequences) {
@@ -153,7 +153,7 @@ async function bringIn(client: Client, staging: Staging, options: RestoreOptions
   }
 }
 
-/** The table or file to which records are written: the one that came last. */
+/** Writes records to the table or file that was announced last. */
 function openTarget(client: Client, staging: Staging, counted: Record<string, number>) {
   let rows: { name: string; copy: CopyIn } | null = null
   let stored: Awaited<ReturnType<Staging['create']>> | null = null

@@ -86,8 +86,9 @@ async function readHeader(client: Client, hasKeys: boolean): Promise<BackupHeade
 }
 
 /**
- * A file is written before its row names a message, and removed before its row is. So every file that the snapshot names
- * was whole when the snapshot was taken; one that is gone by now belonged to a message that was deleted since.
+ * Writes the stored files. A file is written before its row names a message, and removed before its row is. So every
+ * file that the snapshot names was complete when the snapshot was taken; one that is gone by now belonged to a message
+ * that has been deleted since.
  */
 async function writeFiles(writer: BackupWriter, client: Client, blobDir: string, progress: Progress) {
   const total = { ...NO_FILES }

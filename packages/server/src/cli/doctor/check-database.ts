@@ -12,7 +12,7 @@ import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
  */
 const CLOCK_SECONDS_WARNED = 1
 const CLOCK_SECONDS_MAX = 10
-/** A correct clock never shows an earlier time than the one when this was written. */
+/** A correct clock never shows a time before this code was written. */
 const EARLIEST = Date.UTC(2026, 0, 1)
 
 /** Whether the embedded database of the data folder was created. */
@@ -66,7 +66,7 @@ async function checkSchema(pool: Database['pool']): Promise<Finding> {
   }
 }
 
-/** Compares our clock with that of the database, or without one, with the calendar. */
+/** Compares our clock with that of the database, or with the calendar if there is no database. */
 export async function checkClock(database: Database | null): Promise<Finding> {
   const remedy = 'Let the machines keep their time by NTP: timedatectl set-ntp true'
   if (Date.now() < EARLIEST) return wrong('clock', `It is ${new Date().toISOString()} here.`, remedy)
@@ -75,7 +75,7 @@ export async function checkClock(database: Database | null): Promise<Finding> {
   const { rows } = await database.pool.query<{ now: Date }>('select clock_timestamp() as now')
   const middle = (startedAt + Date.now()) / 2
   const seconds = Math.abs((rows[0]?.now.getTime() ?? middle) - middle) / 1000
-  const difference = `The clock of the database is ${seconds.toFixed(1)} seconds away from that of this machine.`
+  const difference = `The clock of the database is ${seconds.toFixed(1)} seconds off that of this machine.`
   if (seconds > CLOCK_SECONDS_MAX) return wrong('clock', difference, remedy)
   if (seconds > CLOCK_SECONDS_WARNED) return warning('clock', difference, remedy)
   return ok('clock', 'This machine and the database agree on the time.')

@@ -42,7 +42,7 @@ async function checkFolder(folder: string, setting: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(at)
   const freeMegabytes = Math.floor((bavail * bsize) / MEGABYTE)
   const room = `${freeMegabytes} MB are free`
-  const remedy = 'Make room on its disk, or move it to a larger one.'
+  const remedy = 'Free space on its disk, or move it to a larger one.'
   if (freeMegabytes < FREE_MEGABYTES_MIN) return wrong('data folder', `${folder}: only ${room}.`, remedy)
   if (freeMegabytes < FREE_MEGABYTES_WANTED) return warning('data folder', `${folder}: only ${room}.`, remedy)
   const note = at === folder ? '' : ', and the first start makes it'

@@ -4,7 +4,7 @@ import { type Finding, ok, warning, wrong } from './finding.ts'
 
 const ANSWER_SECONDS = 3
 
-/** The id of the installation: `new` before its first start, null if its database does not tell. */
+/** The id of the installation: `new` before its first start, null if its database does not reveal it. */
 export type OwnId = string | 'new' | null
 
 /**
@@ -41,7 +41,7 @@ async function lookAt(host: string, port: number): Promise<Holder> {
   return health?.status === 'ok' ? { id: null } : 'foreign'
 }
 
-/** Listens for a moment, without serving anyone. */
+/** Listens briefly, without serving anyone. */
 async function tryListening(host: string, port: number): Promise<'free' | 'held' | 'refused'> {
   const server = createServer()
   return new Promise(resolve => {

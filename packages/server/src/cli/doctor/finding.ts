@@ -18,7 +18,7 @@ export interface Finding {
   check: (typeof CHECKS)[number]
   state: 'ok' | 'warning' | 'wrong'
   message: string
-  /** What to do about it; null if there is nothing to do, or if the message says it. */
+  /** The remedy; null if there is nothing to do, or if the message says it. */
   remedy: string | null
 }
 
@@ -36,7 +36,7 @@ export function wrong(check: Check, message: string, remedy: string | null = nul
   return { check, state: 'wrong', message, remedy }
 }
 
-/** What went wrong, in words and without secrets. */
+/** Describes an error in words and without secrets. */
 export function wordsOf(error: unknown): string {
   const text = explain(error)
   // The rest of an unexpected error shows where in the program it happened.

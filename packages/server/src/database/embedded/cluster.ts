@@ -19,7 +19,7 @@ export interface ClusterFolders {
   log: string
 }
 
-/** PostgreSQL finds what it needs beside its binary, and must not see our environment. */
+/** PostgreSQL finds its files relative to its binary, and must not see our environment. */
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /** Creates a new cluster in an absent folder and returns the password of its superuser. */
@@ -105,7 +105,7 @@ const CONNECT_SECONDS = 5
 /** Some users of the connection wait for locks that others hold for up to a minute. */
 const ANSWER_SECONDS = 120
 
-/** A connected client; null if no server listens yet, or if it is still starting or already stopping. */
+/** Returns a connected client, or null if no server listens yet or it is still starting or already stopping. */
 export async function tryConnect(address: DatabaseAddress, applicationName: string): Promise<Client | null> {
   const client = new Client({
     ...clientSettings(address, applicationName),
@@ -137,7 +137,7 @@ function isUnavailable(error: unknown) {
   )
 }
 
-/** The process id of the running server, as it wrote it into its data folder. */
+/** The process id of the running server, as written in its data folder. */
 export async function serverPid(dataFolder: string): Promise<number | null> {
   const text = await readFile(path.join(dataFolder, 'postmaster.pid'), 'utf8').catch(() => '')
   const pid = Number.parseInt(text, 10)

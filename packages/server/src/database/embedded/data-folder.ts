@@ -19,7 +19,7 @@ import { type ClusterFolders, createCluster, makePrivateFolder } from './cluster
 import { type PostgresBinaries, PostgresUnavailable, STAGED } from './postgres-binaries.ts'
 import { blockedAt, type SystemUser } from './system-user.ts'
 
-/** An existing cluster, with what is needed to start it and to connect to it. */
+/** An existing cluster, with what is needed to start and reach it. */
 export interface LocalCluster {
   folders: ClusterFolders
   password: string
@@ -73,8 +73,8 @@ export async function prepareCluster(
 }
 
 /**
- * The cluster is created in a temporary folder, which is then renamed: an interrupted start leaves nothing half-done,
- * and of two first starts at the same time one wins and the other uses its cluster.
+ * Creates the cluster in a temporary folder, which is then renamed. An interrupted start leaves nothing half-done; of
+ * two first starts at the same time, one wins and the other uses its cluster.
  */
 async function createHome(
   dataFolder: string,
@@ -95,7 +95,7 @@ async function createHome(
   }
 }
 
-/** Removes what interrupted starts left behind. Only the owner of the data folder may call it. */
+/** Removes the temporary folders of interrupted starts. Only the owner of the data folder may call it. */
 export async function removeStaged(dataFolder: string) {
   const names = await readdir(dataFolder)
   const staged = names.filter(name => name.startsWith(STAGED))
@@ -112,9 +112,9 @@ export async function rotateLog(log: string) {
 }
 
 /**
- * Removes lock files that name a process which is alive but is not a PostgreSQL of this folder: after a restart of
- * the machine or container the process id belongs to another program, and PostgreSQL would refuse to start. Only
- * Linux shows that.
+ * Removes lock files that name a living process which is not a PostgreSQL of this folder. After a restart of the
+ * machine or container, the process id may belong to another program, and PostgreSQL would refuse to start. Only Linux
+ * allows this check.
  */
 export async function removeForeignLocks(folders: ClusterFolders) {
   const lock = path.join(folders.data, 'postmaster.pid')
@@ -126,7 +126,8 @@ export async function removeForeignLocks(folders: ClusterFolders) {
 }
 
 /**
- * Beside the cluster; if that path is too long for a socket, in /tmp under a name that depends only on the path.
+ * Prepares the folder of the socket: beside the cluster, or, if that path is too long for a socket, in /tmp under a
+ * name that depends only on the path.
  */
 async function prepareSocketFolder(dataFolder: string, home: string, user: SystemUser | null) {
   const beside = path.join(home, 'run')

@@ -39,14 +39,14 @@ async function query(address: DatabaseAddress, statement: string) {
   }
 }
 
-/** The address for the superuser, who sees and may do everything. */
+/** The address for the superuser, who can see and do everything. */
 async function superuserOf(dataDir: string, database: string): Promise<DatabaseAddress> {
   const home = path.join(dataDir, 'postgres')
   const password = (await readFile(path.join(home, 'password'), 'utf8')).trim()
   return { socketFolder: path.join(home, 'run'), user: SUPERUSER, password, database }
 }
 
-/** Whether a service holds the server again that it brought back: it answers before that. */
+/** Whether a service holds the server after restarting it: the server answers before that. */
 async function isHeld(dataDir: string): Promise<boolean> {
   const holders = await query(
     await superuserOf(dataDir, 'postgres'),
@@ -86,7 +86,7 @@ async function requirePid(dataDir: string) {
 }
 
 describe('openEmbedded', () => {
-  test('starts a new server that only its owner reaches, and stops it', async () => {
+  test('starts a new server that only its owner can reach, and stops it', async () => {
     await using folder = await makeFolder()
     const service = await openService(folder.path)
     const [row] = await query(
@@ -157,7 +157,7 @@ describe('openEmbedded', () => {
   })
 
   test.each(['SIGKILL', 'SIGQUIT'] as const)(
-    'brings the server back after %s, with what was committed',
+    'restarts the server after %s, with all committed rows',
     async signal => {
       await using folder = await makeFolder()
       await using service = await openService(folder.path)
@@ -204,12 +204,12 @@ describe('openEmbedded', () => {
     ).rejects.toThrow('permission denied for database')
   })
 
-  test('hands a database of the superuser over to the role, with everything in it', async () => {
+  test('gives a database of the superuser to the role, with everything in it', async () => {
     await using folder = await makeFolder()
     const superuser = await (async () => {
       await using _service = await openService(folder.path)
       const admin = await superuserOf(folder.path, 'waxwing')
-      // As an earlier release left it.
+      // Restores the state that an earlier release left.
       await query(admin, 'reassign owned by waxwing_service to waxwing; drop role waxwing_service')
       await migrate(admin)
       await runMigrations({ connectionString: urlOf(admin) })
@@ -252,7 +252,7 @@ describe('openEmbedded', () => {
   test('starts although another program now has the process id of the last server', async () => {
     await using folder = await makeFolder()
     await (await openService(folder.path))[Symbol.asyncDispose]()
-    // PostgreSQL itself tells only processes of other users apart.
+    // PostgreSQL itself recognises only processes of other users.
     const stranger = spawn('sleep', ['60'], { stdio: 'ignore', ...(await postgresUser()) })
     using _stranger = { [Symbol.dispose]: () => void stranger.kill() }
     const lock = path.join(clusterOf(folder.path), 'postmaster.pid')
@@ -262,7 +262,7 @@ describe('openEmbedded', () => {
     expect(await query(service.address, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('removes what an interrupted start left behind', async () => {
+  test('removes the leftovers of an interrupted start', async () => {
     await using folder = await makeFolder()
     await mkdir(path.join(folder.path, 'postgres.new-left', 'cluster'), { recursive: true })
     await using _service = await openService(folder.path)
@@ -304,7 +304,7 @@ describe('openEmbedded', () => {
   })
 
   test.runIf(isRoot)(
-    'refuses, as root, a folder that the user nobody cannot enter, and says what to do',
+    'as root, refuses a folder that the user nobody cannot enter, and says what to do',
     async () => {
       await using folder = await makeFolder()
       const closed = path.join(folder.path, 'closed')

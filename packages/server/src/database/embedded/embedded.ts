@@ -25,17 +25,17 @@ import {
 import { ensureServiceRole, SERVICE_ROLE, servicePassword } from './service-role.ts'
 import { postgresUser, type SystemUser } from './system-user.ts'
 
-/** Another service uses the data folder. */
+/** Thrown if another service uses the data folder. */
 export class DataFolderInUse extends Error {
   override name = 'DataFolderInUse'
 }
 
 export interface EmbeddedOptions {
   dataDir: string
-  /** A service owns the server, and starts it again when it dies; a command joins it for a moment. */
+  /** A service owns the server, and starts it again when it dies. A command joins it for a short time. */
   as: 'service' | 'command'
   log: Logger
-  /** The server could not be kept running: the service must end. */
+  /** Called when the server could not be kept running: the service must end. */
   onLost?: (error: unknown) => void
 }
 
@@ -55,7 +55,7 @@ interface Server {
   cluster: LocalCluster
   binaries: PostgresBinaries
   user: SystemUser | null
-  /** Identifies this process to others that look at the locks. */
+  /** Identifies this process to others that read the locks. */
   applicationName: string
 }
 
@@ -66,8 +66,8 @@ const COMMAND_DONE_SECONDS = 60
 const FAST_STOP_SECONDS = 15
 const RESTART_PAUSE_SECONDS_MAX = 5
 /**
- * Temporary reasons for a failed start: another process is starting the server, or children of the last one are still
- * ending.
+ * Temporary reasons for a failed start: another process is starting the server, or child processes of the last one are
+ * still ending.
  */
 const PASSING = /lock file|shared memory block/
 
@@ -75,7 +75,7 @@ const SERVER_SETTINGS = {
   max_connections: '120',
   // Leaves out the values of rows, which are in DETAIL.
   log_error_verbosity: 'terse',
-  // Statements here take milliseconds; compiling one takes longer than it could save.
+  // Statements here take milliseconds; compiling one would take longer than it saves.
   jit: 'off',
   // A first sync fills tables within seconds; checkpoints during that time would only write pages twice.
   autovacuum_naptime: '15s',
@@ -91,7 +91,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
   })
 }
 
-/** An explanation for people, if the server cannot be created or started because its disk has no room. */
+/** An error that explains what to do, if the server cannot be created or started because its disk is full. */
 async function explainNoRoom(dataDir: string, error: unknown): Promise<PostgresUnavailable | null> {
   if (!(error instanceof Error) || error instanceof DataFolderInUse) return null
   const trouble = diskTroubleOf(error) ?? diskTroubleIn(error.message) ?? (await findDiskTrouble(dataDir))
@@ -127,7 +127,7 @@ async function openCluster(options: EmbeddedOptions): Promise<EmbeddedPostgres> 
   return options.as === 'service' ? supervise(server, control, address) : join(server, control, address)
 }
 
-/** A held connection that makes us the owner (service) or a user (command) of a running server. */
+/** Opens a held connection that makes us the owner (service) or a user (command) of a running server. */
 async function takeHold(server: Server): Promise<Client> {
   const startedAt = Date.now()
   for (;;) {
@@ -149,9 +149,7 @@ async function takeHold(server: Server): Promise<Client> {
   }
 }
 
-/**
- * Waits a little first: the owner may be about to end, because it was killed a moment ago or is a short command.
- */
+/** Waits a little before refusing: the owner may be about to end, because it was just killed or is a short command. */
 function refuseOwned({ options }: Server, owner: string | null, waitedMilliseconds: number) {
   const isCommand = owner?.startsWith('waxwing command') === true
   const patience = isCommand ? COMMAND_DONE_SECONDS : OWNER_GONE_SECONDS
@@ -194,7 +192,7 @@ async function startServer({ cluster, binaries, user }: Server) {
   return spawnServer(binaries, cluster.folders, user, SERVER_SETTINGS)
 }
 
-/** For a service: holds the server, and starts it again whenever it ends. */
+/** Holds the server for a service, and starts it again whenever it ends. */
 function supervise(server: Server, first: Client, address: DatabaseAddress): EmbeddedPostgres {
   const { log, onLost } = server.options
   const stop = new AbortController()
@@ -214,11 +212,11 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
       try {
         control = await takeHold(server)
         watch(control)
-        log.info('The embedded PostgreSQL is back')
+        log.info('The embedded PostgreSQL is running again')
         return
       } catch (error) {
         if (error instanceof DataFolderInUse) return void onLost?.(error)
-        log.error({ error, delaySeconds: pause }, 'The embedded PostgreSQL does not start; trying again')
+        log.error({ error, delaySeconds: pause }, 'The embedded PostgreSQL does not start; retrying')
         await sleep(pause * 1000, undefined, { signal: stop.signal }).catch(() => {})
       }
     }
@@ -231,7 +229,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
     async [Symbol.asyncDispose]() {
       stop.abort()
       await recovery
-      // A control connection that just broke says nothing; the server is then stopped anyway.
+      // A broken control connection cannot be asked; the server is then stopped anyway.
       if (control && !(await tryLockOutUsers(control).catch(() => true))) {
         log.info('A waxwing command still uses the embedded PostgreSQL and will stop it when done')
         await control.end()
@@ -242,7 +240,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
   }
 }
 
-/** For a command: uses the server while it runs, and stops it if no other process needs it. */
+/** Uses the server for a command while it runs, and stops it if no other process needs it. */
 function join(server: Server, control: Client, address: DatabaseAddress): EmbeddedPostgres {
   return {
     address,
@@ -255,13 +253,13 @@ function join(server: Server, control: Client, address: DatabaseAddress): Embedd
   }
 }
 
-/** Fast shutdown: open transactions are rolled back, everything committed is on disk. */
+/** Fast shutdown: open transactions are rolled back; everything committed is on disk. */
 async function stopServer(server: Server, control: Client | null) {
   const pid = await serverPid(server.cluster.folders.data)
   await signalServer(server, 'SIGINT')
   await control?.end().catch(() => {})
   if (pid === null || (await isGone(pid, FAST_STOP_SECONDS))) return
-  server.options.log.warn('The embedded PostgreSQL does not end; it recovers at the next start')
+  server.options.log.warn('The embedded PostgreSQL does not stop; it will recover at the next start')
   await signalServer(server, 'SIGQUIT')
   await isGone(pid, FAST_STOP_SECONDS)
 }
@@ -273,7 +271,7 @@ async function signalServer({ cluster }: Server, signal: 'SIGINT' | 'SIGQUIT') {
   try {
     process.kill(pid, signal)
   } catch {
-    // It ended by itself.
+    // The process ended by itself.
   }
 }
 
@@ -296,7 +294,7 @@ async function ensureDatabase(control: Client) {
   try {
     await control.query(`create database ${DATABASE}`)
   } catch (error) {
-    // Another process was first: duplicate_database, or unique_violation in the same moment.
+    // Another process was first: duplicate_database, or unique_violation at the same moment.
     const isThere = error instanceof DatabaseError && (error.code === '42P04' || error.code === '23505')
     if (!isThere) throw error
   }

@@ -24,7 +24,7 @@ describe('findBinaries', () => {
 })
 
 describe('reachableBinaries', () => {
-  test.runIf(isRoot)('copies programs that their user cannot reach, once, and says so', async () => {
+  test.runIf(isRoot)('copies programs that their user cannot reach, once, and logs it', async () => {
     await using folder = await makeFolder()
     const closed = path.join(folder.path, 'closed', 'package')
     const { postgres } = await findBinaries()
@@ -54,7 +54,7 @@ describe('reachableBinaries', () => {
 })
 
 describe('blockedAt', () => {
-  test('names the first folder in the way', async () => {
+  test('names the first folder that blocks the way', async () => {
     await using folder = await makeFolder()
     const inner = path.join(folder.path, 'closed', 'inner')
     await mkdir(inner, { recursive: true })

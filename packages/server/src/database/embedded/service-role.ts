@@ -14,16 +14,16 @@ const ROLE_LOCK = 0x57_41_58_52
 const IS_THERE = new Set(['42710', '23505'])
 
 /**
- * The password is derived, so that there is only one secret to keep; the superuser's password does not follow from
- * it.
+ * Derived from the superuser's password, so that only one secret must be kept. The superuser's password cannot be
+ * computed from it.
  */
 export function servicePassword(superuserPassword: string): string {
   return createHmac('sha256', superuserPassword).update('waxwing service role').digest('hex')
 }
 
 /**
- * Creates the role if it is missing, and gives it the database. A database of an earlier release, in which the
- * superuser owned everything, is handed over as a whole, once.
+ * Creates the role if it is missing, and makes it the owner of the database. A database of an earlier release, in which
+ * the superuser owned everything, is transferred as a whole, once.
  *
  * @param control a superuser's session
  * @param database the address of the database for the superuser

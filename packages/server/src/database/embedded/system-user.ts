@@ -10,7 +10,7 @@ export interface SystemUser {
 const NOBODY: SystemUser = { uid: 65_534, gid: 65_534 }
 
 /**
- * The user that PostgreSQL runs as. It refuses to run as root: then `nobody`, otherwise null for our own user.
+ * The user that PostgreSQL runs as, or null for our own user. As PostgreSQL refuses to run as root, root uses `nobody`.
  */
 export async function postgresUser(): Promise<SystemUser | null> {
   if (process.getuid?.() !== 0) return null
@@ -28,7 +28,7 @@ export async function canReach(target: string, user: SystemUser): Promise<boolea
   return (await blockedAt(target, user)) === null
 }
 
-/** The first folder (or the target itself) that the user may not enter; null if all are open. */
+/** The first folder (or the target itself) that the user may not enter, or null if there is none. */
 export async function blockedAt(target: string, user: SystemUser): Promise<string | null> {
   const { root } = path.parse(target)
   const parts = path.relative(root, target).split(path.sep)

@@ -1,7 +1,7 @@
 import { Counter } from 'prom-client'
 import { askingGauge } from '../../kit/metrics.ts'
 import { openMessageReader } from '../../kit/mime/message-reader.ts'
-import { openTurns } from '../../kit/turns.ts'
+import { openSemaphore } from '../../kit/semaphore.ts'
 import { openMailFollower } from '../../sync/mail/follower.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
@@ -54,7 +54,7 @@ export function openMail(resources: Resources) {
       threads: { ...threadOperations, ...threadChangeOperations({ connections }) },
       identities: identityOperations,
       mailSettings: mailSettingOperations,
-      search: searchOperations({ connections, searches: openTurns(SEARCHES) }),
+      search: searchOperations({ connections, searches: openSemaphore(SEARCHES) }),
     },
     jobHandlers: [directionsHandler(db)],
     recurringTasks: () => [

@@ -64,12 +64,12 @@ export interface Schema {
   allOf?: Schema[]
 }
 
-/** `Account` of `#/components/schemas/Account`. */
+/** Returns `Account` for `#/components/schemas/Account`. */
 export function nameOf(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1)
 }
 
-/** The schema itself, or the component that it refers to. */
+/** Returns the schema itself, or the component that it refers to. */
 export function resolve(document: OpenapiDocument, schema: Schema): Schema {
   if (schema.$ref === undefined) return schema
   const target = document.components.schemas[nameOf(schema.$ref)]

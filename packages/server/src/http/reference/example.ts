@@ -9,7 +9,7 @@ const STRINGS: Record<string, string> = {
   email: 'ada@example.com',
 }
 
-/** A value that fits the schema: its own example where it has one, else what its keywords suggest. */
+/** A value that fits the schema: its own example if it has one, otherwise what its keywords suggest. */
 export function exampleOf(document: OpenapiDocument, schema: Schema, depth = 0): unknown {
   const resolved = resolve(document, schema)
   const own = resolved.examples?.[0] ?? resolved.const ?? resolved.default ?? resolved.enum?.[0]
@@ -21,7 +21,7 @@ export function exampleOf(document: OpenapiDocument, schema: Schema, depth = 0):
     return Object.fromEntries(
       Object.entries(resolved.properties).map(([name, field]) => [
         name,
-        // A list that is shown whole has no next page.
+        // A list that is shown in full has no next page.
         name === 'nextCursor' ? null : exampleOf(document, field, depth + 1),
       ]),
     )
@@ -33,7 +33,7 @@ export function exampleOf(document: OpenapiDocument, schema: Schema, depth = 0):
   return resolved.type === 'null' ? null : (STRINGS[resolved.format ?? ''] ?? '…')
 }
 
-/** A body to begin with: only what must be there, or the document's own example. */
+/** A body to start from: the document's own example, or only the required fields. */
 export function bodyExampleOf(document: OpenapiDocument, schema: Schema): unknown {
   const resolved = resolve(document, schema)
   if (resolved.examples?.[0] !== undefined) return resolved.examples[0]

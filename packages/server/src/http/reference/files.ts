@@ -23,7 +23,7 @@ const BROWSER_FILES = {
   'icon.svg': 'image/svg+xml',
 }
 
-/** A page may load its own files and speak to its own origin, and nothing else; no text ever becomes markup. */
+/** A page may load its own files and connect to its own origin only; no text ever becomes markup. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -45,16 +45,16 @@ const PAGE_HEADERS = {
 
 const guidePath = (name: string) => `/docs/guides/${name}`
 
-/** The paths of the reference, of the guides and of what they load. */
+/** The paths of the reference, the guides and the files that they load. */
 export const REFERENCE_PATHS = [
   '/docs',
   ...GUIDES.map(guidePath),
   ...Object.keys(BROWSER_FILES).map(name => `/docs/${name}`),
 ]
 
-/** Makes the pages and reads their files, by path. */
+/** Renders the pages and reads their files. Keys are paths. */
 export async function makeReference(): Promise<Map<string, StaticFile>> {
-  // The document is generated from the contract; these are the parts of it that are looked at.
+  // The document is generated from the contract. This type covers the parts that the page reads.
   const document = openapiDocument as unknown as OpenapiDocument
   const guides = readGuides()
   const files = new Map<string, StaticFile>()

@@ -19,14 +19,14 @@ export const GUIDES = [
 ] as const
 
 const DOCS = new URL('../../../../../docs/', import.meta.url)
-/** Where links to other files of the repository lead on the service. */
+/** Targets on the service for links to other files of the repository. */
 const OTHER_FILES: Record<string, string> = { '../packages/contract/openapi.json': '/v1/openapi.json' }
 
 export interface Guide {
   name: string
   title: string
   headings: { id: string; text: string }[]
-  /** Made by the Markdown renderer, which escapes HTML. */
+  /** HTML from the Markdown renderer, which escapes markup. */
   content: string
 }
 
@@ -34,7 +34,7 @@ export function readGuides(): Guide[] {
   return GUIDES.map(name => makeGuide(name, readFileSync(new URL(`${name}.md`, DOCS), 'utf8')))
 }
 
-/** Renders one guide. Markdown of this repository is trusted; HTML in it is shown as text all the same. */
+/** Renders one guide. Markdown of this repository is trusted, but HTML in it is still shown as text. */
 export function makeGuide(name: string, markdown: string): Guide {
   const headings: { id: string; text: string; depth: number }[] = []
   const marked = new Marked({
@@ -64,7 +64,7 @@ export function makeGuide(name: string, markdown: string): Guide {
   return { name, title, content, headings: headings.filter(({ depth }) => depth === 2) }
 }
 
-/** Where a link of a guide leads on the service; null where the service does not show the file. */
+/** The target on the service of a link in a guide, or null if the service does not show the file. */
 function targetOf(href: string): string | null {
   if (/^(?:https:\/\/|#)/.test(href)) return href
   const [, name = '', hash = ''] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? []
@@ -76,7 +76,7 @@ function languageOf(text: string): string {
   return /^[{[]/.test(text) ? 'json' : ''
 }
 
-/** As GitHub makes the ids of headings, which the links of the guides follow. */
+/** Makes ids of headings as GitHub does, since the links of the guides rely on them. */
 function slugOf(text: string): string {
   return text
     .toLowerCase()
@@ -103,7 +103,7 @@ function unescape(text: string): string {
   )
 }
 
-/** The page of one guide, beside links to all of them. */
+/** Renders the page of one guide, with links to all guides. */
 export function renderGuide(guide: Guide, guides: Guide[]): Promise<string> {
   return renderPage({
     title: `${guide.title} – Waxwing`,
@@ -114,7 +114,7 @@ export function renderGuide(guide: Guide, guides: Guide[]): Promise<string> {
   })
 }
 
-/** The entries of the navigation; of the current guide with its headings. */
+/** The entries of the navigation. The current guide includes its headings. */
 export function guideLinks(guides: Guide[], current?: Guide): Markup {
   return html`<div data-group="guides">
     <h2>${current ? 'Guides' : html`<a href="#guides">Guides</a>`}</h2>

@@ -6,16 +6,16 @@ interface Layout {
   /** The style sheets of `browser/` that the page adds to `page.css`, and the module that it runs. */
   styles?: string[]
   script: string
-  /** What lies right in the header. */
+  /** Tools on the right side of the header. */
   tools: Markup
-  /** What the navigation is called, and its groups. */
+  /** The label of the navigation, and its groups. */
   navigation: { label: string; groups: Markup[] }
   main: Markup
-  /** What opens above the page. */
+  /** Panels and dialogs that open above the page. */
   overlays?: Markup
 }
 
-/** A page with the header, the navigation beside its content, and nothing from elsewhere. */
+/** Renders a page with the header, the navigation and the content. It loads nothing from other origins. */
 export async function renderPage(layout: Layout): Promise<string> {
   const { title, styles = [], script, tools, navigation, main, overlays = '' } = layout
   const page = html`<!doctype html>

@@ -1,9 +1,9 @@
 import { html } from 'hono/html'
 
-/** What goes into `html`: markup that it made before, or text that it escapes. */
+/** Input of `html`: markup that it made before, or text that it escapes. */
 export type Markup = ReturnType<typeof html> | string
 
-/** Prose of the document, where only `code` between backticks is marked. */
+/** Prose of the document, in which only `code` between backticks is marked up. */
 export function prose(text: string | undefined): Markup {
   if (text === undefined) return ''
   const parts = text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))
@@ -14,12 +14,12 @@ export function code(value: unknown): Markup {
   return html`<code>${typeof value === 'string' ? value : JSON.stringify(value)}</code>`
 }
 
-/** Puts a separator between. */
+/** Joins parts with a separator. */
 export function joined(parts: Markup[], separator: string): Markup {
   return html`${parts.map((part, index) => (index === 0 ? part : html`${separator}${part}`))}`
 }
 
-/** JSON to read; the script colours it. */
+/** A block of JSON, which the script colours. */
 export function jsonBlock(label: string, value: unknown): Markup {
   const text = JSON.stringify(value, null, 2)
   return html`<pre tabindex="0" role="region" aria-label="${label}" data-language="json">${text}</pre>`

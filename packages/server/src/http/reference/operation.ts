@@ -14,11 +14,11 @@ export interface Route {
   operation: Operation
 }
 
-/** One operation: what it does, takes and returns, its errors, and a form that sends it. */
+/** One operation: its description, input, output and errors, and a form that sends it. */
 export function operationSection(document: OpenapiDocument, route: Route): Markup {
   const { method, path, operation } = route
   const scope = operation['x-scope']
-  // The id lies inside, so that a link to it opens the details without a script (HTML, "ancestor revealing algorithm").
+  // The id is inside, so that a link to it opens the details without a script (HTML, "ancestor revealing algorithm").
   return html`<details class="operation unit" data-operation="${operation.operationId}">
     <summary>
       <span class="method ${method.toLowerCase()}">${method}</span>
@@ -39,7 +39,7 @@ export function operationSection(document: OpenapiDocument, route: Route): Marku
   </details>`
 }
 
-/** Paths may break before a slash. */
+/** Allows line breaks before each slash of a path. */
 export function breakable(path: string): Markup {
   return html`${path.split('/').map((part, index) => (index === 0 ? part : html`<wbr />/${part}`))}`
 }
@@ -70,7 +70,7 @@ function errorsOf(operation: Operation): Markup {
     </p>`
 }
 
-/** Reasons by status, with what they say; on their own each can be found by the search. */
+/** Reasons by status, with their messages. Each reason is a unit of its own, so that the search finds it. */
 export function reasonTable(names: readonly string[], rowClass = ''): Markup {
   const known = names.filter(isReason).toSorted((one, other) => reasons[one].status - reasons[other].status)
   return html`<dl class="reasons">
@@ -84,7 +84,7 @@ export function reasonTable(names: readonly string[], rowClass = ''): Markup {
   </dl>`
 }
 
-/** The methods and paths in words, for the navigation. */
+/** A link of the navigation, with the summary of the operation and its route. */
 export function routeLink({ method, path, operation }: Route): Markup {
   const title = joined([method, path], ' ')
   return html`<a href="#${operation.operationId}" title="${title}" data-link="${operation.operationId}"

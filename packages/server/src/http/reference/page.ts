@@ -15,7 +15,9 @@ const ERROR_EXAMPLE = {
   data: { issues: [{ path: ['limit'], message: 'must be an integer from 1 to 200' }] },
 }
 
-/** The reference page of a document. It can be read without a script; the script searches and sends requests. */
+/**
+ * Renders the reference page of a document. It can be read without a script; the script searches and sends requests.
+ */
 export function renderReference(document: OpenapiDocument, guides: Guide[]): Promise<string> {
   const sections = document.tags.map(tag => ({ tag, routes: routesOf(document, tag) }))
   return renderPage({
@@ -72,11 +74,11 @@ function credentialPanel(): Markup {
     <input id="key" type="password" placeholder="wk_…" autocomplete="off" spellcheck="false" />
     <p class="choice">
       <input id="keep" type="checkbox" />
-      <label for="keep">Keep it in this tab, also when the page is loaded again</label>
+      <label for="keep">Keep it in this tab when the page is reloaded</label>
     </p>
     <p class="soft">
-      It is sent with requests from this page and appears in no address and no example. Otherwise it is
-      forgotten when you leave the page.
+      The key is sent with requests from this page. It never appears in a URL or an example. Unless you keep
+      it, it is forgotten when you leave the page.
     </p>
     <p>
       <button type="button" popovertarget="credential" popovertargetaction="hide">Done</button>
@@ -117,15 +119,15 @@ function about({ info }: OpenapiDocument): Markup {
     <h1>${info.title} reference</h1>
     ${paragraphs.map(paragraph => html`<p>${prose(paragraph)}</p>`)}
     <p>
-      For programs: <a href="/v1/openapi.json">the OpenAPI document</a> (version ${info.version} of the
-      interface).
+      For programs, there is <a href="/v1/openapi.json">the OpenAPI document</a> (version ${info.version} of
+      the interface).
     </p>
     <p class="note no-script">
-      Everything can be read without JavaScript. Searching, and sending requests from here, need it.
+      Everything can be read without JavaScript. Searching and sending requests need it.
     </p>
     <p class="note needs-script">
-      With an API key, requests can be sent from here, and <strong>they are real</strong>: they read and
-      change what the key can reach. A request that deletes something asks before it is sent.
+      With an API key you can send requests from here, and <strong>they are real</strong>: they read and
+      change everything that the key can access. A request that deletes something asks for confirmation.
     </p>
   </section>`
 }
@@ -158,8 +160,8 @@ function errors(): Markup {
     <h2>Errors</h2>
     <p>
       Every error is a JSON object of this shape. Decide by <code>code</code>; <code>message</code> is for
-      people. New codes may appear, so treat an unknown one by its status. What to do in each case is in the
-      guide <a href="/docs/guides/errors">Errors</a>.
+      people. New codes may be added, so handle an unknown one by its status. What to do in each case is
+      described in the guide <a href="/docs/guides/errors">Errors</a>.
     </p>
     ${jsonBlock('An error', ERROR_EXAMPLE)}
     <div class="subgroup">

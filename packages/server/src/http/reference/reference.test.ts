@@ -25,7 +25,7 @@ const operationIds = Object.values(openapiDocument.paths).flatMap(methods =>
 const currentLink = (page: Page) => page.locator('nav [aria-current]')
 
 describe('GET /docs', () => {
-  test('shows every operation, loads nothing from elsewhere and keeps to its policy', async () => {
+  test('shows every operation, loads nothing from other origins and obeys its content policy', async () => {
     await using opened = await pages.open('/docs')
     const { page, requested, violations } = opened
     const shown = await page
@@ -40,7 +40,7 @@ describe('GET /docs', () => {
     expect(await page.context().cookies()).toEqual([])
   })
 
-  test('shows examples of responses without being asked, under the usual headings', async () => {
+  test('shows examples of responses at once, under the usual headings', async () => {
     await using opened = await pages.open('/docs#accounts.list')
     const operation = opened.page.locator('[data-operation="accounts.list"]')
     const example = operation.getByRole('region', { name: 'Example of response 200' })
@@ -68,7 +68,7 @@ describe('GET /docs', () => {
     expect(violations).toEqual([])
   })
 
-  test('keeps Send in reach from the beginning of a long form to its end', async () => {
+  test('keeps Send visible from the beginning of a long form to its end', async () => {
     await using opened = await pages.open('/docs#messages.list', { viewport: { width: 1400, height: 600 } })
     const form = formOf(opened.page, 'messages.list')
     const button = form.getByRole('button', { name: 'Send' })
@@ -83,7 +83,7 @@ describe('GET /docs', () => {
     expect(await isInWindow(opened.page, button)).toBe(true)
   })
 
-  test.each([390, 1400])('shows in the navigation what is being read, %i pixels wide', async width => {
+  test.each([390, 1400])('marks the current section in the navigation, %i pixels wide', async width => {
     await using opened = await pages.open('/docs#threads.get', { viewport: { width, height: 700 } })
     const { page } = opened
     const here = page.locator('.here')
@@ -103,7 +103,7 @@ describe('GET /docs', () => {
     await waitUntil('no current entry', async () => (await currentLink(page).count()) === 0)
   })
 
-  test('finds operations by their words, and leaves no heading without one', async () => {
+  test('finds operations by their words, and hides headings without a match', async () => {
     await using opened = await pages.open('/docs#messages.list')
     const { page } = opened
     await formOf(page, 'messages.list').getByLabel('hasAttachments').waitFor()
@@ -165,7 +165,7 @@ describe('GET /docs', () => {
     expect(violations).toEqual([])
   })
 
-  test('is where a browser is sent that names no path', async () => {
+  test('is where the root path redirects browsers', async () => {
     const answer = await fetch(pages.app.address, { redirect: 'manual' })
     expect({ status: answer.status, to: answer.headers.get('location') }).toEqual({
       status: 302,
@@ -177,7 +177,7 @@ describe('GET /docs', () => {
 describe('the files of the reference', () => {
   const paths = ['/docs', '/docs/guides/errors', '/docs/reference.js', '/v1/openapi.json']
 
-  test.each(paths)('sends %s compressed, and again only when it is another', async path => {
+  test.each(paths)('sends %s compressed, and again only if it has changed', async path => {
     const ask = (headers: Record<string, string>) => fetch(`${pages.app.address}${path}`, { headers })
     const plain = await ask({ 'accept-encoding': 'identity' })
     const gzipped = await ask({ 'accept-encoding': 'br;q=0.5, GZIP' })
@@ -204,7 +204,7 @@ describe('the files of the reference', () => {
   })
 })
 
-/** The document with its operations repeated under other names, until there are that many. */
+/** Repeats the document's operations under other names until there are this many. */
 function documentOf(count: number): OpenapiDocument {
   const document = structuredClone(openapiDocument) as unknown as OpenapiDocument
   const { tags, paths } = structuredClone(document)

@@ -5,14 +5,14 @@ import { type Markup, prose } from './markup.ts'
 import type { Route } from './operation.ts'
 import { describe, limitsOf, typeOf } from './schema.ts'
 
-/** Languages in which a request is shown; `browser/snippets.js` writes them. */
+/** The languages in which a request is shown; `browser/snippets.js` writes them. */
 const LANGUAGES = [
   { name: 'curl', label: 'curl' },
   { name: 'node', label: 'Node' },
   { name: 'python', label: 'Python' },
 ]
 
-/** The form that sends an operation: its parameters, its body and the place of its response. */
+/** The form that sends an operation: its parameters, its body and the area for its response. */
 export function requestForm(document: OpenapiDocument, { method, path, operation }: Route): Markup {
   const parameters = (operation.parameters ?? []).map(parameter => resolveParameter(document, parameter))
   const body = operation.requestBody?.content['application/json']?.schema
@@ -130,7 +130,7 @@ function bodyOf(document: OpenapiDocument, operation: Operation, schema: Schema)
   </fieldset>`
 }
 
-/** Whether it answers with bytes, which have a media type and no schema. */
+/** Whether the response consists of bytes, which have a media type and no schema. */
 function isDownload({ responses }: Operation): boolean {
   const response = responses['200']
   if (!response || '$ref' in response) return false

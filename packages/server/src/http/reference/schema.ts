@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { type OpenapiDocument, type Schema, nameOf, resolve } from './document.ts'
 import { type Markup, code, joined, prose } from './markup.ts'
 
-/** What a value is, in words: `array of Address`, `uuid or null`. Named schemas link to their description. */
+/** The type of a value in words: `array of Address`, `uuid or null`. Named schemas link to their description. */
 export function typeOf(schema: Schema): Markup {
   if (schema.$ref !== undefined) return schemaLink(nameOf(schema.$ref))
   if (schema.const !== undefined) return code(schema.const)
@@ -18,7 +18,7 @@ function schemaLink(name: string): Markup {
   return html`<a href="#schema-${name}">${name}</a>`
 }
 
-/** Bounds and default, in words: `1 to 200`, `at most 512 characters`, `default 50`. */
+/** Limits and default in words: `1 to 200`, `at most 512 characters`, `default 50`. */
 export function limitsOf(schema: Schema): Markup {
   return joined(limitsIn(schema), ', ')
 }
@@ -38,7 +38,7 @@ function limitsIn(schema: Schema): Markup[] {
 }
 
 function range(min: number | undefined, max: number | undefined, unit: string): string {
-  // JSON Schema of an unbounded integer says what a number can hold.
+  // For an unbounded integer, JSON Schema states the range of a number.
   const from = min === Number.MIN_SAFE_INTEGER ? undefined : min
   const to = max === Number.MAX_SAFE_INTEGER ? undefined : max
   const bounds =
@@ -52,7 +52,10 @@ function range(min: number | undefined, max: number | undefined, unit: string): 
   return bounds === '' ? '' : `${bounds} ${unit}`.trimEnd()
 }
 
-/** The fields of an object as a nested list; nothing for what has none. `input`: required is said, else optional. */
+/**
+ * The fields of an object as a nested list; empty for other types. In `input`, required fields are marked; in
+ * responses, optional ones.
+ */
 export function fieldsOf(schema: Schema, place: 'input' | 'response'): Markup {
   const object = objectIn(schema)
   if (!object?.properties) return ''
@@ -75,14 +78,14 @@ function fieldOf(name: string, field: Schema, isRequired: boolean, place: 'input
   </li>`
 }
 
-/** The object without a name of its own that a schema is, holds as an item, or is beside null. */
+/** The unnamed object that a schema is, has as its items, or is in union with null. */
 function objectIn(schema: Schema): Schema | undefined {
   if (schema.properties) return schema
   if (schema.items) return objectIn(schema.items)
   return schema.anyOf?.map(objectIn).find(found => found !== undefined)
 }
 
-/** What a body or a response is, with its fields; a named schema, and the items of a page, are spelled out. */
+/** The type and fields of a body or a response. A named schema and the items of a page are shown with their fields. */
 export function describe(document: OpenapiDocument, schema: Schema, place: 'input' | 'response'): Markup {
   const resolved = resolve(document, schema)
   const items = resolved.properties?.['items']?.items

@@ -3,12 +3,12 @@ import { gzipSync } from 'node:zlib'
 import { parseAccept } from 'hono/utils/accept'
 import type { AnswerHeaders } from '../answer.ts'
 
-/** A file that stays the same until another release runs, compressed once. */
+/** A file that never changes within a release, compressed once. */
 export interface StaticFile {
   headers: AnswerHeaders
   content: string
   gzipped: Buffer<ArrayBuffer>
-  /** Digest of the content; each of its two encodings has an entity tag of its own. */
+  /** Digest of the content. Each of its two encodings has its own entity tag. */
   digest: string
 }
 
@@ -19,8 +19,8 @@ export function staticFile(content: string, headers: AnswerHeaders): StaticFile 
 }
 
 /**
- * Answers with the file, compressed where the caller takes gzip; 304 where the caller has it already (RFC 9110 section
- * 13.1.2: compared weakly, any of a list, or `*`).
+ * Answers with the file, compressed if the client accepts gzip. Answers 304 if the client already has it (RFC 9110
+ * section 13.1.2: weak comparison with a list of tags, or `*`).
  */
 export function answerFile(request: Request, headers: AnswerHeaders, file: StaticFile): Response {
   const isGzip = takesGzip(request.headers.get('accept-encoding') ?? '')
@@ -41,7 +41,7 @@ export function answerFile(request: Request, headers: AnswerHeaders, file: Stati
     : new Response(file.content, { headers: all })
 }
 
-/** Whether `Accept-Encoding` names gzip with a weight above zero; `*` alone is no reason to compress. */
+/** Whether `Accept-Encoding` names gzip with a weight above zero. `*` alone does not count. */
 function takesGzip(header: string): boolean {
   return parseAccept(header.toLowerCase()).some(({ type, q }) => type === 'gzip' && q > 0)
 }

@@ -16,7 +16,7 @@ import { sampleAccount } from '../../../test/sample-rows.ts'
 
 const run = promisify(execFile)
 const HOSTILE = '<img src=x onerror="globalThis.isHacked = true"><script>globalThis.isHacked = true</script>'
-/** What Python's `requests` is asked for, and what `fetch` is. */
+/** Python code that records what `requests` is called with, and the same for `fetch`. */
 const FAKE_REQUESTS = `
 import json, sys
 class Response:
@@ -53,7 +53,7 @@ async function snippetOf(form: Locator, language: string) {
 }
 
 describe('a request that is sent from the page', () => {
-  test('carries a key that no address shows, and its response is shown as text', async () => {
+  test('has a key that no URL contains, and its response is shown as text', async () => {
     await using opened = await pages.open('/docs#accounts.list')
     const { page, requested, violations } = opened
     await presentKey(page, pages.app.key)
@@ -87,7 +87,7 @@ describe('a request that is sent from the page', () => {
     expect(await form.locator('.response pre').textContent()).toContain('"unauthenticated"')
   })
 
-  test('forgets the key with the page, unless it is to be kept in the tab', async () => {
+  test('forgets the key with the page, unless it is kept in the tab', async () => {
     await using opened = await pages.open('/docs')
     const { page } = opened
     const state = page.locator('#key-state')
@@ -123,7 +123,7 @@ describe('a request that deletes', () => {
     return { form, button: form.getByRole('button', { name: 'Send' }), dialog: page.getByRole('dialog') }
   }
 
-  test('asks first, names what will be deleted, and is not sent when that is cancelled', async () => {
+  test('asks for confirmation, names what will be deleted, and is not sent when cancelled', async () => {
     await using opened = await pages.open('/docs#accounts.delete')
     const { page, requested, violations } = opened
     const { form, button, dialog } = await openDelete(page, accountId)
@@ -143,7 +143,7 @@ describe('a request that deletes', () => {
     expect(violations).toEqual([])
   })
 
-  test('is sent once it is confirmed, with the keyboard alone', async () => {
+  test('is sent after confirmation with the keyboard alone', async () => {
     const { db, tenantId } = pages.app
     const { id } = await sampleAccount(db, tenantId, { email: 'gone@example.com' })
     await using opened = await pages.open('/docs#accounts.delete')
@@ -176,7 +176,7 @@ describe('a request as code', () => {
     return { form, idempotencyKey, url: `${pages.app.address}/v1/accounts/a%2Fb%20c/tokens` }
   }
 
-  test('is a line for a shell that says the same, whatever the body holds', async () => {
+  test('is a shell command that sends the same request, whatever the body contains', async () => {
     await using opened = await pages.open('/docs#accounts.createToken')
     const { form, idempotencyKey, url } = await openTokens(opened.page)
     const line = await snippetOf(form, 'curl')
@@ -200,7 +200,7 @@ describe('a request as code', () => {
     expect(await formOf(opened.page, 'messages.raw').locator('.snippet').textContent()).toMatch(/^curl -OJ '/)
   })
 
-  test('is a program for Node.js and for Python that says the same', async () => {
+  test('is a program for Node.js and for Python that sends the same request', async () => {
     await using opened = await pages.open('/docs#accounts.createToken')
     const { form, idempotencyKey, url } = await openTokens(opened.page)
     const folder = await mkdtemp(join(tmpdir(), 'waxwing-snippets-'))
@@ -227,7 +227,7 @@ describe('a request as code', () => {
     }
   })
 
-  test('never holds the key, and stays in the language that was chosen', async () => {
+  test('never contains the key, and stays in the chosen language', async () => {
     await using opened = await pages.open('/docs#accounts.list')
     const { page } = opened
     await presentKey(page, pages.app.key)

@@ -34,7 +34,7 @@ async function collect(content: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 describe('a blob store', () => {
-  test.each([0, 1, 65_535, 65_536, 65_537, 131_072, 1_000_000])('gives back %i bytes', async size => {
+  test.each([0, 1, 65_535, 65_536, 65_537, 131_072, 1_000_000])('returns %i bytes unchanged', async size => {
     await using opened = await openFolder()
     const content = randomBytes(size)
     const bytes = await write(opened.store, 'aa/bb', content)
@@ -121,7 +121,7 @@ describe('a blob store', () => {
     expect(await readdir(opened.folder)).toEqual([])
   })
 
-  test('refuses a key that leads out of its folder', async () => {
+  test('refuses a key that points outside its folder', async () => {
     await using opened = await openFolder()
     await expect((async () => opened.store.remove('../aa'))()).rejects.toThrow('no key')
   })

@@ -20,16 +20,16 @@ export interface BlobWriter {
 }
 
 /**
- * Files below one folder, compressed and sealed. A key is a path of hexadecimal names. Nothing is flushed: if the
- * machine loses its power, what was not written yet is cut off or missing, and reading it fails.
+ * Files below one folder, compressed and sealed. A key is a path of hexadecimal names. Nothing is flushed to disk:
+ * after a power failure, recent files may be cut off or missing, and reading them fails.
  */
 export interface BlobStore {
-  /** Writes a whole file, whose content fits into memory many times. @returns its size on disk in bytes */
+  /** Writes a whole file whose content easily fits into memory. @returns its size on disk in bytes */
   put(key: string, sealing: Sealing, content: Uint8Array): Promise<number>
   create(key: string, sealing: Sealing): Promise<BlobWriter>
   /** Throws `SealError` if the file is not what was sealed, and the errors of the file system (`ENOENT`). */
   read(key: string, sealing: Sealing): AsyncGenerator<Buffer>
-  /** Whether an error of `read` means that the file is gone or damaged, not that it cannot be read now. */
+  /** Whether an error of `read` means that the file is gone or damaged, rather than temporarily unreadable. */
   isLost(error: unknown): Promise<boolean>
   /** Removes the whole file or nothing. Does nothing if there is none. */
   remove(key: string): Promise<void>
@@ -61,7 +61,7 @@ async function putBlob(file: string, sealing: Sealing, content: Uint8Array): Pro
 async function isLost(folder: string, error: unknown): Promise<boolean> {
   if (error instanceof SealError) return true
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  // A folder that does not exist either is not mounted.
+  // If the folder is missing as well, it is not mounted.
   if (code === 'ENOENT') return (await stat(folder).catch(() => null))?.isDirectory() === true
   // Error codes of zlib: Z_BUF_ERROR, ZSTD_error_prefix_unknown.
   return code.startsWith('Z')
@@ -81,8 +81,8 @@ async function inFolder<T>(file: string, work: () => Promise<T>): Promise<T> {
 }
 
 async function createBlob(file: string, sealing: Sealing): Promise<BlobWriter> {
-  // Opened before anything can be interrupted: a stream that opens its file itself may create it after it was
-  // removed.
+  // Opened before anything can be interrupted: a stream that opens its file itself may create it again after its
+  // removal.
   const handle = await inFolder(file, () => open(file, 'w', FILE_MODE))
   const input = new PassThrough()
   const output = handle.createWriteStream()
@@ -144,7 +144,7 @@ async function* readLarge(file: string, sealing: Sealing): AsyncGenerator<Buffer
   try {
     for await (const bytes of plain as Readable) yield bytes
   } catch (error) {
-    // The first error, not the one that the rest was then cut off.
+    // This is the first error; the rest failed because of it.
     await opened
     throw error
   } finally {

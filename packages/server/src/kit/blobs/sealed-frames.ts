@@ -11,8 +11,9 @@ import { SealError } from '../seal.ts'
 /*
  * A sealed file: version (1 byte), salt (32), then frames of 64 KiB of content, each with its tag (16). The key of the
  * file is derived from the owner's key and the salt, so that the nonce of a frame may be its number; the last frame's
- * differs, so that frames can be neither dropped nor reordered. (The STREAM construction of Hoang, Reyhanitabar, Rogaway
- * and Vizár, 2015.) Each frame also authenticates what the file belongs to: a file in another's place does not open.
+ * differs, so that frames can be neither dropped nor reordered. (The STREAM construction of Hoang, Reyhanitabar,
+ * Rogaway and Vizár, 2015.) Each frame also authenticates what the file belongs to: a file that was moved to another
+ * owner does not open.
  */
 
 const FORMAT_VERSION = 1
@@ -24,7 +25,7 @@ const KEY_BYTES = 32
 /** The key and the context that a file is sealed with. */
 export interface Sealing {
   key: KeyObject
-  /** What the file belongs to: tenant, account, message. */
+  /** The owner of the file: tenant, account, message. */
   context: readonly string[]
 }
 
@@ -39,7 +40,7 @@ export async function* sealFrames(
   let rest: Buffer = Buffer.alloc(0)
   for await (const bytes of content) {
     rest = Buffer.concat([rest, bytes])
-    // The last frame is sealed differently, so what may be the last waits until more comes.
+    // The last frame is sealed differently, so a frame that may be the last one waits until more comes.
     while (rest.length > FRAME_BYTES) {
       yield sealFrame(file, number++, false, rest.subarray(0, FRAME_BYTES))
       rest = rest.subarray(FRAME_BYTES)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseAddress } from './address.ts'
 
-/** Sixteen octets in which zeros are frequent, so that they are left out in many places. */
+/** Sixteen bytes in which zeros are frequent, so that many of them are left out in the text. */
 const words = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), {
   minLength: 8,
   maxLength: 8,
@@ -11,12 +11,12 @@ const words = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff
 test('parseAddress reads every spelling of RFC 4291 to the same bytes', () => {
   fc.assert(
     fc.property(words, numbers => {
-      const octets = numbers.flatMap(word => [word >> 8, word & 0xff])
+      const bytes = numbers.flatMap(word => [word >> 8, word & 0xff])
       const full = numbers.map(word => word.toString(16)).join(':')
       const padded = numbers.map(word => word.toString(16).padStart(4, '0').toUpperCase()).join(':')
       const shortest = new URL(`http://[${full}]`).hostname.slice(1, -1)
       const front = numbers.slice(0, 6).map(word => word.toString(16))
-      const dotted = octets.slice(12).join('.')
+      const dotted = bytes.slice(12).join('.')
       const withTail = new URL(`http://[${[...front, '1', '1'].join(':')}]`).hostname.slice(1, -5)
 
       for (const spelling of [
@@ -26,7 +26,7 @@ test('parseAddress reads every spelling of RFC 4291 to the same bytes', () => {
         `${front.join(':')}:${dotted}`,
         `${withTail}:${dotted}`,
       ]) {
-        expect([...(parseAddress(spelling) ?? [])], spelling).toEqual(octets)
+        expect([...(parseAddress(spelling) ?? [])], spelling).toEqual(bytes)
       }
     }),
     { numRuns: 500 },

@@ -3,9 +3,9 @@ import { EgressRefused, type EgressGuard, EgressUnresolved } from './guard.ts'
 import { parseHost } from './host.ts'
 
 /**
- * A guard for targets that a caller names and whose outcome the caller sees. A name that leads into the private
- * network is refused like one that does not exist, in the same words and after the same time: otherwise callers could
- * find out which names the operator's network has.
+ * A guard for targets that a caller names and whose outcome the caller sees. A name in the private network is refused
+ * like one that does not exist, with the same message and after the same time: otherwise callers could find out which
+ * names the operator's network has.
  */
 export function discreetGuard(guard: EgressGuard): EgressGuard {
   return {

@@ -162,7 +162,7 @@ const NO_HOSTS = [
 
 const corpus = [...new Set([...SPECIAL_IPV4.flatMap(spellings), ...SPECIAL_IPV6, ...NO_HOSTS])]
 
-/** Answers the old spellings of IPv4 as the C library does, and every name with loopback. */
+/** Answers the old spellings of IPv4 as the C library does, and every name with a loopback address. */
 const obligingResolver: Resolver = () => Promise.resolve(['127.0.0.1'])
 
 describe('egressGuard', () => {
@@ -280,11 +280,11 @@ describe('egressGuard', () => {
   })
 
   test.each(['10.0.0.0/33', '10.0.0.0/', 'a b', 'host:0', 'host:70000', '', 'http://host', '0177.0.0.1'])(
-    'does not take %j for an entry of the allow-list',
+    'refuses %j as an entry of the allow-list',
     entry => expect(() => parseEgressAllow([entry])).toThrow(/neither a host/),
   )
 
-  test('tells a name that does not resolve from one that is refused', async () => {
+  test('distinguishes a name that does not resolve from one that is refused', async () => {
     const guard = egressGuard({ allow: nothing, resolve: never })
     await expect(guard.resolve({ host: 'gone.example', port: 993, kind: 'imap' })).rejects.toThrow(
       EgressUnresolved,
@@ -312,7 +312,7 @@ describe('egressGuard', () => {
     await new Promise(resolve => listener.close(resolve))
   })
 
-  test('reveals nothing of the network to the caller, and the cause to the operator', async () => {
+  test('reveals nothing about the network to the caller, and the cause to the operator', async () => {
     const guard = egressGuard({ allow: nothing, resolve: async () => ['10.9.8.7'] })
     const refusal = await guard
       .resolve({ host: 'mail.example', port: 993, kind: 'imap' })

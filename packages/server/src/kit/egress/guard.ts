@@ -11,9 +11,7 @@ const USUAL_PORTS: Ports = { imap: [143, 993], smtp: [25, 465, 587], https: [443
 const RESOLVE_TIMEOUT_SECONDS = 10
 const ADDRESSES_MAX = 16
 
-/**
- * The target may not be connected to. `message` is for the caller and reveals nothing about the network behind.
- */
+/** Thrown if the target may not be connected to. `message` is for the caller and reveals nothing about the network. */
 export class EgressRefused extends Error {
   override name = 'EgressRefused'
   /** The exact reason, for the operator's log. */
@@ -27,10 +25,10 @@ export class EgressRefused extends Error {
   }
 }
 
-/** The name does not resolve now. */
+/** Thrown if the name does not resolve at the moment. */
 export class EgressUnresolved extends Error {
   override name = 'EgressUnresolved'
-  /** Whether the name may exist: DNS did not answer, instead of answering that there is none. */
+  /** Whether the name may exist: DNS gave no answer, rather than the answer that there is no such name. */
   readonly isTemporary: boolean
 
   constructor(message: string, options: { isTemporary: boolean; cause?: unknown }) {
@@ -45,7 +43,7 @@ const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA'])
 /** Returns the addresses of a name, best first. Rejects if there are none. */
 export type Resolver = (name: string) => Promise<string[]>
 
-/** Where a connection may go. Every address was checked; what the name resolves to later does not matter. */
+/** The checked target of a connection. Later changes of what the name resolves to do not matter. */
 export interface Destination {
   /** The host that was asked for, in ASCII: for SNI and for the names in the certificate. */
   host: string
@@ -53,12 +51,14 @@ export interface Destination {
   addresses: readonly [string, ...string[]]
   /** For `net.connect` and `tls.connect`: returns the checked addresses instead of resolving again. */
   lookup: LookupFunction
-  /** Refuses and destroys a socket that is connected elsewhere. Throws `EgressRefused`. */
+  /** Throws `EgressRefused` and destroys the socket if it is connected to another address. */
   checkPeer(socket: Socket): void
 }
 
 export interface EgressGuard {
-  /** Must be called before each connection. Throws `EgressRefused`, `EgressUnresolved`. */
+  /**
+   * Checks a target and resolves it. Must be called before each connection. Throws `EgressRefused`, `EgressUnresolved`.
+   */
   resolve(target: { host: string; port: number; kind: EgressKind }): Promise<Destination>
 }
 

@@ -36,7 +36,7 @@ const CASES: Array<[field: string, expected: Array<[name: string | null, address
     ],
   ],
   ['"ada lovelace"@example.com', [[null, '"ada lovelace"@example.com']]],
-  // CVE-2025-14874 and its kin: what stands in quotes never becomes the address.
+  // CVE-2025-14874 and similar: quoted text never becomes the address.
   ['"eve@evil.example x"@internal.example', [[null, '"eve@evil.example x"@internal.example']]],
   ['"ada@example.com" <eve@evil.example>', [['ada@example.com', 'eve@evil.example']]],
   ['Ada <ada@example.com', [['Ada', 'ada@example.com']]],

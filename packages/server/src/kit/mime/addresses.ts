@@ -13,7 +13,7 @@ export interface ParsedAddress {
   address: string
 }
 
-/** The parts of one mailbox that were read so far. */
+/** The parts of one mailbox that have been read so far. */
 interface Draft {
   words: string[]
   comment: string
@@ -25,9 +25,7 @@ interface Scan {
   position: number
   draft: Draft
   found: ParsedAddress[]
-  /**
-   * Characters that are known to have no partner any more, so that no search for one runs to the end twice.
-   */
+  /** Characters known to have no partner in the rest, so that the rest is searched for each only once. */
   unpaired: Set<string>
 }
 

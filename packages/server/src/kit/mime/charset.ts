@@ -105,7 +105,7 @@ export function decodeUnlabelled(bytes: Buffer, isCut = false): string {
   return isUtf8(whole) ? withoutMark(whole.toString('utf8')) : windows1252.decode(bytes)
 }
 
-/** How many bytes at the end begin a character of UTF-8 that is longer (RFC 3629 section 4). */
+/** Number of bytes at the end that begin an incomplete character of UTF-8 (RFC 3629 section 4). */
 function cutBytes(bytes: Buffer): number {
   for (let cut = 1; cut < CHARACTER_BYTES_MAX; cut++) {
     const byte = bytes[bytes.length - cut] ?? 0

@@ -3,10 +3,10 @@ import type { ParsedMessage } from './message-parser.ts'
 import { SNIPPET_LENGTH } from './snippet.ts'
 import { collapseText, cutText } from './text.ts'
 
-/** How far the beginning of a text is searched for: blanks or a style sheet before it may be long. */
+/** Limit of the search for the beginning of a text: blanks or a style sheet before it may be long. */
 const BEGINNING_LENGTH_MAX = 1024 * 1024
 
-/** Facts of the summary that only the whole message shows. */
+/** Facts of the summary that only the whole message reveals. */
 export interface ContentFacts {
   /** Null if the message was not read to its end and no attachment was found. */
   hasAttachments: boolean | null

@@ -6,13 +6,13 @@ const VALUE_LENGTH_MAX = 4096
 /** RFC 2046 section 5.1.1 allows 70 characters. */
 const BOUNDARY_LENGTH_MAX = 1000
 
-/** RFC 2045 section 5.2: what is no type leaves the type that is meant by default. */
+/** RFC 2045 section 5.2: an invalid type counts as the default type. */
 const PARAMETER = /^\s*[a-z][a-z0-9*-]*\s*=/i
 
 export interface ContentField {
-  /** Lower-cased, without parameters: `text/plain`, `attachment`. Empty where there are only parameters. */
+  /** Lower-cased, without parameters: `text/plain`, `attachment`. Empty if there are only parameters. */
   value: string
-  /** By lower-cased name. RFC 2231 continuations are joined and decoded. */
+  /** Values by lower-cased name. RFC 2231 continuations are joined and decoded. */
   parameters: Map<string, string>
 }
 

@@ -25,7 +25,7 @@ describe('readDate', () => {
     '1 Jan 2024 99:00:00 +0000',
     '1 Jan 0 1:1:1',
     '('.repeat(300),
-  ])('finds no moment in %j', field => {
+  ])('finds no time in %j', field => {
     expect(readDate(field)).toBeNull()
   })
 })

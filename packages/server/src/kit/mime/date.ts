@@ -21,7 +21,7 @@ const ZONE_HOURS_MAX = 14
 const YEAR_MIN = 1900
 const YEAR_MAX = 9999
 
-/** The moment of a Date field (RFC 5322 section 3.3) or an INTERNALDATE; null if it is not a date. */
+/** The time of a Date field (RFC 5322 section 3.3) or an INTERNALDATE, or null if it is not a date. */
 export function readDate(field: string | null): Date | null {
   if (!field) return null
   const text = field
@@ -67,7 +67,7 @@ function zoneMinutes(zone: string | undefined): number {
   const digits = zone.slice(1).replace(':', '')
   const [hours, minutesOfHour] = [Number(digits.slice(0, -2)), Number(digits.slice(-2))]
   const minutes = hours * 60 + minutesOfHour
-  // Some programs write the year there, or nonsense.
+  // Some programs write the year or nonsense as the zone.
   if (minutes > ZONE_HOURS_MAX * 60 || minutesOfHour > 59) return 0
   return sign === '-' ? -minutes : minutes
 }

@@ -1,4 +1,4 @@
-/* Lines that set the parts of a multipart apart (RFC 2046 section 5.1.1). */
+/* Delimiter lines of a multipart (RFC 2046 section 5.1.1). */
 
 const CR = 13
 const DASH = 45

@@ -116,7 +116,7 @@ export function decodeEntities(text: string): string {
     (whole, decimal, hex, name) => {
       if (name) return NAMED.get(name) ?? whole
       const code = decimal ? Number(decimal) : Number.parseInt(hex, 16)
-      // Zero, surrogates and numbers beyond Unicode mean nothing.
+      // Zero, surrogates and numbers beyond Unicode have no meaning.
       return code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)
         ? '\ufffd'
         : String.fromCodePoint(code)

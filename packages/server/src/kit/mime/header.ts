@@ -1,6 +1,6 @@
 import { decodeUnlabelled } from './charset.ts'
 
-/** Limits of what is read of one message: 256 KB of header, and 64 KB of one field. */
+/** Limits for reading one message: 256 KB of header, and 64 KB of one field. */
 export const HEADER_BYTES_MAX = 256 * 1024
 const FIELD_LENGTH_MAX = 64 * 1024
 const NAME_LENGTH_MAX = 32
@@ -30,10 +30,10 @@ const NAMES = [
 export type FieldName = (typeof NAMES)[number]
 
 const NAME_SET: ReadonlySet<string> = new Set(NAMES)
-/** The first letter of most header lines shows that they do not matter. */
+/** Initial letters of known fields: most header lines can be skipped by their first letter. */
 const INITIALS: ReadonlySet<number> = new Set(NAMES.map(name => name.charCodeAt(0)))
 /**
- * Fields of which every one counts; of all others only the first one does (RFC 5322 section 3.6 allows one of each).
+ * Fields of which every occurrence counts. Of all others only the first does (RFC 5322 section 3.6 allows one of each).
  */
 const REPEATED: ReadonlySet<string> = new Set(['to', 'cc', 'bcc'])
 
@@ -108,7 +108,7 @@ function addField(fields: Map<FieldName, string>, name: FieldName, value: string
 export function fieldText(header: Header, name: FieldName): string | null {
   const raw = header.fields.get(name)
   if (raw === undefined) return null
-  // RFC 5322 section 2.2.3: unfolding takes the line end away and leaves the white space after it.
+  // RFC 5322 section 2.2.3: unfolding removes the line end and keeps the white space after it.
   const value = (raw.includes('\n') ? raw.replaceAll(/\r?\n/g, '') : raw).trim()
   return /[\u0080-\u00ff]/.test(value) ? decodeUnlabelled(Buffer.from(value, 'latin1')) : value
 }

@@ -2,13 +2,13 @@ import { collapseText } from './text.ts'
 import { decodeEntities } from './entities.ts'
 
 /**
- * Elements whose content is not text. `head` is not one of them: the elements in it that are no text are listed here,
- * and HTML ends it at anything else, closed or not. Mail programs run no scripts, so `noscript` is shown; `xml` is
- * data for Outlook.
+ * Elements whose content is not text. `head` is not one of them: its elements without text are listed here, and HTML
+ * ends it at anything else, closed or not. Mail programs run no scripts, so `noscript` is shown; `xml` is data for
+ * Outlook.
  */
 const SKIPPED = ['style', 'script', 'title', 'template', 'svg', 'math', 'object', 'xml']
 const ENDS = new Map(SKIPPED.map(name => [name, new RegExp(`</${name}`, 'gi')]))
-/** Elements that leave no gap between themselves and their surroundings. */
+/** Elements that leave no gap between their content and the text around it. */
 const INLINE = new Set(
   'a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark o q s samp small span strike strong sub sup tt u var wbr'.split(
     ' ',
@@ -24,7 +24,7 @@ export function htmlText(html: string, lengthWanted: number): string {
     raw += piece
     if (raw.length <= COLLAPSE_FROM) continue
     text = collapseText(`${text}${raw}`)
-    // A blank at the edge is lost in the collapse, but the next piece of text may need it.
+    // Collapsing drops a blank at the edge, but the next piece of text may need it.
     if (/\s$/.test(raw)) text += ' '
     raw = ''
     if (text.length >= lengthWanted) break

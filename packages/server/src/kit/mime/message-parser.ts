@@ -29,7 +29,7 @@ export interface ParsedMessage {
   html: string | null
   attachments: ParsedAttachment[]
   hasAttachments: boolean
-  /** False if the message exceeds a limit; the content up to that point is here. */
+  /** False if the message exceeds a limit. The content up to that point is here. */
   isWhole: boolean
 }
 
@@ -65,10 +65,10 @@ interface Reading {
   parts: number
   fields: number
   isLineStart: boolean
-  /** More bytes are needed to decide anything. */
+  /** Whether more bytes are needed to decide anything. */
   isStarved: boolean
   isOver: boolean
-  /** Number of bytes of the message before those at hand. */
+  /** Number of bytes of the message before those in the buffer. */
   base: number
 }
 
@@ -143,7 +143,7 @@ function readHeaderLines(reading: Reading, buffer: Buffer, from: number, isLast:
     const newline = buffer.indexOf(LF, at)
     if (newline < 0 && !isLast && buffer.length - at < HEADER_BYTES_MAX) break
     const end = newline < 0 ? buffer.length : newline + 1
-    // A line that is longer than any header comes in pieces.
+    // A line longer than any header line arrives in pieces.
     const isStart = reading.isLineStart
     const delimiter = isStart && buffer[at] === DASH ? findLevel(reading, buffer, at, end) : null
     if (delimiter) {

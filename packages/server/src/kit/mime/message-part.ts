@@ -117,14 +117,12 @@ export function toText(leaf: Leaf): string {
   return withLineFeeds(text).toWellFormed()
 }
 
-/**
- * Works piece by piece: millions of matches in one text take hundreds of megabytes, over which V8 ends the process.
- */
+/** Works piece by piece: millions of matches in one text take hundreds of megabytes, at which V8 ends the process. */
 function withLineFeeds(text: string): string {
   const pieces: string[] = []
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + PIECE_LENGTH
-    // No line break is cut in two.
+    // Never cuts between the two characters of a line break.
     while (text.charCodeAt(to - 1) === CR) to++
     // Not replaceAll, which keeps a chain of all pieces.
     pieces.push(text.slice(from, to).split('\r\n').join('\n').split('\0').join(''))

@@ -11,7 +11,7 @@ const NOTHING = new Uint8Array(0)
 
 export interface ReaderRequest {
   id: number
-  /** `message` and `words` come with the last piece, and say which result is wanted. */
+  /** `message` and `words` come with the last piece and select the result. */
   type: 'more' | 'message' | 'words' | 'drop'
   bytes: Uint8Array
 }
@@ -27,7 +27,7 @@ export interface ReadMessage extends ParsedMessage {
 }
 
 export interface ReadBody {
-  /** As written by `bodyVector`. */
+  /** The words as written by `bodyVector`. */
   words: Uint8Array
   facts: ContentFacts
 }
@@ -35,7 +35,7 @@ export interface ReadBody {
 /** Parses messages in a separate thread, so that no message blocks the event loop or ends the process. */
 export interface MessageReader extends AsyncDisposable {
   /**
-   * Null if the message took too much time or memory. Throws what the content throws.
+   * Returns null if the message took too much time or memory. Throws what the content throws.
    * @throws ReaderLost if the thread ended because of another message; the message may be read again
    */
   read(content: AsyncIterable<Uint8Array>): Promise<ReadMessage | null>
@@ -43,7 +43,7 @@ export interface MessageReader extends AsyncDisposable {
   readWords(content: AsyncIterable<Uint8Array>): Promise<ReadBody | null>
 }
 
-/** The thread ended because of another message. */
+/** Thrown if the thread ended because of another message. */
 export class ReaderLost extends Error {
   override name = 'ReaderLost'
 }
@@ -61,7 +61,7 @@ interface Thread {
 interface Asked {
   id: number
   settle: PromiseWithResolvers<ReaderAnswer['result']>
-  /** Called when the thread starts on it: the time before that was used by others. */
+  /** Called when the thread starts on it. The time before that was used by other messages. */
   begin(of: Thread): void
 }
 
@@ -69,7 +69,7 @@ export interface ReaderOptions {
   workMsMax?: number
   /** Maximum number of messages in the thread at once; more wait. */
   readsAtOnce?: number
-  /** The script that the thread runs; for tests. */
+  /** The script of the thread. Tests use another. */
   script?: URL
 }
 

@@ -12,7 +12,7 @@ export interface PartHeader {
   lines: Buffer[]
   lineBytes: number
   fields: number
-  /** Whether the current field is one of those that are kept. */
+  /** Whether the current field is one of those to keep. */
   isKept: boolean
   isEmpty: boolean
 }
@@ -22,8 +22,8 @@ export function newHeader(id: string): PartHeader {
 }
 
 /**
- * Keeps the fields that describe the part; other fields may be of any length. `isStart` is false for the rest of a
- * longer line.
+ * Adds a line. Keeps only the fields that describe the part; other fields may be of any length. `isStart` is false for
+ * the rest of a longer line.
  */
 export function addLine(header: PartHeader, line: Buffer, isStart: boolean): void {
   header.isEmpty = false

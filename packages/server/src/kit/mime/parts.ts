@@ -9,7 +9,7 @@ import { readTransferEncoding } from './transfer-encoding.ts'
 
 const DEPTH_MAX = 64
 const PARTS_MAX = 1000
-/** The first part may be empty or contain only markup; the preview is not searched for further down. */
+/** The first part may be empty or contain only markup. The preview is not searched for beyond this many parts. */
 const TEXT_PARTS_MAX = 4
 
 export interface TextPart {
@@ -24,7 +24,7 @@ export interface Parts {
   /** The first text parts that are not attachments, in the order of the message. */
   texts: TextPart[]
   hasAttachments: boolean
-  /** Whether the bytes at hand end within an attachment, so that a little more would show no more text. */
+  /** Whether the given bytes end within an attachment, so that a little more would show no more text. */
   endsInAttachment: boolean
 }
 
@@ -41,7 +41,7 @@ interface Walk extends Parts {
   /** The index of the innermost level of each open boundary. */
   levelOf: Map<string, number>
   hasText: boolean
-  /** The text of the body that is being read. */
+  /** The body text that is being read. */
   open: TextPart | null
 }
 
@@ -80,7 +80,7 @@ export function readParts(text: string, header: Header, isCut: boolean): Parts {
 /** @returns the position of the part's content; -1 if nothing more can be read */
 function readPart(walk: Walk, header: Header): number {
   const isAtEnd = header.end >= walk.text.length
-  // The rest of the header may change the meaning.
+  // The rest of the header may change its meaning.
   if (walk.isCut && isAtEnd && !header.isComplete) return -1
   const type = readContentField(fieldText(header, 'content-type'))
   const parent = walk.levels.at(-1)

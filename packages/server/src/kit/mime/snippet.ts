@@ -8,8 +8,8 @@ import { decodeQuotedPrintable } from './transfer-encoding.ts'
 export const SNIPPET_LENGTH = 200
 const PLAIN = new Set(['', '7bit', '8bit', 'binary'])
 /**
- * Number of encoded bytes that usually contain a whole snippet; if they do not, four times as many are decoded, and
- * so on.
+ * Number of encoded bytes that usually contain a whole snippet. If they do not, four times as many are decoded, and so
+ * on.
  */
 const FIRST_GLANCE = { plain: 320, html: 2048 }
 
@@ -18,7 +18,7 @@ interface Source {
   bytes: Buffer
   /** The latin1 of `bytes`. */
   text: string
-  /** Whether the message may go on. */
+  /** Whether the message may continue. */
   isCut: boolean
 }
 
@@ -26,7 +26,7 @@ interface Source {
 export function readSnippet(source: Source, parts: readonly TextPart[]): string {
   for (const part of parts) {
     const snippet = readText(source, part)
-    // The end of what is at hand may cut a character in two.
+    // The given bytes may end in the middle of a character.
     const whole = isCutAt(source, part.end) ? snippet.replace(/\ufffd$/, '') : snippet
     if (whole) return cutText(whole, SNIPPET_LENGTH).trimEnd()
   }
@@ -37,7 +37,7 @@ function readText(source: Source, part: TextPart): string {
   for (let length = part.isHtml ? FIRST_GLANCE.html : FIRST_GLANCE.plain; ; length *= 4) {
     const end = Math.min(part.end, part.start + length)
     const shown = show(decodePart(source, part, end), part)
-    // One more than is wanted: the last may be half a character.
+    // One more than needed, since the last may be half a character.
     if (shown.length > SNIPPET_LENGTH || end === part.end) return shown
   }
 }

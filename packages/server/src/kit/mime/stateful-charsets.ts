@@ -7,21 +7,21 @@ const SHIFT_IN = 15
 const ESC = 27
 const TILDE = 126
 const HIGH = 0x80
-/** In EUC-JP: the bytes that announce a character of JIS X 0201 katakana, and of JIS X 0212. */
+/** Bytes of EUC-JP that announce a character of JIS X 0201 katakana or of JIS X 0212. */
 const SINGLE_SHIFT_2 = 0x8e
 const SINGLE_SHIFT_3 = 0x8f
 
-/** Escapes of ISO 2022 that say what SO, and single shifts, lead to. */
+/** Escapes of ISO 2022 that designate the set for SO and single shifts. */
 const DESIGNATION = /^\$[)*+][A-Z]$/
 const FULL_STOP = 0x2e
-/** After an escape. */
+/** The byte after an escape. */
 const SINGLE_SHIFT = 0x4e
-/** No byte of EUC or GBK, which becomes U+FFFD. */
+/** Not a byte of EUC or GBK, so it becomes U+FFFD. */
 const UNKNOWN = 0xff
 
 export interface StatefulCharset {
   decode(bytes: Buffer): string
-  /** Whether the bytes end before they return to ASCII; null where they contain no shift. */
+  /** Whether the bytes end before they return to ASCII. Null if they contain no shift. */
   endsShifted(bytes: Buffer): boolean | null
 }
 
@@ -71,9 +71,7 @@ function decodeJapanese(bytes: Buffer): string {
     : iso2022Jp.decode(withoutIdleEscapes(bytes))
 }
 
-/**
- * TextDecoder gives U+FFFD for two escapes in a row, which occur where senders concatenate encoded pieces.
- */
+/** TextDecoder returns U+FFFD for two escapes in a row, which occur when senders concatenate encoded pieces. */
 function withoutIdleEscapes(bytes: Buffer): Buffer {
   let out: Buffer | null = null
   let length = 0
@@ -99,7 +97,7 @@ const JAPANESE_SETS = new Map<string, JapaneseSet>([
   ['$B', 'x0208'],
   ['$A', 'foreign'],
 ])
-/** Those whose escapes take four bytes. The first plane of JIS X 0213 is JIS X 0208 with additions. */
+/** Sets with escapes of four bytes. The first plane of JIS X 0213 is JIS X 0208 with additions. */
 const LONG_JAPANESE_SETS = new Map<string, JapaneseSet>([
   ['$(B', 'x0208'],
   ['$(O', 'x0208'],
@@ -179,7 +177,10 @@ function decodeChinese(bytes: Buffer): string {
   return gbk.decode(withHighBits(bytes, '$)A'))
 }
 
-/** What is between SO and SI with high bits where the escape announced it, else `UNKNOWN` for each two bytes. */
+/**
+ * Sets the high bits of what is between SO and SI if the escape announced it; writes `UNKNOWN` for each two bytes
+ * otherwise.
+ */
 function withHighBits(bytes: Buffer, announced: string): Buffer {
   const out = Buffer.allocUnsafe(bytes.length)
   let length = 0

@@ -33,12 +33,8 @@ describe('summarize', () => {
     ],
     ['words in two charsets', 'Subject: =?iso-8859-1?Q?=E4?= =?utf-8?Q?=C3=A4?=', 'ää'],
     ['a word with a language', 'Subject: =?iso-8859-1*de?Q?Gr=FC=DFe?=', 'Grüße'],
-    [
-      'a word with spaces, which is none by the book',
-      'Subject: =?utf-8?Q?Hello big world?=',
-      'Hello big world',
-    ],
-    ['a word in a charset that nobody knows', 'Subject: =?x-nobody?Q?caf=E9?=', 'café'],
+    ['a word with spaces, which the RFC forbids', 'Subject: =?utf-8?Q?Hello big world?=', 'Hello big world'],
+    ['a word in an unknown charset', 'Subject: =?x-nobody?Q?caf=E9?=', 'café'],
     ['Japanese', 'Subject: =?iso-2022-jp?B?GyRCRnxLXBsoQg==?=', '日本'],
     ['an unfinished word', 'Subject: =?utf-8?Q?never', '=?utf-8?Q?never'],
     ['NUL, tabs and a bell', 'Subject: a\0b\tc\u0007', 'a b c'],
@@ -66,7 +62,7 @@ describe('summarize', () => {
     expect(read(fields, '', '').importance).toBe(importance)
   })
 
-  test('collects references oldest first, without its own and at most a hundred', () => {
+  test('collects at most a hundred references, oldest first, without its own id', () => {
     const many = Array.from({ length: 300 }, (_, index) => `<${index}@x>`).join('\r\n ')
     const summary = read(
       'Message-ID: <own@x>',
@@ -124,7 +120,7 @@ describe('summarize', () => {
     ],
     ['an inline image', 'Content-Type: image/png\r\nContent-Disposition: inline; filename=a.png', false],
     ['an attached image', 'Content-Type: image/png\r\nContent-Disposition: attachment; filename=a.png', true],
-    ['a named image of no disposition', 'Content-Type: image/png; name=a.png', true],
+    ['a named image without a disposition', 'Content-Type: image/png; name=a.png', true],
     [
       'an inline document',
       'Content-Type: application/pdf\r\nContent-Disposition: inline; filename=a.pdf',
@@ -158,7 +154,7 @@ describe('summarize', () => {
     expect(read(...message).hasAttachments).toBe(hasAttachments)
   })
 
-  test('never cuts a character of the snippet in two, wherever the bytes at hand end', () => {
+  test('never cuts a character of the snippet in two, wherever the given bytes end', () => {
     const bytes = Buffer.from(`Content-Type: text/plain; charset=utf-8\r\n\r\n${'😀é'.repeat(150)}`)
     for (let length = bytes.length - 12; length <= bytes.length; length++) {
       const { snippet } = summarize(bytes.subarray(0, length), true)
@@ -185,7 +181,7 @@ describe('summarize', () => {
     ['a byte that begins nothing', 'Hello\xff', 'Helloÿ'],
     ['a whole character and a byte too many', 'Hello\xc3\xa9\xa9', 'HelloÃ©©'],
     ['half a character of UTF-8', 'Hello\xf0\x9f\x98', 'Hello'],
-  ])('takes %s at the end of what is at hand for cut only where UTF-8 could go on', (_, body, snippet) => {
+  ])('treats %s at the end of the given bytes as cut only if UTF-8 could continue', (_, body, snippet) => {
     expect(summarize(Buffer.from(`Subject: x\r\n\r\n${body}`, 'latin1'), true).snippet).toBe(snippet)
   })
 
@@ -200,10 +196,10 @@ describe('summarize', () => {
       '<html><head><meta charset=utf-8><title>No</title><p>Hello</p><p>there',
       'Hello there',
     ],
-    ['a head that only text closes', '<head><title>No</title>Hello', 'Hello'],
+    ['a head that ends only at text', '<head><title>No</title>Hello', 'Hello'],
     ['a head with a style sheet, never closed', '<head><style>p {}</style><link rel=x><div>Hello', 'Hello'],
-    ['a head as it should be', '<head><title>No</title><style>p</style></head><body>Hello', 'Hello'],
-    ['a head in comments alone', '<!-- <head> --><p>Hello', 'Hello'],
+    ['a correct head', '<head><title>No</title><style>p</style></head><body>Hello', 'Hello'],
+    ['a head in a comment only', '<!-- <head> --><p>Hello', 'Hello'],
     ['noscript', '<body><noscript><p>Hello</p></noscript> there', 'Hello there'],
     [
       'data for Outlook',
@@ -211,7 +207,7 @@ describe('summarize', () => {
       'Hello',
     ],
     ['a script', '<script>no()</script>Hello', 'Hello'],
-  ])('shows of HTML with %s what a mail program does', (_, html, snippet) => {
+  ])('shows the same text as a mail program for HTML with %s', (_, html, snippet) => {
     expect(read('Content-Type: text/html', '', html).snippet).toBe(snippet)
   })
 
@@ -274,7 +270,9 @@ const HOSTILE: Array<[name: string, text: (size: number) => string]> = [
   ['equals signs', size => `Content-Transfer-Encoding: quoted-printable\r\n\r\n${'='.repeat(size)}`],
 ]
 
-/** What the slowest may take, in passes over eight million characters: some 100 ms where such a pass takes 10 ms. */
+/**
+ * Maximum time for the slowest input, in passes over eight million characters: about 100 ms if such a pass takes 10 ms.
+ */
 const PASSES_MAX = 12
 const MEASURES_MAX = 3
 
@@ -285,7 +283,7 @@ function cpuMsOf(work: () => void): number {
   return (user + system) / 1000
 }
 
-/** A pass over a text, character by character: how fast this machine is right now. */
+/** Makes a pass over a text, character by character, to measure how fast this machine is right now. */
 function passOver(text: string): number {
   let lines = 0
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) === 10) lines++
@@ -295,10 +293,10 @@ function passOver(text: string): number {
 describe('a hostile message', () => {
   const yardstick = 'A line of words.\n'.repeat(500_000)
 
-  test.each(HOSTILE)('of %s takes no longer than a few passes over a text, whatever its size', (_, text) => {
+  test.each(HOSTILE)('of %s takes no longer than a few passes over a text', (_, text) => {
     for (const size of [64 * 1024, 1024 * 1024]) {
       const bytes = Buffer.from(text(size))
-      // A collection of garbage, or a slow moment of the machine, spoils one measure and not three.
+      // A garbage collection or a slow moment of the machine spoils one measurement, but not three.
       const ratios = Array.from({ length: MEASURES_MAX }, () => {
         const passMs = cpuMsOf(() => void passOver(yardstick))
         return cpuMsOf(() => void summarize(bytes)) / passMs

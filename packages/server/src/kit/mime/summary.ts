@@ -25,19 +25,19 @@ export interface MessageSummary {
   importance: 'high' | 'normal' | 'low'
   /** At most 200 characters of the first part with text, on one line. */
   snippet: string
-  /** As far as the bytes at hand show it. */
+  /** As far as the given bytes show it. */
   hasAttachments: boolean
   /** Whether more bytes could show attachments. */
   isMultipart: boolean
   /** Whether the snippet is empty and a little more of the message may change that. */
   mayShowText: boolean
-  /** Whether the end of the header lies within the bytes at hand. */
+  /** Whether the given bytes contain the end of the header. */
   isHeaderComplete: boolean
 }
 
 /**
- * Summarises a message by its first bytes (at most 256 KB are looked at). Linear, and never throws.
- * @param isCut whether these may not be all of it
+ * Summarises a message by its first bytes (at most 256 KB are read). Linear, and never throws.
+ * @param isCut whether the message may continue
  */
 export function summarize(source: Buffer, isCut = false): MessageSummary {
   const bytes = source.length > HEADER_BYTES_MAX ? source.subarray(0, HEADER_BYTES_MAX) : source
@@ -75,7 +75,7 @@ function readSubject(field: string | null): string | null {
   return cleanLine(decodeWords(field), SUBJECT_LENGTH_MAX) || null
 }
 
-/** Importance (RFC 2156), else X-Priority and its relatives: 1 and 2 are high, 4 and 5 low. */
+/** Importance (RFC 2156), otherwise X-Priority and its relatives: 1 and 2 are high, 4 and 5 low. */
 function readImportance(header: Header): 'high' | 'normal' | 'low' {
   const importance = (fieldText(header, 'importance') ?? '').trim().toLowerCase()
   if (importance === 'high' || importance === 'low') return importance

@@ -13,7 +13,7 @@ export function cleanLine(value: string, lengthMax: number): string {
   return cutText(line.trim(), lengthMax).toWellFormed()
 }
 
-/** The first `lengthMax` UTF-16 units, one less where the cut would fall inside a surrogate pair. */
+/** The first `lengthMax` UTF-16 units, or one less if the cut would fall inside a surrogate pair. */
 export function cutText(value: string, lengthMax: number): string {
   if (value.length <= lengthMax) return value
   const last = value.charCodeAt(lengthMax - 1)

@@ -7,7 +7,7 @@ async function* inPieces(raw: Buffer, pieceBytes: number) {
   for (let at = 0; at < raw.length; at += pieceBytes) yield raw.subarray(at, at + pieceBytes)
 }
 
-/** What the content decodes to, and how often everything else got its turn meanwhile. */
+/** Decodes content, and counts how often the event loop ran meanwhile. */
 async function decode(raw: Buffer, encoding: string, pieceBytes: number) {
   let turns = 0
   let immediate = setImmediate(function count() {
@@ -28,15 +28,15 @@ describe('decodeContent', () => {
   test.each([
     [
       'x-uuencode',
-      'uuencode of lines that say more than they have',
+      'uuencode of lines that claim more than they contain',
       `begin 644 a\n${'_\n'.repeat(MEGABYTE)}`,
     ],
     ['x-uuencode', 'uuencode of nothing', `begin 644 a\n${'\n'.repeat(2 * MEGABYTE)}`],
     ['x-uuencode', 'uuencode of one line', `begin 644 a\n${'M'.repeat(2 * MEGABYTE)}`],
-    ['base64', 'base64 of signs that are none', '*'.repeat(2 * MEGABYTE)],
+    ['base64', 'base64 of invalid characters', '*'.repeat(2 * MEGABYTE)],
     ['quoted-printable', 'quoted-printable of soft breaks', '=\r\n'.repeat(700_000)],
     ['quoted-printable', 'quoted-printable of blanks', ' '.repeat(2 * MEGABYTE)],
-  ])('%s: lets others work in between, whatever the pieces: %s', async (encoding, _, body) => {
+  ])('%s: lets the event loop run in between, for pieces of any size: %s', async (encoding, _, body) => {
     const raw = Buffer.from(body)
     for (const pieceBytes of [256 * 1024, raw.length]) {
       const { turns, longest } = await decode(raw, encoding, pieceBytes)
@@ -45,7 +45,7 @@ describe('decodeContent', () => {
     }
   })
 
-  test('decodes a line of uuencode that says more than it has to as much as it says', async () => {
+  test('decodes a line of uuencode that claims more than it contains to the claimed length', async () => {
     const lines = 100_000
     const raw = Buffer.from(`begin 644 a\n${'_\n'.repeat(lines)}\`\nend\n`)
     expect((await decode(raw, 'x-uuencode', 256 * 1024)).length).toBe(63 * lines)

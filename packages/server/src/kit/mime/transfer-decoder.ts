@@ -5,7 +5,7 @@ import { uuDecoder } from './uuencode.ts'
 /** Undoes a transfer encoding piece by piece. Never throws: malformed input is skipped. */
 export interface TransferDecoder {
   push(bytes: Buffer): Buffer
-  /** Returns what was still held back. */
+  /** Returns the bytes still held back. */
   end(): Buffer
 }
 
@@ -13,7 +13,10 @@ const NOTHING = Buffer.alloc(0)
 
 const UUENCODE = new Set(['x-uuencode', 'uuencode', 'x-uue', 'uue'])
 
-/** The decoder of a Content-Transfer-Encoding; 7bit, 8bit, binary and unknown encodings stay as they are. */
+/**
+ * Creates the decoder of a Content-Transfer-Encoding. Content in 7bit, 8bit, binary and unknown encodings stays as it
+ * is.
+ */
 export function transferDecoder(encoding: string): TransferDecoder {
   if (encoding === 'base64') return base64Decoder()
   if (encoding === 'quoted-printable') return quotedPrintableDecoder()
@@ -21,10 +24,12 @@ export function transferDecoder(encoding: string): TransferDecoder {
   return { push: bytes => bytes, end: () => NOTHING }
 }
 
-/** What is decoded before others get their turn: two bytes of uuencode can become 63. */
+/** Bytes that are decoded before the event loop runs again: two bytes of uuencode can become 63. */
 const SLICE_BYTES = 32 * 1024
 
-/** Undoes a transfer encoding where requests are served: however large the pieces are, they never wait long. */
+/**
+ * Undoes a transfer encoding in the thread that serves requests. They never wait long, however large the pieces are.
+ */
 export async function* decodeContent(
   content: AsyncIterable<Buffer>,
   encoding: string,
@@ -62,7 +67,7 @@ function base64Decoder(): TransferDecoder {
 function quotedPrintableDecoder(): TransferDecoder {
   let held = ''
   /**
-   * Whether the last piece ended in more blanks than a line may have: those are kept, and so are the following ones.
+   * Whether the last piece ended in more blanks than a line may have. Those are kept, and so are the following ones.
    */
   let isInLongRun = false
   return {
@@ -98,7 +103,7 @@ function blanksAtEnd(text: string, from: number): { start: number; length: numbe
   return start === end ? { start: text.length, length: 0 } : { start, length: end - start }
 }
 
-/** Whether the text from the last equals sign on could be longer. */
+/** Whether the text from the last equals sign on could continue. */
 function mayGoOn(text: string, cut: number): boolean {
   const length = text.length - cut
   return length < 3 || (length < PADDING_MAX + 3 && /^=[ \t]+\r?$/.test(text.slice(cut)))

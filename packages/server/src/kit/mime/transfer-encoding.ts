@@ -8,9 +8,7 @@ export function readTransferEncoding(header: Header): string {
   return /[^\s;("]+/.exec((fieldText(header, 'content-transfer-encoding') ?? '').toLowerCase())?.[0] ?? ''
 }
 
-/**
- * Maximum number of blanks at the end of a line that transports may have added: a line has no more characters.
- */
+/** Maximum number of blanks at the end of a line that transports may have added. A line has no more characters. */
 export const PADDING_MAX = 76
 const CR = 13
 const LF = 10
@@ -23,7 +21,7 @@ const EQUALS = 61
 export function decodeQuotedPrintable(text: string): Buffer {
   const out = Buffer.allocUnsafe(text.length)
   let length = 0
-  /** What an escape encodes is not padding. */
+  /** Characters from an escape are not padding. */
   let escapeEnd = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -63,7 +61,7 @@ export function isBlank(code: number): boolean {
   return code === 32 || code === 9
 }
 
-/** The position of the line break that a soft one ends with, or -1. */
+/** The position of the line break after a soft one, or -1. */
 function softEnd(text: string, from: number): number {
   let at = from
   while ((text.charCodeAt(at) === 32 || text.charCodeAt(at) === 9) && at - from < PADDING_MAX) at++

@@ -5,7 +5,7 @@ const BLANKS: ReadonlySet<number> = new Set([9, LF, 13, 32])
 const LOWER_E = 101
 const BEGIN = Buffer.from('begin ')
 const LINE_BYTES_MAX = 63
-/** The character for the length, and four for every three bytes: anything after that has no meaning. */
+/** The character for the length, and four for every three bytes. Anything after that has no meaning. */
 const LINE_LENGTH_MAX = 1 + (LINE_BYTES_MAX / 3) * 4
 const NOTHING = Buffer.alloc(0)
 
@@ -77,7 +77,7 @@ export function uuDecoder(): TransferDecoder {
 }
 
 function isEnd(line: Buffer): boolean {
-  // Of millions of lines, few begin with it.
+  // Few of millions of lines begin with it.
   return line[0] === LOWER_E && line.toString('latin1', 0, 4).trimEnd() === 'end'
 }
 

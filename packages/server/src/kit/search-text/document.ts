@@ -9,14 +9,14 @@ import { readWords } from './words.ts'
 /** Maximum length of one text; the rest is not searched. */
 export const TEXT_LENGTH_MAX = 256 * 1024
 /**
- * A tsvector has positions up to 16,383. In a longer text they start again, so that its phrases are found, except for
- * a phrase across the point where they do.
+ * A tsvector has positions up to 16,383. In a longer text they start again, so that its phrases are still found, except
+ * for a phrase across that point.
  */
 const HEADER_POSITIONS = 4000
 const BODY_POSITIONS = 12_000
-/** The most positions that PostgreSQL keeps of one word. */
+/** Maximum positions that PostgreSQL keeps for one word. */
 const PLACES_PER_WORD_MAX = 255
-/** A tsvector can have 1 MiB; these are the parts for its header and its body. */
+/** A tsvector can have 1 MiB; these are the shares of header and body. */
 const HEADER_BYTES_MAX = 256 * 1024
 const BODY_BYTES_MAX = 640 * 1024
 /**
@@ -25,7 +25,7 @@ const BODY_BYTES_MAX = 640 * 1024
  */
 const GAP = 10
 
-/** How much a word counts, A most: the two bits above a position. */
+/** Weights of words, A the highest: the two bits above a position. */
 const WEIGHTS = { A: 0xc0_00, B: 0x80_00, C: 0x40_00, D: 0 } as const
 type Weight = keyof typeof WEIGHTS
 const POSITION_BITS = 0x3f_ff
@@ -88,7 +88,7 @@ function openWords(positions: number, bytesMax: number) {
       position = end === position ? position : end + GAP
     },
     toVector(): Buffer {
-      // Not from a pool: when the buffer is transferred to another thread, the whole pool would go with it.
+      // Not from a pool: transferring the buffer to another thread would transfer the whole pool.
       const vector = Buffer.allocUnsafeSlow(size)
       let end = vector.writeInt32BE(found.size)
       for (const [word, places] of found) {
@@ -103,7 +103,7 @@ function openWords(positions: number, bytesMax: number) {
   }
 }
 
-/** Sorts positions that started again; of two at the same position, the one with more weight stays. */
+/** Sorts positions that started again. Of two equal positions, the one with more weight stays. */
 function inOrder(places: readonly number[]): number[] {
   const sorted = places.toSorted((a, b) => (a & POSITION_BITS) - (b & POSITION_BITS) || b - a)
   return sorted.filter(

@@ -7,15 +7,15 @@ export interface SearchQuery {
   /** The exact condition. */
   strict: string
   /**
-   * A condition that every match fulfils and that an index of words can check alone, without their order; null if
-   * every message fulfils it.
+   * A condition that every match fulfils and that an index of words can check alone, without word order. Null if every
+   * message fulfils it.
    */
   loose: string | null
   /** Whether `loose` is the whole condition. */
   isLoose: boolean
   /** The words that count for the rank; null if there are none. */
   ranked: string | null
-  /** How many words there are: the cost of checking one message. */
+  /** The number of words, which is the cost of checking one message. */
   words: number
 }
 
@@ -103,13 +103,14 @@ function strictTerm({ words, isNegated }: Term): string {
   return isNegated ? `!(${phrase})` : phrase
 }
 
-/** The groups about which an index of words knows something. */
+/** The groups that an index of words can check at least in part. */
 function looseGroups(groups: readonly Group[]): Group[] {
   // A message without a phrase may still have its words.
   const known = groups.filter(group =>
     group.every(({ words, isNegated }) => !isNegated || words.length === 1),
   )
-  // An index of words lists messages that have a word. Messages that lack one are all messages except those.
+  // An index of words lists messages that have a word. Messages that lack one are all others, so at least one group
+  // must require a word.
   const hasAnchor = known.some(group => group.every(({ isNegated }) => !isNegated))
   return hasAnchor ? known : []
 }

@@ -110,9 +110,9 @@ describe('a document in PostgreSQL', () => {
   }
 
   test.each([
-    ['whatever the text and the query', TEXT, TEXT],
-    ['for what may and must not occur', SENTENCE, QUERY],
-  ])('says the same strictly and loosely, %s', async (_, texts, queries) => {
+    ['for any text and query', TEXT, TEXT],
+    ['for alternatives and exclusions', SENTENCE, QUERY],
+  ])('gives the same result strictly and loosely, %s', async (_, texts, queries) => {
     await fc.assert(
       fc.asyncProperty(texts, queries, async (text, q) => {
         const document = documentVector({ subject: text, sender: [text], recipients: [text, text], text })
@@ -128,7 +128,7 @@ describe('a document in PostgreSQL', () => {
     )
   })
 
-  test('is found by any piece of a script without spaces, anywhere in a long text', async () => {
+  test('is found by any run of characters of a script without spaces, anywhere in a long text', async () => {
     const character = fc.integer({ min: 0x4e00, max: 0x4e20 }).map(code => String.fromCodePoint(code))
     const han = fc.array(character, { minLength: 10, maxLength: 40 })
     await fc.assert(
@@ -155,7 +155,7 @@ describe('a document in PostgreSQL', () => {
     expect(rows[0]?.document).toBe(`'ada':23B 'bob':34C 'tea':11A,12A,45C,57 '茶':56`)
   })
 
-  test('lets no phrase reach from the header into the body', async () => {
+  test('matches no phrase across header and body', async () => {
     const header = documentVector({ subject: null, sender: ['ada'], recipients: ['bob'], text: '' })
     const { rows } = await sql<{ document: string }>`
       select (ts_filter(${header}::tsvector, '{a,b,c}') || ${bodyVector('carol dan')}::tsvector)::text as document

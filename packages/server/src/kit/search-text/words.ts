@@ -2,12 +2,12 @@ import { cutText } from '../mime/text.ts'
 
 /* Splits texts into words. Documents and queries use the same rules. */
 
-/** Of a longer word, only the beginning is indexed. */
+/** Only this much of a longer word is indexed. */
 const WORD_LENGTH_MAX = 64
 
 /**
- * In scripts without spaces, two neighbours of a run are a `pair`, and each of its characters is a `part`, or
- * `single` if it is the only one.
+ * In scripts without spaces, two adjacent characters are a `pair`, and each character is a `part`, or `single` if it is
+ * the only one of its run.
  */
 export type WordKind = 'word' | 'pair' | 'part' | 'single'
 
@@ -62,13 +62,13 @@ function widthOf(code: number): number {
 
 // oxlint-disable-next-line no-control-regex
 const ASCII = /^[\u0000-\u007f]*$/
-// Accents; vowel points of Hebrew and Arabic, with the hamza that rides on letters; the stroke that only widens.
+// Accents, vowel points of Hebrew and Arabic, the hamza on letters, and the stroke that only widens.
 const MARKS =
   /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/g
-// Marks within words that nobody sees or types.
+// Invisible marks within words, which nobody types.
 const INVISIBLE =
   /\u{ad}|\u{34f}|\u{61c}|\u{115f}|\u{1160}|\u{17b4}|\u{17b5}|[\u{fe00}-\u{fe0f}]|[\u{180b}-\u{180f}]|[\u{200b}-\u{200f}\u{2060}-\u{2064}\u{feff}]/gu
-/** Letters that others write without strokes or as two letters; in Unicode they have no decomposition. */
+/** Letters that have no decomposition in Unicode, but that people also write without the stroke or as two letters. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   ı: 'i',
@@ -83,7 +83,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 }
 const SPECIAL_LETTERS = /[ßıłøđðþæœς]/g
 
-/** The text without case, accents, widths and other forms of the same letter. */
+/** Removes case, accents, widths and other variants of the same letter. */
 function foldText(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   return text
@@ -106,7 +106,7 @@ const SPACELESS_CHARACTER =
 const WORD_CHARACTER = /[\p{L}\p{N}\p{M}]/u
 const SYMBOL_CHARACTER = /[\p{Extended_Pictographic}\p{RI}]/u
 
-/** What is known about each code point; 0 means not looked up yet. */
+/** The kind of each code point. 0 means that it was not looked up yet. */
 const kinds = new Uint8Array(0x11_00_00)
 
 function kindOf(code: number): number {

@@ -8,7 +8,7 @@ function mixed(boundary: string, body: string) {
 
 const TWO = { text: 'One.\nTwo.' }
 
-/** Delimiters in good and bad shape. */
+/** Correct and broken delimiters. */
 const DELIMITERS: OddTable = {
   'no closing delimiter': { raw: mixed('cut', '--cut\n\nOne.\n--cut\n\nTwo.\n'), ...TWO },
   'a closing delimiter at the very end': {
@@ -53,7 +53,7 @@ const DELIMITERS: OddTable = {
     raw: mixed('cut', '--cut\n\nOne --cut\n x--cut\n--cut--\n'),
     text: 'One --cut\n x--cut',
   },
-  'dashes that are no delimiter': {
+  'dashes that are not a delimiter': {
     raw: mixed('cut', '--cut\n\n-- \nAda\n--cu\n---cut\n--cut--\n'),
     text: '-- \nAda\n--cu\n---cut',
   },
@@ -81,12 +81,18 @@ const DELIMITERS: OddTable = {
 
 /** Boundaries as senders write them. */
 const NAMES: OddTable = {
-  'a boundary of 70 signs': { raw: mixed('x'.repeat(70), cut(['\nOne.', '\nTwo.'], 'x'.repeat(70))), ...TWO },
-  'a boundary of 200 signs': {
+  'a boundary of 70 characters': {
+    raw: mixed('x'.repeat(70), cut(['\nOne.', '\nTwo.'], 'x'.repeat(70))),
+    ...TWO,
+  },
+  'a boundary of 200 characters': {
     raw: mixed('x'.repeat(200), cut(['\nOne.', '\nTwo.'], 'x'.repeat(200))),
     ...TWO,
   },
-  'a boundary of signs': { raw: mixed(`"'()+_,-./:=?"`, cut(['\nOne.', '\nTwo.'], `'()+_,-./:=?`)), ...TWO },
+  'a boundary of punctuation': {
+    raw: mixed(`"'()+_,-./:=?"`, cut(['\nOne.', '\nTwo.'], `'()+_,-./:=?`)),
+    ...TWO,
+  },
   'a boundary with a semicolon': { raw: mixed('"a;b=c"', cut(['\nOne.', '\nTwo.'], 'a;b=c')), ...TWO },
   'a boundary with blanks': { raw: mixed('"a b"', cut(['\nOne.', '\nTwo.'], 'a b')), ...TWO },
   'a boundary that ends in dashes': { raw: mixed('"cut--"', cut(['\nOne.', '\nTwo.'], 'cut--')), ...TWO },
@@ -113,13 +119,13 @@ const NAMES: OddTable = {
     raw: mail('Content-Type: multipart/mixed\n\tboundary="cut"', cut(['\nOne.', FILE])),
     text: 'One.',
     attachments: ['2 application/pdf 4 a.pdf'],
-    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'Everybody can see what is meant' },
+    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'The intention is obvious' },
   },
   'a boundary whose semicolon is missing behind another parameter': {
     raw: mail('Content-Type: multipart/mixed; charset=utf-8\n boundary=cut', cut(['\nOne.', FILE])),
     text: 'One.',
     attachments: ['2 application/pdf 4 a.pdf'],
-    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'Everybody can see what is meant' },
+    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'The intention is obvious' },
   },
   'a boundary whose semicolon is missing behind a quoted parameter': {
     raw: mail(
@@ -128,7 +134,7 @@ const NAMES: OddTable = {
     ),
     text: 'One.',
     attachments: ['2 application/pdf 4 a.pdf'],
-    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'Everybody can see what is meant' },
+    unlike: { python: ['text', 'attachments'], dovecot: true, why: 'The intention is obvious' },
   },
   'a boundary without its last quote': {
     raw: mail('Content-Type: multipart/mixed; boundary="cut', cut(['\nOne.', '\nTwo.'])),
@@ -136,7 +142,7 @@ const NAMES: OddTable = {
     attachments: [],
     unlike: {
       python: ['text', 'attachments'],
-      why: 'Who forgets a quote means the end of the field',
+      why: 'A missing quote means the end of the field',
     },
   },
   'two boundaries': {
@@ -149,7 +155,7 @@ function inner(boundary: string, parts: readonly string[]) {
   return `Content-Type: multipart/mixed; boundary=${boundary}\n\n${cut(parts, boundary).trimEnd()}`
 }
 
-/** Boundaries of one multipart within another. */
+/** Boundaries of nested multiparts. */
 const NESTED: OddTable = {
   'an outer boundary that begins the inner one': {
     raw: multi('mixed', [inner('cutter', ['\nOne.', FILE]), '\nTwo.']),

@@ -2,7 +2,7 @@ import { encodeText } from '../charsets.ts'
 import { encodedWords, transfer } from '../mime.ts'
 import { mail, type OddMessage, type OddTable } from './odd-message.ts'
 
-/** One text of each charset that has an own decoder, in the body and in the subject. */
+/** One text for each charset with a decoder of its own, in the body and in the subject. */
 const TEXTS: Record<string, string> = {
   'utf-8': 'Grüße, 世界 🎉',
   'iso-8859-1': 'Grüße aus Köln',
@@ -47,7 +47,7 @@ const TEXTS: Record<string, string> = {
   'utf-7': 'Grüße + 世界',
 }
 
-/** Python's names for what it knows under others. */
+/** Python's names for charsets that it knows under other names. */
 const PYTHON_LACKS = new Set(['windows-874', 'x-mac-cyrillic'])
 
 function textMail(
@@ -83,7 +83,7 @@ function typed(type: string, body: Buffer | string, encoding = '8bit') {
 
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16()
 
-/** Names that are not the WHATWG's, marks of byte order, and names that lie. */
+/** Names outside the WHATWG list, byte order marks, and wrong names. */
 const SPECIAL: OddTable = {
   'cp850, which no browser knows': {
     raw: typed('text/plain; charset=cp850', Buffer.from('Gr\x81\xe1e', 'latin1')),
@@ -121,7 +121,7 @@ const SPECIAL: OddTable = {
     ),
     text: '世界 🎉',
   },
-  'utf-16 of an odd number of octets': {
+  'utf-16 of an odd number of bytes': {
     raw: typed('text/plain; charset=utf-16le', Buffer.from('a\0b\0c', 'latin1').toString('base64'), 'base64'),
     text: 'ab\ufffd',
     unlike: { python: ['text'], why: 'Python gives no text where a character is cut' },
@@ -167,7 +167,7 @@ const SPECIAL: OddTable = {
   'utf-8 that is windows-1252': {
     raw: typed('text/plain; charset=utf-8', Buffer.from('caf\xe9\r\n', 'latin1')),
     text: 'caf\ufffd',
-    unlike: { python: ['text'], why: 'Python gives no text; who lies about a charset is not guessed after' },
+    unlike: { python: ['text'], why: 'Python gives no text; wrong charsets are not guessed' },
   },
   'us-ascii that is UTF-8': {
     raw: typed('text/plain; charset=us-ascii', 'Grüße\n'),
@@ -246,7 +246,7 @@ const SPECIAL: OddTable = {
     text: '日本\ufffd\ufffd\ufffd\ufffd ok \ufffd.',
     unlike: {
       python: ['text'],
-      why: 'The other sets of RFC 1554 are not known, and next to nobody uses them',
+      why: 'The other sets of RFC 1554 are not known, and hardly anyone uses them',
     },
   },
   'iso-2022-jp-3, whose first plane is nearly JIS X 0208': {

@@ -1,4 +1,4 @@
-import { mail, multi, octets, type OddTable } from './odd-message.ts'
+import { mail, multi, crlf, type OddTable } from './odd-message.ts'
 
 const bytes = (text: string) => Buffer.from(text, 'latin1')
 
@@ -11,18 +11,18 @@ const EMPTINESS: OddTable = {
     subject: null,
     unlike: { python: ['text'], why: 'Python begins the body where the header breaks' },
   },
-  'a header alone': { raw: octets('Subject: alone\nFrom: a@a.test'), text: '', subject: 'alone' },
+  'a header alone': { raw: crlf('Subject: alone\nFrom: a@a.test'), text: '', subject: 'alone' },
   'a header with its line end alone': {
-    raw: octets('Subject: ended\nFrom: a@a.test\n'),
+    raw: crlf('Subject: ended\nFrom: a@a.test\n'),
     text: '',
     subject: 'ended',
   },
   'a header and an empty line': {
-    raw: octets('Subject: empty\nFrom: a@a.test\n\n'),
+    raw: crlf('Subject: empty\nFrom: a@a.test\n\n'),
     text: '',
     subject: 'empty',
   },
-  'a body alone': { raw: octets('\nNothing but text.\n'), text: 'Nothing but text.', subject: null },
+  'a body alone': { raw: crlf('\nNothing but text.\n'), text: 'Nothing but text.', subject: null },
   'an empty body of a multipart': {
     raw: mail('Content-Type: multipart/mixed; boundary=cut', ''),
     text: null,
@@ -30,7 +30,7 @@ const EMPTINESS: OddTable = {
     unlike: { python: ['attachments'], why: 'What has no parts has nothing to show' },
   },
   'an empty body of HTML': { raw: mail('Content-Type: text/html', ''), html: '' },
-  'no Message-ID': { raw: octets('From: a@a.test\nSubject: no id\n\nHello.\n'), text: 'Hello.' },
+  'no Message-ID': { raw: crlf('From: a@a.test\nSubject: no id\n\nHello.\n'), text: 'Hello.' },
 }
 
 const LINES: OddTable = {
@@ -74,8 +74,8 @@ const LINES: OddTable = {
     subject: 'a b',
     unlike: { python: ['subject'], why: 'A subject is one line' },
   },
-  'a line of 100,000 signs': { raw: mail('X-A: b', 'x'.repeat(100_000)), text: 'x'.repeat(100_000) },
-  'a header line of 20,000 signs': {
+  'a line of 100,000 characters': { raw: mail('X-A: b', 'x'.repeat(100_000)), text: 'x'.repeat(100_000) },
+  'a header line of 20,000 characters': {
     raw: mail(`X-Long: ${'x'.repeat(20_000)}\nSubject: behind it`),
     subject: 'behind it',
   },
@@ -89,35 +89,38 @@ const LINES: OddTable = {
 
 const HEADERS: OddTable = {
   'the From line of a mailbox file': {
-    raw: octets('From ada@a.test Thu Jan  1 10:00:00 2026\nSubject: mbox\nFrom: a@a.test\n\nHello.\n'),
+    raw: crlf('From ada@a.test Thu Jan  1 10:00:00 2026\nSubject: mbox\nFrom: a@a.test\n\nHello.\n'),
     text: 'Hello.',
     subject: 'mbox',
   },
   'a quoted From line': {
-    raw: octets('>From ada@a.test Thu Jan  1 10:00:00 2026\nSubject: mbox\nFrom: a@a.test\n\nHello.\n'),
+    raw: crlf('>From ada@a.test Thu Jan  1 10:00:00 2026\nSubject: mbox\nFrom: a@a.test\n\nHello.\n'),
     text: 'Hello.',
     subject: 'mbox',
     from: 'a@a.test',
-    unlike: { python: ['text', 'subject', 'from'], why: 'Python ends the header at a line that is no field' },
+    unlike: {
+      python: ['text', 'subject', 'from'],
+      why: 'Python ends the header at a line that is not a field',
+    },
   },
-  'a line that is no field': {
-    raw: octets('From: a@a.test\nthis is no field\nSubject: after it\n\nHello.\n'),
+  'a line that is not a field': {
+    raw: crlf('From: a@a.test\nthis is no field\nSubject: after it\n\nHello.\n'),
     text: 'Hello.',
     subject: 'after it',
-    unlike: { python: ['text', 'subject'], why: 'Python ends the header at a line that is no field' },
+    unlike: { python: ['text', 'subject'], why: 'Python ends the header at a line that is not a field' },
   },
   'a header that begins folded': {
-    raw: octets(' folded: nothing\nSubject: after it\n\nHello.\n'),
+    raw: crlf(' folded: nothing\nSubject: after it\n\nHello.\n'),
     text: 'Hello.',
     subject: 'after it',
   },
   'a field without a name': {
-    raw: octets(': nameless\nSubject: after it\n\nHello.\n'),
+    raw: crlf(': nameless\nSubject: after it\n\nHello.\n'),
     text: 'Hello.',
     subject: 'after it',
   },
   'an empty line of blanks': {
-    raw: octets('Subject: one\nFrom: a@a.test\n \nX-More: x\n\nHello.\n'),
+    raw: crlf('Subject: one\nFrom: a@a.test\n \nX-More: x\n\nHello.\n'),
     text: 'Hello.',
     subject: 'one',
   },
@@ -128,7 +131,7 @@ const HEADERS: OddTable = {
   'a field of UTF-8 in its name': {
     raw: mail('X-Grüße: x\nSubject: after it'),
     subject: 'after it',
-    unlike: { python: ['text', 'subject'], why: 'Python ends the header at a line that is no field' },
+    unlike: { python: ['text', 'subject'], why: 'Python ends the header at a line that is not a field' },
     text: 'Hello.',
   },
   'a header of a part that does not end': {

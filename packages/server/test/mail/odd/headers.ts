@@ -1,4 +1,4 @@
-import { mail, octets, type OddTable } from './odd-message.ts'
+import { mail, crlf, type OddTable } from './odd-message.ts'
 
 const latin1 = (text: string) => Buffer.from(text.replaceAll('\n', '\r\n'), 'latin1')
 
@@ -68,7 +68,7 @@ const SUBJECTS: OddTable = {
   },
   'an encoded word with blanks in it': { raw: mail('Subject: =?utf-8?Q?two words?='), subject: 'two words' },
   'an encoded word without an end': { raw: mail('Subject: =?utf-8?Q?never'), subject: '=?utf-8?Q?never' },
-  'an encoded word of a scheme that is none': {
+  'an encoded word of an invalid scheme': {
     raw: mail('Subject: =?utf-8?X?abc?='),
     subject: '=?utf-8?X?abc?=',
   },
@@ -99,9 +99,9 @@ const SUBJECTS: OddTable = {
     subject: null,
     unlike: { python: ['subject'], why: 'Empty is none' },
   },
-  'no subject': { raw: octets('From: a@a.test\n\nHello.\n'), subject: null },
+  'no subject': { raw: crlf('From: a@a.test\n\nHello.\n'), subject: null },
   'two subjects': { raw: mail('Subject: first\nSubject: second'), subject: 'first' },
-  'a subject of 3,000 signs': {
+  'a subject of 3,000 characters': {
     raw: mail(`Subject: ${'word '.repeat(599)}end`),
     subject: `${'word '.repeat(599)}end`,
   },
@@ -118,7 +118,7 @@ const SUBJECTS: OddTable = {
     raw: mail('Subject: one\n \n two'),
     subject: 'one  two',
   },
-  'a subject with control signs': {
+  'a subject with control characters': {
     raw: mail('Subject: a\tb\x01c\x7fd'),
     subject: 'a b c d',
     unlike: { python: ['subject'], why: 'A subject is one line' },
@@ -235,12 +235,12 @@ const ADDRESSES: OddTable = {
   'brackets twice': {
     raw: mail('From: Ada <<ada@a.test>>'),
     from: 'Ada <ada@a.test>',
-    unlike: { python: ['from'], why: 'Everybody can see what is meant' },
+    unlike: { python: ['from'], why: 'The intention is obvious' },
   },
   'a sender where there is no author': {
-    raw: octets('Sender: s@a.test\nTo: b@b.test\n\nHello.\n'),
+    raw: crlf('Sender: s@a.test\nTo: b@b.test\n\nHello.\n'),
     from: 's@a.test',
-    unlike: { python: ['from'], why: 'The index names whoever sent it' },
+    unlike: { python: ['from'], why: 'The index names the sender' },
   },
   'two authors': { raw: mail('From: a@a.test, b@b.test'), from: 'a@a.test' },
   'a name with a bracket in quotes': { raw: mail('From: "a <b> c" <d@d.test>'), from: 'a <b> c <d@d.test>' },
@@ -265,7 +265,7 @@ const DATES: OddTable = {
   'a date of a zone without its sign': {
     ...DATE('Thu, 01 Jan 2026 10:00:00 0530', '2026-01-01T04:30:00.000Z'),
   },
-  'a date of a zone that is none': {
+  'a date of an invalid zone': {
     ...DATE('Thu, 01 Jan 2026 10:00:00 2026', '2026-01-01T10:00:00.000Z'),
     unlike: { python: ['date'], why: NO_DAY },
   },
@@ -275,7 +275,7 @@ const DATES: OddTable = {
   'a date before there was mail': DATE('Thu, 01 Jan 1970 00:00:00 +0000', '1970-01-01T00:00:00.000Z'),
   'a date of a wrong weekday': DATE('Mon, 01 Jan 2026 10:00:00 +0000', '2026-01-01T10:00:00.000Z'),
   'a date as C writes it': DATE('Thu Jan  1 10:00:00 2026', '2026-01-01T10:00:00.000Z'),
-  'no date': { raw: octets('From: a@a.test\nSubject: no date\n\nHello.\n'), date: null },
+  'no date': { raw: crlf('From: a@a.test\nSubject: no date\n\nHello.\n'), date: null },
   'a date in words': DATE('yesterday, around noon', null),
   'an empty date': DATE('', null),
   'a date of the 31st of February': DATE('Tue, 31 Feb 2026 10:00:00 +0000', null),

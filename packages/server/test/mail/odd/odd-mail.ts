@@ -8,7 +8,7 @@ import { ODD_PARAMETERS } from './parameters.ts'
 import { ODD_STRUCTURES } from './structures.ts'
 import { ODD_TRANSFER_ENCODINGS } from './transfer-encodings.ts'
 
-/** Messages as they rarely come, and all the more surely. */
+/** Messages in unusual forms. */
 export const ODD_MAIL: OddTable = {
   ...ODD_CHARSETS,
   ...ODD_TRANSFER_ENCODINGS,

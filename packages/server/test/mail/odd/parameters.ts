@@ -1,6 +1,6 @@
 import { cut, type Fact, mail, multi, type OddMessage, type OddTable } from './odd-message.ts'
 
-/** A file of four octets whose disposition has these parameters. */
+/** A file of four bytes whose disposition has these parameters. */
 function named(parameters: string, type = 'application/pdf') {
   return multi('mixed', [
     '\nHello.',
@@ -21,14 +21,17 @@ const PLAIN_NAMES: OddTable = {
   'a file name whose semicolon is missing': {
     raw: named('\n filename="my.pdf"'),
     ...pdf('my.pdf'),
-    unlike: { python: ['attachments'], why: 'Everybody can see what is meant' },
+    unlike: { python: ['attachments'], why: 'The intention is obvious' },
   },
   'a file name with escaped quotes': { raw: named('; filename="a \\"b\\".pdf"'), ...pdf('a "b".pdf') },
   'a file name with backslashes': {
     raw: named('; filename="C:\\docs\\new.pdf"'),
     ...pdf('C:\\docs\\new.pdf'),
   },
-  'a file name that climbs': { raw: named('; filename="../../etc/passwd"'), ...pdf('../../etc/passwd') },
+  'a file name with parent folders': {
+    raw: named('; filename="../../etc/passwd"'),
+    ...pdf('../../etc/passwd'),
+  },
   'a file name with a semicolon': { raw: named('; filename="a;b.pdf"; size=4'), ...pdf('a;b.pdf') },
   'a file name of raw UTF-8': {
     raw: named('; filename="Grüße.pdf"'),
@@ -61,12 +64,12 @@ const PLAIN_NAMES: OddTable = {
     raw: named('; filename=""'),
     ...pdf(''),
   },
-  'a file name of control signs': {
+  'a file name of control characters': {
     raw: named('; filename="a\tb\x02.pdf"'),
     ...pdf('a b .pdf'),
     unlike: { python: ['attachments'], why: 'A name is one line' },
   },
-  'a file name of 2,000 signs': {
+  'a file name of 2,000 characters': {
     raw: named(`; filename="${'n'.repeat(2000)}.pdf"`),
     ...pdf('n'.repeat(500)),
     unlike: { python: ['attachments'], why: 'Names are bounded' },

@@ -1,5 +1,5 @@
 import { fileEntity, forwardedEntity, multipart, textEntity } from '../mime.ts'
-import { cut, mail, mailOf, multi, octets, type OddTable } from './odd-message.ts'
+import { cut, mail, mailOf, multi, crlf, type OddTable } from './odd-message.ts'
 
 const TEXT = 'Content-Type: text/plain\n\nIn words.'
 const MARKUP = 'Content-Type: text/html\n\n<p>In colours.</p>'
@@ -132,7 +132,7 @@ const MESSAGES: OddTable = {
   'a message within a message in base64': {
     raw: multi('mixed', [
       TEXT,
-      `Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n${octets(INNER).toString('base64')}`,
+      `Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n${crlf(INNER).toString('base64')}`,
     ]),
     attachments: ['2 message/rfc822 54'],
     unlike: { dovecot: true, why: 'RFC 2046 section 5.2.1 forbids it; decoded, it is of more use' },

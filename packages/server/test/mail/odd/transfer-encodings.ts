@@ -92,11 +92,11 @@ const QUOTED: OddTable = {
     text: `one${' '.repeat(77)}\ntwo\nthree`,
     unlike: { python: ['text'], why: 'RFC 2045 section 6.7, rule 3: such blanks are of the transport' },
   },
-  'quoted-printable of what is no number': {
+  'quoted-printable of invalid numbers': {
     raw: encoded('quoted-printable', 'a=ZZ b=4 c='),
     text: 'a=ZZ b=4 c',
   },
-  'quoted-printable with 8-bit octets': { raw: encoded('quoted-printable', 'Grü=C3=9Fe'), text: 'Grüße' },
+  'quoted-printable with 8-bit bytes': { raw: encoded('quoted-printable', 'Grü=C3=9Fe'), text: 'Grüße' },
   'quoted-printable in one line of 5,000': {
     raw: encoded('quoted-printable', '=41'.repeat(1700)),
     text: 'A'.repeat(1700),
@@ -126,7 +126,7 @@ function uuLine(text: string) {
 }
 
 const OTHER: OddTable = {
-  '7bit with 8-bit octets': { raw: encoded('7bit', 'Grüße\n'), text: 'Grüße' },
+  '7bit with 8-bit bytes': { raw: encoded('7bit', 'Grüße\n'), text: 'Grüße' },
   '8bit': { raw: encoded('8bit', 'Grüße\n'), text: 'Grüße' },
   binary: { raw: file('binary', 'abc\ndef'), attachments: ['2 application/pdf 8 a.pdf'] },
   'an unknown transfer encoding': { raw: encoded('x-rot13', 'Uryyb\n'), text: 'Uryyb' },

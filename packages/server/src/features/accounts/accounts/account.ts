@@ -3,7 +3,7 @@ import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import type { Selectable } from 'kysely'
 import type { AccountTable } from '../../../database/tables.ts'
 
-/** The servers of an IMAP account, as they are stored and shown: without secrets. */
+/** The servers of an IMAP account as they are stored and shown, without secrets. */
 export type ImapServers = NonNullable<Account['imap']>
 
 type Runtime = NonNullable<Account['runtime']>
@@ -18,7 +18,7 @@ export interface AccountRow extends Omit<
   runtime_state: Runtime['state'] | null
 }
 
-/** An account with what else it takes to show it. */
+/** An account with everything else needed to show it. */
 export interface AccountView extends AccountRow {
   tenant_settings: TenantSettings
   /** Whether the instance that made the last report still owns the account and sends heartbeats. */

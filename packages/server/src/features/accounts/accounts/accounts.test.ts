@@ -24,10 +24,10 @@ async function listIds(app: Pick<TestApp, 'get'>, query: string): Promise<string
 }
 
 describe('GET /v1/accounts', () => {
-  test('lists newest first, in pages that neither repeat nor omit an account', async () => {
+  test('lists newest first, in pages without repeats or gaps', async () => {
     await using app = await openTestApp()
     const ids: string[] = []
-    // Two by two in the same millisecond, so that only the id orders them.
+    // Pairs are created in the same millisecond, so that only the id orders them.
     for (let at = 0; at < 7; at += 1) {
       const account = await sampleAccount(app.db, app.tenantId, { created_at: new Date(1.7e12 + (at >> 1)) })
       ids.unshift(account.id)
@@ -43,7 +43,7 @@ describe('GET /v1/accounts', () => {
     expect(seen).toEqual(ids)
   })
 
-  test('narrows by every filter, and binds the cursor to them', async () => {
+  test('applies every filter, and binds the cursor to them', async () => {
     await using app = await openTestApp()
     const { db, tenantId } = app
     const ada = await sampleAccount(db, tenantId, { email: 'Ada@example.com', external_ref: 'crm_1' })
@@ -113,18 +113,18 @@ describe('GET /v1/accounts/{accountId}', () => {
 
   test.each([
     ['a live owner', '10 seconds', {}, { state: 'live', detail: 'the inbox is watched' }],
-    ['an owner not heard of for 29 seconds', '-19 seconds', {}, { state: 'live' }],
-    ['an owner not heard of for 31 seconds', '-21 seconds', {}, UNFOLLOWED],
+    ['an owner silent for 29 seconds', '-19 seconds', {}, { state: 'live' }],
+    ['an owner silent for 31 seconds', '-21 seconds', {}, UNFOLLOWED],
     ['an owner from before the clock was set back', '2 hours', {}, UNFOLLOWED],
-    ['an owner that lost it', '10 seconds', { owner_instance: null }, UNFOLLOWED],
+    ['an owner that lost the account', '10 seconds', { owner_instance: null }, UNFOLLOWED],
     ['an owner that is gone', null, {}, UNFOLLOWED],
     [
-      'a paused account that its owner let go',
+      'a paused account that its owner released',
       '10 seconds',
       { owner_instance: null, status: 'paused' as const, status_reason: 'paused_by_user' },
       { state: 'stopped', detail: 'paused_by_user' },
     ],
-  ])('tells the truth about %s', async (_, heartbeat, values, expected) => {
+  ])('shows the actual state for %s', async (_, heartbeat, values, expected) => {
     await using app = await openTestApp()
     const instance = newId()
     if (heartbeat) {
@@ -152,7 +152,7 @@ describe('GET /v1/accounts/{accountId}', () => {
 })
 
 describe('PATCH /v1/accounts/{accountId}', () => {
-  test('pauses and resumes, and announces each once', async () => {
+  test('pauses and resumes, and announces each change once', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const path = `/v1/accounts/${id}`
@@ -176,7 +176,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
   test.each([
     ['reauth_required', 'account_reauth_required'],
     ['disabled', 'account_disabled'],
-  ] as const)('leaves %s to a new grant', async (status, code) => {
+  ] as const)('leaves %s until there is a new grant', async (status, code) => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId, { status })
 
@@ -190,7 +190,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
     })
   })
 
-  test('merges settings over those of the tenant, and gives them back', async () => {
+  test('merges settings over those of the tenant, and resets them', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const path = `/v1/accounts/${id}`
@@ -226,7 +226,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
     ['syncWindowDays', { syncWindowDays: 7 }, true],
     ['the value that the tenant has', { syncWindowDays: 90 }, false],
     ['undoSendSeconds', { undoSendSeconds: 60 }, false],
-  ])('restarts the syncs for another effective value: %s', async (_, settings, isRestarted) => {
+  ])('restarts the syncs only if the effective value changes: %s', async (_, settings, isRestarted) => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
 
@@ -263,7 +263,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
     expect(await eventsOf(app)).toEqual([])
   })
 
-  test('keeps every one of many changes at once', async () => {
+  test('loses none of many simultaneous changes', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const changes = [
@@ -281,7 +281,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
     expect(last?.data['account']).toMatchObject({ settingsOverride: body.settingsOverride })
   })
 
-  test('counts the length of externalRef in code points, and takes null', async () => {
+  test('counts the length of externalRef in code points, and accepts null', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const longest = '🦜'.repeat(255)
@@ -294,7 +294,7 @@ describe('PATCH /v1/accounts/{accountId}', () => {
 })
 
 describe('POST /v1/accounts/{accountId}/sync', () => {
-  test('asks for a pass of each enabled kind, once however often it is asked', async () => {
+  test('requests one pass of each enabled kind, however often it is called', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId, { status: 'paused' })
 
@@ -321,7 +321,7 @@ describe('POST /v1/accounts/{accountId}/sync', () => {
     expect((await app.post(`/v1/accounts/${id}/sync`, { kinds: [] })).body['code']).toBe('invalid_input')
   })
 
-  test('allows 30 a minute for each account, whoever asks', async () => {
+  test('allows 30 requests a minute for each account, from all callers together', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const other = await sampleAccount(app.db, app.tenantId)
@@ -348,7 +348,7 @@ describe('POST /v1/accounts/{accountId}/sync', () => {
 })
 
 describe('POST /v1/accounts/{accountId}/tokens', () => {
-  test('mints a token that reads its account, and nothing after the account is deleted', async () => {
+  test('mints a token that reads its account until the account is deleted', async () => {
     let turned = 0
     await using app = await openTestApp({ clock: { now: () => Date.now() + turned } })
     const { id } = await sampleAccount(app.db, app.tenantId)
@@ -365,12 +365,12 @@ describe('POST /v1/accounts/{accountId}/tokens', () => {
 
     await app.delete(`/v1/accounts/${id}`)
     expect((await token.get(`/v1/accounts/${id}`)).status).toBe(404)
-    // A credential is looked up again after 5 seconds at the latest.
+    // A credential is looked up again after at most 5 seconds.
     turned = 5001
     expect((await token.get(`/v1/accounts/${id}`)).status).toBe(401)
   })
 
-  test('carries the scopes of its key, or those of them that were asked for', async () => {
+  test('has the scopes of its key, or those of them that were requested', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const path = `/v1/accounts/${id}`
@@ -388,7 +388,7 @@ describe('POST /v1/accounts/{accountId}/tokens', () => {
     })
   })
 
-  test('mints a token that ends when its key expires, and says so', async () => {
+  test('mints a token that expires with its key, and says so', async () => {
     let turned = 0
     await using app = await openTestApp({ clock: { now: () => Date.now() + turned } })
     const { id } = await sampleAccount(app.db, app.tenantId)
@@ -426,7 +426,7 @@ describe('POST /v1/accounts/{accountId}/tokens', () => {
     expect(await token.get(`/v1/accounts/${id}`)).toMatchObject({ status, body: { code } })
   })
 
-  test('carries the scopes that were asked for', async () => {
+  test('has the scopes that were requested', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId)
 
@@ -485,7 +485,7 @@ describe('DELETE /v1/accounts/{accountId}', () => {
     expect(await listIds(app, '')).toEqual([])
   })
 
-  test('keeps what was indexed for 30 days, or not at all', async () => {
+  test('keeps indexed data for 30 days, or deletes it soon', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const dueInDays = async () => {
@@ -502,7 +502,7 @@ describe('DELETE /v1/accounts/{accountId}', () => {
     expect((await app.delete(`/v1/accounts/${id}?purge=yes`)).body['code']).toBe('invalid_input')
   })
 
-  test('knows no account of another tenant or beyond a bound key', async () => {
+  test('refuses accounts of another tenant, and those that a bound key may not see', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId)
     const other = await app.createTenant('other')

@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { wantedWith } from './store.ts'
 
-/** The window of `askForSync`, and what it allows. */
+/** The window of `askForSync` and its limit. */
 const WAKES_PER_WINDOW = 30
 const WAKE_WINDOW_SECONDS = 60
 
 /**
- * Notes that passes of these kinds are wanted. Null when that was done; else the seconds after which it may be asked
- * again. The window is a row's own, so it is one for all instances.
+ * Records that passes of these kinds are wanted. Returns null if that was done, otherwise the seconds until it may be
+ * requested again. The window is in the account's row, so all instances share it.
  */
 export async function askForSync(
   db: Db,

@@ -15,7 +15,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     return { account: body, path: `/v1/accounts/${body.id}/imap-settings` }
   }
 
-  test('changes nothing where a login fails', async () => {
+  test('changes nothing if a login fails', async () => {
     await using app = await mail.openApp()
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)
@@ -46,7 +46,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
   })
 
   test.each(['reauth_required', 'disabled', 'paused', 'active'] as const)(
-    'takes a password that logs in for a new grant: from %s',
+    'treats a password that works as a new grant: from %s',
     async status => {
       await using app = await mail.openApp()
       const user = await mail.dovecot.addUser()
@@ -74,7 +74,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     },
   )
 
-  test('replaces and removes servers, trying only what changes, with the stored password', async () => {
+  test('replaces and removes servers, and checks only those that change, with the stored password', async () => {
     await using app = await mail.openApp()
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)
@@ -108,7 +108,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect(changes.map(({ data }) => data['changes'])).toEqual([['imap'], ['imap'], ['imap'], ['imap']])
   })
 
-  test('sends a stored password to no host that it was not given for', async () => {
+  test('sends a stored password only to the host that it was given for', async () => {
     await using app = await mail.openApp({ egressAllow: ['localhost', 'elsewhere.test'] })
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)
@@ -126,7 +126,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     await refused(smtpElsewhere, 'password')
     await refused({ ...imapElsewhere, smtpPassword: user.password }, 'password')
     await refused({ ...smtpElsewhere, smtpPassword: null }, 'password')
-    // With a password of its own the SMTP server no longer knows the other one.
+    // Now that it has its own password, the SMTP server no longer knows the other one.
     await app.patch(path, { smtpPassword: user.password })
     await refused(smtpElsewhere, 'smtpPassword')
     await refused({ ...smtpElsewhere, password: user.password }, 'smtpPassword')
@@ -139,7 +139,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect(near.body.imap?.smtp?.port).toBe(elsewhere.port)
   })
 
-  test('takes another host with the password, where its certificate fits', async () => {
+  test('accepts another host together with the password, if its certificate is valid', async () => {
     await using app = await mail.openApp({ egressAllow: ['localhost', '127.0.0.1'] })
     const user = await mail.dovecot.addUser()
     const { path } = await connect(app, user)
@@ -151,7 +151,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect(moved.body.imap?.imap.host).toBe('127.0.0.1')
   })
 
-  test('asks for the password before it goes to a host that knows only the other one', async () => {
+  test('requires the SMTP password before it uses a host that knows only the other one', async () => {
     await using app = await mail.openApp({
       egressAllow: ['localhost', 'elsewhere.test'],
       allowPlaintext: true,
@@ -170,7 +170,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect(smtp.connections).toBe(connections)
   })
 
-  test('reads servers and passwords of one moment, whatever happens between', async () => {
+  test('reads servers and passwords from one snapshot', async () => {
     await using app = await mail.openApp({
       egressAllow: ['localhost', 'elsewhere.test'],
       allowPlaintext: true,
@@ -188,7 +188,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
         select count(*)::integer as count from pg_locks
         where not granted and relation = 'account_secret'::regclass`
       await expect.poll(async () => (await waiting.execute(tx)).rows[0]?.count).toBe(1)
-      // As another request would that takes the SMTP server away, and the password that it alone knows.
+      // Does what another request would do that removes the SMTP server and its own password.
       await sql`update account set imap = jsonb_set(imap, '{smtp}', 'null')`.execute(tx)
       await sql`delete from account_secret where name = 'smtp_password'`.execute(tx)
       return { answer }
@@ -199,7 +199,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect(sent.join()).not.toContain(user.password)
   })
 
-  test('refuses an account whose password is gone, another kind of account, and one that is deleted', async () => {
+  test('refuses an account without a password, an account of another kind, and a deleted one', async () => {
     await using app = await mail.openApp()
     const { account, path } = await connect(app, await mail.dovecot.addUser())
     await app.db.deleteFrom('account_secret').execute()
@@ -220,7 +220,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect((await app.patch(path, {})).body['code']).toBe('account_not_found')
   })
 
-  test('refuses a change that was tried with what another one replaced meanwhile', async () => {
+  test('refuses a change whose servers or passwords another request replaced meanwhile', async () => {
     await using app = await mail.openApp()
     const user = await mail.dovecot.addUser()
     const { path } = await connect(app, user)

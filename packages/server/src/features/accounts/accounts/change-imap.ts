@@ -13,16 +13,16 @@ import { completeServer } from './rules.ts'
 import { type SecretName, findSecretsStamp } from './secrets.ts'
 import { type AccountChange, findAccount, lockAccount, updateAccount } from './store.ts'
 
-/** What a change of an IMAP account's servers comes to. An absent secret stays, null removes it. */
+/** The outcome of a change of an IMAP account's servers. An absent secret stays; null removes it. */
 interface ImapPlan {
   servers: ImapServers
   secrets: Partial<Record<SecretName, Secret | null>>
-  /** Passwords to log in with; null where nothing about the server changes. */
+  /** The password to log in with, or null if nothing about the server changes. */
   imapPassword: Secret | null
   smtpPassword: Secret | null
 }
 
-/** Changes servers and passwords after logging in with them. Nothing changes unless everything that was tried works. */
+/** Changes servers and passwords after logging in with them. Nothing changes unless every login succeeds. */
 export async function changeImapAccount(
   context: RequestContext,
   signIn: SignIn,
@@ -30,7 +30,7 @@ export async function changeImapAccount(
   input: ImapSettingsInput,
 ): Promise<Account> {
   const { db, tenantId } = context
-  // Of one moment: a password that is stored now could not have been given for a host that was there a moment ago.
+  // Read in one snapshot: a password that is stored now might not have been given for a host read a moment earlier.
   const before = await db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -49,14 +49,14 @@ export async function changeImapAccount(
   return context.change(async unit => {
     const locked = (await lockAccount(unit, accountId)) ?? refuse('account_not_found')
     const isSame = isDeepStrictEqual(locked.imap, before.current)
-    // What was tried may not work together with what another request stored while we logged in.
+    // What was checked may not fit what another request stored while we logged in.
     if (!isSame || (await findSecretsStamp(unit.sql, accountId)) !== before.stamp) refuse('provider_conflict')
     unit.wake(accountId)
     return presentAccount(await storeChange(signIn, unit, locked, before.plan))
   })
 }
 
-/** The servers of an IMAP account that may be changed in this way. */
+/** Returns the servers of an IMAP account that may be changed in this way. */
 function requireImap({ provider, imap }: AccountRow, input: ImapSettingsInput): ImapServers {
   if (provider !== 'imap' || !imap) return refuse('not_imap_account')
   if (imap.auth === 'oauth') {
@@ -84,7 +84,7 @@ async function planChange(
   return { servers, ...(await planLogins(db, signIn, account, { current, servers, input })) }
 }
 
-/** Which servers are logged in to with which password, and which secrets change when that works. */
+/** Decides which servers are logged in to with which password, and which secrets change if that succeeds. */
 async function planLogins(
   db: Db,
   { accountKeys }: SignIn,
@@ -135,8 +135,8 @@ async function planLogins(
 }
 
 /**
- * A stored password goes to no host but those that it was given for: whoever may change the servers, and was never told
- * the password, would have it sent to a server of their own and read it there.
+ * A stored password is sent only to the hosts that it was given for. Otherwise, a caller who may change the servers but
+ * was never told the password could have it sent to a server of their own and read it there.
  */
 function requireKnownHost(
   server: 'imap' | 'smtp',

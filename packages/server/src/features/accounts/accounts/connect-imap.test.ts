@@ -54,7 +54,7 @@ describe('POST /v1/imap-accounts', () => {
     ])
   })
 
-  test('keeps no password in the clear, in no table and no log line', async () => {
+  test('stores no password in plaintext, in any table or log line', async () => {
     await using app = await mail.openApp()
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user, { password: 'canary-of-smtp' })
@@ -79,7 +79,7 @@ describe('POST /v1/imap-accounts', () => {
     expect(rows).toEqual([{ name: 'imap_password' }, { name: 'smtp_password' }])
   })
 
-  test('connects an account that only reads', async () => {
+  test('connects a read-only account', async () => {
     await using app = await mail.openApp()
 
     const made = await app.post<Account>('/v1/imap-accounts', {
@@ -112,8 +112,8 @@ describe('POST /v1/imap-accounts', () => {
     ['a server that is down', { imap: { host: 'localhost', port: 9 } }, 502, 'provider_unavailable'],
     ['an SMTP server without STARTTLS', {}, 400, 'provider_unsupported', { certificates: undefined }],
     ['an SMTP server in trouble', {}, 502, 'provider_unavailable', { authAnswer: '454 4.7.0 later' }],
-    ['a name of no account', { email: 'not an address' }, 400, 'invalid_input'],
-    ['a URL for a host', { imap: { host: 'imaps://mail.example.com', port: 993 } }, 400, 'invalid_input'],
+    ['an invalid address', { email: 'not an address' }, 400, 'invalid_input'],
+    ['a URL as a host', { imap: { host: 'imaps://mail.example.com', port: 993 } }, 400, 'invalid_input'],
     ['a host with its port', { imap: { host: 'mail.example.com:993', port: 993 } }, 400, 'invalid_input'],
     ['no host', { smtp: { host: ' ', port: 465 } }, 400, 'invalid_input'],
     ['a line break in the password', { password: 'a\r\nA2 LOGOUT' }, 400, 'invalid_input'],
@@ -131,7 +131,7 @@ describe('POST /v1/imap-accounts', () => {
     if (smtpOptions && 'certificates' in smtpOptions) expect(smtp.lines.join()).not.toContain('AUTH')
   })
 
-  test('refuses a certificate that nobody trusted vouches for, and sends no password', async () => {
+  test('refuses a certificate of an untrusted authority, and sends no password', async () => {
     await using app = await mail.openApp({ certificateAuthority: mail.dovecot.ca ?? '' })
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)
@@ -143,7 +143,7 @@ describe('POST /v1/imap-accounts', () => {
     expect(smtp.lines.join()).not.toContain('AUTH')
   })
 
-  test('says what to do where the port does not speak TLS', async () => {
+  test('says what to do if the port does not use TLS', async () => {
     await using app = await mail.openApp()
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)
@@ -160,7 +160,7 @@ describe('POST /v1/imap-accounts', () => {
     }
   })
 
-  test('answers alike for whatever private target, and connects to none of them', async () => {
+  test('answers alike for all private targets, and connects to none of them', async () => {
     await using app = await openTestApp({ resolve: async () => ['127.0.0.1'] })
     const user = await mail.dovecot.addUser()
     await using canary = await mail.openSmtp(user)
@@ -184,11 +184,11 @@ describe('POST /v1/imap-accounts', () => {
     expect([...bodies]).toHaveLength(1)
     expect([...bodies][0]).toContain('server_not_allowed')
     expect(canary.connections).toBe(0)
-    // The operator is told what the caller is not.
+    // The operator gets the details that the caller does not.
     expect(app.logLines.join('')).toContain('169.254.169.254, which is not public')
   })
 
-  test('does not tell a private name from one that does not exist, in its answer or in its time', async () => {
+  test('answers alike, and after the same time, for a private name and one that does not exist', async () => {
     const unknown = Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' })
     await using app = await openTestApp({
       resolve: async name => (name === 'inside.example.com' ? ['10.0.0.1'] : Promise.reject(unknown)),
@@ -214,7 +214,7 @@ describe('POST /v1/imap-accounts', () => {
     expect(app.logLines.join('')).toContain('nowhere.example.com does not resolve')
   })
 
-  test('answers that a name server out of order may be tried again', async () => {
+  test('answers with a temporary failure if the name server does not work', async () => {
     const trouble = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' })
     await using app = await openTestApp({ resolve: () => Promise.reject(trouble) })
     const user = await mail.dovecot.addUser()
@@ -223,7 +223,7 @@ describe('POST /v1/imap-accounts', () => {
     expect({ status, body }).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
   })
 
-  test('sends no password to an IMAP server that lost its STARTTLS', async () => {
+  test('sends no password to an IMAP server that no longer offers STARTTLS', async () => {
     await using app = await mail.openApp()
     await using bare = await startDovecot()
     const user = await bare.addUser()
@@ -236,7 +236,7 @@ describe('POST /v1/imap-accounts', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'provider_unsupported' } })
   })
 
-  test('speaks TLS from the first octet, STARTTLS, and in the clear where the operator allows it', async () => {
+  test('uses TLS from the first byte, STARTTLS, or plaintext if the operator allows it', async () => {
     await using app = await mail.openApp({ allowPlaintext: true })
     for (const [imap, security] of [
       [{ port: mail.dovecot.tlsPort, security: 'tls' }, 'tls'],
@@ -257,7 +257,7 @@ describe('POST /v1/imap-accounts', () => {
     }
   })
 
-  test('makes one account of a mailbox, however many ask for it at once and however it is spelt', async () => {
+  test('creates one account for a mailbox, for simultaneous requests and any spelling', async () => {
     await using app = await mail.openApp()
     const user = await mail.dovecot.addUser()
     const spellings = [user.email, user.email.toUpperCase(), user.email, user.email, user.email.toUpperCase()]

@@ -37,7 +37,7 @@ export async function connectImapAccount(
   const existing = await findAccountIdByEmail(db, tenantId, input.email)
   if (existing) refuseExisting(existing)
 
-  // After everything that can be told without the outside: a search may take seconds.
+  // After every check that needs no network, since a search may take seconds.
   const servers: ImapServers = {
     ...(await completeServers(signIn, input)),
     auth: 'password',
@@ -45,7 +45,7 @@ export async function connectImapAccount(
     dav: null,
   }
   const password = new Secret(input.password)
-  // Without an SMTP server it could not be tried, and a later one would be logged in to with it.
+  // Without an SMTP server the password could not be checked, and a server that is added later would be used with it.
   const smtpPassword =
     servers.smtp === null || input.smtpPassword === undefined ? null : new Secret(input.smtpPassword)
   await requireLogin(context, signIn, {
@@ -54,7 +54,7 @@ export async function connectImapAccount(
   })
 
   return context.change(async unit => {
-    // Another request may have taken the last place while we logged in.
+    // Another request may have used the last account of the plan while we logged in.
     const planNow = await lockTenantPlan(unit)
     await requireBodyStorage(unit.sql, tenantId, bodyStorage)
     await requireAccountRoom(unit.sql, tenantId, planNow)
@@ -89,7 +89,7 @@ export function refuseDav(): never {
 }
 
 function refuseExisting(id: string | null): never {
-  // None where it was deleted this very moment.
+  // There is none if it was deleted at this very moment.
   const message = `The mailbox is account ${id} already. Use that one, or delete it first.`
   refuse('account_exists', undefined, id === null ? {} : { message })
 }

@@ -7,7 +7,7 @@ import { accountCount, useImapAccounts } from '../../../../test/imap-accounts.ts
 const mail = useImapAccounts()
 
 describe('POST /v1/imap-accounts without servers', () => {
-  /** An app that finds the file of `dovecot.test`; null: no file. */
+  /** Opens an app that finds this file at `dovecot.test`, or no file if null. */
   async function openSearching(file: string | null) {
     await using opened = new AsyncDisposableStack()
     const web = opened.use(await startHttpsServer(mail.certificates))
@@ -30,7 +30,7 @@ describe('POST /v1/imap-accounts without servers', () => {
   const fileOf = (...servers: string[]) =>
     `<clientConfig version="1.1"><emailProvider id="x">${servers.join('')}</emailProvider></clientConfig>`
 
-  test('finds both, and logs in to them', async () => {
+  test('finds both servers, and logs in to them', async () => {
     const user = await mail.dovecot.addUser()
     await using smtp = await mail.openSmtp(user)
     const file = fileOf(serverXml('imap', mail.dovecot.tlsPort), serverXml('smtp', smtp.port))
@@ -67,7 +67,7 @@ describe('POST /v1/imap-accounts without servers', () => {
     })
   })
 
-  test('is refused where one is not found', async () => {
+  test('is refused if one is not found', async () => {
     const user = await mail.dovecot.addUser()
     const login = { email: user.email, password: user.password }
     await using nothing = await openSearching(null)

@@ -2,12 +2,13 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 
-/** Days that what was indexed of a deleted account is kept. */
+/** Days for which the indexed data of a deleted account is kept. */
 const RETENTION_DAYS = 30
 
 /**
- * Deletes the account: it leaves every list, its secrets and tokens are gone with the commit, and the purge is due.
- * Deleting again changes nothing, but `purge` brings the purge forward. False where there never was one.
+ * Deletes the account: it leaves every list, its secrets and tokens are gone with the commit, and its purge is
+ * scheduled. Deleting again changes nothing, except that `purge` makes the purge due at once. Returns false if there
+ * never was such an account.
  */
 export async function deleteAccount(
   unit: UnitOfWork,
@@ -47,7 +48,7 @@ export async function deleteAccount(
 
 const TOKEN_BATCH_ROWS = 2000
 
-/** Deletes account tokens that have expired, of every tenant. They are refused from their last second on anyway. */
+/** Deletes expired account tokens of every tenant. They are refused from the second of their expiry anyway. */
 export async function deleteExpiredTokens(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const expired = db

@@ -5,7 +5,7 @@ import { sampleAccount, sampleTenant } from '../../../../test/sample-rows.ts'
 import { newId } from '../../../kit/ids.ts'
 import { hasFollowers, measureTroubles } from './following.ts'
 
-test('counts what nobody follows, fails or lags, and for how long the oldest has; nothing that is stopped', async () => {
+test('counts accounts that are not followed, fail or lag, and the longest duration; ignores stopped ones', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const tenant = await sampleTenant(db)

@@ -2,17 +2,17 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { isLive } from '../../../jobs/lease.ts'
 
-/** An account that takes longer to catch up lags: its first sync, too. */
+/** An account that takes longer than this to catch up lags. This includes its first sync. */
 const LAG_SECONDS = 600
 
 /**
- * What an active account can lack: a process that follows it (`unfollowed`); success, since every attempt fails
- * (`failing`); or being caught up, for ten minutes (`lagging`).
+ * The troubles of an active account: no process follows it (`unfollowed`), every attempt fails (`failing`), or it has
+ * not been caught up for ten minutes (`lagging`).
  */
 export const TROUBLES = ['unfollowed', 'failing', 'lagging'] as const
 export type Trouble = (typeof TROUBLES)[number]
 
-/** How many accounts have a trouble, and for how long the one that has had it longest. */
+/** The number of accounts with a trouble, and the time for which the oldest of them has had it. */
 export interface Troubled {
   count: number
   oldestSeconds: number
@@ -24,8 +24,8 @@ const isToBeFollowed = sql<boolean>`status = 'active' and deleted_at is null`
 export const isUnowned = sql<boolean>`account.owner_instance is null and account.status = 'active' and account.deleted_at is null`
 
 /**
- * A query of the tenants that have such accounts, and null at its end, for `with recursive unowned (tenant_id)`. It goes
- * from tenant to tenant in the index, and reads one account of each.
+ * A query of the tenants that have such accounts, with null at its end, for `with recursive unowned (tenant_id)`. It
+ * goes from tenant to tenant in the index and reads one account of each.
  */
 export const unownedTenants = sql`
   (select tenant_id from account where ${isUnowned} order by tenant_id limit 1)
@@ -35,7 +35,7 @@ export const unownedTenants = sql`
     where account.tenant_id > unowned.tenant_id and ${isUnowned} order by account.tenant_id limit 1
   ) from unowned where unowned.tenant_id is not null`
 
-/** Active accounts of the whole installation that are not well. Reads only those, however many there are. */
+/** Counts active accounts in trouble, in the whole installation. Reads only those, however many accounts there are. */
 export async function measureTroubles(db: Db): Promise<Record<Trouble, Troubled>> {
   const { rows } = await sql<{ trouble: Trouble; count: number; seconds: number }>`
     with recursive unowned (tenant_id) as (${unownedTenants})
@@ -44,7 +44,7 @@ export async function measureTroubles(db: Db): Promise<Record<Trouble, Troubled>
     from (
       select tenant.id as tenant_id, 'unfollowed' as trouble, since
       from unowned join tenant on tenant.id = unowned.tenant_id
-      -- OFFSET 0 keeps the planner from reading what is unowned of every tenant.
+      -- OFFSET 0 keeps the planner from reading all unowned accounts of every tenant.
       cross join lateral (
         select coalesce(behind_since, updated_at) as since from account
         where account.tenant_id = tenant.id and ${isUnowned} offset 0

@@ -20,7 +20,7 @@ export interface SignIn {
   allowPlaintext: boolean
 }
 
-/** Refuses `security: none` where the operator does not allow it. Needs no connection, so it comes first. */
+/** Refuses `security: none` unless the operator allows it. Comes first, since it needs no connection. */
 export function requireEncryption(
   { allowPlaintext }: Pick<SignIn, 'allowPlaintext'>,
   ...servers: ({ security?: MailServer['security'] | undefined } | null | undefined)[]
@@ -29,7 +29,7 @@ export function requireEncryption(
   if (isPlain && !allowPlaintext) refuse('plaintext_not_allowed')
 }
 
-/** The servers that the caller named. One that is missing is searched for: refuses `autodiscovery_failed`. */
+/** Returns the servers that the caller named, and searches for a missing one. Refuses `autodiscovery_failed`. */
 export async function completeServers(
   { serverSearch }: Pick<SignIn, 'serverSearch'>,
   { email, ...named }: { email: string; imap?: MailServerInput; smtp?: MailServerInput | null },
@@ -48,7 +48,7 @@ function refuseSmtp(): never {
   })
 }
 
-/** Logs in to the servers, one after the other, so that a wrong password costs one attempt. Refuses on any failure. */
+/** Logs in to the servers one after the other, so that a wrong password costs one attempt. Refuses on any failure. */
 export async function requireLogin(
   context: Pick<RequestContext, 'requestId' | 'log'>,
   { servers }: Pick<SignIn, 'servers'>,
@@ -66,7 +66,7 @@ export async function requireLogin(
   }
 }
 
-/** The caller is not told what the network behind looks like; whoever could allow the server has to know. */
+/** The caller gets no details about the network behind the service, but the operator needs them to allow a server. */
 function logRefusedServer(
   { requestId, log }: Pick<RequestContext, 'requestId' | 'log'>,
   error: unknown,

@@ -4,7 +4,7 @@ import type { Tables } from '../../../database/tables.ts'
 import { type KeyRing, KeyRingError } from '../../../kit/key-ring.ts'
 import { dataKeyContext } from './secrets.ts'
 
-/** Accounts in one transaction: few, because their syncs wait for its end. */
+/** Accounts per transaction. Few, because their syncs wait for its end. */
 const ROTATION_BATCH_ROWS = 200
 
 export interface Rotation {
@@ -13,14 +13,16 @@ export interface Rotation {
 }
 
 /**
- * Seals what the key ring seals again under its current key, while the service runs. What is rewrapped already is left
- * alone, so an interrupted rotation goes on where it was. When this returns, nothing needs the other keys any more.
+ * Seals everything again under the current key of the key ring, while the service runs. An interrupted rotation
+ * continues where it ended, since values under the current key are left alone. When this returns, nothing needs the
+ * other keys any more.
  */
 export async function rotateKeyRing(db: Kysely<Tables>, ring: KeyRing): Promise<Rotation> {
   const online = await rewrapAll(run => db.transaction().execute(run), ring, 'skip locked')
   return db.transaction().execute(async tx => {
     await closeKeyRing(tx)
-    // What a sync held meanwhile, or a transaction inserted that had sealed it before the current key became current.
+    // The rest: rows that a sync held meanwhile, and rows of transactions that sealed before the current key was
+    // current.
     const rest = await rewrapAll(run => run(tx), ring, 'wait')
     return { dataKeys: online + rest, sealedValues: await rewrapSealedValues(tx, ring) }
   })
@@ -44,7 +46,7 @@ async function rewrapAll(
 
 interface Batch {
   count: number
-  /** Null when nothing is left behind the last one. */
+  /** Null if this was the last batch. */
   lastId: string | null
 }
 

@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountView } from './account.ts'
 import { everyAccountView, lockAccount, updateAccount } from './store.ts'
 
-/** What the operator of an installation asks of accounts, whatever their tenant. */
+/** Operations on accounts for the operator of an installation, whatever their tenant. */
 
 const STOPPED = { status: 'disabled', status_reason: 'operator' } as const
 
@@ -13,16 +13,16 @@ export interface ListedAccount extends AccountView {
 }
 
 export interface AccountSelection {
-  /** Null: of every tenant. */
+  /** Null selects every tenant. */
   tenantId: string | null
-  /** Only active accounts that are not caught up, whose owner is gone, or that fail; those that wait longest first. */
+  /** Selects only active accounts that are not caught up, have no owner, or fail; the longest first. */
   isBehind: boolean
-  /** Goes on after this account; ignored where they are ordered by how long they wait. */
+  /** Starts after this account. Ignored if accounts are ordered by how long they have been behind. */
   afterId: string | null
   limit: number
 }
 
-/** Accounts that are not deleted, oldest first. */
+/** Lists accounts that are not deleted, oldest first. */
 export async function listAccountsOfAll(db: Db, selection: AccountSelection): Promise<ListedAccount[]> {
   const { tenantId, isBehind, afterId, limit } = selection
   let views = everyAccountView(db).select('tenant.name as tenant_name')
@@ -37,7 +37,7 @@ export async function listAccountsOfAll(db: Db, selection: AccountSelection): Pr
   return views.orderBy('account.id').limit(limit).$castTo<ListedAccount>().execute()
 }
 
-/** The tenant of an account, deleted ones too; null where there is none of this id. */
+/** The tenant of an account, including deleted ones, or null if there is no account of this id. */
 export async function findTenantOf(db: Db, accountId: string): Promise<string | null> {
   const row = await db
     .selectFrom('account')
@@ -47,13 +47,13 @@ export async function findTenantOf(db: Db, accountId: string): Promise<string | 
   return row?.tenant_id ?? null
 }
 
-/** The account as it is then, and whether that was done: what is stopped for another reason stays as it is. */
+/** The account after the call, and whether it was changed: an account stopped for another reason stays as it is. */
 export interface Decision {
   account: AccountView
   isDone: boolean
 }
 
-/** Stops an account of the unit's tenant: `disabled` by the `operator`. Null where there is none. */
+/** Stops an account of the unit's tenant: `disabled` by the `operator`. Returns null if there is none. */
 export async function stopAccount(unit: UnitOfWork, id: string): Promise<Decision | null> {
   const before = await lockAccount(unit, id)
   if (!before) return null
@@ -63,7 +63,7 @@ export async function stopAccount(unit: UnitOfWork, id: string): Promise<Decisio
   return { account: await updateAccount(unit, before, STOPPED), isDone: true }
 }
 
-/** Makes an account active that `stopAccount` stopped, and no other. Null where there is none. */
+/** Makes an account active again if `stopAccount` stopped it. Returns null if there is none. */
 export async function resumeAccount(unit: UnitOfWork, id: string): Promise<Decision | null> {
   const before = await lockAccount(unit, id)
   if (!before) return null

@@ -27,7 +27,7 @@ export function presentAccount(view: AccountView): Account {
   }
 }
 
-/** A report is worth as much as its owner: without one, nobody knows whether it still holds. */
+/** A report is valid only while its owner follows the account. */
 function presentRuntime(view: AccountView): Account['runtime'] {
   if (!view.runtime_state || !view.runtime_instance || !view.runtime_updated_at) return null
   return {

@@ -11,7 +11,10 @@ import { purgeDueAccounts } from './purge.ts'
 
 const NEVER = new AbortController().signal
 
-/** An account with the word in every field that can hold one, in every table, and some rows more than one batch. */
+/**
+ * Creates an account with the word in every field that can hold one, in every table. Some tables get more than one
+ * batch.
+ */
 async function accountFullOf(app: TestApp, word: string, messageCount = 3) {
   const { db, tenantId } = app
   const server = { host: `${word}.example`, port: 993, security: 'tls', user: word }
@@ -83,7 +86,7 @@ async function eventsOf(app: TestApp): Promise<ChangeEvent[]> {
   return (await app.get<{ items: ChangeEvent[] }>('/v1/changes?limit=200')).body.items
 }
 
-/** How many rows each table with accounts has of this one. */
+/** Counts the rows of this account in each table. */
 async function countRows(db: Db, accountId: string) {
   const counts: Record<string, number> = {}
   for (const table of [
@@ -115,7 +118,7 @@ async function openPurge(app: TestApp) {
 }
 
 describe('purgeDueAccounts', () => {
-  test('leaves nothing of the account in any table, and keeps the ids of its events', async () => {
+  test('leaves no data of the account in any table, but keeps the ids of its events', async () => {
     await using app = await openTestApp()
     await using purge = await openPurge(app)
     const purged = await accountFullOf(app, 'canary', 2100)
@@ -144,7 +147,7 @@ describe('purgeDueAccounts', () => {
     expect(app.logLines.join('')).not.toContain('canary')
   })
 
-  test('waits for its time', async () => {
+  test('waits until it is due', async () => {
     await using app = await openTestApp()
     await using purge = await openPurge(app)
     const { id } = await accountFullOf(app, 'canary')
@@ -161,7 +164,7 @@ describe('purgeDueAccounts', () => {
     expect(await tablesWith(app.db, 'canary')).toEqual([])
   })
 
-  test('ends the same wherever it is interrupted, and announces itself once', async () => {
+  test('has the same result wherever it is interrupted, and is announced once', async () => {
     await using app = await openTestApp()
     await using purge = await openPurge(app)
     const { id } = await accountFullOf(app, 'canary')
@@ -175,7 +178,7 @@ describe('purgeDueAccounts', () => {
   })
 })
 
-/** A signal that is found aborted after so many looks. */
+/** A signal that is aborted after it was read this many times. */
 function abortedAfter(looks: number): AbortSignal {
   let left = looks
   return {

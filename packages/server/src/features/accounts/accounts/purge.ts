@@ -18,7 +18,7 @@ interface PurgedAccount {
  */
 export type PurgeStep = (accountId: string, signal: AbortSignal) => Promise<void>
 
-/** Purges every deleted account whose time has come. An interrupted purge goes on with what is left. */
+/** Purges every deleted account that is due. An interrupted purge continues with what is left. */
 export async function purgeDueAccounts(
   db: Db,
   steps: readonly PurgeStep[],
@@ -40,7 +40,7 @@ export async function purgeDueAccounts(
   }
 }
 
-/** Removes all that is known of an account but its id, and announces `account.purged` with the last step. */
+/** Removes everything about an account except its id, and announces `account.purged` in the last step. */
 async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal): Promise<void> {
   await deleteOfAccount(db, ['account_token', 'account_secret'], account.id, signal)
   await emptyAccountEvents(db, account, signal)
@@ -57,11 +57,11 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
         status_reason: null,
         settings_override: '{}',
         imap: null,
-        // Copies of what it sealed, in backups of the database, are unreadable from here on.
+        // From now on, copies of its sealed values in backups of the database are unreadable.
         data_key: null,
         runtime_state: null,
         runtime_detail: null,
-        // Whoever still holds it can write nothing more.
+        // A process that still holds the account can no longer write.
         owner_instance: null,
         owner_epoch: sql`owner_epoch + 1`,
         purged_at: sql`clock_timestamp()`,

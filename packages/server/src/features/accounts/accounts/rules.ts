@@ -13,21 +13,21 @@ import type { MailServer } from '../../../providers/sign-in.ts'
 import { refuse } from '../../refuse.ts'
 import type { AccountRow, ImapServers } from './account.ts'
 
-/** What of an account decides on its settings. */
+/** The properties of an account that affect its settings. */
 export interface SettingsBearer {
   provider: Account['provider']
   imap: ImapServers | null
   settings_override: AccountSettingsOverride
 }
 
-/** The account as its provider is reached. Servers and secrets change with `updated_at`. */
+/** The account as `connections` needs it. Servers and secrets change together with `updated_at`. */
 export function reachedAs(account: Pick<AccountRow, 'id' | 'tenant_id' | 'updated_at'>): ReachedAccount {
   return { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
 }
 
 /**
- * The account's own values over its tenant's, as they take effect: IMAP has calendars and contacts only through DAV, and
- * a honeypot does nothing without tracked clicks, which the tenant may turn off for accounts that have one.
+ * The account's own values over its tenant's, as they take effect. IMAP has calendars and contacts only through DAV,
+ * and a honeypot has no effect without tracked clicks, which the tenant may turn off for accounts that have one.
  */
 export function effectiveSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
   const settings = inheritedSettings(tenant, account)
@@ -50,8 +50,8 @@ function inheritedSettings(tenant: TenantSettings, account: SettingsBearer): Acc
 }
 
 /**
- * The account's own values after a change. Refuses what the account cannot have: calendars, contacts and shared
- * mailboxes on IMAP without DAV (`provider_unsupported`), a honeypot without tracked clicks.
+ * Computes the account's own values after a change. Refuses what the account cannot have: calendars, contacts and
+ * shared mailboxes on IMAP without DAV (`provider_unsupported`), a honeypot without tracked clicks.
  */
 export function planSettings(
   tenant: TenantSettings,
@@ -83,7 +83,7 @@ function hasCalendars(account: Pick<SettingsBearer, 'provider' | 'imap'>): boole
   return account.provider !== 'imap' || (account.imap?.dav ?? null) !== null
 }
 
-/** A honeypot is a link that only machines follow, so it needs links that are followed at all. */
+/** A honeypot is a link that only machines follow, so it needs link tracking. */
 export function requireClicksForHoneypot(settings: {
   trackingHoneypot: boolean
   trackClicks: boolean
@@ -91,7 +91,7 @@ export function requireClicksForHoneypot(settings: {
   if (settings.trackingHoneypot && !settings.trackClicks) refuse('honeypot_needs_click_tracking')
 }
 
-/** Whether syncs must begin anew under these settings. */
+/** Whether syncs must restart under these settings. */
 export function mustRestart(before: AccountSettings, after: AccountSettings): boolean {
   return (
     before.bodyStorage !== after.bodyStorage ||
@@ -100,7 +100,7 @@ export function mustRestart(before: AccountSettings, after: AccountSettings): bo
   )
 }
 
-/** Names of the fields in which two states of an account differ, as `account.updated` tells them. */
+/** Names of the fields in which two states of an account differ, as in `account.updated`. */
 export function changedFields(before: Account, after: Account): string[] {
   const names = Object.keys(after) as (keyof Account)[]
   return names.filter(name => !UNANNOUNCED.has(name) && !isDeepStrictEqual(before[name], after[name]))
@@ -118,7 +118,7 @@ export function enabledKinds(settings: AccountSettings): SyncKind[] {
 
 const IMPLICIT_TLS_PORTS = new Set([993, 465])
 
-/** Fills what the caller left out. */
+/** Fills in the defaults. */
 export function completeServer(input: MailServerInput, defaultUser: string): MailServer {
   return {
     host: input.host.trim().toLowerCase(),

@@ -26,7 +26,7 @@ async function accountWithSecret(db: Db, keys: AccountKeys, secret: string) {
 }
 
 describe('accountKeys', () => {
-  test('gives back what it stored, replaced by what is stored later, and null where there is nothing', async () => {
+  test('returns the last stored value, and null if there is none', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const keys = accountKeys(environmentKeyRing(newKey()))
@@ -47,7 +47,7 @@ describe('accountKeys', () => {
     expect(await tablesWith(database.db, 'canary-in-the-mine')).toEqual([])
   })
 
-  test('does not open what was moved to another account, another name or under another data key', async () => {
+  test('does not open a value that was moved to another account, name or data key', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const keys = accountKeys(environmentKeyRing(newKey()))
@@ -76,7 +76,7 @@ describe('accountKeys', () => {
 })
 
 describe('checkKeyRing', () => {
-  test('refuses another key in words, and writes nothing', async () => {
+  test('refuses another key with an explanation, and writes nothing', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const right = environmentKeyRing(newKey())
@@ -107,14 +107,14 @@ describe('checkKeyRing', () => {
     await checkKeyRing(db, environmentKeyRing(`${current},${old}`))
   })
 
-  test('takes any ring for a database without a schema', async () => {
+  test('accepts any ring for a database without a schema', async () => {
     await using database = await openTestDatabase({ migrated: false })
     await checkKeyRing(database.db, environmentKeyRing(newKey()))
   })
 })
 
 describe('requireSealedValue', () => {
-  test('answers the same to all who ask for it first at once', async () => {
+  test('returns the same value to simultaneous first callers', async () => {
     await using database = await openTestDatabase()
     const ring = environmentKeyRing(newKey())
 

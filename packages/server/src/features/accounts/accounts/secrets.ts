@@ -18,13 +18,13 @@ export interface KeyedAccount {
 
 /** An account's secrets at rest: each sealed with the account's own data key, which the key ring wraps. */
 export interface AccountKeys {
-  /** A new data key, wrapped, for an account that is inserted in the same transaction. */
+  /** Creates a wrapped data key for an account that is inserted in the same transaction. */
   createDataKey(tx: Transaction<Tables>, account: { id: string; tenant_id: string }): Promise<Buffer>
   storeSecret(tx: Transaction<Tables>, account: KeyedAccount, name: SecretName, secret: Secret): Promise<void>
   removeSecret(tx: Transaction<Tables>, account: KeyedAccount, name: SecretName): Promise<void>
-  /** Null when none is stored. Throws `SealError` when it does not open: a wrong key ring, or a changed row. */
+  /** Returns null if none is stored. Throws `SealError` if it does not open: a wrong key ring, or a changed row. */
   findSecret(db: Kysely<Tables>, account: KeyedAccount, name: SecretName): Promise<Secret | null>
-  /** What a stored message is sealed with: it opens as that message's only. Throws `SealError` after the purge. */
+  /** Returns the sealing of a stored message, which opens only as that message. Throws `SealError` after the purge. */
   blobSealing(account: KeyedAccount): (messageId: string) => Sealing
 }
 
@@ -59,7 +59,7 @@ export function accountKeys(ring: KeyRing): AccountKeys {
     },
 
     blobSealing(account) {
-      // Taken as octets, each use of it would cost more than what it seals.
+      // As plain bytes, each use of the key would cost more than sealing with it.
       const key = createSecretKey(dataKeyOf(ring, account))
       return messageId => ({ key, context: [account.tenant_id, 'message_blob', account.id, messageId] })
     },
@@ -77,7 +77,7 @@ export function accountKeys(ring: KeyRing): AccountKeys {
   }
 }
 
-/** Changes whenever a secret of the account is stored or removed. */
+/** A value that changes whenever a secret of the account is stored or removed. */
 export async function findSecretsStamp(db: Kysely<Tables>, accountId: string): Promise<string | null> {
   const { rows } = await sql<{ stamp: string | null }>`
     select md5(string_agg(sealed, ''::bytea order by name)) as stamp
@@ -86,7 +86,7 @@ export async function findSecretsStamp(db: Kysely<Tables>, accountId: string): P
   return rows[0]?.stamp ?? null
 }
 
-/** What the wrapped data key of an account is bound to. */
+/** The context that the wrapped data key of an account is bound to. */
 export function dataKeyContext(account: { id: string; tenant_id: string }): string[] {
   return [account.tenant_id, 'account', 'data_key', account.id]
 }

@@ -9,14 +9,14 @@ import type { AccountRow, AccountView, ImapServers } from './account.ts'
 import { presentAccount } from './present.ts'
 import { changedFields, mustRestart } from './rules.ts'
 
-/** The lease that a heartbeat gives is 10 seconds (jobs/lease.ts), so this is 30 seconds after the last one. */
+/** A heartbeat gives a lease of 10 seconds (jobs/lease.ts), so this is 30 seconds after the last heartbeat. */
 const SILENCE_AFTER_LEASE_SECONDS = 20
 
 const isFollowed = sql<boolean>`coalesce(account.owner_instance = account.runtime_instance
   and heartbeat_until > clock_timestamp() - make_interval(secs => ${SILENCE_AFTER_LEASE_SECONDS})
   and heartbeat_until < clock_timestamp() + interval '1 minute', false)`
 
-/** The tenant's account, whether the credential may see it or not: that is asked by `requireAccount`. */
+/** Finds the tenant's account, whether the credential may see it or not: `requireAccount` checks that. */
 export async function findAccount(db: Db, tenantId: string, id: string): Promise<AccountRow | null> {
   const row = await db
     .selectFrom('account')
@@ -25,16 +25,16 @@ export async function findAccount(db: Db, tenantId: string, id: string): Promise
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
-  // Only this file writes the columns whose types say less than what is in them.
+  // Only this file writes the columns whose types are wider than their content.
   return (row as AccountRow | undefined) ?? null
 }
 
-/** The tenant's accounts with what it takes to show them; to be narrowed and ordered. */
+/** A query of the tenant's accounts with everything needed to show them. The caller adds conditions and order. */
 export function accountViews(db: Db, tenantId: string) {
   return everyAccountView(db).where('account.tenant_id', '=', tenantId).$castTo<AccountView>()
 }
 
-/** As `accountViews`, of every tenant: for the operator alone. */
+/** Like `accountViews`, for all tenants. For the operator only. */
 export function everyAccountView(db: Db) {
   return db
     .selectFrom('account')
@@ -46,7 +46,7 @@ export function everyAccountView(db: Db) {
 }
 
 export interface AccountFilters {
-  /** Null: every account of the tenant. */
+  /** Null selects every account of the tenant. */
   accountIds: readonly string[] | null
   externalRef?: string
   q?: string
@@ -55,7 +55,7 @@ export interface AccountFilters {
   delegateAccountId?: string
 }
 
-/** A page of accounts and at least one more, newest first. */
+/** Lists a page of accounts, newest first, and at least one more if there is one. */
 export async function listAccountViews(
   db: Db,
   tenantId: string,
@@ -86,7 +86,7 @@ export async function findAccountView(db: Db, tenantId: string, id: string): Pro
   return (await accountViews(db, tenantId).where('account.id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** The account, held until the transaction ends together with the settings that it inherits. */
+/** Reads the account, and locks it and the settings that it inherits until the transaction ends. */
 export async function lockAccount(unit: UnitOfWork, id: string): Promise<AccountView | null> {
   // In the order in which a change of the tenant's settings locks them.
   await unit.sql.selectFrom('tenant').select('id').where('id', '=', unit.tenantId).forShare().execute()
@@ -105,7 +105,7 @@ export type NewAccount = Pick<
   'id' | 'email' | 'display_name' | 'external_ref' | 'settings_override' | 'imap' | 'data_key'
 >
 
-/** Null when a live account of the tenant has this mailbox. */
+/** Returns null if a live account of the tenant has this mailbox. */
 export async function insertImapAccount(unit: UnitOfWork, account: NewAccount): Promise<AccountView | null> {
   const inserted = await unit.sql
     .insertInto('account')
@@ -120,7 +120,7 @@ export async function insertImapAccount(unit: UnitOfWork, account: NewAccount): 
       search_version: SEARCH_VERSION,
       // Cursors of the list hold milliseconds.
       created_at: sql`date_trunc('milliseconds', clock_timestamp())`,
-      // Its default is the start of the transaction, which lies before.
+      // The default would be the start of the transaction, which is earlier.
       updated_at: sql`clock_timestamp()`,
     })
     .onConflict(target =>
@@ -133,7 +133,7 @@ export async function insertImapAccount(unit: UnitOfWork, account: NewAccount): 
   return inserted.numInsertedOrUpdatedRows ? findAccountView(unit.sql, unit.tenantId, account.id) : null
 }
 
-/** The live account of a mailbox. */
+/** The id of the live account of a mailbox. */
 export async function findAccountIdByEmail(db: Db, tenantId: string, email: string): Promise<string | null> {
   const row = await db
     .selectFrom('account')
@@ -145,7 +145,7 @@ export async function findAccountIdByEmail(db: Db, tenantId: string, email: stri
   return row?.id ?? null
 }
 
-/** The tenant's accounts that are not deleted, whatever their status. */
+/** Counts the tenant's accounts that are not deleted, whatever their status. */
 export async function countAccounts(db: Db, tenantId: string): Promise<number> {
   const { count } = await db
     .selectFrom('account')
@@ -165,8 +165,8 @@ export interface AccountChange {
 }
 
 /**
- * Writes a change of a locked account and announces `account.updated` where something is different afterwards. Asks the
- * owner to begin anew where settings or servers demand it, or `mustRestartSync`.
+ * Writes a change of a locked account, and announces `account.updated` if anything differs afterwards. Tells the owner
+ * to restart if settings or servers require it, or if `mustRestartSync`.
  */
 export async function updateAccount(
   unit: UnitOfWork,
@@ -207,17 +207,17 @@ export async function updateAccount(
   return after
 }
 
-/** `sync_wanted` with these kinds, each once. */
+/** `sync_wanted` with these kinds added, each once. */
 export function wantedWith(kinds: readonly string[]) {
   return sql<string[]>`array(select distinct unnest(sync_wanted || ${[...kinds]}::text[]))`
 }
 
-/** Accounts that are read at once while the tenant's settings change. */
+/** Accounts read at once while the tenant's settings change. */
 const INHERIT_BATCH_ROWS = 500
 
 /**
- * Announces `account.updated` for each account that a change of its tenant's settings reaches, and asks those to begin
- * anew whose sync depends on it. Returns their ids. The tenant's row is locked and holds `after` already.
+ * Announces `account.updated` for each account that a change of its tenant's settings affects, and tells those to
+ * restart whose sync depends on it. Returns their ids. The tenant's row must be locked and contain `after` already.
  */
 export async function inheritSettings(
   unit: UnitOfWork,

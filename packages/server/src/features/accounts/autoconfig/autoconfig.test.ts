@@ -9,7 +9,7 @@ import { makeCertificates } from '../../../../test/servers/certificate.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
 
 const WEB_NAMES = ['own.test', 'autoconfig.own.test', 'ispdb.test', 'dav.own.test', 'moved.test']
-/** Served like the others, but nobody may be led there. */
+/** Served like the others, but no search may be led there. */
 const PRIVATE_NAMES = ['inside.test', 'autoconfig.inside.test']
 const PUBLIC_ADDRESS = '93.184.215.14'
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(certificates, { recursive: true }))
 
-/** The API in a world of its own: a name server, and a web server that has every name of `WEB_NAMES`. */
+/** Opens the API with a name server of its own, and a web server that has every name of `WEB_NAMES`. */
 async function openWorld(zone: Zone = {}, pages: Record<string, Page> = {}, options: TestAppOptions = {}) {
   await using opened = new AsyncDisposableStack()
   const web: HttpsServer = opened.use(await startHttpsServer(certificates))
@@ -99,7 +99,7 @@ const FOUND = {
 }
 
 describe('GET /v1/autoconfig', () => {
-  test('knows the large providers by heart', async () => {
+  test('knows the large providers without asking', async () => {
     await using world = await openWorld()
 
     expect((await world.find('Ada@GMail.com')).body).toEqual({
@@ -119,7 +119,7 @@ describe('GET /v1/autoconfig', () => {
     expect(world.web.connections).toBe(0)
   })
 
-  test('takes the first source that has something, and asks no later step', async () => {
+  test('uses the first source with a result, and asks no later one', async () => {
     await using world = await openWorld(
       {
         '_imaps._tcp.own.test': { SRV: ['0 1 993 imap.own.test'] },
@@ -146,7 +146,7 @@ describe('GET /v1/autoconfig', () => {
     })
     delete world.web.pages[WELL_KNOWN_FILE]
     await ask()
-    // Nobody but the domain itself is told the whole address.
+    // Only the domain itself gets the whole address.
     expect(world.web.requests.filter(line => line.includes('ispdb.test')).join()).not.toContain('ada')
     delete world.web.pages[ISPDB_FILE]
     await ask()
@@ -194,7 +194,7 @@ describe('GET /v1/autoconfig', () => {
     ['0 own-test.mail.protection.outlook.com', 'outlook.office365.com', 'microsoft'],
     ['0 in1-smtp.messagingengine.com', 'imap.fastmail.com', null],
     ['10 mx01.mail.icloud.com', 'imap.mail.me.com', null],
-  ])('recognises who takes the mail of a domain: %s', async (record, host, oauth) => {
+  ])('recognises the provider by the MX record of a domain: %s', async (record, host, oauth) => {
     await using world = await openWorld({ 'own.test': { MX: [record, '90 backup.moved.test'] } })
 
     expect((await world.find('ada@own.test')).body).toMatchObject({
@@ -238,7 +238,7 @@ describe('GET /v1/autoconfig', () => {
     })
   })
 
-  test('does not tell a domain that leads inside from one that does not exist, by its time either', async () => {
+  test('answers alike, and after the same time, for a private domain and one that does not exist', async () => {
     await using world = await openWorld()
     for (const domain of ['inside.test', 'nowhere.test']) {
       const startedAt = performance.now()
@@ -247,7 +247,7 @@ describe('GET /v1/autoconfig', () => {
     }
   })
 
-  test('offers servers without TLS last, and only where the operator allows them', async () => {
+  test('offers servers without TLS last, and only if the operator allows them', async () => {
     const file = configXml(imapXml({ port: '143', socketType: 'plain' }) + imapXml())
     await using world = await openWorld({}, { [OWN_FILE]: file }, { allowPlaintext: true })
     expect((await world.find('ada@own.test')).body).toMatchObject({ imap: { security: 'tls' } })
@@ -259,7 +259,7 @@ describe('GET /v1/autoconfig', () => {
   })
 
   test.each(['', 'ada', 'ada@localhost', 'ada@127.0.0.1', 'ada@own.test/../x', 'ada@own.test\r\nX: y'])(
-    'refuses what is no address: %j',
+    'refuses an invalid address: %j',
     async email => {
       await using world = await openWorld()
       expect(await world.find(email)).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
@@ -283,16 +283,13 @@ describe('hostile answers to GET /v1/autoconfig', () => {
       () =>
         `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]>${configXml(imapXml({ hostname: '&x;' }))}`,
     ],
-    [
-      'a document type at all',
-      () => configXml().replace('<clientConfig', '<!DOCTYPE clientConfig><clientConfig'),
-    ],
+    ['any document type', () => configXml().replace('<clientConfig', '<!DOCTYPE clientConfig><clientConfig')],
     ['entities that grow', () => BILLION_LAUGHS + configXml(imapXml({ hostname: '&j;' }))],
     ['an entity in a host', () => configXml(imapXml({ hostname: 'imap&#46;own.test' }))],
     ['tags within tags', () => '<a>'.repeat(20_000)],
     ['tags within tags beside a server', () => configXml(imapXml() + '<a>'.repeat(40) + '</a>'.repeat(40))],
     ['more than 256 KB', () => `${configXml()}<!--${'x'.repeat(257 * 1024)}-->`],
-    ['no XML', () => '<html><body>Not found'],
+    ['text that is not XML', () => '<html><body>Not found'],
     ['nothing', () => ''],
     ['an error page', () => (_, response) => void response.writeHead(500).end(configXml())],
     ['a redirect to a private host', port => redirect(`https://inside.test:${port}/mail/config-v1.1.xml`)],
@@ -315,7 +312,7 @@ describe('hostile answers to GET /v1/autoconfig', () => {
     ['a made-up kind of TLS', () => configXml(imapXml({ socketType: 'rot13' }))],
     ['a user with a line break', () => configXml(imapXml({ username: 'a\r\nA1 LOGOUT' }))],
     ['an unknown placeholder', () => configXml(imapXml({ username: '%REALNAME%' }))],
-    ['a login that we lack', () => configXml(imapXml({ authentication: 'GSSAPI' }))],
+    ['an unsupported login method', () => configXml(imapXml({ authentication: 'GSSAPI' }))],
     ['only POP3', () => configXml(smtpXml())],
     ['two hosts', () => configXml(imapXml({ hostname: 'imap.own.test</hostname><hostname>b.test' }))],
     ['markup in the user', () => configXml(imapXml({ username: '<b>ada</b>' }))],
@@ -323,7 +320,7 @@ describe('hostile answers to GET /v1/autoconfig', () => {
       'the names of prototypes',
       () => configXml(imapXml({ constructor: 'x', __proto: 'y', hostname: '__proto__' })),
     ],
-  ])('%s: finds nothing, and connects nowhere else', async (_, makePage) => {
+  ])('%s: finds nothing, and connects to no other host', async (_, makePage) => {
     await using world = await openWorld()
     await using inside = await startHttpsServer(certificates)
     for (const name of PRIVATE_NAMES) inside.pages[`${name}/mail/config-v1.1.xml`] = configXml()
@@ -340,14 +337,14 @@ describe('hostile answers to GET /v1/autoconfig', () => {
   })
 
   test.each(['ada@xn--zz.com', `ada@${'a'.repeat(64)}.com`, `ada@${'a.'.repeat(126)}com`])(
-    'finds nothing at a domain that cannot be: %s',
+    'finds nothing for an impossible domain: %s',
     async email => {
       await using world = await openWorld()
       expect(await world.find(email)).toMatchObject(NOTHING)
     },
   )
 
-  test('follows three redirects and no fourth', async () => {
+  test('follows at most three redirects', async () => {
     await using world = await openWorld()
     const { pages, port } = world.web
     pages[OWN_FILE] = redirect('/1')
@@ -368,7 +365,7 @@ describe('hostile answers to GET /v1/autoconfig', () => {
     expect((await world.find('ada@own.test')).body).toEqual({ source: 'autoconfig', ...FOUND })
   })
 
-  test('trusts no certificate of a stranger', async () => {
+  test('trusts no certificate for another name', async () => {
     const pages = { [OWN_FILE]: configXml() }
     const strangers = await mkdtemp(join(tmpdir(), 'waxwing-strangers-'))
     const stranger = await makeCertificates(strangers, ['own.test'])
@@ -387,7 +384,7 @@ describe('hostile answers to GET /v1/autoconfig', () => {
         response.once('close', () => clearInterval(timer))
       },
     ],
-  ])('ends what it asked for where servers %s', async (_, page) => {
+  ])('aborts its requests if servers %s', async (_, page) => {
     let open = 0
     const counted: Page = (request, response) => {
       open += 1
@@ -400,7 +397,7 @@ describe('hostile answers to GET /v1/autoconfig', () => {
     const autoconfig = { searchSeconds: 1 }
     await using world = await openWorld({}, pages, { autoconfig })
     expect(await world.find('ada@own.test')).toMatchObject(NOTHING)
-    // No page ends by itself, so that a search without a bound would not come back.
+    // No page ends by itself, so a search without a limit would never return.
     expect(world.web.requests).not.toEqual([])
     await waitUntil('the end of every request', () => Promise.resolve(open === 0))
   })

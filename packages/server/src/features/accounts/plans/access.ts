@@ -9,8 +9,8 @@ import { findStorageRoom, findTenantPlan } from '../../tenancy/plans/store.ts'
 type BodyStorage = TenantSettings['bodyStorage']
 
 /**
- * Refuses where the plan allows no more accounts. It decides only in the transaction that inserts the account, on the
- * plan of `lockTenantPlan`; before, it only spares the work.
+ * Refuses if the plan allows no more accounts. The decision counts only in the transaction that inserts the account,
+ * with the plan of `lockTenantPlan`; an earlier call only saves work.
  */
 export async function requireAccountRoom(db: Db, tenantId: string, plan: Plan | null): Promise<void> {
   const maxAccounts = plan?.limits.maxAccounts ?? null
@@ -19,8 +19,8 @@ export async function requireAccountRoom(db: Db, tenantId: string, plan: Plan | 
 }
 
 /**
- * Refuses to set `bodyStorage` to what the plan forbids, and to what stores more than `before` where the plan's storage
- * is used up.
+ * Refuses a `bodyStorage` that the plan forbids, and one that stores more than `before` if the plan's storage is used
+ * up.
  */
 export async function requireBodyStorage(
   db: Db,

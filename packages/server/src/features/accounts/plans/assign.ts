@@ -8,8 +8,8 @@ import type { Plan } from '../../tenancy/plans/rules.ts'
 import { updateTenantPlan } from '../../tenancy/plans/store.ts'
 
 /**
- * Puts a tenant under a plan; null takes it from any. Under one that forbids to store bodies the tenant's setting and
- * those of its accounts become `none`, announced like any change of settings. Accounts beyond `maxAccounts` stay.
+ * Assigns a plan to a tenant, or removes it if null. If the plan forbids storing bodies, the setting of the tenant and
+ * of its accounts becomes `none`, announced like any change of settings. Accounts beyond `maxAccounts` stay.
  */
 export async function assignPlan(db: Db, tenantId: string, plan: Plan | null): Promise<void> {
   await inTransaction(db, tenantId, async unit => {

@@ -75,7 +75,7 @@ function contextOf(db: Db, tenantId: string): RequestContext {
 }
 
 describe('maxAccounts', () => {
-  test('of a full plan refuses an account before its servers are asked, until one is deleted', async () => {
+  test('of a full plan refuses an account before its servers are contacted, until one is deleted', async () => {
     await using app = await openTestApp()
     await sampleAccount(app.db, app.tenantId, { status: 'paused' })
     await sampleAccount(app.db, app.tenantId, { deleted_at: new Date() })
@@ -85,11 +85,11 @@ describe('maxAccounts', () => {
     expect(refused).toMatchObject({ status: 403, body: { defined: true, code: 'plan_limit_accounts' } })
     const { body } = await app.get<{ items: Account[] }>('/v1/accounts')
     await app.delete(`/v1/accounts/${body.items[0]?.id}`)
-    // It gets as far as to the server, which cannot be found from here.
+    // It gets as far as the server, whose name does not resolve here.
     expect((await app.post('/v1/imap-accounts', CONNECTION)).body['code']).not.toBe('plan_limit_accounts')
   })
 
-  test('lets one of 200 at a time take the last place', async () => {
+  test('allows one of 200 simultaneous requests to add the last account', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const tenant = await createTenant(db, 'crowded', await requirePlan(db, { maxAccounts: 3 }))
@@ -114,7 +114,7 @@ describe('maxAccounts', () => {
 })
 
 describe('bodyStorageAllowed', () => {
-  test('false refuses to store bodies wherever it is set, and a new tenant begins without', async () => {
+  test('false refuses bodyStorage wherever it is set, and new tenants start with none', async () => {
     await using app = await openTestApp()
     const plan = await requirePlan(app.db, { bodyStorageAllowed: false })
     const account = await sampleAccount(app.db, app.tenantId)
@@ -138,7 +138,7 @@ describe('bodyStorageAllowed', () => {
     expect(made.settings).toMatchObject({ bodyStorage: 'none' })
   })
 
-  test('false ends what was stored under another plan, and announces it', async () => {
+  test('false turns off storing that another plan allowed, and announces it', async () => {
     await using app = await openTestApp()
     const inherits = await sampleAccount(app.db, app.tenantId, { settings_override: '{}' })
     const own = await sampleAccount(app.db, app.tenantId, {
@@ -172,7 +172,7 @@ describe('bodyStorageAllowed', () => {
 })
 
 describe('storageBytes', () => {
-  test('that are used up refuse to store more than now, and nothing else', async () => {
+  test('that are used up refuse only settings that store more', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId, { settings_override: '{}' })
     await app.db.insertInto('tenant_storage').values({ tenant_id: app.tenantId, bytes: 5000 }).execute()

@@ -8,7 +8,7 @@ const OWN_WINDOW = { settings_override: JSON.stringify({ syncWindowDays: 7 }) }
 const NO_SETTINGS = { settings_override: '{}' }
 
 describe('GET /v1/settings', () => {
-  test('answers what a tenant begins with', async () => {
+  test('returns the initial settings of a tenant', async () => {
     await using app = await openTestApp()
 
     expect((await app.get('/v1/settings')).body).toEqual({
@@ -35,7 +35,7 @@ describe('GET /v1/settings', () => {
 })
 
 describe('PATCH /v1/settings', () => {
-  test('changes what is present, also within mcpSendPolicy', async () => {
+  test('changes only the given fields, also within mcpSendPolicy', async () => {
     await using app = await openTestApp()
 
     await app.patch('/v1/settings', {
@@ -89,7 +89,7 @@ describe('PATCH /v1/settings', () => {
     expect((await app.get('/v1/settings')).body).toEqual(before.body)
   })
 
-  test('reaches the accounts without a value of their own, and restarts what must be', async () => {
+  test('affects accounts without a value of their own, and restarts their syncs if necessary', async () => {
     await using app = await openTestApp()
     const inherits = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const own = await sampleAccount(app.db, app.tenantId, OWN_WINDOW)
@@ -99,7 +99,7 @@ describe('PATCH /v1/settings', () => {
 
     await app.patch('/v1/settings', { syncWindowDays: 30 })
     await app.patch('/v1/settings', { trackOpens: true })
-    // What nobody on IMAP has, and what is no setting of accounts.
+    // One setting that IMAP accounts never have, and one that is not a setting of accounts.
     await app.patch('/v1/settings', { calendarEnabled: false, eventRetentionDays: 7 })
 
     const { body } = await app.get<{ items: ChangeEvent[] }>('/v1/changes')
@@ -116,7 +116,7 @@ describe('PATCH /v1/settings', () => {
     for (const { id } of [own, gone, foreign]) expect(wanted.get(id)).toEqual([])
   })
 
-  test('leaves an account no honeypot without tracked clicks, and gives it back with them', async () => {
+  test('disables the honeypot of an account without tracked clicks, and enables it again with them', async () => {
     await using app = await openTestApp()
     const { id } = await sampleAccount(app.db, app.tenantId, NO_SETTINGS)
     const honeypot = async () => (await app.get<Account>(`/v1/accounts/${id}`)).body.settings.trackingHoneypot
@@ -130,7 +130,7 @@ describe('PATCH /v1/settings', () => {
     expect(await honeypot()).toBe(true)
   })
 
-  test('is for unbound keys with the scope admin', async () => {
+  test('requires an unbound key with the scope admin', async () => {
     await using app = await openTestApp()
     const account = await sampleAccount(app.db, app.tenantId)
     const writer = app.as((await app.createKey({ scopes: ['read', 'write', 'send'] })).text)

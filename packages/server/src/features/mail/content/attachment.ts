@@ -15,13 +15,13 @@ import { isStorable, openAtProvider } from './source.ts'
 import type { FullRow } from '../messages/store.ts'
 import { openStored, resume } from './stored-source.ts'
 
-/** A part number as IMAP counts. */
+/** A part number as in IMAP. */
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
 const PART_BYTES_MAX = 1024 ** 3
 
 /**
- * An attachment's bytes. Where it begins and ends is told by our own reading of the message, whatever is stored; servers
- * count the parts of what is not well formed in other ways. Only a part that is not listed is asked of the provider.
+ * Reads an attachment. Its position comes from our own parser, even if the message is not stored, since servers number
+ * the parts of malformed messages differently. The provider is asked only for a part that is not listed.
  */
 export async function openAttachment(
   context: ReadContext,
@@ -41,7 +41,10 @@ export async function openAttachment(
   return toDownload(attachment, content)
 }
 
-/** The encoded content of a part, out of the provider's source of the message. Its first piece is there when it returns. */
+/**
+ * Reads the encoded content of a part from the provider's source of the message. When it returns, the first piece is
+ * there.
+ */
 async function readRange(
   context: ReadContext,
   account: AccountView,
@@ -56,7 +59,7 @@ async function readRange(
       offset += bytes.length
       yield bytes
     }
-    // What ends too early must not look like the whole.
+    // Content that ends too early must not look complete.
     if (offset < end) refuse('provider_unavailable')
   }
   const pieces = content()
@@ -79,7 +82,7 @@ async function openRemotePart(
   }
 
   const own = await readHeaderOf(id)
-  // RFC 9051 section 6.4.5: a message that is no multipart is its own part 1, whose header is the message's.
+  // RFC 9051 section 6.4.5: a message that is not a multipart is its own part 1, whose header is the message's.
   const header = own.length === 0 && id === '1' ? await readHeaderOf(null) : own
   const text = header.toString('latin1')
   const traits = readPartFields(readHeader(text, 0, text.length))

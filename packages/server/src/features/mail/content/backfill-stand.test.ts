@@ -9,7 +9,7 @@ const at = (seconds: number) => 1_800_000_000_000 + seconds * 1000
 const begin = (seconds: number, before?: Stand, version = '1') =>
   beginLook(before, { ...ACCOUNT, version }, at(seconds))
 
-/** Lets each look at the whole fail as soon as it is begun. @returns the seconds between them */
+/** Lets each look at all messages fail as soon as it begins. @returns the seconds between the looks */
 function failAgainAndAgain(stand: Stand, from: number, times: number): number[] {
   const pauses: number[] = []
   let failedAt = from
@@ -24,7 +24,7 @@ function failAgainAndAgain(stand: Stand, from: number, times: number): number[] 
 }
 
 describe('after a batch that could not be stored', () => {
-  test('nothing is looked at any more, and the whole anew after a pause', () => {
+  test('looks at nothing, and at all messages again after a pause', () => {
     const stand = begin(0)
     expect(stand.whole).toEqual(ALL)
     begin(10, stand)
@@ -36,16 +36,16 @@ describe('after a batch that could not be stored', () => {
     expect(begin(40, stand).whole).toEqual(ALL)
   })
 
-  test('the pause doubles with each failure, up to an hour', () => {
+  test('doubles the pause with each failure, up to an hour', () => {
     const stand = begin(0)
     settleBatch(stand, false, at(0))
-    // Of those that were on their way with it.
+    // Another batch that was being stored at the same time.
     settleBatch(stand, false, at(0))
     const pauses = failAgainAndAgain(stand, 0, 9)
     expect(pauses).toEqual([30, 60, 120, 240, 480, 960, 1920, HOUR, HOUR])
   })
 
-  test('one that was stored makes the pause short again, and so does a change of the account', () => {
+  test('shortens the pause after a success or a change of the account', () => {
     const stand = begin(0)
     settleBatch(stand, false, at(0))
     failAgainAndAgain(stand, 0, 7)
@@ -55,13 +55,13 @@ describe('after a batch that could not be stored', () => {
   })
 })
 
-test('the whole is looked at each hour, and new mail each time, from five minutes before the last', () => {
+test('looks at all messages each hour, and each time at mail since five minutes before the last look', () => {
   const stand = begin(0)
   expect(stand.news).toBeNull()
   stand.whole = null
   expect(begin(HOUR, stand)).toMatchObject({ whole: null, news: { since: expect.any(String), below: null } })
   const { since } = stand.news!
-  // What was not looked at to its end is looked at again.
+  // A look that did not reach its end continues.
   expect(begin(HOUR + 600, stand).news).toEqual({ since, below: null })
   expect(stand.whole).toEqual(ALL)
   stand.news = null

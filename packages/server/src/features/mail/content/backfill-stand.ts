@@ -2,37 +2,39 @@ import { firstIdAt } from '../../../kit/ids.ts'
 import type { FullAccount } from './unstored.ts'
 import type { Walk } from './walk.ts'
 
-/** So often all messages of an account are looked at again, in case some could not be stored. */
+/** Interval at which all messages of an account are looked at again, in case some could not be stored. */
 const WHOLE_LOOK_MINUTES = 60
-/** News are the messages made since the last look, and so long before: for transactions under way and clocks apart. */
+/**
+ * New mail is what was created since this long before the last look, to cover open transactions and differing clocks.
+ */
 const OVERLAP_MINUTES = 5
-/** Batches of one account: each waits for the disk and the thread that reads words, and seldom for the processor. */
+/** Batches of one account stored at once. Each mostly waits for the disk and for the thread that reads words. */
 const STORING_AT_ONCE = 3
-/** After a batch that could not be stored, the account's next look begins anew, no sooner than that. */
+/** After a batch that could not be stored, the next look at all messages begins no sooner than this. */
 const RETRY_SECONDS = 30
-/** The pause doubles with each failure that follows upon another, up to this. */
+/** The pause doubles with each consecutive failure, up to this. */
 const RETRY_SECONDS_MAX = 3600
 
-/** Where an account stands. Kept in memory only: it saves queries. */
+/** Progress of storing the bodies of one account. Kept in memory only, to save queries. */
 export interface Stand {
   account: FullAccount
-  /** New mail, stored before what is older; null: none is known of. */
+  /** A walk through new mail, which is stored before older mail. Null if there is none. */
   news: Walk | null
   newsAt: number
-  /** Null once it came to the end, or to a batch that could not be stored. */
+  /** A walk through all messages. Null after its end, or after a batch that could not be stored. */
   whole: Walk | null
   wholeAt: number
-  /** When the whole is begun anew since a batch could not be stored; null: none failed. */
+  /** When all messages are looked at again after a batch could not be stored. Null if none failed. */
   retryAt: number | null
-  /** How long the next failure is waited after. */
+  /** The pause after the next failure. */
   retrySeconds: number
-  /** The size of a message that the plan had no room for: it waits for so much. */
+  /** The size of a message that exceeded the room in the plan. Storing waits until there is that much room. */
   neededBytes: number
-  /** The batches before, on their way to disk and database while the next one is fetched. */
+  /** Earlier batches, which are being stored while the next one is fetched. */
   storing: Promise<void>[]
 }
 
-/** What is to be looked at now: new mail, and the whole where that is due. `now`: milliseconds since 1970. */
+/** Decides what to look at now: new mail, and all messages if that is due. `now`: milliseconds since 1970. */
 export function beginLook(before: Stand | undefined, account: FullAccount, now: number): Stand {
   if (before?.account.version !== account.version) {
     return {
@@ -55,7 +57,7 @@ export function beginLook(before: Stand | undefined, account: FullAccount, now: 
   return Object.assign(before, { news: { since, below: null }, newsAt: now })
 }
 
-/** After a failure only mail that is new then is tried, until the pause is over; what is stored makes it short again. */
+/** After a failure, only mail that is newer is tried until the pause is over. A success makes the pause short again. */
 export function settleBatch(stand: Stand, isStored: boolean, now: number): void {
   if (isStored) {
     stand.retrySeconds = RETRY_SECONDS

@@ -15,10 +15,10 @@ import {
 } from './unstored.ts'
 import type { Walk } from './walk.ts'
 
-/** Every account is looked at so often; in between those that there is news of. */
+/** Interval at which every account is looked at. In between, only accounts with news are. */
 const LOOK_SECONDS = 60
 const ACCOUNTS_AT_ONCE = 4
-/** One message may be to blame; so many in a row are the provider's trouble. */
+/** A single failure may be the message's fault; this many in a row are the provider's. */
 const FAILURES_MAX = 2
 
 interface BackfillContext extends BatchContext {
@@ -26,18 +26,18 @@ interface BackfillContext extends BatchContext {
 }
 
 /**
- * Stores the source of every indexed message of the accounts whose `bodyStorage` is `full`, newest first: a batch at a
- * time, the accounts in turns, in one process of the installation at a time.
+ * Stores the source of every indexed message of the accounts whose `bodyStorage` is `full`, newest first, in batches
+ * that alternate between accounts. Runs in one process of the installation at a time.
  */
 export class Backfill implements AsyncDisposable {
   readonly #context: BackfillContext
   readonly #stands = new Map<string, Stand>()
-  /** Accounts with messages to store, in the order of their turns. */
+  /** Accounts with messages to store, first come, first served. */
   readonly #line = new Set<string>()
   readonly #told = new Set<string>()
-  /** When every account is looked at, by `performance.now()`. */
+  /** When to look at every account, by `performance.now()`. */
   #lookAt = 0
-  /** Ends a wait for turns under way: one has ended, or there is news of an account. */
+  /** Ends a wait for running batches: one has ended, or an account has news. */
   readonly #stirred = new Nudge()
   readonly #loop: WokenLoop
 
@@ -48,7 +48,10 @@ export class Backfill implements AsyncDisposable {
     this.#loop = new WokenLoop({ look, failure: 'Bodies cannot be stored', log })
   }
 
-  /** Says that there may be something to store of these accounts; null: of all. Returns at once and never throws. */
+  /**
+   * Announces that these accounts may have messages to store; null means all accounts. Returns at once and never
+   * throws.
+   */
   wake(accountIds: readonly string[] | null): void {
     if (accountIds === null) this.#lookAt = 0
     else for (const id of accountIds) this.#told.add(id)
@@ -63,10 +66,10 @@ export class Backfill implements AsyncDisposable {
   async #look(signal: AbortSignal): Promise<number> {
     try {
       const isDone = await runAlone(this.#context.db, 'backfill_bodies', () => this.#storeAll(signal))
-      // Where another process is at it, that one was told, too.
+      // Another process is running it, and was woken too.
       if (!isDone) this.#rest(LOOK_SECONDS)
     } catch (error) {
-      // Who was told of may be forgotten, so the next look is at every account.
+      // Wakes may have been lost, so the next look is at every account.
       this.#rest(0)
       throw error
     }
@@ -79,7 +82,7 @@ export class Backfill implements AsyncDisposable {
     this.#lookAt = performance.now() + seconds * 1_000
   }
 
-  /** Gives turns until every account came to its end. */
+  /** Stores batches until every account has come to its end. */
   async #storeAll(signal: AbortSignal): Promise<void> {
     const running = new Map<string, Promise<void>>()
     try {
@@ -107,7 +110,7 @@ export class Backfill implements AsyncDisposable {
     }
   }
 
-  /** Takes accounts into the line: those that it was told of, or all of them when that is due. */
+  /** Queues the accounts that were announced, or all of them if that is due. */
   async #enlist(): Promise<void> {
     const isDue = performance.now() >= this.#lookAt
     if (!isDue && this.#told.size === 0) return
@@ -136,7 +139,7 @@ export class Backfill implements AsyncDisposable {
   }
 }
 
-/** Fetches a batch and has it stored. @returns whether there is more to do now */
+/** Fetches a batch and stores it in the background. @returns whether there is more to do now */
 async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSignal): Promise<boolean> {
   const account = await findFullAccount(context.db, stand.account)
   const look = stand.news ?? stand.whole
@@ -174,7 +177,7 @@ interface Turn {
   signal: AbortSignal
 }
 
-/** Fetches a batch while those before are stored. False where the provider, or what stores it, is in trouble. */
+/** Fetches a batch while earlier ones are stored. Returns false if the provider or the storage is in trouble. */
 async function storeBatch(
   context: BackfillContext,
   account: AccountView,
@@ -195,7 +198,7 @@ async function storeBatch(
   let failures = 0
   for (const message of left) {
     if (signal.aborted) return false
-    // Whatever happens to it, what is older comes next; another look at the whole tries it again.
+    // Continues below this message whatever its outcome. A later look at all messages tries it again.
     look.below = { receivedAt: message.received_at, id: message.id }
     const outcome = await storeAlone(context, account, message, signal)
     if (outcome === 'failed') {
@@ -212,7 +215,7 @@ async function storeBatch(
   return true
 }
 
-/** With a limit, what is on its way is waited for: the room is what it leaves. */
+/** If the plan has a limit, waits for the batches being stored, since they use some of the room. */
 async function findRoom({ db }: BatchContext, stand: Stand): Promise<number> {
   const room = await findStorageRoom(db, stand.account.tenant_id)
   if (room === Infinity) return room

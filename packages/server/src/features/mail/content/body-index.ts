@@ -11,27 +11,30 @@ import { type ReadContent, recordContents } from '../messages/record-contents.ts
 import { openStored, type StoredContext } from './stored-source.ts'
 
 const BATCH_BODIES = 20
-/** What failed, or was stored by a process that died, is looked for this often. */
+/** Interval of the search for bodies whose indexing failed or whose process died. */
 const LOOK_SECONDS = 60
-/** How soon to look again for a body that was just stored, while another process indexes. */
+/** Seconds until the next look for a body that was just stored, while another process indexes. */
 const BUSY_SECONDS = 1
 
 export interface BodyIndexContext extends StoredContext {
-  /** A reader apart from that of the API, so that callers do not wait for messages that are being indexed. */
+  /** Separate from the reader of the API, so that callers do not wait for messages that are being indexed. */
   reader: MessageReader
-  /** Whether this process also looks for what another one stored and did not index; else it looks only when woken. */
+  /**
+   * Whether this process also looks for bodies that another one stored and did not index. Otherwise it looks only when
+   * woken.
+   */
   isPolled: boolean
 }
 
-/** Brings the words of stored bodies into the index. */
+/** Adds the words of stored bodies to the index. */
 export interface BodyIndex extends AsyncDisposable {
-  /** Says that something was stored. Returns at once and never throws. */
+  /** Announces that a body was stored. Returns at once and never throws. */
   wake(): void
 }
 
 export function openBodyIndex(context: BodyIndexContext): BodyIndex {
   const { db, log } = context
-  /** Whether something was stored here that no run has begun after. */
+  /** Whether a body was stored here since the last run began. */
   let isWanted = false
   async function look(signal: AbortSignal): Promise<number> {
     if (!isWanted && !context.isPolled) return LOOK_SECONDS
@@ -95,7 +98,7 @@ async function listUnindexed(db: Db, after: string): Promise<StoredRow[]> {
   return rows
 }
 
-/** Null where it is to be tried again. */
+/** Returns null if it must be tried again. */
 async function readBody(
   context: BodyIndexContext,
   { id, message_id, tenant_id, account_id }: StoredRow,
@@ -111,8 +114,8 @@ async function readBody(
 }
 
 /**
- * What a stored body is found by, and what else it says; null where it is too hard to read. Undefined where nothing is
- * stored, or it cannot be read now.
+ * Reads the words and the facts of a stored body. Null if it is too hard to read. Undefined if nothing is stored, or it
+ * cannot be read now.
  */
 export async function readStored(
   context: StoredContext & { reader: MessageReader },
@@ -125,7 +128,7 @@ export async function readStored(
       ? undefined
       : await context.reader.readWords(content)
   } catch (error) {
-    // A thread that ended over another message says nothing of this one.
+    // A thread that ended because of another message says nothing about this one.
     if (!(error instanceof ReaderLost))
       context.log.warn({ error, accountId: account.id }, 'A stored message could not be indexed')
     return undefined

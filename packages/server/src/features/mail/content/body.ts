@@ -8,7 +8,7 @@ import { isStorable, openSource } from './source.ts'
 import type { SourceContext } from './stored-source.ts'
 import type { FullRow } from '../messages/store.ts'
 
-/** A larger message is not looked into. */
+/** Larger messages are not parsed. */
 const PARSED_BYTES_MAX = 50 * 1024 * 1024
 const RETRY_SECONDS = 5
 
@@ -19,7 +19,7 @@ export interface ReadContext extends SourceContext {
   partPlaces: PartPlaces
 }
 
-/** What the message holds; null where it is too large, or too hard to read within the bounds. */
+/** Reads the content of the message. Null if it is too large, or too hard to read within the limits. */
 export async function readMessage(
   context: ReadContext,
   account: AccountView,
@@ -48,7 +48,7 @@ export async function readMessage(
   }
 }
 
-/** The message as the whole of it shows it: what the index has otherwise is corrected there, too. */
+/** Returns the message as its whole content shows it, and corrects the index if that differs. */
 export async function correctMessage(
   { db, log }: ReadContext,
   account: AccountView,
@@ -66,7 +66,7 @@ export async function correctMessage(
     const read = [{ messageId: message.id, facts }]
     await inTransaction(db, account.tenant_id, unit => recordContents(unit, read))
   } catch (error) {
-    // It was read all the same; the next to read it corrects it.
+    // The answer is complete anyway. The next read corrects the index.
     log.warn({ error, accountId: account.id }, 'The summary of a message could not be corrected')
   }
   return corrected
@@ -74,7 +74,7 @@ export async function correctMessage(
 
 class TooLarge extends Error {}
 
-/** RFC822.SIZE is what the server says; what it sends is bounded here. @throws TooLarge */
+/** RFC822.SIZE is only the server's claim, so the content itself is limited here. @throws TooLarge */
 async function* upTo(content: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<Buffer> {
   let left = bytesMax
   for await (const bytes of content) {

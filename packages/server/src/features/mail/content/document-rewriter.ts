@@ -12,35 +12,35 @@ import { rewriteAccountBatch } from './rewrite-documents.ts'
 import type { StoredContext } from './stored-source.ts'
 import type { WalkPlace } from './walk.ts'
 
-/** How often stale accounts are looked for: a release that still ran may have written some. */
+/** Interval of the search for stale accounts: a process of an earlier release may still write some. */
 const LOOK_SECONDS = 60
-/** An account with more to do waits until every other one had as long. */
+/** Time for one account before all others had as long. */
 const TURN_SECONDS = 5
 const ACCOUNTS_LISTED_MAX = 100
-/** What could not be read is tried again after this. */
+/** Seconds until what could not be read is tried again. */
 const RETRY_SECONDS = 300
 
 export interface RewriterContext extends StoredContext {
-  /** A reader apart from that of the API, so that callers do not wait for documents that are being rewritten. */
+  /** Separate from the reader of the API, so that callers do not wait for documents that are being rewritten. */
   reader: MessageReader
-  /** Told how many documents were rewritten. */
+  /** Called with the number of rewritten documents. */
   onRewritten(count: number): void
 }
 
-/** How far the rewriting of an account came. Kept in memory only: what is stale tells where to go on. */
+/** Progress of one account. Kept in memory only: the stale documents show where to continue. */
 interface Progress {
   below: WalkPlace | null
-  /** Stale documents that this walk found, and those of them that it wrote. */
+  /** The number of stale documents that this walk found, and of those that it wrote. */
   found: number
   written: number
-  /** By `performance.now()`: not before, since a walk could write nothing. */
+  /** The earliest time for the next walk, by `performance.now()`, since this one could write nothing. */
   retryAt: number
 }
 
 /**
- * Rewrites the documents of accounts whose `search_version` is not that of this release: in batches, newest first, the
- * accounts in turns, in one process of the installation at a time. An account is current once a walk through all of its
- * messages found nothing stale.
+ * Rewrites the documents of accounts whose `search_version` is not that of this release, in batches, newest first,
+ * alternating between accounts. Runs in one process of the installation at a time. An account is current after a walk
+ * through all of its messages that found no stale document.
  */
 export class DocumentRewriter implements AsyncDisposable {
   readonly #context: RewriterContext
@@ -63,7 +63,7 @@ export class DocumentRewriter implements AsyncDisposable {
     return LOOK_SECONDS
   }
 
-  /** Gives turns until no account is left, or only such as wait. */
+  /** Rewrites until no account is left, or only accounts that must wait. */
   async #rewriteAll(signal: AbortSignal): Promise<void> {
     const { db, log } = this.#context
     const [first] = await listStaleAccounts(db, null, 1)
@@ -83,7 +83,7 @@ export class DocumentRewriter implements AsyncDisposable {
     if (left > 0) log.warn({ count: left }, 'Accounts have search documents that are not rewritten yet')
   }
 
-  /** Gives each stale account a turn. */
+  /** Works on each stale account for a while. */
   async #giveTurns(signal: AbortSignal): Promise<{ turns: number; written: number }> {
     let turns = 0
     let written = 0
@@ -115,7 +115,7 @@ export class DocumentRewriter implements AsyncDisposable {
       progress.written += batch.written
       progress.below = batch.end
       if (batch.end === null && (await this.#endWalk(account, progress))) break
-      // As long as it took, so that what callers ask for always finds half of the time free.
+      // Pauses for as long as the batch took, so that requests always find half of the time free.
       await pause(performance.now() - startedAt, signal)
     }
     return written

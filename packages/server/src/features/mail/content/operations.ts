@@ -12,7 +12,7 @@ import { openSource } from './source.ts'
 
 const on = implement(messages).$context<RequestContext>()
 
-/** What reads a message whole. */
+/** Operations that need the whole message. */
 export function contentOperations(content: ReadContext) {
   return {
     get: on.get.handler(async ({ input: { params }, context }) => {
@@ -37,7 +37,7 @@ export function contentOperations(content: ReadContext) {
   }
 }
 
-/** The account's message of the path; another account's and a malformed id are refused alike. */
+/** Returns the account's message of the path. A message of another account and a malformed id are refused alike. */
 async function requireMessage(
   context: RequestContext,
   accountId: string,

@@ -4,8 +4,8 @@ const MESSAGES_MAX = 1000
 const PARTS_MAX = 20_000
 
 /**
- * Where the attachments of messages lie that were read of their providers last, so that a download need not read the
- * whole message again. The source of a message never changes, except of drafts.
+ * Remembers the positions of attachments in messages that were recently read from their providers, so that a download
+ * need not read the whole message again. The source of a message never changes, except for drafts.
  */
 export interface PartPlaces {
   find(messageId: string): readonly ParsedAttachment[] | null

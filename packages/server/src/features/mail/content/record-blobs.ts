@@ -11,7 +11,7 @@ import { recordContents } from '../messages/record-contents.ts'
 import { recordBodies, recordSnippets } from '../search/record.ts'
 
 const BATCH_ROWS = 200
-/** Nobody writes one file for so long. What has its octets counted is written already. */
+/** Writing a file never takes this long. A row with a size belongs to a file that is complete. */
 const WRITE_HOURS_MAX = 1
 
 /** A file of the blob store. */
@@ -19,16 +19,16 @@ export interface BlobRow {
   id: string
   tenant_id: string
   account_id: string
-  /** What the file takes on the disk; 0 until its message is bound to it. */
+  /** The size of the file on disk; 0 until its message is bound to it. */
   bytes: string
 }
 
-/** Where the file of a row lies: random, below its tenant and account. */
+/** The path of a row's file: random, below its tenant and account. */
 export function blobKey({ id, tenant_id, account_id }: Omit<BlobRow, 'bytes'>): string {
   return `${tenant_id}/${account_id}/${id.slice(-2)}/${id}`
 }
 
-/** Makes the row of a file that is to be written; null where the plan has no room for a message of the size. */
+/** Creates the row of a file that is about to be written. Null if the plan has no room for a message of this size. */
 export async function beginBlob(db: Db, account: AccountRow, size: number): Promise<BlobRow | null> {
   const row = { id: newId(), tenant_id: account.tenant_id, account_id: account.id, bytes: '0' }
   const { numAffectedRows = 0n } = await sql`
@@ -39,7 +39,7 @@ export async function beginBlob(db: Db, account: AccountRow, size: number): Prom
   return numAffectedRows > 0n ? row : null
 }
 
-/** As `beginBlob`, of so many files, without asking for room. */
+/** Like `beginBlob`, for several files, without checking the plan. */
 export async function beginBlobs(db: Db, account: AccountRow, count: number): Promise<BlobRow[]> {
   const { tenant_id, id: account_id } = account
   const rows = Array.from({ length: count }, () => ({ id: newId(), tenant_id, account_id, bytes: '0' }))
@@ -50,7 +50,7 @@ export async function beginBlobs(db: Db, account: AccountRow, count: number): Pr
   return rows
 }
 
-/** A written file, and what was read of it: null where it is too hard to read, undefined where nobody read it. */
+/** A written file and the result of reading it: null if it is too hard to read, undefined if it was not read. */
 export interface WrittenBlob {
   row: BlobRow
   messageId: string
@@ -59,8 +59,8 @@ export interface WrittenBlob {
 }
 
 /**
- * Makes written files of one tenant the stored sources of their messages, found by their words, in one transaction.
- * Where that fails, one by one and without words. @returns the ids of the rows that are bound
+ * Makes written files of one tenant the stored sources of their messages, and indexes their words, in one transaction.
+ * If that fails, binds them one by one and without words. @returns the ids of the rows that are bound
  */
 export async function bindBlobs(db: Db, files: readonly WrittenBlob[]): Promise<Set<string>> {
   const [first] = files
@@ -83,7 +83,7 @@ export async function bindBlobs(db: Db, files: readonly WrittenBlob[]): Promise<
       return ids
     })
   } catch (error) {
-    // What one of them is refused for keeps no other.
+    // A file that is refused must not keep others from being bound.
     if (!(error instanceof DatabaseError || error instanceof NotBound)) throw error
   }
   const ids = new Set<string>()
@@ -101,12 +101,12 @@ async function recordRead(unit: UnitOfWork, files: readonly WrittenBlob[]): Prom
   if (contents.length > 0) await recordContents(unit, contents)
 }
 
-/** Always in this order, so that no two wait for each other. */
+/** Always in this order, to avoid deadlocks. */
 async function holdBlobs(tx: Db, ids: readonly string[]): Promise<void> {
   await sql`select from message_blob where id = any(${ids}::uuid[]) order by id for update`.execute(tx)
 }
 
-/** Waits for nobody: a message that is being changed is left out. */
+/** Does not wait for locks: a message that is being changed is left out. */
 async function bindTogether(
   tx: Db,
   files: readonly WrittenBlob[],
@@ -132,8 +132,8 @@ async function bindTogether(
 }
 
 /**
- * Makes a written file the stored source of the message. False where the message or the row is gone, where another file
- * was first, and where the plan has no room for so many octets.
+ * Makes a written file the stored source of the message. False if the message or the row is gone, if another file was
+ * first, or if the plan has no room for that many bytes.
  */
 export async function bindBlob(db: Db, row: BlobRow, messageId: string, bytes: number): Promise<boolean> {
   try {
@@ -143,7 +143,7 @@ export async function bindBlob(db: Db, row: BlobRow, messageId: string, bytes: n
         .set({ message_id: messageId, bytes })
         .where('id', '=', row.id)
         .executeTakeFirst()
-      // Last, since everybody who stores for the tenant waits for its row.
+      // Last, since everything that is stored for the tenant waits for its row.
       if (numUpdatedRows === 0n || !(await takeRoom(tx, row.tenant_id, bytes))) throw new NotBound()
     })
     return true
@@ -176,7 +176,7 @@ export async function recordSize(db: Db, messageId: string, bytes: number): Prom
   return true
 }
 
-/** Takes the stored source from its message, which is found by its snippet again; the sweep takes the file. */
+/** Removes the stored source from its message, which is then found by its snippet again. The sweep deletes the file. */
 export async function releaseBlob(db: Db, id: string): Promise<void> {
   await db.transaction().execute(async tx => {
     await recordSnippets({ sql: tx }, [id])
@@ -185,8 +185,8 @@ export async function releaseBlob(db: Db, id: string): Promise<void> {
 }
 
 /**
- * Deletes rows, whose files are gone, and what they count; their messages are found by their snippets again. One that was
- * bound in the meantime stays: its file may have come after it was looked for.
+ * Deletes rows whose files are gone, and subtracts their sizes. Their messages are found by their snippets again. A row
+ * that was bound in the meantime stays: its file may have been written after the check.
  */
 export async function deleteBlobs(db: Db, rows: readonly BlobRow[]): Promise<void> {
   const ids = rows.map(({ id }) => id)
@@ -203,7 +203,7 @@ export async function deleteBlobs(db: Db, rows: readonly BlobRow[]): Promise<voi
   })
 }
 
-/** A statement of its own, which sees what the transactions counted that the rows were waited for. */
+/** A separate statement, so that it sees what was counted by the transactions that held these rows. */
 async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'bytes'>[]): Promise<void> {
   await sql`
     with freed as (
@@ -211,7 +211,7 @@ async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'byte
       from json_to_recordset(${JSON.stringify(gone)}::json) as gone (tenant_id uuid, bytes bigint)
       group by tenant_id having sum(bytes) > 0
     ), held as (
-      -- Always in this order, so that no two wait for each other.
+      -- Always in this order, to avoid deadlocks.
       select tenant_id from tenant_storage where tenant_id in (select tenant_id from freed)
       order by tenant_id for update
     )
@@ -220,7 +220,7 @@ async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'byte
   `.execute(tx)
 }
 
-/** Removes stored content that no message has any more, and that of accounts whose `bodyStorage` became `none`. */
+/** Removes stored content without a message, and that of accounts whose `bodyStorage` became `none`. */
 export async function sweepBlobs(db: Db, blobs: BlobStore, signal: AbortSignal): Promise<void> {
   await removeBlobs(
     db,
@@ -267,7 +267,7 @@ async function removeBlobs(
   while (!signal.aborted) {
     const { rows } = await batch.execute(db)
     if (rows.length === 0) return
-    // The files first: a row without its file is found again, a file without its row is not.
+    // Files first: a row without its file is found again, a file without its row is not.
     await Promise.all(rows.map(row => blobs.remove(blobKey(row))))
     await deleteBlobs(db, rows)
   }

@@ -12,16 +12,16 @@ import type { StoredContext } from './stored-source.ts'
 import { type WalkPlace, walkOn } from './walk.ts'
 
 const BATCH_MESSAGES_MAX = 100
-/** Stored bodies whose words are held at once; those of one take up to 640 KB. */
+/** Stored bodies whose words are in memory at once. Those of one body take up to 640 KB. */
 const BODIES_AT_ONCE = 20
 
-/** A message whose document is missing, or of an earlier version. */
+/** A message without a document, or with one of an earlier version. */
 interface StaleMessage extends Omit<WholeMessage, 'words'> {
   is_missing: boolean
 }
 
 interface RereadMessage extends WholeMessage {
-  /** What its stored body says of its summary; null where none was read. */
+  /** The facts from its stored body for its summary, or null if none was read. */
   content: ReadContent | null
 }
 
@@ -30,9 +30,9 @@ interface RewriteContext extends StoredContext {
 }
 
 /**
- * Rewrites the next stale documents of an account, each as a fresh message would get it, and commits them. Leaves out
- * those whose stored body cannot be read now.
- * @param below goes on below this message; null: from the newest on
+ * Rewrites the next stale documents of an account as they would be written today, and commits them. Leaves out those
+ * whose stored body cannot be read now.
+ * @param below continues below this message; null starts at the newest
  */
 export async function rewriteAccountBatch(
   context: RewriteContext,
@@ -51,7 +51,7 @@ export async function rewriteAccountBatch(
     if (whole.length === 0) continue
     written += await inTransaction(db, tenantId, async unit => {
       const count = await rewriteDocuments(unit, whole)
-      // Earlier releases made summaries from the beginnings alone.
+      // Earlier releases made summaries only from the beginnings of messages.
       await recordContents(
         unit,
         whole.flatMap(({ content }) => content ?? []),
@@ -62,7 +62,7 @@ export async function rewriteAccountBatch(
   return { found: found.length, written, end }
 }
 
-/** The next messages of an account whose document is missing or stale, newest first. */
+/** Lists the next messages of an account whose document is missing or stale, newest first. */
 export function listStale(
   db: Db,
   accountId: string,
@@ -85,7 +85,7 @@ export function listStale(
   return walkOn(db, accountId, { walk: { since: null, below }, limit: BATCH_MESSAGES_MAX, choose })
 }
 
-/** Groups with as many stored bodies as are held at once. */
+/** Splits messages into groups with no more stored bodies than are kept in memory at once. */
 function byBodies(messages: readonly StaleMessage[]): StaleMessage[][] {
   let bodies = 0
   const groups = Map.groupBy(messages, ({ blobId }) =>

@@ -14,21 +14,24 @@ import {
   STORED_BYTES_MAX,
 } from './stored-source.ts'
 
-/** No provider takes a message of this size; whoever sends more than that never ends. */
+/** No provider accepts a message of this size, so a server that sends more would never end. */
 const SOURCE_BYTES_MAX = 1024 ** 3
 
-/** What is to be known of a message to read it. */
+/** The columns needed to read a message. */
 export type SourceRow = Pick<FullRow, 'id' | 'size' | 'is_draft' | 'is_renumbered'>
 
-/** Whether the account's `bodyStorage` lets the message be stored. Drafts change, so they are always read anew. */
+/**
+ * Whether the account's `bodyStorage` allows the message to be stored. Drafts change, so they are always read from the
+ * provider.
+ */
 export function isStorable(account: AccountView, message: SourceRow): boolean {
   if (message.is_draft || (message.size ?? 0) > STORED_BYTES_MAX) return false
   return effectiveSettings(account.tenant_settings, account).bodyStorage !== 'none'
 }
 
 /**
- * The message as RFC 5322, stored or of the provider; then it is stored on the way where it may be.
- * @param onSettled as of `keepCopy`; not called where nothing is to be stored
+ * Opens the message as RFC 5322, stored or from the provider. In the latter case it is stored on the way if allowed.
+ * @param onSettled as in `keepCopy`; not called if nothing is to be stored
  */
 export async function openSource(
   context: SourceContext,
@@ -43,7 +46,7 @@ export async function openSource(
   return stored === 'none' ? keepCopy(context, account, message, content, onSettled) : content
 }
 
-/** Returns whether it came to the end of the message: RFC822.SIZE is an estimate with some servers. */
+/** Returns whether the content is complete: RFC822.SIZE is an estimate on some servers. */
 async function* readFromProvider(
   context: SourceContext,
   account: AccountView,
@@ -60,14 +63,14 @@ async function* readFromProvider(
       continue
     }
     if (length === SOURCE_BYTES_MAX) return false
-    // No content is no end, unless it was told to be here; nor is a message empty that has a size.
+    // Empty content is complete only if it was expected to be empty: a message with a size has content.
     return step.value === 'nothing' ? length > 0 && length === message.size : length > 0 || !message.size
   }
 }
 
 /**
- * Reads content of a message from its provider; what keeps us from it is refused as the content is read, and here where
- * the account cannot reach it.
+ * Reads content of a message from its provider. If the state of the account forbids it, it refuses here; other failures
+ * are refused while the content is read.
  */
 export async function openAtProvider(
   { db, connections }: SourceContext,

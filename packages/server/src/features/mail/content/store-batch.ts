@@ -19,7 +19,7 @@ import type { CopyOutcome, SourceContext } from './stored-source.ts'
 import { BATCH_BYTES_MAX, type UnstoredMessage } from './unstored.ts'
 
 export interface BatchContext extends SourceContext {
-  /** A reader apart from that of the API, so that callers do not wait for messages that are being stored. */
+  /** Separate from the reader of the API, so that callers do not wait for messages that are being stored. */
   reader: MessageReader
 }
 
@@ -30,11 +30,11 @@ export interface FetchedSource {
 
 export interface FetchedBatch {
   sources: FetchedSource[]
-  /** What was too large to be fetched with the others, or did not come with them. */
+  /** Messages that were too large to be fetched with the others, or were not in the answer. */
   left: UnstoredMessage[]
 }
 
-/** Fetches the sources of a batch, of each mailbox by one question. What fails is left for `storeAlone`. */
+/** Fetches the sources of a batch with one request per mailbox. Failed ones are left for `storeAlone`. */
 export async function fetchBatch(
   { connections, log }: BatchContext,
   account: AccountView,
@@ -56,7 +56,7 @@ export async function fetchBatch(
       for (const message of messages) {
         const content = sources.get(message.key)
         left -= content?.length ?? 0
-        // A literal is whole, whatever size was told; but no message is empty that has a size.
+        // A literal is complete, whatever size was announced. But a message with a size is not empty.
         if (content && (content.length > 0 || !message.size)) found.set(message, content)
       }
     }
@@ -70,7 +70,9 @@ export async function fetchBatch(
   }
 }
 
-/** Stores sources together: rows, files, then what binds them to their messages. False where some could not be. */
+/**
+ * Stores sources together: rows, files, then the binding to their messages. Returns false if some could not be stored.
+ */
 export async function storeTogether(
   context: BatchContext,
   account: AccountView,
@@ -124,7 +126,7 @@ export async function storeAlone(
   let outcome: CopyOutcome | null = null
   try {
     const content = await openSource(context, account, message, settled => (outcome = settled))
-    // What is not stored any more is not read any farther.
+    // Once the copy has failed, the rest is not read.
     for await (const _ of content) if (signal.aborted || outcome !== null) break
     return outcome ?? 'left out'
   } catch (error) {

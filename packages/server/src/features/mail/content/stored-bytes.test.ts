@@ -22,7 +22,7 @@ import { keepCopy, type SourceContext } from './stored-source.ts'
 const NEVER = new AbortController().signal
 const PARALLEL = 100
 
-/** Accounts with messages to store, and what is on the disk and in the tables. */
+/** Opens accounts with messages to store, and counts what is on the disk and in the tables. */
 async function openStorage(accountCount: number, messagesEach: number) {
   await using opened = new AsyncDisposableStack()
   const { db } = opened.use(await openTestDatabase())
@@ -48,7 +48,7 @@ async function openStorage(accountCount: number, messagesEach: number) {
     const messages: string[] = []
     for (let one = 0; one < messagesEach; one += 1)
       messages.push(await sampleMessageIn(db, account, mailbox.id))
-    // The JSON columns are typed by what alone writes them.
+    // The types of the JSON columns are those of their only writers.
     accounts.push({ row: row as AccountRow, messages })
   }
   const owned = opened.move()
@@ -75,7 +75,7 @@ async function openStorage(accountCount: number, messagesEach: number) {
 }
 type Storage = Awaited<ReturnType<typeof openStorage>>
 
-/** Reads a message of so many octets that no compression makes smaller, and stores it on the way. */
+/** Reads an incompressible message of this many bytes, and stores it on the way. */
 async function store(storage: Storage, account: AccountRow, messageId: string, size: number, told = size) {
   async function* content() {
     yield randomBytes(size)
@@ -119,7 +119,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   size: fc.integer({ min: 1, max: 5000 }),
 })
 
-/** Does one thing that changes what is stored. */
+/** Performs one action that changes what is stored. */
 async function perform(storage: Storage, { what, account, message, size }: Act) {
   const { db, blobs } = storage
   const { row, messages } = storage.accounts[account]!
@@ -149,8 +149,8 @@ async function perform(storage: Storage, { what, account, message, size }: Act) 
   return purgeBlobs(db, blobs, row.id, NEVER)
 }
 
-describe('what is counted as stored', () => {
-  test('is the sum of the files, whatever is stored, broken off, deleted and purged at the same time', async () => {
+describe('the counted size of stored bodies', () => {
+  test('is the sum of the files, while messages are stored, aborted, deleted and purged at the same time', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(act, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 5 }),
@@ -175,7 +175,7 @@ describe('what is counted as stored', () => {
     )
   }, 120_000)
 
-  test(`stays within the plan when ${PARALLEL} messages come at once, and uses what there is`, async () => {
+  test(`stays within the plan when ${PARALLEL} messages come at once, and uses the room`, async () => {
     await using storage = await openStorage(1, PARALLEL)
     const { db, tenantId } = storage
     const { row, messages } = storage.accounts[0]!

@@ -11,7 +11,7 @@ import { beginBlob, bindBlob, blobKey, deleteBlobs, recordSize, releaseBlob } fr
 /** A larger message is read from its provider each time. */
 export const STORED_BYTES_MAX = 50 * 1024 * 1024
 
-/** What reading stored messages needs. */
+/** The dependencies for reading stored messages. */
 export interface StoredContext {
   db: Db
   blobs: BlobStore
@@ -19,7 +19,7 @@ export interface StoredContext {
   log: Logger
 }
 
-/** What reading and storing messages needs. */
+/** The dependencies for reading and storing messages. */
 export interface SourceContext extends StoredContext {
   connections: Connections
   /** Called when messages were stored: their words come into the index soon. */
@@ -27,8 +27,8 @@ export interface SourceContext extends StoredContext {
 }
 
 /**
- * The stored source of a message, its first octets read. `unreadable`: it is stored, and cannot be read now, since the disk
- * or the keys are in trouble.
+ * Opens the stored source of a message, with its first bytes read. `unreadable`: it is stored but cannot be read now,
+ * because of trouble with the disk or the keys.
  */
 export async function openStored(
   { db, blobs, accountKeys, log }: StoredContext,
@@ -43,7 +43,7 @@ export async function openStored(
   if (!row) return 'none'
   const warn = (error: unknown) =>
     log.warn({ error, accountId: account.id }, 'A stored message cannot be read')
-  // Lost, damaged or of another message: it is fetched anew, and the sweep takes the file.
+  // Lost, damaged or of another message: it is fetched again, and the sweep deletes the file.
   const letGo = async (error: unknown) => {
     warn(error)
     const isLost = await blobs.isLost(error)
@@ -54,20 +54,20 @@ export async function openStored(
   try {
     sealing = accountKeys.blobSealing(account)(messageId)
   } catch (error) {
-    // A key that does not open says nothing of the file.
+    // A key that does not open says nothing about the file.
     warn(error)
     return 'unreadable'
   }
   try {
     const content = blobs.read(blobKey(row), sealing)
-    // What is found to be damaged on the way is broken off, and whole the next time.
+    // If damage is found on the way, this read fails and the next one is complete.
     return resume(await content.next(), content, letGo)
   } catch (error) {
     return (await letGo(error)) ? 'none' : 'unreadable'
   }
 }
 
-/** Content whose first piece was read already. @param onError called before an error of the rest is thrown on */
+/** Content whose first piece was already read. @param onError called before an error of the rest is rethrown */
 export async function* resume(
   first: IteratorResult<Buffer, unknown>,
   rest: AsyncGenerator<Buffer, unknown>,
@@ -85,13 +85,16 @@ export async function* resume(
   }
 }
 
-/** What became of a copy. `left out`: the plan has no room, or the message is too large, was cut off, or is gone. */
+/**
+ * The outcome of storing a copy. `left out`: the plan has no room, or the message is too large, was cut off, or is
+ * gone.
+ */
 export type CopyOutcome = 'stored' | 'failed' | 'left out'
 
 /**
- * Hands content on and stores it on the way, where the plan has room for it. What is broken off is not stored, nor what
- * does not return that it came to its end, and a full disk keeps nobody from reading.
- * @param onSettled told once what became of the copy, as soon as that is known
+ * Passes content on and stores it on the way if the plan has room for it. Content that is broken off, or that does not
+ * report to be complete, is not stored. A full disk does not stop readers.
+ * @param onSettled called once with the outcome of the copy, as soon as that is known
  */
 export async function* keepCopy(
   context: SourceContext,
@@ -134,7 +137,7 @@ export async function* keepCopy(
       }
       yield bytes
     }
-    // What may be cut off is read anew next time.
+    // Content that may be cut off is fetched again next time.
     if (!isWhole) return
     const whole = copy
     copy = null
@@ -147,7 +150,7 @@ export async function* keepCopy(
 
 interface Copy {
   write(bytes: Buffer): Promise<true>
-  /** False where the message is gone, another copy was first, or the plan has no room for what it took. */
+  /** False if the message is gone, another copy was first, or the plan has no room for its size. */
   commit(): Promise<boolean>
   abort(): Promise<void>
 }

@@ -21,32 +21,32 @@ function messages(...sizes: number[]): UnstoredMessage[] {
 
 describe('a batch', () => {
   test.each([
-    ['takes what fits into its octets', [10, 20, MIB - 30], Infinity, 3],
-    ['ends before what does not', [10, 20, MIB - 29], Infinity, 2],
-    ['is one message where that is larger', [20 * MIB, 10], Infinity, 1],
+    ['contains what fits into its size', [10, 20, MIB - 30], Infinity, 3],
+    ['ends before a message that does not fit', [10, 20, MIB - 29], Infinity, 2],
+    ['is a single message if that is larger', [20 * MIB, 10], Infinity, 1],
     ['ends before a larger one', [10, 20 * MIB, 10], Infinity, 1],
-    ['keeps to the room', [10, 20, 30], 35, 2],
-    ['uses the room to its end', [10, 20, 30], 60, 3],
-    ['is empty where the first has no room', [10, 5], 9, 0],
-    ['is empty where there is nothing', [], Infinity, 0],
+    ['does not exceed the room in the plan', [10, 20, 30], 35, 2],
+    ['uses all of the room', [10, 20, 30], 60, 3],
+    ['is empty if there is no room for the first', [10, 5], 9, 0],
+    ['is empty if there is no message', [], Infinity, 0],
   ])('%s', (_, sizes, room, count) => {
     const all = messages(...sizes)
     expect(cutBatch(all, room)).toEqual(all.slice(0, count))
   })
 })
 
-test('a walk passes over no message while newer ones are deleted', async () => {
+test('a walk skips no message while newer ones are deleted', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const account = await sampleAccount(db, (await sampleTenant(db)).id)
   const mailbox = await sampleMailbox(db, account)
-  // More than one statement walks over.
+  // More messages than one statement reads.
   const rows = Array.from({ length: 5010 }, (_, nth) => ({
     mailboxIds: [mailbox.id],
     receivedAt: new Date(Date.UTC(2026, 0, 1) - nth * 1000),
   }))
   const ids = await sampleMessages(db, account, rows)
-  // The only one that can be stored.
+  // The only message that can be stored.
   await sql`update message_mailbox set uid = 1 where message_id = ${ids[5004]}`.execute(db)
 
   const first = await listUnstored(db, account.id, { since: null, below: null })

@@ -8,11 +8,14 @@ import type { SourceRow } from './source.ts'
 import { STORED_BYTES_MAX } from './stored-source.ts'
 import { type Walk, type WalkPlace, walkOn } from './walk.ts'
 
-/** Octets of messages that are fetched at once: so much of an account is in memory, and again of each batch that is stored. */
+/**
+ * Size of the messages that are fetched at once: that much is in memory for an account, and again for each batch being
+ * stored.
+ */
 export const BATCH_BYTES_MAX = 1024 * 1024
 const BATCH_MESSAGES_MAX = 100
 
-/** A message without stored content, and where the provider has it. */
+/** A message without stored content, and its location at the provider. */
 export interface UnstoredMessage extends SourceRow, Location {
   received_at: Date
 }
@@ -24,7 +27,7 @@ export interface FullAccount {
   version: string
 }
 
-/** Accounts that store every message, can be reached, and whose first sync is complete. `ids`: only of these. */
+/** Accounts that store every message, are reachable, and whose first sync is complete. `ids` selects some of them. */
 export async function listFullAccounts(db: Db, ids: readonly string[] | null): Promise<FullAccount[]> {
   const { rows } = await sql<FullAccount>`
     select account.id, account.tenant_id, account.updated_at::text as version
@@ -38,19 +41,19 @@ export async function listFullAccounts(db: Db, ids: readonly string[] | null): P
   return rows
 }
 
-/** The account, while it is such a one. */
+/** The account, if it is still one of those. */
 export async function findFullAccount(db: Db, { id, tenant_id }: FullAccount): Promise<AccountView | null> {
   const [full] = await listFullAccounts(db, [id])
   return full ? findAccountView(db, tenant_id, id) : null
 }
 
-/** The next messages of a walk that are to be stored, and where it goes on; null at the end of the account. */
+/** The next messages of a walk that are to be stored, and where to continue; null at the end of the account. */
 export async function listUnstored(
   db: Db,
   accountId: string,
   walk: Walk,
 ): Promise<{ found: UnstoredMessage[]; end: WalkPlace | null }> {
-  // `offset 0`, since the planner expects more of reading all of the table once than of an index for each message.
+  // `offset 0`, since the planner would rather read all of the table once than use an index for each message.
   const choose = (looked: RawBuilder<unknown>) => sql<Omit<UnstoredMessage, 'key'> & LocationRow>`
     select looked.id, looked.received_at, placed.*
     from ${looked}
@@ -65,7 +68,10 @@ export async function listUnstored(
   return { found: found.map(row => ({ ...row, ...toLocation(row) })), end }
 }
 
-/** As many of the first messages as are fetched at once, within the room that there is; one at least, if that fits. */
+/**
+ * The first messages, up to the size that is fetched at once and within the room of the plan. At least one, if that
+ * fits.
+ */
 export function cutBatch(messages: readonly UnstoredMessage[], room: number): UnstoredMessage[] {
   let bytes = 0
   const end = messages.findIndex((message, index) => {

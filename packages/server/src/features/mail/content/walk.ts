@@ -1,20 +1,20 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 
-/** One statement walks over at most this many messages; where few of them are wanted, many statements follow. */
+/** One statement reads at most this many messages. If only few of them match, many statements follow. */
 const LOOKED_AT_MAX = 5000
 
-/** A place in a walk through the messages of an account, newest first. */
+/** A position in a walk through the messages of an account, newest first. */
 export interface WalkPlace {
   receivedAt: Date
   id: string
 }
 
-/** Which messages of an account are walked through. */
+/** The part of an account's messages that a walk covers. */
 export interface Walk {
-  /** Only messages with this id or a later one, so made since then; null: all messages. */
+  /** Only messages with this id or a later one, which were created since then. Null means all messages. */
   since: string | null
-  /** Goes on below this message; null: from the newest on. */
+  /** Continues below this message. Null starts at the newest. */
   below: WalkPlace | null
 }
 
@@ -24,9 +24,9 @@ interface WalkedRow {
 }
 
 /**
- * Finds the next wanted messages of a walk, and where it goes on: null at the end of the account. One statement tells
- * both, so that no message is passed over because others are deleted at this moment.
- * @param choose the wanted rows `from` what is walked over, as `looked`
+ * Finds the next wanted messages of a walk, and where to continue: null at the end of the account. One statement does
+ * both, so that no message is skipped when others are deleted at the same time.
+ * @param choose selects the wanted rows from the walked ones, called `looked`
  */
 export async function walkOn<Row extends WalkedRow>(
   db: Db,

@@ -10,19 +10,22 @@ const QUICK = 50
 const USUAL = 300
 const SLOW = 700
 
-/** The place of the message `nth`, the first the newest. */
+/** The position of the message `nth`, counted from the newest. */
 function at(nth: number) {
   const digits = String(1000 - nth).padStart(12, '0')
   return { time: `2026-01-01T00:00:00.${digits.slice(-3)}Z`, id: `00000000-0000-0000-0000-${digits}` }
 }
 
-/** What a band holds: the messages by their numbers, and the last one that was looked at. */
+/** The content of a band: the numbers of its messages, and the last message that was looked at. */
 function band(found: number[], tookMs: number, end: number | null): BandResult {
   const ranked = found.map(nth => ({ ...at(nth), json: String(nth), rank: '0.5' }))
   return { ranked, tookMs, end: end === null ? null : at(end) }
 }
 
-/** Fills a page from what the statements answer, in their order; null is a timeout. Time stands still unless told. */
+/**
+ * Fills a page from the given answers to its statements, in order; null is a timeout. The clock stands still by
+ * default.
+ */
 async function fill(
   answers: ReadonlyArray<BandResult | null>,
   options: { start?: Place; canList?: boolean; hasTime?: boolean } = {},
@@ -46,22 +49,22 @@ const LATER = { start: { band: AGAIN, isWalk: false } }
 const LATER_WALK = { start: { band: AGAIN, isWalk: true } }
 
 describe('a page', () => {
-  test('lists the band, and goes on in the next', async () => {
+  test('lists the band, and continues in the next one', async () => {
     const page = await fill([band([1], USUAL, 5), band([6], USUAL, null)])
     expect(page).toEqual({ asked: ['list 10000', 'list 10000'], results: ['1', '6'], next: null })
   })
 
   test.each([
-    ['more where that is quick', QUICK, ['walk 10000', 'walk 40000', 'walk 80000', 'walk 80000']],
-    ['as many where that is not', USUAL, ['walk 10000', 'walk 10000', 'walk 10000', 'walk 10000']],
-    ['fewer where that is slow', SLOW, ['walk 10000', 'walk 5000', 'walk 2500', 'walk 1250']],
+    ['more if that is quick', QUICK, ['walk 10000', 'walk 40000', 'walk 80000', 'walk 80000']],
+    ['as many if that is not quick', USUAL, ['walk 10000', 'walk 10000', 'walk 10000', 'walk 10000']],
+    ['fewer if that is slow', SLOW, ['walk 10000', 'walk 5000', 'walk 2500', 'walk 1250']],
   ])('looks at %s', async (_, tookMs, asked) => {
     const bands = [band([], tookMs, 1), band([], tookMs, 2), band([], tookMs, 3), band([4], tookMs, null)]
     const page = await fill(bands, { start: { band: NEWEST, isWalk: true } })
     expect(page).toEqual({ asked, results: ['4'], next: null })
   })
 
-  test('ends after 0.4 seconds with what it has', async () => {
+  test('ends after 0.4 seconds with the results so far', async () => {
     const bands = [band([1], USUAL, 5), band([], USUAL, 6)]
     expect(await fill(bands, { hasTime: true })).toEqual({
       asked: ['list 10000', 'list 10000'],
@@ -70,17 +73,17 @@ describe('a page', () => {
     })
   })
 
-  test('walks the bands after one that took long to list', async () => {
+  test('walks the bands that follow one that took long to list', async () => {
     const page = await fill([band([1], SLOW, 5), band([6], USUAL, null)])
     expect(page.asked).toEqual(['list 10000', 'walk 5000'])
   })
 
-  test('walks where listing takes too long, and then looks at fewer messages', async () => {
+  test('walks if listing takes too long, and then looks at fewer messages', async () => {
     const page = await fill([null, null, band([1], USUAL, null)])
     expect(page).toEqual({ asked: ['list 10000', 'walk 10000', 'walk 250'], results: ['1'], next: null })
   })
 
-  test('is given up where even few messages take too long', async () => {
+  test('gives up if even few messages take too long', async () => {
     expect(await fill([null, null, null])).toEqual({
       asked: ['list 10000', 'walk 10000', 'walk 250'],
       results: null,
@@ -88,7 +91,7 @@ describe('a page', () => {
     })
   })
 
-  test('ends before a later band that takes too long, and has it walked next', async () => {
+  test('ends before a later band that takes too long, and walks it next', async () => {
     const page = await fill([band([1], USUAL, 5), null])
     expect(page.results).toEqual(['1'])
     expect(page.next).toEqual({ band: { above: at(5), end: null, behind: null }, isWalk: true })
@@ -97,10 +100,10 @@ describe('a page', () => {
 
 describe('the rest of a band', () => {
   test.each([
-    ['is listed where that was quick', false, USUAL, 9, false],
-    ['is walked where listing took long', false, SLOW, 9, true],
-    ['is walked where it was walked', true, USUAL, 9, true],
-    ['is listed where it is the rest of the account', false, SLOW, null, false],
+    ['is listed if that was quick', false, USUAL, 9, false],
+    ['is walked if listing took long', false, SLOW, 9, true],
+    ['is walked if it was walked before', true, USUAL, 9, true],
+    ['is listed if it is the rest of the account', false, SLOW, null, false],
   ])('%s', async (_, isWalk, tookMs, end, isWalkedOn) => {
     const page = await fill([band([1, 2, 3], tookMs, end)], { start: { band: NEWEST, isWalk } })
     expect(page.results).toEqual(['1', '2'])
@@ -109,14 +112,14 @@ describe('the rest of a band', () => {
   })
 
   test.each([
-    ['walked where listing takes too long', LATER, ['list 10000', 'walk 10000']],
-    ['listed where the walk takes too long', LATER_WALK, ['walk 10000', 'list 10000']],
+    ['walked if listing takes too long', LATER, ['list 10000', 'walk 10000']],
+    ['listed if walking takes too long', LATER_WALK, ['walk 10000', 'list 10000']],
   ])('is %s, with as many looks', async (_, options, asked) => {
     expect(await fill([null, band([3], USUAL, null)], options)).toEqual({ asked, results: ['3'], next: null })
     expect(await fill([null, null], options)).toEqual({ asked, results: null, next: null })
   })
 
-  test('is given up at once where only a walk can read it', async () => {
+  test('is given up at once if only a walk can read it', async () => {
     const page = await fill([null], { ...LATER_WALK, canList: false })
     expect(page).toEqual({ asked: ['walk 10000'], results: null, next: null })
   })
@@ -125,9 +128,9 @@ describe('the rest of a band', () => {
 test.each([
   ['few words', 'alpha beta', NEWEST, 1000],
   ['many words', 'a b c d e f g h i', NEWEST, 400],
-  ['many words that the index does not know', '-a -b -c -d -e -f -g -h -i', NEWEST, 1000],
+  ['many words that the index cannot check', '-a -b -c -d -e -f -g -h -i', NEWEST, 1000],
   ['a band that is read again', 'alpha beta', AGAIN, 2000],
   ['many words in a band that is read again', 'a b c d e f g h i', AGAIN, 2000],
-])('a statement has its time: %s', (_, q, of, milliseconds) => {
+])('sets the time limit of a statement: %s', (_, q, of, milliseconds) => {
   expect(timeoutOf({ query: parseQuery(q)!, band: of })).toBe(milliseconds)
 })

@@ -1,24 +1,24 @@
 import type { NewestFirst } from '../../../database/page.ts'
 import type { Band, BandResult } from './store.ts'
 
-/** Messages that one statement looks at to see whether they match: more where that is quick, fewer where it is not. */
+/** Limits of how many messages one statement looks at: more if that is quick, fewer if it is slow. */
 const LOOKS = { min: 250, max: 80_000 }
 const QUICK_MS = 200
 const SLOW_MS = 500
-/** A page that is not full by then says where to go on. */
+/** A page that is not full after this time ends with a cursor. */
 const PAGE_MS = 400
 
-/** Where a search goes on. */
+/** A position in a search. */
 export interface Place {
   band: Band
   /**
-   * Whether every message of the band is looked at, newest first: where most have the words, that is quicker than to
-   * have the index list them all.
+   * Whether every message of the band is looked at, newest first. If most messages have the words, that is quicker than
+   * having the index list them all.
    */
   isWalk: boolean
 }
 
-/** Reads a band of at most `looks` messages; null where it took too long. */
+/** Reads a band of at most `looks` messages. Null if it took too long. */
 export type ReadBand = (place: Place, looks: number) => Promise<BandResult | null>
 
 export interface FilledPage {
@@ -31,9 +31,9 @@ export interface FilledPage {
 const OLDEST: NewestFirst = { time: '-infinity', id: '00000000-0000-0000-0000-000000000000' }
 
 /**
- * Reads band after band until the page is full; null where the first of them takes too long, whichever way it is read.
+ * Reads band after band until the page is full. Null if the first of them takes too long, both listed and walked.
  * @param page.looks how many messages the first statement looks at
- * @param page.canList whether the index of words knows the query, so that a band can be listed as well as walked
+ * @param page.canList whether the index of words can check the query, so that a band can be listed as well as walked
  */
 export async function fillPage(
   readBand: ReadBand,
@@ -52,7 +52,8 @@ export async function fillPage(
     if (read === null) {
       if (band !== start.band) return { results, next: { band, isWalk: true } }
       if (band.end !== null) {
-        // What was found before has to be found again: by the other way, as fewer looks would find less.
+        // Results of earlier pages must be found again, so it tries the other way: fewer looks would find fewer
+        // results.
         if (hasSwitched || !page.canList) return null
         hasSwitched = true
         isWalk = !isWalk
@@ -65,7 +66,7 @@ export async function fillPage(
     }
     const isSlow = read.tookMs > SLOW_MS
     const end = read.end ?? OLDEST
-    // What took long to list is not listed again for the rest of the band, unless that is the rest of the account.
+    // A band that took long to list is not listed again for its rest, unless that is the rest of the account.
     const isWalkedOn = isWalk || (isSlow && read.end !== null)
     for (const result of read.ranked) {
       if (results.length === page.limit) return { results, next: last }

@@ -1,6 +1,6 @@
 import type { NewestFirst } from '../../../database/page.ts'
 import { parseQuery, type SearchQuery } from '../../../kit/search-text/query.ts'
-import type { Turns } from '../../../kit/turns.ts'
+import type { Semaphore } from '../../../kit/semaphore.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { fillPage, type Place } from './fill-page.ts'
@@ -8,12 +8,14 @@ import { type SearchInput, sealSearchPosition } from './search-cursor.ts'
 import type { Found } from './search-page.ts'
 import { type Band, searchBand } from './store.ts'
 
-/** So many of the newest matches are ranked together, then the next: a common word costs no more in a larger account. */
+/**
+ * The newest matches that are ranked together, then the next as many: a common word costs no more in a larger account.
+ */
 const BAND_MESSAGES = 5000
-/** Of a query of more words, fewer messages, since each costs more. */
+/** A query of many words ranks fewer messages at once, since each costs more. */
 const WORDS_PER_BAND = 40_000
 const RETRY_SECONDS = 5
-/** PostgreSQL's query_canceled: here, the statement's time is up. */
+/** PostgreSQL's query_canceled: here, the statement ran out of time. */
 const QUERY_CANCELED = '57014'
 
 const NEWEST: Band = { above: null, end: null, behind: null }
@@ -21,13 +23,13 @@ const NEWEST: Band = { above: null, end: null, behind: null }
 /** Searches the index: best matches first, within bands of time. */
 export async function searchIndex(
   context: Pick<RequestContext, 'db' | 'tenantId' | 'cursors'>,
-  searches: Turns,
+  searches: Semaphore,
   input: SearchInput,
   page: { place: string[] | null; limit: number; bandMessages?: number },
 ): Promise<Found> {
   const query = parseQuery(input.q)
   if (query === null) return { items: [], nextCursor: null }
-  // Of some queries the index knows nothing.
+  // The index cannot check some queries at all.
   const first = { band: NEWEST, isWalk: query.loose === null }
   const start = page.place === null ? first : readPlace(page.place)
   const size = page.bandMessages ?? bandSize(query)
@@ -40,7 +42,7 @@ export async function searchIndex(
   const turn = searches.take(() =>
     fillPage(readBand, start, { looks: 2 * size, limit: page.limit, canList: query.loose !== null }),
   )
-  const filled = await (turn ?? refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
+  const filled = await (running ?? refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
   const { results, next } = filled ?? refuseTimeout()
   const place = next && writePlace(next)
   return {
@@ -53,7 +55,7 @@ function bandSize({ words }: SearchQuery): number {
   return Math.min(BAND_MESSAGES, Math.ceil(WORDS_PER_BAND / words))
 }
 
-/** Null for a statement whose time was up; anything else is thrown on. */
+/** Returns null for a statement that ran out of time; rethrows anything else. */
 function orTimeout(error: unknown): null {
   if (error instanceof Error && 'code' in error && error.code === QUERY_CANCELED) return null
   throw error
@@ -71,7 +73,7 @@ function writePlace({ band: { above, end, behind }, isWalk }: Place): string[] {
   return [...pair(above), ...pair(end), behind?.rank ?? '', ...pair(behind), isWalk ? 'walk' : '']
 }
 
-/** What `writePlace` wrote: nobody else can have sealed it. */
+/** Written by `writePlace`; nobody else can have sealed it. */
 function readPlace(place: readonly string[]): Place {
   const [aboveTime = '', aboveId = '', endTime = '', endId = '', rank = '', time = '', id = '', walk = ''] =
     place

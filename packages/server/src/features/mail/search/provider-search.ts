@@ -18,9 +18,9 @@ import type { Found } from './search-page.ts'
 type SearchContext = Pick<RequestContext, 'db' | 'tenantId' | 'cursors'>
 
 /**
- * Asks the account's provider, at most so long. The filters narrow what it answered, so that the page may be short while
- * more follows. Throws a `Refusal` for the account's state, and the `ProviderFailure` of what it asks.
- * @param place of an earlier page's cursor; null at the start
+ * Searches at the account's provider, with a time limit. The filters apply to its answer, so that the page may be short
+ * although more follows. Throws a `Refusal` for the account's state, and the `ProviderFailure` of the request.
+ * @param place from the cursor of an earlier page; null at the start
  */
 export async function searchProvider(
   context: SearchContext,
@@ -70,12 +70,12 @@ function toPosition({ receivedAt, placeId, key }: SearchPosition) {
   return { source: 'provider' as const, place: [receivedAt.toISOString(), placeId, JSON.stringify(key)] }
 }
 
-/** What `toPosition` wrote: nobody else can have sealed it. */
+/** Written by `toPosition`; nobody else can have sealed it. */
 function readPlace([receivedAt = '', placeId = '', key = '']: readonly string[]): SearchPosition {
   return { receivedAt: new Date(receivedAt), placeId, key: JSON.parse(key) as MessageKey }
 }
 
-/** What arrives reads alike once the index has it, but for what only the index knows. */
+/** Presents a found message as the index will present it, except for what only the index knows. */
 function presentFound(
   account: Pick<MailAccount, 'addresses'>,
   { id, role }: SearchedMailbox,
@@ -105,7 +105,7 @@ function presentFound(
   }
 }
 
-/** As the conditions of `findSummaries`; the times were the provider's to keep. */
+/** The conditions of `findSummaries`, except for the times, which the provider has checked. */
 function matches(found: SearchResult, bcc: readonly RemoteAddress[], filters: MessageFilters): boolean {
   const { from, to, unread, flagged, hasAttachments } = filters
   if (from !== undefined && !isAmong(from, found.from ? [found.from] : [])) return false
@@ -123,7 +123,7 @@ function isAmong(part: string, addresses: readonly RemoteAddress[]): boolean {
   )
 }
 
-/** Whether the provider cannot be asked, so that another source may answer in its place. */
+/** Whether the provider could not answer, so that another source may answer in its place. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof ProviderFailure || error instanceof Refusal
 }

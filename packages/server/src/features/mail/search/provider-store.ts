@@ -13,8 +13,8 @@ export interface SearchedMailbox extends SearchPlace {
 }
 
 /**
- * What a search of the provider looks through: the one mailbox, else all but junk and trash. The inbox comes first and
- * then the fullest: what is found there spares the provider most of the others.
+ * The mailboxes that a search at the provider covers: the given one, or all except junk and trash. The inbox comes
+ * first and then the fullest: if they fill the page, the provider need not search the others.
  */
 export async function listSearched(
   db: Db,
@@ -33,7 +33,7 @@ export async function listSearched(
   return rows
 }
 
-/** When messages of a mailbox were received, of those that the index holds. */
+/** When the indexed messages of a mailbox were received. */
 export async function findReceived(
   db: Db,
   mailboxId: string,
@@ -56,7 +56,7 @@ const toHit = ({ placeId, key }: SearchHit, index: number) => ({
   ...keyColumns(key),
 })
 
-/** The summaries of indexed hits that the filters leave, as JSON texts by hit. */
+/** The summaries of indexed hits that pass the filters, as JSON texts by hit. */
 export async function findSummaries(
   db: Db,
   accountId: string,

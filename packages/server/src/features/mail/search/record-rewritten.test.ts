@@ -4,7 +4,7 @@ import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount, sampleMailbox, sampleMessageIn, sampleTenant } from '../../../../test/sample-rows.ts'
 import { rewriteDocuments } from './record-rewritten.ts'
 
-test('a document is rewritten with the snippet as it is now, not as it was when the message was read', async () => {
+test('rewrites a document with the current snippet, not with the one from when the message was read', async () => {
   await using database = await openTestDatabase()
   const { db } = database
   const account = await sampleAccount(db, (await sampleTenant(db)).id)

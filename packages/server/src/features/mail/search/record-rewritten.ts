@@ -5,15 +5,15 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
 import { documentOf, type Searchable } from './record.ts'
 
-/** A message whose document is written again. */
+/** A message whose document is rewritten. */
 export interface WholeMessage extends Searchable {
-  /** Its stored body; null where none is stored. */
+  /** The id of its stored body, or null. */
   blobId: string | null
-  /** The words of that body (`bodyVector`); null where it is too hard to read. */
+  /** The words of that body (`bodyVector`), or null if it is too hard to read. */
   words: Uint8Array | null
 }
 
-/** Gives empty, stale documents to messages that have none, so that what is stored meanwhile finds them. */
+/** Creates empty, stale documents for messages without one, so that bodies stored meanwhile find them. */
 export async function recordMissingDocuments(db: Db, messageIds: readonly string[]): Promise<void> {
   if (messageIds.length === 0) return
   await sql`
@@ -25,8 +25,9 @@ export async function recordMissingDocuments(db: Db, messageIds: readonly string
 }
 
 /**
- * Writes existing documents again as `recordDocuments` and `recordBodies` would today. Leaves out those that another
- * transaction holds, and those whose body was stored or deleted since it was read. @returns how many were written
+ * Rewrites existing documents as `recordDocuments` and `recordBodies` would write them today. Leaves out those that
+ * another transaction locks, and those whose body was stored or deleted since it was read. @returns how many were
+ * written
  */
 export async function rewriteDocuments(
   unit: Pick<UnitOfWork, 'sql'>,
@@ -34,7 +35,7 @@ export async function rewriteDocuments(
 ): Promise<number> {
   const held = await readSnippets(unit, await holdDocuments(unit, messages))
   if (held.length === 0) return 0
-  // A document that stays the same touches neither the index nor what lies apart of its row.
+  // A document that stays the same touches neither the index nor its out-of-line storage.
   const { rows } = await sql<{ count: number }>`
     with read as (
       select message_id, blob_id,
@@ -65,7 +66,10 @@ export async function rewriteDocuments(
   return rows[0]?.count ?? 0
 }
 
-/** As they are under the locks: whoever corrects a snippet takes the document first. Leaves out what was deleted. */
+/**
+ * Reads the snippets under the locks: whatever corrects a snippet locks the document first. Leaves out deleted
+ * messages.
+ */
 async function readSnippets(
   { sql: tx }: Pick<UnitOfWork, 'sql'>,
   messages: readonly WholeMessage[],
@@ -80,7 +84,7 @@ async function readSnippets(
   })
 }
 
-/** Locks bodies before documents, as `recordBodies` does, and waits for nobody. */
+/** Locks bodies before documents, like `recordBodies`, and does not wait for locks. */
 async function holdDocuments(
   { sql: tx }: Pick<UnitOfWork, 'sql'>,
   messages: readonly WholeMessage[],

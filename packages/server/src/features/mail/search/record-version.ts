@@ -9,7 +9,7 @@ export interface StaleAccount {
   search_version: number
 }
 
-/** The next accounts to rewrite, in a lasting order. Reads those alone, however many accounts there are. */
+/** Lists the next accounts to rewrite, in a stable order. Reads only those, however many accounts there are. */
 export async function listStaleAccounts(
   db: Db,
   after: StaleAccount | null,
@@ -31,7 +31,7 @@ export async function countStaleAccounts(db: Db): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Says that every message of the account has a document of this release. */
+/** Records that every message of the account has a document of this release. */
 export async function markCurrent(db: Db, accountId: string): Promise<void> {
   await sql`
     update account set search_version = ${SEARCH_VERSION}
@@ -40,8 +40,8 @@ export async function markCurrent(db: Db, accountId: string): Promise<void> {
 }
 
 /**
- * A statement for a `with`: where a newer release has rewritten these accounts already, what this one writes is stale at
- * once. Both run side by side while processes are replaced one by one.
+ * A statement for a `with`: if a newer release has already rewritten these accounts, what this release writes is stale
+ * at once. Both releases run side by side while processes are replaced one by one.
  */
 export function lowerVersions(accountIds: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`update account set search_version = ${SEARCH_VERSION}

@@ -6,7 +6,7 @@ import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
 import type { RemoteAddress } from '../../../providers/mail.ts'
 import { lowerVersions } from './record-version.ts'
 
-/** What a message is found by. */
+/** The fields by which a message is found. */
 export interface Searchable {
   id: string
   received_at: Date
@@ -18,7 +18,7 @@ export interface Searchable {
   snippet: string
 }
 
-/** Writes what messages are found by that are new or read otherwise now, in the transaction of their rows. */
+/** Writes the search documents of new and changed messages, in the transaction of their rows. */
 export async function recordDocuments(
   unit: Pick<UnitOfWork, 'sql'>,
   accountId: string,
@@ -38,8 +38,8 @@ export async function recordDocuments(
 }
 
 /**
- * Puts the words of stored bodies (`bodyVector`) in the place of snippets, where they are still stored. One without
- * words keeps its snippet. A message without a document is left for the rewriting, which reads its body, too.
+ * Replaces snippets by the words of stored bodies (`bodyVector`) that are still stored. One without words keeps its
+ * snippet. A message without a document is left to the rewriter, which also reads its body.
  */
 export async function recordBodies(
   unit: Pick<UnitOfWork, 'sql'>,
@@ -71,8 +71,8 @@ export async function recordBodies(
 }
 
 /**
- * Puts the snippets back in the place of stored bodies, before those are deleted in the same transaction. What is to be
- * purged is left as it is.
+ * Replaces stored bodies by snippets again, before the bodies are deleted in the same transaction. Accounts that are
+ * about to be purged are left as they are.
  */
 export async function recordSnippets(
   unit: Pick<UnitOfWork, 'sql'>,
@@ -103,7 +103,7 @@ export async function recordSnippets(
   `.execute(unit.sql)
 }
 
-/** Puts the words of snippets that were empty into documents, save those that hold the words of a stored body. */
+/** Adds the words of snippets that were empty to documents, except those that hold the words of a stored body. */
 export async function recordFilledSnippets(
   unit: Pick<UnitOfWork, 'sql'>,
   messages: ReadonlyArray<{ id: string; snippet: string }>,
@@ -124,7 +124,7 @@ export async function recordFilledSnippets(
 
 const vectors = (documents: ReadonlyArray<Uint8Array | null>) => binaryArray('tsvector', documents)
 
-/** The document of a message, by the rules of this release, until its stored body takes the place of the snippet. */
+/** The document of a message by the rules of this release, until its stored body replaces the snippet. */
 export function documentOf({
   subject,
   from,

@@ -11,7 +11,7 @@ describe('reachesBehindWindow', () => {
     [90, daysAgo(90), false],
     [90, new Date(daysAgo(90).getTime() - 1), true],
     [null, daysAgo(9000), false],
-  ])('of %s days and after %s is %s', (syncWindowDays, after, reaches) => {
+  ])('a window of %s days and after %s: %s', (syncWindowDays, after, reaches) => {
     expect(reachesBehindWindow({ bodyStorage: 'full', syncWindowDays }, after, now)).toBe(reaches)
   })
 })
@@ -22,7 +22,7 @@ describe('holdsEverything', () => {
     [null, 'cache', false],
     [null, 'none', false],
     [90, 'full', false],
-  ] as const)('of %s days with bodyStorage %s is %s', (syncWindowDays, bodyStorage, holds) => {
+  ] as const)('a window of %s days with bodyStorage %s: %s', (syncWindowDays, bodyStorage, holds) => {
     expect(holdsEverything({ bodyStorage, syncWindowDays })).toBe(holds)
   })
 })

@@ -8,20 +8,20 @@ const PROVIDER_CURSOR_SECONDS = 60 * 60
 
 type CursorContext = Pick<RequestContext, 'tenantId' | 'cursors'>
 
-/** What is searched for and where; cursors are bound to it. */
+/** The input of a search. Cursors are bound to it. */
 export interface SearchInput {
   accountId: string
   q: string
   filters: MessageFilters
 }
 
-/** Where a search goes on, in the words of the source that answered. */
+/** A position in a search, in the format of the source that answered. */
 export interface SearchPosition {
   source: SearchSource
   place: string[]
 }
 
-/** Null at the start. Refuses with `invalid_cursor`. */
+/** Returns null at the start. Refuses with `invalid_cursor`. */
 export function requireSearchPosition(
   { tenantId, cursors }: CursorContext,
   input: SearchInput,

@@ -1,14 +1,14 @@
 import type { SearchResult, SearchSource } from '@waxwing/contract/mail/search.ts'
 import { ReadyPage } from '../../../kit/ready-page.ts'
 
-/** What a source found. */
+/** The results of a source. */
 export interface Found {
   /** JSON texts of `SearchResult`. */
   items: readonly string[]
   nextCursor: string | null
 }
 
-/** A page of results, as texts, and who answered. */
+/** A page of results, as texts, with the source that answered. */
 export class SearchPage extends ReadyPage<SearchResult> {
   readonly source: SearchSource
 

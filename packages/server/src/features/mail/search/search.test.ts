@@ -10,18 +10,18 @@ import {
   sampleMessages,
 } from '../../../../test/sample-rows.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
-import { openTurns } from '../../../kit/turns.ts'
+import { openSemaphore } from '../../../kit/semaphore.ts'
 import { createCursorCodec } from '../../../database/page.ts'
 import { searchIndex } from './index-search.ts'
 import { requireSearchPosition } from './search-cursor.ts'
 
-/** A cursor's place before the newest message, where every message is looked at. */
+/** The position in a cursor before the newest message, when every message is looked at. */
 const WALK = ['', '', '', '', '', '', '', 'walk']
 
 type Given = Omit<SampleMessage, 'mailboxIds'> & { mailbox?: string }
 type Filters = Record<string, string | number | boolean>
 
-/** An account with these messages, the first the newest, and a way to search it that answers with subjects. */
+/** Opens an account with these messages, newest first, and a function that searches it and returns subjects. */
 async function openAccount(app: TestApp, messages: readonly Given[]) {
   const account = await sampleAccount(app.db, app.tenantId)
   const mailboxes = new Map<string, string>()
@@ -53,9 +53,9 @@ async function openAccount(app: TestApp, messages: readonly Given[]) {
   }
 }
 
-const searches = openTurns({ atOnce: 1, waitingMax: 0 })
+const searches = openSemaphore({ atOnce: 1, waitingMax: 0 })
 
-/** What `searchIndex` is given by the front door. */
+/** The context that the front door gives to `searchIndex`. */
 function searchContext({ db, tenantId }: TestApp) {
   const cursors = createCursorCodec(Buffer.alloc(32))
   return { db, tenantId, cursors }
@@ -68,7 +68,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=index', () => {
     return () => app[Symbol.asyncDispose]()
   })
 
-  test('finds words, phrases, alternatives, and what lacks a word', async () => {
+  test('finds words, phrases, alternatives and exclusions', async () => {
     const { find } = await openAccount(app, [
       { subject: 'one', snippet: 'The quarterly report of the Zürich branch' },
       { subject: 'two', snippet: 'A report: quarterly, but without any branch office' },
@@ -92,7 +92,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=index', () => {
     expect(await find('quarterly -quarterly')).toEqual([])
   })
 
-  test('looks into subject, names, addresses and text, the best matches first, of equals the newest', async () => {
+  test('searches subject, names, addresses and text; lists the best matches first, then the newest', async () => {
     const { find } = await openAccount(app, [
       { subject: 'text', snippet: 'the kestrel flies' },
       { subject: 'cc', cc: [{ name: 'Kestrel Fan', address: 'fan@b.test' }] },
@@ -104,11 +104,11 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=index', () => {
       { subject: 'none' },
     ])
     expect(await find('kestrel')).toEqual(['old kestrel', 'older kestrel', 'from', 'cc', 'to', 'bcc', 'text'])
-    // No phrase reaches from the subject into the name of the sender.
+    // No phrase matches across the subject and the sender's name.
     expect(await find('"kestrel ada"')).toEqual([])
   })
 
-  /** complaints: mail in scripts without spaces is not found by parts of what it says */
+  /** complaints: mail in scripts without spaces is not found by parts of its words */
   test.each([
     [
       '会议记录：gen-itgc后端服务已上线',
@@ -127,7 +127,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=index', () => {
       expect({ q, found: await find(q) }).toEqual({ q, found: [] })
   })
 
-  test('narrows what it finds by each filter', async () => {
+  test('applies each filter', async () => {
     const wren = { snippet: 'wren' }
     const { find, mailboxId, ask } = await openAccount(app, [
       { ...wren, subject: 'plain', from: { name: 'Ada', address: 'ada@a.test' } },
@@ -169,7 +169,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=index', () => {
     })
   })
 
-  test('knows the messages of the account alone, within its sync window', async () => {
+  test('finds only messages of the account, within its sync window', async () => {
     const one = await openAccount(app, [{ subject: 'mine', snippet: 'heron', receivedAt: new Date() }])
     const two = await openAccount(app, [{ subject: 'theirs', snippet: 'heron' }])
     expect(await one.find('heron')).toEqual(['mine'])
@@ -184,7 +184,7 @@ describe('GET /v1/accounts/{accountId}/search/messages?source=index', () => {
     expect(left.rows).toEqual([])
   })
 
-  test('answers what a summary holds, and says who answered', async () => {
+  test('returns summaries, and names the source that answered', async () => {
     const { account, ids, ask } = await openAccount(app, [{ subject: 'ibis', snippet: 'text' }])
     const { body } = await ask('ibis')
     const listed = await app.get<{ items: unknown[] }>(`/v1/accounts/${account.id}/messages`)
@@ -203,12 +203,12 @@ describe('pages of a search', () => {
     Array.from({ length: count }, (_, nth) => ({
       subject: nth % 3 === 0 ? `bird ${nth}` : `${nth}`,
       snippet: nth % 3 === 1 ? 'a bird that sings' : 'that bird again, that bird',
-      // Three at each moment, so that the id decides, too.
+      // Three have the same time, so that the id decides too.
       receivedAt: new Date(Date.UTC(2026, 0, 1) - Math.floor(nth / 3) * 60_000),
       isFlagged: nth % 5 === 0,
     }))
 
-  test('come without repeats or gaps', async () => {
+  test('have no repeats or gaps', async () => {
     const { ask, find } = await openAccount(app, birds(30))
     const found: Array<string | null> = []
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -229,7 +229,7 @@ describe('pages of a search', () => {
     ['bird', { flagged: true }, 8],
     ['"that bird"', { flagged: true, unread: true }, 6],
     ['-"that bird"', {}, 13],
-  ] as const)('come without repeats or gaps across bands: %s %j', async (q, filters, count) => {
+  ] as const)('have no repeats or gaps across bands: %s %j', async (q, filters, count) => {
     const { account } = await openAccount(app, birds(40))
     const context = searchContext(app)
     const input = { accountId: account.id, q, filters }
@@ -241,7 +241,7 @@ describe('pages of a search', () => {
       [5, 100],
     ] as const)
       for (const way of ['listed', 'walked', 'listed, then walked']) {
-        // A band has later pages only where it holds more than one.
+        // A band has later pages only if it holds more than one.
         if (way === 'listed, then walked' && limit >= bandMessages) continue
         const found: string[] = []
         for (let cursor: string | null | undefined = undefined; cursor !== null;) {
@@ -262,7 +262,7 @@ describe('pages of a search', () => {
       }
   })
 
-  test.each(['bird', '-sings'])('are none of another account, whose mailbox is named: %s', async q => {
+  test.each(['bird', '-sings'])('are empty for a mailbox of another account: %s', async q => {
     const own = await openAccount(app, birds(10))
     const other = await openAccount(app, birds(10))
     const context = searchContext(app)
@@ -274,7 +274,7 @@ describe('pages of a search', () => {
     expect(await find(own.account.id)).toEqual([])
   })
 
-  test('are refused to a cursor that this search did not issue', async () => {
+  test('refuse a cursor that this search did not issue', async () => {
     const { account, ask } = await openAccount(app, birds(10))
     const other = await openAccount(app, birds(10))
     const { body } = await ask('bird', { limit: 2, flagged: false })
@@ -301,14 +301,14 @@ describe('pages of a search', () => {
   })
 })
 
-describe('what is searched for', () => {
+describe('the query', () => {
   let app: TestApp
   beforeAll(async () => {
     app = await openTestApp()
     return () => app[Symbol.asyncDispose]()
   })
 
-  test('is never taken for anything but words', async () => {
+  test('is always read as words only', async () => {
     const { ask, find } = await openAccount(app, [{ subject: 'robin' }, { subject: 'wagtail' }])
     const hostile = [
       `'; drop table message_search; --`,
@@ -368,7 +368,7 @@ describe('what is searched for', () => {
       expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
   })
 
-  test('is looked for in every message where the index of words takes long', async () => {
+  test('is compared with every message if the index of words takes too long', async () => {
     const { ask } = await openAccount(app, [{ subject: 'robin' }, { subject: 'wren' }])
     const asked = await app.db.transaction().execute(async tx => {
       await sql`lock table message_search in access exclusive mode`.execute(tx)
@@ -384,11 +384,11 @@ describe('what is searched for', () => {
     expect(await asked.answer).toMatchObject({ status: 200, body: { items: [{ subject: 'robin' }] } })
   })
 
-  test('is given up after a few seconds, with a reason, on later pages too', async () => {
+  test('times out after a few seconds, with a reason, on later pages too', async () => {
     const { ask } = await openAccount(app, [{ subject: 'robin' }, { subject: 'robin, too' }])
     const { body } = await ask('robin', { limit: 1 })
     const answers = await app.db.transaction().execute(async tx => {
-      // Every search waits for it.
+      // Every search waits for this lock.
       await sql`lock table message_search in access exclusive mode`.execute(tx)
       return Promise.all([ask('robin'), ask('robin', { limit: 1, cursor: body.nextCursor! })])
     })

@@ -1,7 +1,7 @@
 import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { Connections } from '../../../connections/connections.ts'
-import type { Turns } from '../../../kit/turns.ts'
+import type { Semaphore } from '../../../kit/semaphore.ts'
 import type { RequestContext } from '../../context.ts'
 import { searchIndex } from './index-search.ts'
 import { refuseFailure } from '../../provider-failure.ts'
@@ -10,19 +10,19 @@ import { holdsEverything, isCurrent, reachesBehindWindow } from './rules.ts'
 import type { SearchInput } from './search-cursor.ts'
 import { type Found, SearchPage } from './search-page.ts'
 
-/** A server without a full-text index reads some 10,000 messages a second. */
+/** A server without a full-text index reads about 10,000 messages a second. */
 const PROVIDER_SECONDS = 30
-/** Where the index can answer in its place, the provider is not waited for as long. */
+/** If the index can answer instead, the wait for the provider is shorter. */
 const AUTO_SECONDS = 10
 
 /** What searches take besides the database. */
 export interface SearchServices {
   connections: Connections
   /** Searches of the index: each may keep a processor busy, so few run at once. */
-  searches: Turns
+  searches: Semaphore
 }
 
-/** A page of the provider. Refuses where it cannot be asked. */
+/** Returns a page from the provider. Refuses if it cannot be asked. */
 export async function answerFromProvider(
   context: RequestContext,
   connections: Connections,
@@ -41,7 +41,7 @@ export async function answerFromProvider(
   }
 }
 
-/** The first page of whichever source serves: see the operation's description. */
+/** Returns the first page from the source that fits: see the operation's description. */
 export async function answerFromEither(
   context: RequestContext,
   { connections, searches }: SearchServices,

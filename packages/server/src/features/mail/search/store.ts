@@ -7,20 +7,20 @@ import { ownMailbox } from '../mailboxes/store.ts'
 import { messageConditions, type MessageFilters, timeConditions } from '../messages/store.ts'
 import { windowStart } from '../messages/sync-window.ts'
 
-/** A result and its place in its band: best first, of equals the newest. */
+/** A result and its position in its band: best first, then the newest. */
 export interface Ranked extends NewestFirst {
   json: string
-  /** As PostgreSQL writes a `real`, so that nothing is lost. */
+  /** The rank as PostgreSQL writes a `real`, so that nothing is lost. */
   rank: string
 }
 
-/** Messages between two moments of the account, which are ranked together. */
+/** The messages between two times of an account, which are ranked together. */
 export interface Band {
-  /** Messages after it; null: from the newest on. */
+  /** Only messages after this one in the order. Null starts at the newest. */
   above: NewestFirst | null
-  /** Messages up to it, itself included; null: as many as a band holds. */
+  /** Messages up to this one, included. Null means as many as a band holds. */
   end: NewestFirst | null
-  /** The results behind this one; null: from the best on. */
+  /** Only results after this one. Null starts at the best. */
   behind: { rank: string; time: string; id: string } | null
 }
 
@@ -28,43 +28,44 @@ export interface BandSearch {
   query: SearchQuery
   filters: MessageFilters
   band: Band
-  /** Messages that are ranked, at most. */
+  /** Maximum number of ranked messages. */
   size: number
-  /** Messages that are looked at for those, at most, where an index of words cannot tell whether they match. */
+  /** Maximum number of messages that are checked if the index of words cannot tell whether they match. */
   looks: number
-  /** Results. */
+  /** Maximum number of results. */
   limit: number
 }
 
 export interface BandResult {
   ranked: Ranked[]
-  /** Where more may follow, the last message that was looked at; else the end of the band, null at the last. */
+  /** If more may follow, the last message that was looked at. Otherwise the end of the band, null at the last one. */
   end: NewestFirst | null
-  /** What the statement took, without the wait for a connection. */
+  /** Time of the statement, without the wait for a connection. */
   tookMs: number
 }
 
-/** A page may need three: the index of words, then the list of messages, then fewer of those. */
+/** A page may need three statements: the index of words, then the list of messages, then fewer of those. */
 const TIMEOUT_MS = 1000
-/** Of a band that was read before, as it must be read again. */
+/** Time limit for a band that was read before, since it must be read again. */
 const AGAIN_TIMEOUT_MS = 2000
-/** Of a query of many words, which is listed in vain where the account is large. */
+/** A query of more words gets less time: in a large account, listing it is often in vain. */
 const MANY_WORDS = 8
 const MANY_WORDS_TIMEOUT_MS = 400
 /**
- * The index tells what may match and when it came; rows of words are then looked at for as many as a band holds. The
- * planner, left alone, scans the table or the index once more for that.
+ * The index finds the messages that may match and when they came; documents are then read for as many as a band holds.
+ * Without these settings, the planner would scan the table or the index a second time.
  */
 const SETTINGS = Object.entries({
   enable_seqscan: 'off',
   max_parallel_workers_per_gather: '0',
   jit: 'off',
   plan_cache_mode: 'force_custom_plan',
-  // With less, what an index finds of a million messages is only known by its pages, whose documents are all read.
+  // With less memory, the index result for a million messages would be lossy: it would name only pages, all of whose
+  // documents would be read.
   work_mem: '32MB',
 })
 
-/** Throws PostgreSQL's 57014 for a search that takes too long. */
+/** Throws PostgreSQL's 57014 if a search takes too long. */
 export async function searchBand(db: Db, accountId: string, search: BandSearch): Promise<BandResult> {
   return db.transaction().execute(async tx => {
     const settings = [['statement_timeout', String(timeoutOf(search))], ...SETTINGS].map(
@@ -82,7 +83,7 @@ export async function searchBand(db: Db, accountId: string, search: BandSearch):
   })
 }
 
-/** Milliseconds that the statement may take. */
+/** Time limit of the statement in milliseconds. */
 export function timeoutOf({ query: { loose, words }, band }: Pick<BandSearch, 'query' | 'band'>): number {
   if (band.end !== null) return AGAIN_TIMEOUT_MS
   return loose !== null && words > MANY_WORDS ? MANY_WORDS_TIMEOUT_MS : TIMEOUT_MS
@@ -98,13 +99,13 @@ interface BandRow {
   id: string
 }
 
-/** One row a result; one without a result where nothing matches. */
+/** Returns one row for each result, or one row without a result if nothing matches. */
 export function bandStatement(accountId: string, search: BandSearch): RawBuilder<BandRow> {
   const { query, filters, band, size, limit } = search
   const rank = query.ranked === null ? sql`0::real` : sql`ts_rank(document, ${query.ranked}::tsquery)`
   const looks = lookAt(query, filters)
   const foundMax = looks.length === 0 ? size : search.looks
-  // A band whose end is known is read as it was, or results would come twice.
+  // A band whose end is known is read without this limit, or results would repeat.
   const atMost = (count: number) => (band.end === null ? sql`limit ${count}` : sql``)
   return sql<BandRow>`
     with found as materialized (${findLoosely(accountId, search)} ${atMost(foundMax)}),
@@ -182,7 +183,7 @@ function walkThrough(accountId: string, { mailboxId }: MessageFilters): RawBuild
     where search.account_id = ${accountId}`
 }
 
-/** Joins that keep what matches indeed. They go through `found` in its order, so that they end with a full band. */
+/** Joins that keep only actual matches. They read `found` in its order, so that they end with a full band. */
 function lookAt(query: SearchQuery, filters: MessageFilters): RawBuilder<unknown>[] {
   const joins: RawBuilder<unknown>[] = []
   const ofMessage = messageConditions(filters)

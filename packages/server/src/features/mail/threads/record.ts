@@ -3,7 +3,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { planThreads, referenceKeys, type Threadable } from './threading.ts'
 
 /**
- * Finds or founds the thread of each message and remembers the references that lead to it.
+ * Finds or creates the thread of each message, and stores the references that lead to it.
  * @returns thread id by message id, and the indexed messages whose thread became part of another one
  */
 export async function recordThreads(

@@ -6,7 +6,7 @@ import { ownMailbox } from '../mailboxes/store.ts'
 import { isoTime, summaryFields } from '../messages/present.ts'
 import { windowStart } from '../messages/sync-window.ts'
 
-/** A thread of a list: its summary as JSON text, and the message by which it has its place. */
+/** A thread of a list: its summary as JSON text, and the message that decides its position. */
 export interface ListedThread {
   json: string
   time: string
@@ -14,11 +14,11 @@ export interface ListedThread {
 }
 
 /**
- * Lists the threads of an account by their latest message within the sync window, newest first: one more than `limit`
- * where there are more. With a mailbox: by their latest message there.
+ * Lists the threads of an account by their latest message within the sync window, newest first; one more than `limit`
+ * if there are more. With a mailbox: by their latest message there.
  *
- * No table holds threads. The list walks messages in their order and keeps those after which nothing came in their
- * thread; each is told by one look into an index.
+ * There is no table of threads. The list walks messages in order and keeps the latest of each thread; one index lookup
+ * per message tells whether it is.
  */
 export async function listThreads(
   db: Db,
@@ -37,9 +37,9 @@ export async function listThreads(
   return rows
 }
 
-/** A thread with its messages within the sync window, oldest first; null where there is none. */
+/** Returns a thread with its messages within the sync window, oldest first, or null. */
 export async function findThread(db: Db, accountId: string, threadId: string): Promise<Thread | null> {
-  // One statement, so that the summary and the messages are of one moment.
+  // One statement, so that the summary and the messages are from one snapshot.
   const { rows } = await sql<{ thread: Thread }>`
     select row_to_json(whole) as thread from (
       select summary.*, (
@@ -57,9 +57,9 @@ export async function findThread(db: Db, accountId: string, threadId: string): P
 }
 
 /**
- * Messages after which nothing came in their thread. Those without a thread are in no list of threads. The planner
- * takes `is not true` for true of every other row and therefore walks; `is null` or `not exists` it believes to be
- * rare, and would gather and sort the whole account.
+ * The latest message of each thread. Messages without a thread are in no list of threads. The planner expects `is not
+ * true` to hold for every other row and therefore walks; it expects `is null` or `not exists` to hold rarely, and would
+ * collect and sort the whole account.
  */
 function walkAccount(accountId: string, position: NewestFirst | null): RawBuilder<unknown> {
   return sql`
@@ -76,7 +76,7 @@ function walkAccount(accountId: string, position: NewestFirst | null): RawBuilde
     order by message.received_at desc, message.id desc`
 }
 
-/** Messages of a mailbox after which nothing came in their thread and mailbox. OFFSET 0 as in `listSummaries`. */
+/** The latest message of each thread in a mailbox. OFFSET 0 as in `listSummaries`. */
 function walkMailbox(
   accountId: string,
   mailboxId: string,
@@ -100,7 +100,7 @@ function walkMailbox(
     order by held.received_at desc, held.message_id desc`
 }
 
-/** The summary of one thread as a row; no row where nothing of it lies within the sync window. */
+/** The summary of one thread as a row; no row if none of it is within the sync window. */
 function summarize(accountId: string, threadId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     with member as materialized (
@@ -126,9 +126,9 @@ function summarize(accountId: string, threadId: RawBuilder<unknown>): RawBuilder
 const NAME_WITHOUT_ADDRESS = sql`case when person ->> 'address' = '' then person ->> 'name' end`
 
 /**
- * Everybody in From, To and Cc in the order in which they appeared, with a name where any message gives one; an address
- * is the same in any case. Senders of bounces may have a name and no address: those are told apart by their names. Equal
- * fields of several messages become one before their addresses are taken apart, which is what costs most in a long
+ * Everybody in From, To and Cc, in order of first appearance, with a name if any message has one. Addresses are
+ * compared without case. Senders of bounces may have a name and no address; those are told apart by their names. Equal
+ * fields of several messages are merged before their addresses are read, which is the most expensive part for a long
  * thread.
  */
 const PARTICIPANTS = sql`

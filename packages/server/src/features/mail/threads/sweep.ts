@@ -25,7 +25,7 @@ async function sweepAccount(db: Db, accountId: string, signal: AbortSignal): Pro
   while (afterReference !== null && !signal.aborted) {
     const from: string = afterReference
     afterReference = await db.transaction().execute(async tx => {
-      // A sync holds the account while it threads: it must not rely on a link that goes with this batch.
+      // A sync locks the account while it threads: it must not rely on a link that this batch deletes.
       await tx.selectFrom('account').select('id').where('id', '=', accountId).forNoKeyUpdate().execute()
       const { rows } = await sql<{ last: string | null }>`
         with page as (

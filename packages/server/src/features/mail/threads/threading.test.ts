@@ -17,7 +17,7 @@ function plan(messages: Threadable[], known: Record<string, string> = {}) {
 }
 
 describe('planThreads', () => {
-  test('a reply joins its parent in the batch, under the id of the oldest', () => {
+  test('a reply joins its parent in the batch, under the oldest id', () => {
     const { threadIds } = plan([
       message('b', '<2>', ['<1>'], 2),
       message('a', '<1>', [], 1),
@@ -26,13 +26,13 @@ describe('planThreads', () => {
     expect(Object.fromEntries(threadIds)).toEqual({ a: 'a', b: 'a', c: 'c' })
   })
 
-  test('two replies to a parent that nobody has are one thread', () => {
+  test('two replies to a missing parent are one thread', () => {
     const { threadIds, links } = plan([message('a', '<2>', ['<1>'], 1), message('b', '<3>', ['<1>'], 2)])
     expect(Object.fromEntries(threadIds)).toEqual({ a: 'a', b: 'a' })
     expect(links).toHaveLength(3)
   })
 
-  test('a reply joins the thread that the index knows', () => {
+  test('a reply joins an indexed thread', () => {
     const { threadIds, links, joins } = plan([message('b', '<2>', ['<1>'])], { '<1>': 'old' })
     expect(threadIds.get('b')).toBe('old')
     expect(links).toEqual([{ reference: referenceKey('<2>'), threadId: 'old' }])
@@ -54,7 +54,7 @@ describe('planThreads', () => {
     expect(links).toEqual([])
   })
 
-  test('whatever the order and the batches, messages that are linked end in one thread and others do not', () => {
+  test('linked messages end in one thread and others do not, in any order and any batches', () => {
     const ids = fc.integer({ min: 0, max: 25 }).map(number => `<${number}>`)
     const mails = fc.array(fc.tuple(ids, fc.array(ids, { maxLength: 3 })), { maxLength: 30 })
     fc.assert(
@@ -84,7 +84,7 @@ describe('planThreads', () => {
   })
 })
 
-/** The same partition by spreading labels until nothing changes. */
+/** Computes the same partition by spreading labels until nothing changes. */
 function byBruteForce(messages: Threadable[]): (message: Threadable) => string {
   const labels = new Map<string, string>()
   const mentions = (one: Threadable) => [one.id, one.internetMessageId ?? one.id, ...one.references]

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Threads messages by Message-ID, References and In-Reply-To where the provider has no threads of its own.
- * Pure: `planThreads` sees one batch and what the index knows of the ids in it.
+ * Threads messages by Message-ID, References and In-Reply-To if the provider has no threads of its own. Pure:
+ * `planThreads` gets one batch and what the index knows about the ids in it.
  */
 export interface Threadable {
-  /** The message's own id in the index; it names a thread that it founds. */
+  /** The message's own id in the index; it becomes the id of a thread that it starts. */
   id: string
   receivedAt: Date
   internetMessageId: string | null
@@ -27,14 +27,14 @@ export function referenceKey(messageId: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** All references that a batch touches. */
+/** All references in a batch. */
 export function referenceKeys(messages: readonly Threadable[]): Map<string, string[]> {
   return new Map(messages.map(message => [message.id, keysOf(message)]))
 }
 
 /**
  * @param keys the references of each message, from `referenceKeys`
- * @param known reference → thread id, as the index has them
+ * @param known thread id by reference, from the index
  */
 export function planThreads(
   messages: readonly Threadable[],

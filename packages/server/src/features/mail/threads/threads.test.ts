@@ -26,7 +26,7 @@ async function openThreadApp(override: object = { syncWindowDays: null }) {
     inbox,
     sent,
     path,
-    /** A message of the thread, received at that second. */
+    /** Adds a message to the thread, received at that second. */
     add: (
       threadId: string | null,
       second: number,
@@ -114,7 +114,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
     })
   })
 
-  test('keeps senders apart that have a name and no address, as bounces do', async () => {
+  test('distinguishes senders that have only a name, as in bounces', async () => {
     await using mail = await openThreadApp()
     const daemon = { name: 'Mail Delivery System', address: '' }
     const other = { name: 'MAILER-DAEMON', address: '' }
@@ -144,7 +144,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
     })
   })
 
-  test('shows each thread on one page only, whatever the size, also where messages came at one instant', async () => {
+  test('shows each thread on one page only, for any page size, also if messages came at the same time', async () => {
     await using mail = await openThreadApp()
     const messages = Array.from({ length: 240 }, (_, nth) => ({
       mailboxIds: [nth % 3 === 0 ? mail.sent : mail.inbox],
@@ -195,7 +195,7 @@ describe('GET /v1/accounts/{accountId}/threads', () => {
     expect(await mail.app.get(`${mail.path}/gone`)).toMatchObject({ status: 404 })
   })
 
-  test('shows 25 where no limit is named and at most 100', async () => {
+  test('shows 25 threads by default and at most 100', async () => {
     await using mail = await openThreadApp()
     await sampleMessages(
       mail.app.db,
@@ -230,7 +230,7 @@ describe('GET /v1/accounts/{accountId}/threads/{threadId}', () => {
     expect(messages).toEqual(listed.items.filter(({ threadId }) => threadId === id).toReversed())
   })
 
-  test('is thread_not_found where the account has no such thread', async () => {
+  test('is thread_not_found if the account has no such thread', async () => {
     await using mail = await openThreadApp()
     const other = await sampleAccount(mail.app.db, mail.app.tenantId)
     const box = await sampleMailbox(mail.app.db, other)

@@ -33,7 +33,7 @@ const read = async (caller: Pick<TestApp, 'get'>, query = '') => {
 const notes = ({ items }: Page) => items.map(({ data }) => data['note'])
 
 describe('GET /v1/changes', () => {
-  test('shows events oldest first, from the oldest, with a cursor that goes on', async () => {
+  test('lists events oldest first, with a cursor that continues', async () => {
     await using app = await openTestApp()
     const account = await sampleAccount(app.db, app.tenantId)
     await announce(app, noted(account.id, 1), noted(null, 2))
@@ -90,7 +90,7 @@ describe('GET /v1/changes', () => {
     expect(notes(await read(app, `?cursor=${nextCursor}&start=now`))).toEqual(['after'])
   })
 
-  test('narrows by types, repeated or separated by commas, and moves on past the others', async () => {
+  test('filters by types, repeated or separated by commas, and skips the others', async () => {
     await using app = await openTestApp()
     const account = await sampleAccount(app.db, app.tenantId)
     await announce(app, noted(null, 1), purged(account.id), noted(null, 2), purged(account.id))
@@ -113,7 +113,7 @@ describe('GET /v1/changes', () => {
     }
   })
 
-  test('looks through a bounded number of events for a page of rare ones', async () => {
+  test('scans a limited number of events for a page of rare ones', async () => {
     await using app = await openTestApp()
     const account = await sampleAccount(app.db, app.tenantId)
     await announce(app, ...Array.from({ length: 10_500 }, (_, nth) => noted(null, nth)))
@@ -138,7 +138,7 @@ describe('GET /v1/changes', () => {
     expect(notes(await read(bound, `?limit=200&cursor=${nextCursor}`))).toEqual([3])
   })
 
-  test('shows a bound key the events of its accounts alone, and of no account none', async () => {
+  test('shows a bound key only the events of its accounts', async () => {
     await using app = await openTestApp()
     const accounts = await Promise.all(Array.from({ length: 4 }, () => sampleAccount(app.db, app.tenantId)))
     const stranger = await app.createTenant('stranger')
@@ -204,7 +204,7 @@ describe('GET /v1/changes', () => {
     expect((await app.get(`/v1/changes?cursor=${nextCursor}`)).status).toBe(400)
   })
 
-  test('goes on with cursors that were issued before cursors had an epoch', async () => {
+  test('accepts cursors from before cursors had an epoch', async () => {
     await using app = await openTestApp()
     await announce(app, noted(null, 1), noted(null, 2))
     const { nextCursor, items } = await read(app, '?limit=1')
@@ -214,13 +214,13 @@ describe('GET /v1/changes', () => {
     expect(notes(await read(app, `?cursor=${nextCursor}`))).toEqual([2])
   })
 
-  test('notices by a cursor that the database went back to a time before it', async () => {
+  test('detects from a cursor that the database was restored to a time before it', async () => {
     await using app = await openTestApp()
     await announce(app, noted(null, 1))
     const { rows } = await sql<{ id: string }>`select last_value as id from event_id`.execute(app.db)
     await announce(app, noted(null, 2), noted(null, 3))
     const { nextCursor, items } = await read(app)
-    // What copying back the data folder of a stopped service does.
+    // Has the same effect as copying back the data folder of a stopped service.
     await sql`delete from event where (data ->> 'note')::int > 1`.execute(app.db)
     await sql`select setval('event_id', ${rows[0]?.id}::bigint)`.execute(app.db)
 
@@ -235,7 +235,7 @@ describe('GET /v1/changes', () => {
     expect((await app.get(`/v1/changes?cursor=${nextCursor}`)).status).toBe(400)
   })
 
-  test('takes no cursor that it did not give to this tenant, and no limit out of bounds', async () => {
+  test('refuses a cursor of another tenant, and a limit out of bounds', async () => {
     await using app = await openTestApp()
     const stranger = await app.createTenant('stranger')
     const { nextCursor } = await read(stranger)

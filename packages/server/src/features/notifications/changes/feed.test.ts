@@ -27,15 +27,15 @@ type Commit = (
 
 class DeliberateRollback extends Error {}
 
-/** What a reader that only ever moves its cursor on was given, as the notes of the events. */
+/** The notes of the events that a reader got which only moves its cursor forward. */
 interface Reading {
   notes: string[]
   ids: bigint[]
 }
 
 /**
- * Writers append batches in transactions that dawdle and sometimes roll back, while pollers follow the feed from its
- * start with pages of any size. Returns what was committed and what each poller read.
+ * Writers append batches in transactions with delays and some rollbacks, while pollers follow the feed from its start
+ * with pages of any size. Returns what was committed and what each poller read.
  */
 async function followWhileWriting(db: Db, seed: string, commit: Commit) {
   const tenant = await sampleTenant(db)
@@ -75,7 +75,7 @@ async function followWhileWriting(db: Db, seed: string, commit: Commit) {
         reading.notes.push(event.data.note)
         reading.ids.push(BigInt(event.id))
       }
-      // After a page that was asked for when nobody wrote any more, an empty one is the end.
+      // If this page was requested after the last write and is empty, it is the end.
       if (!wasWriting && page.items.length === 0) return reading
       after = page.readUpTo
       await pause(own.between(0, 2))
@@ -100,7 +100,7 @@ const toAnnouncement = (note: string): Announcement => ({
 
 const idOf = (json: string) => BigInt((JSON.parse(json) as { id: string }).id)
 
-/** How a reading breaks the promise of the feed. */
+/** Lists how a reading violates the promise of the feed. */
 function violationsOf(committed: readonly string[], { notes, ids }: Reading) {
   const seen = new Set(notes)
   return {
@@ -114,14 +114,14 @@ function violationsOf(committed: readonly string[], { notes, ids }: Reading) {
 
 const NONE = { missed: 0, repeated: 0, neverCommitted: 0, outOfOrder: 0 }
 
-/** The way of the service: the work comes first, and nothing between the events and the commit. */
+/** Commits as the service does: the work comes first, and nothing between the events and the commit. */
 const inOrder: Commit = (db, tenantId, events, work) =>
   inTransaction(db, tenantId, async unit => {
     unit.announce(...events)
     await work()
   })
 
-/** A commit that is slow in coming after the ids were taken, or never comes. */
+/** Delays the commit after the ids were taken, or rolls back. */
 function dawdling(append: typeof appendEvents): Commit {
   return (db, tenantId, events, work) =>
     db.transaction().execute(async tx => {
@@ -130,7 +130,7 @@ function dawdling(append: typeof appendEvents): Commit {
     })
 }
 
-/** `appendEvents` as it would be without the tenant's lock. */
+/** Does what `appendEvents` would do without the tenant's lock. */
 async function appendWithoutLock(
   tx: Transaction<Tables>,
   tenantId: string,
@@ -150,7 +150,7 @@ describe('the change feed under concurrent writers', () => {
   const seed = process.env['FEED_SEED'] ?? String(Date.now())
 
   for (const [name, commit] of [
-    ['in the way of the service', inOrder],
+    ['committing like the service', inOrder],
     ['however long commits take', dawdling(appendEvents)],
   ] as const) {
     test(`gives every poller every event once and in order, ${name} (FEED_SEED=${seed})`, async () => {
@@ -158,7 +158,7 @@ describe('the change feed under concurrent writers', () => {
       const { committed, readings, tenantId } = await followWhileWriting(database.db, seed, commit)
       for (const reading of readings) expect(violationsOf(committed, reading)).toEqual(NONE)
 
-      // A reader that sets out from any position gets exactly what the others got after it.
+      // A reader that starts from any position gets exactly what the others got after it.
       const { ids } = readings[0]!
       const random = seeded(seed).fork('positions')
       for (let round = 0; round < 50; round++) {
@@ -171,7 +171,7 @@ describe('the change feed under concurrent writers', () => {
     })
   }
 
-  test(`would lose events without the lock, and this test would see it (FEED_SEED=${seed})`, async () => {
+  test(`would lose events without the lock, as this test can detect (FEED_SEED=${seed})`, async () => {
     await using database = await openTestDatabase({ connectionsMax: WRITERS + POLLERS })
     const { committed, readings } = await followWhileWriting(database.db, seed, dawdling(appendWithoutLock))
     const violations = readings.map(reading => violationsOf(committed, reading))

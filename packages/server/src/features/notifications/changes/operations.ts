@@ -37,7 +37,7 @@ export const changeOperations = {
 /** Refuses a cursor from before the database was restored to an earlier state. */
 async function requireSameHistory(db: Db, { id, epoch }: FeedPosition, page: FeedPage): Promise<void> {
   const isSame = epoch === page.epoch
-  // We issued the cursor, so the id was taken once: a database that has not come so far has forgotten it.
+  // We issued the cursor, so the id was in use: a database that has not reached it was restored to an earlier state.
   const isAhead = isSame && BigInt(id) > BigInt(page.lastId)
   if (isAhead) await recordRestore(db)
   if (!isSame || isAhead) refuse('invalid_cursor', undefined, { message: OLDER_HISTORY })

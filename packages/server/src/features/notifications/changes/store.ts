@@ -4,15 +4,15 @@ import { rowsToRead } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
 import { isoTime } from '../../mail/messages/present.ts'
 
-/** Whose events, and which. */
+/** Selects events of a tenant. */
 export interface FeedFilter {
   tenantId: string
-  /** Only events of these accounts, and none that concern no account; null: all events of the tenant. */
+  /** Only events of these accounts, and none without an account. Null selects all events of the tenant. */
   accountIds: readonly string[] | null
   types: readonly EventType[] | null
 }
 
-/** A place in the feed: an event's id, and the history that it belongs to (see database/feed-epoch.ts). */
+/** A position in the feed: an event's id, and the history that it belongs to (see database/feed-epoch.ts). */
 export interface FeedPosition {
   id: string
   epoch: string
@@ -22,25 +22,25 @@ export interface FeedPosition {
 export interface FeedPage {
   items: string[]
   readUpTo: string
-  /** The history that the feed is in now. */
+  /** The current history of the feed. */
   epoch: string
   /** The largest id that was ever taken in it. */
   lastId: string
 }
 
-/** At most so many events are looked through for a page, so that rare types cost no more than a page of all. */
+/** Maximum number of events scanned for a page, so that rare types cost no more than a page of all types. */
 const SCANNED_EVENTS_MAX = 5_000
 
 /**
- * Reads the feed on from the event `after`, which need not exist any more.
+ * Reads the feed after the event `after`, which need not exist any more.
  *
- * `appendEvents` makes ids visible in their order, so one snapshot that shows an id shows all that are smaller: nothing
- * can appear behind `readUpTo` later. Ids are ordered as numbers; as texts, 10 comes before 9.
+ * `appendEvents` makes ids visible in order, so one snapshot that shows an id shows all smaller ones: nothing can
+ * appear before `readUpTo` later. Ids are ordered as numbers; as texts, 10 would come before 9.
  */
 export async function readFeed(db: Db, filter: FeedFilter, after: string, limit: number): Promise<FeedPage> {
   const conditions = [sql`event.tenant_id = ${filter.tenantId}`, sql`event.id > ${after}`]
   const wanted = wantedOnly(filter)
-  // The bound and the events are of one statement, hence of one snapshot: nothing gets below the bound in between.
+  // One statement reads the last id and the events, hence one snapshot: nothing can appear before that id in between.
   const { rows } = await sql<Pick<FeedPage, 'epoch' | 'lastId'> & FeedRow>`
     with bound as (
       select max(scanned.id) as id from (
@@ -83,7 +83,7 @@ const EVENT_FIELDS = sql.raw(
    ${isoTime('event.created_at')} as "createdAt", event.data`,
 )
 
-/** Where the feed ends now; the id '0' where it never had an event. */
+/** The current end of the feed; the id '0' if it never had an event. */
 export async function findFeedHead(db: Db, tenantId: string): Promise<FeedPosition> {
   const { rows } = await sql<FeedPosition>`
     select epoch, coalesce(

@@ -34,7 +34,7 @@ async function openAuthenticator() {
 }
 
 describe('createAuthenticator', () => {
-  test('accepts a key with its scopes and accounts, and stores nothing that opens anything', async () => {
+  test('accepts a key with its scopes and accounts, and stores nothing that could be used as a key', async () => {
     await using service = await openAuthenticator()
     const key = await service.createKey()
 
@@ -72,7 +72,7 @@ describe('createAuthenticator', () => {
     expect(await service.authenticate(key.text)).toEqual({ outcome: 'refused' })
   })
 
-  test('tells an expired key from a wrong one, from the second on at which it expires', async () => {
+  test('distinguishes an expired key from a wrong one, starting with the second of its expiry', async () => {
     await using service = await openAuthenticator()
     const key = await service.createKey(new Date(service.now() + 2000))
     expect(await service.authenticate(key.text)).toMatchObject({ outcome: 'accepted' })
@@ -91,7 +91,7 @@ describe('createAuthenticator', () => {
     expect(await service.authenticate(key.text)).toEqual({ outcome: 'refused' })
   })
 
-  test('binds an account token to its account and refuses it once it expired or the account is deleted', async () => {
+  test('binds an account token to its account and refuses it once it expired or its account is deleted', async () => {
     await using service = await openAuthenticator()
     const accountId = newId()
     await service.db
@@ -127,7 +127,7 @@ describe('createAuthenticator', () => {
     expect(await service.authenticate(long.text)).toEqual({ outcome: 'refused' })
   })
 
-  test('looks a key up once for many requests at a time, and notes its use once a minute', async () => {
+  test('looks a key up once for many simultaneous requests, and records its use once a minute', async () => {
     await using service = await openAuthenticator()
     const key = await service.createKey()
 

@@ -5,42 +5,42 @@ import type { Credential, Rates } from './credential.ts'
 import { type CredentialKind, digestCredential, parseCredential } from './rules.ts'
 import { type StoredCredential, findCredential, recordKeyUse } from './store.ts'
 
-/** How long a credential that was looked up counts without another look; a revocation takes effect within it. */
+/** Seconds for which a credential is valid without another lookup. A revocation takes effect within this time. */
 const CACHE_SECONDS = 5
 const CACHE_ENTRIES_MAX = 10_000
 const LAST_USED_COALESCE_SECONDS = 60
 
-/** Who sends a request. */
+/** The sender of a request. */
 export interface Identity {
   tenantId: string
   credential: Credential
-  /** Null: the plan limits no rate. */
+  /** Null if the plan limits no rate. */
   rates: Rates | null
 }
 
 export type Authentication =
   | ({ outcome: 'accepted' } & Identity)
-  /** An API key past its expiry; its secret was right. */
+  /** An API key past its expiry. Its secret was right. */
   | { outcome: 'expired' }
   | { outcome: 'refused' }
 
-/** A bearer credential that has the right shape. */
+/** A bearer credential of the right form. */
 export interface Presented {
   kind: CredentialKind
-  /** Tells credentials apart without being one. */
+  /** Identifies the credential without revealing it. */
   fingerprint: string
   authenticate(): Promise<Authentication>
 }
 
 export interface Authenticator {
-  /** Reads a bearer credential; nothing is looked up yet. Null where it cannot be one of ours. */
+  /** Parses a bearer credential without looking anything up. Null if it cannot be one of ours. */
   present(text: string): Presented | null
 }
 
-/** Tells who presents a credential. Looks it up by its id, compares digests, and keeps good ones for a moment. */
+/** Identifies the sender of a credential. Looks it up by its id, compares digests, and caches valid ones briefly. */
 export function createAuthenticator(options: { db: Db; pepper: Buffer; clock: Clock }): Authenticator {
   const { db, pepper, clock } = options
-  // By the hash of the whole credential: a hit proves it, and how long it takes tells nothing of what is cached.
+  // Keyed by the hash of the whole credential: a hit proves it, and its timing reveals nothing about other entries.
   const cache = new Map<string, { at: number; found: Promise<StoredCredential | null> }>()
 
   async function findGood(kind: CredentialKind, id: string, text: string) {
@@ -59,7 +59,7 @@ export function createAuthenticator(options: { db: Db; pepper: Buffer; clock: Cl
     if (cache.size >= CACHE_ENTRIES_MAX) cache.clear()
     const entry = { at: now, found: find() }
     cache.set(fingerprint, entry)
-    // Only good ones stay: a key that is made next must work at once, and guesses must not fill the cache.
+    // Only valid ones stay: a key that is created next must work at once, and guesses must not fill the cache.
     const forget = () => {
       if (cache.get(fingerprint) === entry) cache.delete(fingerprint)
     }

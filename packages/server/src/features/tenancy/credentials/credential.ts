@@ -1,16 +1,16 @@
 import type { Scope } from '@waxwing/contract/operation.ts'
 
-/** Who sends a request, as far as the operations need to know. */
+/** The sender of a request, as far as the operations need to know. */
 export interface Credential {
   /** `connect_session`: the session of a hosted operation, which has no scopes. */
   kind: 'api_key' | 'account_token' | 'connect_session'
   id: string
   scopes: readonly Scope[]
-  /** The accounts that it may see; null: every account of its tenant. */
+  /** The accounts that it may see. Null means every account of its tenant. */
   accountIds: readonly string[] | null
 }
 
-/** How many requests the plan allows in one minute; null: any number. */
+/** Maximum requests per minute by the plan. Null means no limit. */
 export interface Rates {
   perTenant: number | null
   perCredential: number | null

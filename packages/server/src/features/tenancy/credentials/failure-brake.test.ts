@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createFailureBrake } from './failure-brake.ts'
 
-/** A brake with a clock that stands 15 seconds into a minute. */
+/** Opens a brake with a clock that is 15 seconds into a minute. */
 function openBrake() {
   let now = 1_000_000 * 60_000 + 15_000
   const brake = createFailureBrake({ now: () => now })
@@ -12,7 +12,7 @@ function openBrake() {
 }
 
 describe('createFailureBrake', () => {
-  test('lets 20 failures of a minute pass and then holds the client until the minute ends', () => {
+  test('allows 20 failures in a minute, then blocks the client until the minute ends', () => {
     const { brake, fail, pass } = openBrake()
     fail('a', 19)
     expect(brake.waitSeconds('a', 'guess')).toBe(0)
@@ -24,13 +24,13 @@ describe('createFailureBrake', () => {
     expect(brake.waitSeconds('a', 'guess')).toBe(0)
   })
 
-  test('holds no other client', () => {
+  test('does not block other clients', () => {
     const { brake, fail } = openBrake()
     fail('a', 20)
     expect(brake.waitSeconds('b', 'guess')).toBe(0)
   })
 
-  test('lets a key pass that succeeded in the last 10 minutes, until it fails', () => {
+  test('exempts a key that succeeded in the last 10 minutes, until it fails', () => {
     const { brake, fail, pass } = openBrake()
     brake.recordSuccess('key')
     pass(599)

@@ -3,21 +3,26 @@ import { createMinuteCounts } from '../../../kit/minute-counts.ts'
 
 const FAILURES_MAX = 20
 const MINUTE_MILLISECONDS = 60_000
-/** How long an API key that succeeded is let past the brake. */
+/** Time for which an API key that succeeded is exempt. */
 const EXEMPT_MILLISECONDS = 10 * MINUTE_MILLISECONDS
 const CLIENTS_MAX = 100_000
 const EXEMPT_MAX = 10_000
 
-/** Slows down whoever guesses credentials: after 20 failures in a minute a client waits for the minute's end. */
+/**
+ * Slows down clients that guess credentials: after 20 failures in a minute, a client is blocked until the minute ends.
+ */
 export interface FailureBrake {
-  /** Seconds to wait before the client may present this credential; 0 where it may. */
+  /** Seconds to wait before the client may present this credential; 0 if it may do so now. */
   waitSeconds(client: string, fingerprint: string): number
   recordFailure(client: string, fingerprint: string): void
-  /** To be told of API keys only: they are exempt for 10 minutes, so that one bad client does not stop a good one. */
+  /**
+   * Called for API keys only. They are exempt for 10 minutes, so that a bad client behind the same address does not
+   * block a good one.
+   */
   recordSuccess(fingerprint: string): void
 }
 
-/** Counts in this process, by the minutes of the clock. */
+/** Counts in this process, in windows of one minute of the clock. */
 export function createFailureBrake(clock: Clock): FailureBrake {
   const failures = createMinuteCounts(clock, CLIENTS_MAX)
   const exemptUntil = new Map<string, number>()
@@ -33,7 +38,7 @@ export function createFailureBrake(clock: Clock): FailureBrake {
       failures.add(client)
     },
     recordSuccess(fingerprint) {
-      // Behind all others, so that the first is the one that is longest unused.
+      // Added again at the end, so that the first one is always the longest unused.
       exemptUntil.delete(fingerprint)
       if (exemptUntil.size >= EXEMPT_MAX) forgetOldest(exemptUntil)
       exemptUntil.set(fingerprint, clock.now() + EXEMPT_MILLISECONDS)

@@ -14,9 +14,9 @@ const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const CREDENTIAL = /^(wk|wat)_([0-9a-f]{32})_[0-9A-Za-z]{49}$/
 
 /**
- * A new credential for the row of that id: `wk_<id>_<secret>` or `wat_<id>_<secret>`. The id is the row's UUID without
- * dashes, the secret 256 random bits in base 62 with a checksum behind, so that a scanner recognises a leaked one
- * without asking us.
+ * Creates a credential for the row of that id: `wk_<id>_<secret>` or `wat_<id>_<secret>`. The id is the row's UUID
+ * without dashes; the secret is 256 random bits in base 62, followed by a checksum, so that a scanner recognises a
+ * leaked one without asking us.
  */
 export function makeCredential(kind: CredentialKind, id: string): string {
   const secret = inBase62(BigInt(`0x${randomBytes(SECRET_BYTES).toString('hex')}`), SECRET_CHARACTERS)
@@ -24,7 +24,7 @@ export function makeCredential(kind: CredentialKind, id: string): string {
   return body + checksumOf(body)
 }
 
-/** What a credential says of itself; null where it cannot be one of ours. Does not tell whether it is valid. */
+/** Parses a credential. Null if it cannot be one of ours. Does not check whether it is valid. */
 export function parseCredential(text: string): { kind: CredentialKind; id: string } | null {
   const match = CREDENTIAL.exec(text)
   if (!match?.[2]) return null
@@ -35,7 +35,10 @@ export function parseCredential(text: string): { kind: CredentialKind; id: strin
   return { kind: match[1] === 'wk' ? 'api_key' : 'account_token', id }
 }
 
-/** What an account token may do: what was asked for, but never more than the key that mints it; by default as much. */
+/**
+ * The scopes of a new account token: those asked for, but never more than the key that mints it has. By default all of
+ * the key's.
+ */
 export function requireTokenScopes(minting: Credential, asked: readonly Scope[] | undefined): Scope[] {
   const scopes = [...new Set(asked ?? minting.scopes)]
   const missing = scopes.filter(scope => !minting.scopes.includes(scope))
@@ -45,7 +48,7 @@ export function requireTokenScopes(minting: Credential, asked: readonly Scope[] 
   })
 }
 
-/** HMAC-SHA-256 of the whole credential: the only form in which it is stored. */
+/** HMAC-SHA-256 of the whole credential, the only form in which it is stored. */
 export function digestCredential(pepper: Buffer, text: string): Buffer {
   return createHmac('sha256', pepper).update(text).digest()
 }

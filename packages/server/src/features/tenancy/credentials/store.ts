@@ -6,7 +6,7 @@ import { newId } from '../../../kit/ids.ts'
 import type { Credential, Rates } from './credential.ts'
 import { type CredentialKind, digestCredential, makeCredential } from './rules.ts'
 
-/** A credential as it is stored, with what decides whether it still counts. */
+/** A stored credential, with what decides whether it is still valid. */
 export interface StoredCredential {
   tenantId: string
   credential: Credential
@@ -14,11 +14,11 @@ export interface StoredCredential {
   digest: Buffer
   expiresAt: Date | null
   lastUsedAt: Date | null
-  /** Revoked, or its tenant is suspended; for an account token also: its account is deleted, or its key revoked. */
+  /** Revoked, or its tenant is suspended. For an account token also: its account is deleted, or its key is revoked. */
   isRevoked: boolean
 }
 
-/** Makes an API key. Its text is returned this once; only the digest is stored. */
+/** Creates an API key. Its text is returned only here; only the digest is stored. */
 export async function createApiKey(
   db: Db,
   pepper: Buffer,
@@ -47,7 +47,7 @@ export async function createApiKey(
   return { id, text }
 }
 
-/** Keys of a tenant, newest first, revoked ones included. */
+/** Lists the keys of a tenant, newest first, including revoked ones. */
 export async function listApiKeys(db: Db, tenantId: string) {
   return db
     .selectFrom('api_key')
@@ -58,7 +58,10 @@ export async function listApiKeys(db: Db, tenantId: string) {
     .execute()
 }
 
-/** Revokes a key of whatever tenant, for the operator. False where there is none; true again for a revoked one. */
+/**
+ * Revokes a key of any tenant, for the operator. Returns false if there is none, and true for a key that was already
+ * revoked.
+ */
 export async function revokeApiKey(db: Db, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('api_key')
@@ -68,7 +71,7 @@ export async function revokeApiKey(db: Db, id: string): Promise<boolean> {
   return numUpdatedRows > 0n
 }
 
-/** Those of the ids that are no live account of the tenant. */
+/** Returns the ids that are not a live account of the tenant. */
 export async function listMissingAccounts(db: Db, tenantId: string, ids: string[]): Promise<string[]> {
   const rows = await db
     .selectFrom('account')
@@ -81,8 +84,8 @@ export async function listMissingAccounts(db: Db, tenantId: string, ids: string[
 }
 
 /**
- * Makes an account token. It is good until `expiresAt`, or until its account is deleted or the key that mints it ends,
- * if that is earlier. The expiry that is returned is the earlier one of token and key.
+ * Creates an account token. It is valid until `expiresAt`, until its account is deleted or until the key that mints it
+ * ends, whichever comes first. Returns the earlier expiry of token and key.
  */
 export async function createAccountToken(
   db: Db,
@@ -113,7 +116,7 @@ export async function createAccountToken(
   return { id, text, expiresAt }
 }
 
-/** Looks a credential up by its id alone: the caller compares the digest. */
+/** Looks a credential up by its id alone. The caller must compare the digest. */
 export async function findCredential(
   db: Db,
   kind: CredentialKind,
@@ -168,7 +171,7 @@ async function findAccountToken(db: Db, id: string): Promise<StoredCredential | 
     credential: {
       kind: 'account_token',
       id,
-      // A key that is narrowed narrows its tokens.
+      // Narrowing a key narrows its tokens.
       scopes: row.scopes.filter(scope => row.key_scopes.includes(scope)) as Scope[],
       accountIds: [row.account_id],
     },
@@ -190,7 +193,7 @@ function ratesOf(row: RateColumns): Rates | null {
   return perTenant === null && perCredential === null ? null : { perTenant, perCredential }
 }
 
-/** Notes that a key was used, at most once a minute whoever asks. */
+/** Records that a key was used, at most once a minute. */
 export async function recordKeyUse(db: Db, id: string): Promise<void> {
   await db
     .updateTable('api_key')

@@ -1,14 +1,14 @@
-/** What the tenants under a plan may use; null: no limit. */
+/** Limits of the tenants of a plan. Null means no limit. */
 export interface PlanLimits {
-  /** Requests of the whole tenant in one minute. */
+  /** Requests per minute of the whole tenant. */
   apiCallsPerMinute: number | null
-  /** Requests of one credential in one minute. */
+  /** Requests per minute of one credential. */
   apiCallsPerMinutePerKey: number | null
   /** Accounts that are not deleted, whatever their status. */
   maxAccounts: number | null
   /** Whether `bodyStorage` may be anything but `none`. */
   bodyStorageAllowed: boolean
-  /** What the stored bodies of the whole tenant may take on the disk. */
+  /** Maximum disk space for the stored bodies of the whole tenant. */
   storageBytes: number | null
 }
 

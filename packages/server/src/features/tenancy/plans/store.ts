@@ -5,7 +5,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { Plan, PlanLimits } from './rules.ts'
 
-/** Makes a plan. Null where the name is taken. */
+/** Creates a plan. Returns null if the name is taken. */
 export async function createPlan(db: Db, name: string, limits: PlanLimits): Promise<Plan | null> {
   const row = await db
     .insertInto('plan')
@@ -24,7 +24,7 @@ export async function createPlan(db: Db, name: string, limits: PlanLimits): Prom
   return row ? planOf(row) : null
 }
 
-/** Every plan, oldest first, with the names of the tenants under it. */
+/** Lists every plan, oldest first, with the names of its tenants. */
 export async function listPlans(db: Db): Promise<Array<Plan & { tenants: string[] }>> {
   const rows = await db.selectFrom('plan').selectAll().orderBy('created_at').orderBy('id').execute()
   const tenants = await db
@@ -42,7 +42,7 @@ export async function findPlanByName(db: Db, name: string): Promise<Plan | null>
   return row ? planOf(row) : null
 }
 
-/** The plan of a tenant; null where it has none, which means no limits. */
+/** The plan of a tenant. Null if it has none, which means no limits. */
 export async function findTenantPlan(db: Db, tenantId: string): Promise<Plan | null> {
   const row = await db
     .selectFrom('tenant')
@@ -53,7 +53,7 @@ export async function findTenantPlan(db: Db, tenantId: string): Promise<Plan | n
   return row ? planOf(row) : null
 }
 
-/** As `findTenantPlan`; no other transaction of the tenant gets it until this one ends. Locked before any account. */
+/** Like `findTenantPlan`, but locks the plan against other transactions of the tenant. Lock it before any account. */
 export async function lockTenantPlan(unit: UnitOfWork): Promise<Plan | null> {
   await unit.sql.selectFrom('tenant').select('id').where('id', '=', unit.tenantId).forNoKeyUpdate().execute()
   return findTenantPlan(unit.sql, unit.tenantId)
@@ -63,7 +63,10 @@ export async function updateTenantPlan(unit: UnitOfWork, planId: string | null):
   await unit.sql.updateTable('tenant').set({ plan_id: planId }).where('id', '=', unit.tenantId).execute()
 }
 
-/** Octets that a tenant may still store, below 0 where a smaller plan came later; SQL null where its plan has no limit. */
+/**
+ * Bytes that a tenant may still store. Negative if a smaller plan was assigned later; SQL null if the plan has no
+ * limit.
+ */
 export function storageRoom(tenantId: string): RawBuilder<string | null> {
   return sql`(
     select plan.storage_bytes - coalesce(used.bytes, 0)
@@ -71,14 +74,14 @@ export function storageRoom(tenantId: string): RawBuilder<string | null> {
     where tenant.id = ${tenantId})`
 }
 
-/** As `storageRoom`; `Infinity` where there is no limit. */
+/** Like `storageRoom`; `Infinity` if there is no limit. */
 export async function findStorageRoom(db: Db, tenantId: string): Promise<number> {
   const { rows } = await sql<{ room: string | null }>`select ${storageRoom(tenantId)} as room`.execute(db)
   const room = rows[0]?.room ?? null
   return room === null ? Infinity : Number(room)
 }
 
-/** What all tenants store together, in octets, and how many of them reached the limit of their plan. */
+/** Counts the bytes that all tenants store together, and the tenants that reached the limit of their plan. */
 export async function measureStorage(db: Db): Promise<{ bytes: number; fullTenants: number }> {
   const { rows } = await sql<{ bytes: number; fullTenants: number }>`
     select coalesce(sum(used.bytes), 0)::float8 as bytes,
@@ -97,7 +100,7 @@ function planOf(row: Selectable<PlanTable>): Plan {
       apiCallsPerMinutePerKey: row.api_calls_per_minute_per_key,
       maxAccounts: row.max_accounts,
       bodyStorageAllowed: row.body_storage_allowed,
-      // The command line takes no more than a number holds exactly.
+      // The command line accepts only numbers that are exact in JavaScript.
       storageBytes: row.storage_bytes === null ? null : Number(row.storage_bytes),
     },
   }

@@ -12,7 +12,10 @@ export async function findTenantSettings(db: Db, tenantId: string): Promise<Tena
   return row.settings as TenantSettings
 }
 
-/** The settings, held until the transaction ends. Locked before any account, whose changes lock in that order. */
+/**
+ * Reads the settings and locks them until the transaction ends. Lock them before any account: changes of accounts lock
+ * in that order.
+ */
 export async function lockTenantSettings(unit: UnitOfWork): Promise<TenantSettings> {
   await unit.sql.selectFrom('tenant').select('id').where('id', '=', unit.tenantId).forNoKeyUpdate().execute()
   return findTenantSettings(unit.sql, unit.tenantId)
@@ -26,7 +29,7 @@ export async function updateTenantSettings(unit: UnitOfWork, settings: TenantSet
     .execute()
 }
 
-/** How long each tenant keeps its events. */
+/** Lists each tenant with the days for which it keeps its events. */
 export async function listTenantRetention(
   db: Db,
 ): Promise<Array<{ tenantId: string; eventRetentionDays: number }>> {

@@ -1,7 +1,7 @@
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import type { Plan } from '../plans/rules.ts'
 
-/** What a tenant without a plan begins with. */
+/** The initial settings of a tenant without a plan. */
 export const NEW_TENANT_SETTINGS: TenantSettings = {
   bodyStorage: 'cache',
   syncWindowDays: 90,
@@ -23,7 +23,7 @@ export const NEW_TENANT_SETTINGS: TenantSettings = {
   },
 }
 
-/** What a tenant begins with under the plan. */
+/** The initial settings of a tenant with this plan. */
 export function newTenantSettings(plan: Plan | null): TenantSettings {
   const isStorageForbidden = plan !== null && !plan.limits.bodyStorageAllowed
   return isStorageForbidden ? { ...NEW_TENANT_SETTINGS, bodyStorage: 'none' } : NEW_TENANT_SETTINGS

@@ -10,7 +10,7 @@ export interface TenantRow {
   created_at: Date
 }
 
-/** Makes a tenant with the settings that it begins with under the plan. Null where the name is taken. */
+/** Creates a tenant with the initial settings of its plan. Returns null if the name is taken. */
 export async function createTenant(
   db: Db,
   name: string,
@@ -30,7 +30,7 @@ export async function createTenant(
   return row ?? null
 }
 
-/** Every tenant of the installation, oldest first. */
+/** Lists every tenant of the installation, oldest first. */
 export async function listTenants(db: Db): Promise<TenantRow[]> {
   return db
     .selectFrom('tenant')
@@ -40,7 +40,7 @@ export async function listTenants(db: Db): Promise<TenantRow[]> {
     .execute()
 }
 
-/** A tenant by its name; null where there is none. */
+/** Finds a tenant by its name, or null. */
 export async function findTenantByName(db: Db, name: string): Promise<TenantRow | null> {
   const row = await db
     .selectFrom('tenant')

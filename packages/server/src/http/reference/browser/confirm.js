@@ -4,19 +4,19 @@ import { fieldsOf, sendRequest } from './request.js'
 
 /** @typedef {import('./request.js').ApiRequest} ApiRequest */
 
-/** Fields by which people know a thing, the best first. */
+/** Fields by which people recognise a thing, the best first. */
 const NAME_FIELDS = ['email', 'name', 'displayName', 'subject', 'title', 'address', 'url']
 
 const dialog = require('#confirm', HTMLDialogElement)
 const target = require('#confirm-target', HTMLElement)
 
-/** Whether a request destroys something, so that it is not sent without asking. @param {ApiRequest} request */
+/** Whether a request destroys something, so that it is confirmed before it is sent. @param {ApiRequest} request */
 export function isDestructive({ method }) {
   return method === 'DELETE'
 }
 
 /**
- * Asks whether to send a request that destroys something, and names what. The focus returns to where it was.
+ * Asks for confirmation of a request that destroys something, and names what. The focus returns to where it was.
  *
  * @param {HTMLFormElement} form
  * @param {ApiRequest} request
@@ -49,7 +49,7 @@ export function listenForConfirmation() {
   require('#confirm-send', HTMLElement).addEventListener('click', () => dialog.close('send'))
 }
 
-/** What is filled in, with what it means. @param {HTMLFormElement} form */
+/** Rows of the filled-in parameters with their meaning. @param {HTMLFormElement} form */
 function filledRows(form) {
   return [...fieldsOf(form)]
     .filter(field => field.dataset['name'] !== undefined && field.value.trim() !== '')
@@ -60,7 +60,7 @@ function filledRows(form) {
 }
 
 /**
- * Looks up what people call the thing, where it can be read at the same path. Where it cannot, its id has to do.
+ * Looks up the name of the thing, if it can be read at the same path. Otherwise the dialog shows only its id.
  *
  * @param {HTMLFormElement} form
  * @param {ApiRequest} request
@@ -79,7 +79,7 @@ async function showName(form, request, signal) {
     )
     if (name !== undefined && !signal.aborted) target.prepend(row('Name', name, ''))
   } catch {
-    // The dialog names the id all the same.
+    // The dialog shows the id anyway.
   }
 }
 

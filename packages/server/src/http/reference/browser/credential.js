@@ -1,12 +1,12 @@
 import { require } from './elements.js'
 
-/** A kept key lives in this tab only: never in an address, a cookie or what other tabs see. */
+/** A kept key is stored in this tab only: never in a URL, a cookie or storage that other tabs see. */
 const STORED_KEY = 'waxwing-reference-key'
 
 const key = require('#key', HTMLInputElement)
 const keep = require('#keep', HTMLInputElement)
 
-/** The credential that requests carry; empty where none was typed. */
+/** The credential for requests, or an empty string. */
 export function currentCredential() {
   return key.value.trim()
 }

@@ -1,5 +1,5 @@
 /**
- * The element of that selector, which the page is known to have.
+ * Finds the element of a selector, which the page is known to have.
  *
  * @template {Element} T
  * @param {string} selector
@@ -14,7 +14,7 @@ export function require(selector, type, parent = document) {
 }
 
 /**
- * A new element with a text, which stays a text.
+ * Creates an element with a text, which is never parsed as markup.
  *
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} name

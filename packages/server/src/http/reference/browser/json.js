@@ -1,6 +1,6 @@
 import { element } from './elements.js'
 
-/** Texts with more tokens than this stay without colours, so that the page answers at once. */
+/** Texts with more tokens than this are not coloured, so that the page stays responsive. */
 const TOKENS_MAX = 30_000
 /** Ids, times and codes up to this length do not break across lines. */
 const UNBROKEN_CHARACTERS_MAX = 64
@@ -10,7 +10,7 @@ const UNBROKEN_CHARACTERS_MAX = 64
 const TOKENS = /("(?:[^"\\\n]|\\.)*")(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\b(?:true|false|null)\b/g
 
 /**
- * The parts of a JSON text, in order and without a gap; what is no JSON is `other`.
+ * Splits a JSON text into tokens, in order and without gaps. Whatever is not JSON is `other`.
  *
  * @param {string} text
  * @returns {Token[]}
@@ -31,11 +31,11 @@ export function tokensOf(text) {
   return tokens
 }
 
-/** Colours the JSON that an element holds. Its text stays the same. @param {Element} place */
+/** Colours the JSON in an element without changing its text. @param {Element} place */
 export function colourJson(place) {
   const tokens = tokensOf(place.textContent)
   if (tokens.length > TOKENS_MAX) return
-  /** What keeps an id together with its comma. @type {HTMLElement | undefined} */
+  /** The element that keeps an id on one line with its comma. @type {HTMLElement | undefined} */
   let unbroken
   const parts = tokens.map(({ kind, text }) => {
     if (kind === 'other') {
@@ -52,7 +52,7 @@ export function colourJson(place) {
   place.replaceChildren(...parts)
 }
 
-/** Colours the JSON below an element that is not coloured yet. @param {ParentNode} parent */
+/** Colours all JSON below an element that is not coloured yet. @param {ParentNode} parent */
 export function colourAll(parent) {
   for (const place of parent.querySelectorAll('[data-language=json]')) {
     place.removeAttribute('data-language')

@@ -1,8 +1,8 @@
 import { require } from './elements.js'
 
-/** Where the navigation lies beside the content. */
+/** Whether the window is wide enough to show the navigation beside the content. */
 const IS_WIDE = matchMedia('(min-width: 70rem)')
-/** The part of the window, from above, that what is being read has reached. */
+/** The reading position, as a fraction of the window's height from the top. */
 const READING_LINE = 0.3
 
 /** @typedef {{ link: HTMLAnchorElement, target: Element }} Entry */
@@ -10,7 +10,7 @@ const READING_LINE = 0.3
 const contents = require('.contents', HTMLDetailsElement)
 const nav = require('nav', HTMLElement)
 
-/** Marks in the navigation what is being read, and keeps it in view there. */
+/** Marks the current section in the navigation, and keeps it in view there. */
 export function followLocation() {
   const entries = entriesOf()
   let isPlanned = false
@@ -41,7 +41,7 @@ function entriesOf() {
   return [...nav.querySelectorAll('a[href^="#"]')].flatMap(link => {
     const id = link.getAttribute('href')?.slice(1) ?? ''
     const named = document.getElementById(id)
-    // What lies in closed details has no place of its own.
+    // Content of closed details has no position of its own.
     const target = named?.closest('details') ?? named
     return link instanceof HTMLAnchorElement && target ? [{ link, target }] : []
   })
@@ -59,7 +59,8 @@ function mark(entries) {
 }
 
 /**
- * What the address names, while its beginning can be seen; else the last that begins above the line.
+ * The section that the URL names, while its beginning is visible; otherwise the last one that begins above the reading
+ * line.
  *
  * @param {Entry[]} entries
  */
@@ -78,7 +79,7 @@ function labelOf(link) {
   return link.textContent.trim().replace(method, '').trim()
 }
 
-/** Scrolls the navigation alone; `scrollIntoView` would also move the page. @param {Element} link */
+/** Scrolls only the navigation; `scrollIntoView` would also move the page. @param {Element} link */
 function keepInView(link) {
   const box = link.getBoundingClientRect()
   const around = nav.getBoundingClientRect()

@@ -11,7 +11,7 @@ import { SNIPPETS } from './snippets.js'
 const STORED_LANGUAGE = 'waxwing-reference-language'
 const COPIED_MS = 1500
 
-/** Requests under way, by form. @type {WeakMap<HTMLFormElement, AbortController>} */
+/** Requests in progress, by form. @type {WeakMap<HTMLFormElement, AbortController>} */
 const underWay = new WeakMap()
 let language = localStorage.getItem(STORED_LANGUAGE) ?? 'curl'
 if (!Object.hasOwn(SNIPPETS, language)) language = 'curl'
@@ -58,7 +58,10 @@ async function send(form) {
   }
 }
 
-/** What was typed for a name in one path is meant in the others, too. @param {EventTarget | null} target */
+/**
+ * Copies a value typed for a path parameter to the same parameter of the other forms. @param {EventTarget | null}
+ * target
+ */
 function shareValue(target) {
   if (!(target instanceof HTMLInputElement) || target.dataset['in'] !== 'path') return
   for (const field of fieldsOf(document)) {
@@ -73,7 +76,7 @@ async function copy(button, source) {
     await navigator.clipboard.writeText(source.textContent)
     button.textContent = 'Copied'
   } catch {
-    // Browsers give no clipboard to pages over plain HTTP; what is selected can be copied by hand.
+    // Pages over plain HTTP have no access to the clipboard; selected text can be copied by hand.
     getSelection()?.selectAllChildren(source)
     button.textContent = 'Selected'
   }
@@ -85,7 +88,7 @@ function freshKey() {
   return crypto.getRandomValues(new Uint32Array(4)).join('-')
 }
 
-/** Opens what the address names. A link to it is a link for others as well. */
+/** Opens the details that the URL names. A link to the current target must work again. */
 function openTarget() {
   const target = location.hash === '' ? null : document.getElementById(location.hash.slice(1))
   if (!target) return
@@ -147,7 +150,7 @@ function onToggle({ target }) {
   history.replaceState(null, '', `#${target.dataset['operation']}`)
 }
 
-// Shows what is of no use without this script.
+// Shows the elements that need this script.
 document.documentElement.classList.add('scripted')
 colourAll(require('#errors', HTMLElement))
 listenForCredential()

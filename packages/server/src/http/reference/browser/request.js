@@ -1,5 +1,5 @@
 /**
- * What a form asks for.
+ * The request that a form describes.
  *
  * @typedef {object} ApiRequest
  * @property {string} method
@@ -59,7 +59,7 @@ export function fieldsOf(parent) {
 }
 
 /**
- * Sends a request to this service, and nowhere else.
+ * Sends a request, to this service only.
  *
  * @param {Pick<ApiRequest, 'method' | 'path' | 'headers' | 'body'>} request
  * @param {string} credential

@@ -1,7 +1,7 @@
 import { element, require } from './elements.js'
 import { colourJson } from './json.js'
 
-/** What is longer is cut in the page; the saved file has it all. */
+/** Longer content is cut on the page; the saved file contains all of it. */
 const SHOWN_CHARACTERS_MAX = 200_000
 
 const HEADERS = [
@@ -14,11 +14,11 @@ const HEADERS = [
   'Idempotent-Replayed',
 ]
 
-/** Addresses of files that were offered, by the place where they are shown. @type {WeakMap<Element, string>} */
+/** URLs of the files on offer, by the element that shows them. @type {WeakMap<Element, string>} */
 const offered = new WeakMap()
 
 /**
- * Shows a response. Everything in it is text: nothing that a mail or a name holds becomes markup.
+ * Shows a response, all of it as text: nothing in a message or a name becomes markup.
  *
  * @param {HTMLFormElement} form
  * @param {Response} response
@@ -40,7 +40,7 @@ export async function showResponse(form, response, milliseconds) {
 }
 
 /**
- * Says beside the button what became of a request; screen readers say it as well.
+ * Shows the outcome of a request beside the button; screen readers announce it.
  *
  * @param {HTMLFormElement} form
  * @param {string} message
@@ -110,7 +110,7 @@ function indented(text) {
  * @param {string} fileName
  */
 function saveLink(blob, fileName) {
-  // As plain bytes: a browser that opened the address of HTML would run it in the origin of this page.
+  // As plain bytes: a browser that opened the URL of an HTML blob would run it in the origin of this page.
   const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }))
   const link = element('a', `Save ${fileName}`, 'save')
   link.href = url
@@ -118,7 +118,9 @@ function saveLink(blob, fileName) {
   return link
 }
 
-/** The name as RFC 8187 has it, which the service sends beside a plain one. @param {string} disposition */
+/**
+ * The file name in the encoding of RFC 8187, which the service sends beside a plain one. @param {string} disposition
+ */
 function fileNameIn(disposition) {
   const [, encoded = ''] = /filename\*=UTF-8''([^;]+)/.exec(disposition) ?? []
   try {

@@ -1,7 +1,7 @@
 import { require } from './elements.js'
 
 const search = require('#search', HTMLInputElement)
-/** Texts of what can be found, read once. @type {WeakMap<Element, string>} */
+/** Searchable texts, read once per element. @type {WeakMap<Element, string>} */
 const texts = new WeakMap()
 
 export function listenForSearch() {
@@ -9,7 +9,7 @@ export function listenForSearch() {
   search.addEventListener('keydown', event => {
     if (event.key === 'Escape') clearSearch()
     if (event.key !== 'Enter') return
-    // Else the key would close again what gets the focus.
+    // Otherwise the key would also close the field that gets the focus.
     event.preventDefault()
     openFirst()
   })
@@ -27,7 +27,7 @@ export function clearSearch() {
   filter()
 }
 
-/** Leaves what has every word, and the headings above it. */
+/** Shows only what contains every word, and the headings above it. */
 function filter() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean)
   let found = 0
@@ -45,7 +45,7 @@ function filter() {
   const isSearching = words.length > 0
   const status = require('#found', HTMLElement)
   status.hidden = !isSearching
-  status.textContent = found === 0 ? 'Nothing has all of these words.' : `Found: ${found}`
+  status.textContent = found === 0 ? 'Nothing contains all of these words.' : `Found: ${found}`
   require('#about', HTMLElement).hidden = isSearching
 }
 
@@ -56,7 +56,7 @@ function textOf(unit) {
   return text
 }
 
-/** The entry of the navigation. @param {Element} unit */
+/** The link in the navigation. @param {Element} unit */
 function linkTo(unit) {
   const name = unit.getAttribute('data-operation') ?? unit.id
   return name === '' ? null : document.querySelector(`[data-link="${CSS.escape(name)}"]`)?.closest('li')

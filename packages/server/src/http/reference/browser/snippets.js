@@ -3,7 +3,7 @@ import { tokensOf } from './json.js'
 /** @typedef {import('./request.js').ApiRequest} ApiRequest */
 
 /**
- * The request as code. The credential is never in it: each takes it from the environment.
+ * Writers of a request as code. The code never contains the credential: each takes it from the environment.
  *
  * @type {Record<string, (request: ApiRequest, origin: string) => string>}
  */
@@ -22,7 +22,7 @@ function curlOf({ method, path, headers, body, isDownload, isPublic }, origin) {
   return `${lines[0]} ${lines.slice(1).join(' \\\n  ')}`
 }
 
-/** One word for a POSIX shell, whatever it holds. @param {string} text */
+/** Quotes any text as one word for a POSIX shell. @param {string} text */
 function shellWord(text) {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
@@ -44,7 +44,7 @@ function nodeOf({ method, path, headers, body, isDownload, isPublic }, origin) {
   return `import { writeFile } from 'node:fs/promises'\n\n${request}\nawait writeFile('download', Buffer.from(await response.arrayBuffer()))`
 }
 
-/** JSON is JavaScript, except for a key `__proto__`, which sets no field. @param {string} body */
+/** JSON is valid JavaScript, except that a key `__proto__` sets no field. @param {string} body */
 function nodeBody(body) {
   return isJson(body) && !body.includes('__proto__') ? `JSON.stringify(${indented(body)})` : quoted(body)
 }
@@ -76,7 +76,7 @@ const PYTHON_WORDS = new Map([
   ['null', 'None'],
 ])
 
-/** JSON as a Python literal. @param {string} body */
+/** Translates JSON into a Python literal. @param {string} body */
 function pythonBody(body) {
   const literal = tokensOf(body).map(({ kind, text }) => {
     if (kind === 'word') return PYTHON_WORDS.get(text) ?? text
@@ -86,12 +86,12 @@ function pythonBody(body) {
   return indented(literal.join(''), '    ')
 }
 
-/** Lines after the first, moved to where they stand in the call. @param {string} text @param {string} [indent] */
+/** Indents the lines after the first to their position in the call. @param {string} text @param {string} [indent] */
 function indented(text, indent = '  ') {
   return text.trim().replaceAll('\n', `\n${indent}`)
 }
 
-/** A string literal of JavaScript or Python. @param {string} text @param {"'" | '"'} [quote] */
+/** Writes a string literal of JavaScript or Python. @param {string} text @param {"'" | '"'} [quote] */
 function quoted(text, quote = "'") {
   const inner = JSON.stringify(text).slice(1, -1)
   return quote === '"' ? `"${inner}"` : `'${inner.replaceAll('\\"', '"').replaceAll("'", String.raw`\'`)}'`

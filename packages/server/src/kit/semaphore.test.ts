@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { openTurns } from './turns.ts'
+import { openSemaphore } from './semaphore.ts'
 
-test('runs a limited number at once, the rest in order, and refuses when too many wait', async () => {
-  const turns = openTurns({ atOnce: 2, waitingMax: 2 })
+test('runs a limited number at once and the rest in order, and refuses when too many wait', async () => {
+  const semaphore = openSemaphore({ atOnce: 2, waitingMax: 2 })
   const begun: number[] = []
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<number>())
   const taken = ends.map(({ promise }, nth) =>
-    turns.take(() => {
+    semaphore.take(() => {
       begun.push(nth)
       return promise
     }),
@@ -22,5 +22,5 @@ test('runs a limited number at once, the rest in order, and refuses when too man
     expect(await taken[nth]).toBe(nth)
   }
   expect(begun).toEqual([0, 1, 2, 3])
-  expect(await turns.take(async () => 7)).toBe(7)
+  expect(await semaphore.take(async () => 7)).toBe(7)
 })

@@ -1,10 +1,10 @@
-/** Limits how many run at once. The rest waits in the order of arrival. */
-export interface Turns {
-  /** Returns null at once if too many are waiting already. */
+/** Limits how many works run at once. The others wait, first come, first served. */
+export interface Semaphore {
+  /** Runs the work when it gets a permit. Returns null at once if too many are waiting already. */
   take<T>(work: () => Promise<T>): Promise<T> | null
 }
 
-export function openTurns({ atOnce, waitingMax }: { atOnce: number; waitingMax: number }): Turns {
+export function openSemaphore({ atOnce, waitingMax }: { atOnce: number; waitingMax: number }): Semaphore {
   const waiting: Array<() => void> = []
   let running = 0
 
