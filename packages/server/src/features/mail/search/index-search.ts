@@ -39,7 +39,7 @@ export async function searchIndex(
     const reading = searchBand(context.db, input.accountId, { query: isWalk ? walked : query, ...search })
     return reading.catch(orTimeout)
   }
-  const turn = searches.take(() =>
+  const running = searches.take(() =>
     fillPage(readBand, start, { looks: 2 * size, limit: page.limit, canList: query.loose !== null }),
   )
   const filled = await (running ?? refuse('overloaded', undefined, { retryAfterSeconds: RETRY_SECONDS }))
