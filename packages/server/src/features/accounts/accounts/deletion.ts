@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 
 /** Days that what was indexed of a deleted account is kept. */
 const RETENTION_DAYS = 30
@@ -36,29 +36,11 @@ export async function deleteAccount(
   if (account.deleted_at) return true
 
   await unit.sql.deleteFrom('account_secret').where('account_id', '=', id).execute()
-  await unit.sql.deleteFrom('account_token').where('account_id', '=', id).execute()
+  await deleteTokensOf(unit.sql, id)
   unit.announce({
     type: 'account.deleted',
     accountId: id,
     data: { email: account.email, externalRef: account.external_ref },
   })
   return true
-}
-
-const TOKEN_BATCH_ROWS = 2000
-
-/** Deletes account tokens that have expired, of every tenant. They are refused from their last second on anyway. */
-export async function deleteExpiredTokens(db: Db, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const expired = db
-      .selectFrom('account_token')
-      .select('id')
-      .where('expires_at', '<', sql<Date>`clock_timestamp()`)
-      .limit(TOKEN_BATCH_ROWS)
-    const { numDeletedRows } = await db
-      .deleteFrom('account_token')
-      .where('id', 'in', expired)
-      .executeTakeFirst()
-    if (numDeletedRows < TOKEN_BATCH_ROWS) return
-  }
 }
