@@ -33,7 +33,8 @@ export interface Wing {
   jobHandlers?: readonly JobHandler[]
   /**
    * Role `jobs`: starts its loops. Each goes onto the stack, which is disposed when the process begins to stop: a loop
-   * then takes nothing new and waits for what is under way. Everything that it uses is open until it has ended.
+   * then takes nothing new and waits for what is under way, within a bound of its own. Everything that it uses is open
+   * until it has ended.
    */
   startWorkers?(workers: AsyncDisposableStack): void
   /** Role `jobs`: metrics of the whole installation. Those of one process register themselves. */

@@ -64,7 +64,11 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   if (config.roles.includes('api')) {
     const overload =
       options.overload ?? opened.use(watchOverload(installation.database.waitMilliseconds, log))
-    const door = await openDoor({ ...resources, hostedSessions: hostedSessionsOf(wings), ...options })
+    const door = await openDoor({
+      ...resources,
+      hostedSessions: hostedSessionsOf(wings),
+      isStrict: options.isStrict,
+    })
     api = opened.use(await startApi({ config, door, operations, overload, readiness, metrics }))
   }
   const running = opened.move()

@@ -1,6 +1,5 @@
 import { requireSealedValue } from '../../database/sealed-value.ts'
 import type { Resources, Wing } from '../../wing.ts'
-import { deleteExpiredTokens } from './accounts/deletion.ts'
 import { accountOperations } from './accounts/operations.ts'
 import { purgeDueAccounts } from './accounts/purge.ts'
 import { accountKeys } from './accounts/secrets.ts'
@@ -23,7 +22,6 @@ export async function openAccounts({ db, keyRing, config, servers, serverSearch 
         schedule: '* * * * *',
         run: signal => purgeDueAccounts(db, purgeSteps, signal),
       },
-      { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },
     ],
   } satisfies Wing
 }

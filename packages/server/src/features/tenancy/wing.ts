@@ -1,9 +1,13 @@
 import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
+import { deleteExpiredTokens } from './credentials/store.ts'
 import { measureStorage } from './plans/store.ts'
 
 export function openTenancy({ db }: Resources) {
   return {
+    recurringTasks: () => [
+      { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },
+    ],
     gauges: [
       askingGauge(
         'waxwing_stored_bytes',

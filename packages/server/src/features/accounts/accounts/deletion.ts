@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 
 /** Days for which the indexed data of a deleted account is kept. */
 const RETENTION_DAYS = 30
@@ -37,7 +37,7 @@ export async function deleteAccount(
   if (account.deleted_at) return true
 
   await unit.sql.deleteFrom('account_secret').where('account_id', '=', id).execute()
-  await unit.sql.deleteFrom('account_token').where('account_id', '=', id).execute()
+  await deleteTokensOf(unit.sql, id)
   unit.announce({
     type: 'account.deleted',
     accountId: id,
@@ -45,6 +45,7 @@ export async function deleteAccount(
   })
   return true
 }
+<<<<<<< HEAD
 
 const TOKEN_BATCH_ROWS = 2000
 
@@ -63,3 +64,5 @@ export async function deleteExpiredTokens(db: Db, signal: AbortSignal): Promise<
     if (numDeletedRows < TOKEN_BATCH_ROWS) return
   }
 }
+=======
+>>>>>>> wt-a

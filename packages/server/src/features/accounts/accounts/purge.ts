@@ -3,6 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { Tables } from '../../../database/tables.ts'
 import { emptyAccountEvents } from '../../../events/retention.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
+import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 
 const BATCH_ROWS = 2000
 
@@ -42,7 +43,8 @@ export async function purgeDueAccounts(
 
 /** Removes everything about an account except its id, and announces `account.purged` in the last step. */
 async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal): Promise<void> {
-  await deleteOfAccount(db, ['account_token', 'account_secret'], account.id, signal)
+  await deleteTokensOf(db, account.id)
+  await deleteOfAccount(db, ['account_secret'], account.id, signal)
   await emptyAccountEvents(db, account, signal)
   if (signal.aborted) return
 

@@ -1,0 +1,58 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+
+const SOURCE = path.resolve(import.meta.dirname, '../src')
+
+/** The wing or the room that writes each table. What follows a kind of data belongs to the wing of the kind. */
+const WRITERS: Record<string, readonly string[]> = {
+  // The sync writes who follows an account and how that goes; mail writes by which rules it was indexed.
+  account: ['accounts', 'mail', 'sync'],
+  account_secret: ['accounts'],
+  account_token: ['tenancy'],
+  api_key: ['tenancy'],
+  event: ['events'],
+  feed_epoch: ['database'],
+  idempotency_key: ['door'],
+  instance: ['jobs'],
+  job: ['jobs'],
+  mailbox: ['mail'],
+  message: ['mail'],
+  message_blob: ['mail'],
+  message_mailbox: ['mail'],
+  message_search: ['mail'],
+  plan: ['tenancy'],
+  quarantined_message: ['mail'],
+  schema_migration: ['database'],
+  sealed_value: ['database'],
+  sync_cursor: ['mail'],
+  tenant: ['tenancy'],
+  tenant_storage: ['mail'],
+  thread_link: ['mail'],
+}
+
+const TABLE = /^create table (?:public\.)?"?(\w+)/gim
+const WRITES =
+  /(?:insert\s+into|update|delete\s+from)\s+(?:only\s+)?"?(\w+)|(?:insertInto|updateTable|deleteFrom|mergeInto)\('(\w+)/g
+
+function read(file: string): string {
+  return readFileSync(path.join(SOURCE, file), 'utf8')
+}
+
+/** `features/mail/search/record.ts` and `sync/mail/pass.ts` are of mail, `sync/ownership.ts` is of sync. */
+function writerOf(file: string): string {
+  const [room = '', wing = ''] = path.dirname(file).split('/')
+  return room === 'features' || (room === 'sync' && wing !== '') ? wing : room
+}
+
+test('each table is written by one wing or room', () => {
+  const tables = [...read('database/schema.sql').matchAll(TABLE)].map(([, table = '']) => table)
+  const writers = new Map(tables.map(table => [table, new Set<string>()]))
+  const files = globSync('**/*.ts', { cwd: SOURCE }).filter(file => !file.endsWith('.test.ts'))
+  for (const file of files) {
+    for (const [, inSql, inKysely] of read(file).matchAll(WRITES))
+      writers.get(inSql ?? inKysely ?? '')?.add(writerOf(file))
+  }
+  const found = Object.fromEntries([...writers].map(([table, by]) => [table, [...by].toSorted()]))
+  expect(found).toEqual(WRITERS)
+})
