@@ -250,7 +250,7 @@ describe('composeMessage', () => {
   test('attaches a message as it is, but for line ends and for parts beyond ASCII', async () => {
     const inner =
       'Subject: inner\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\nhüllo\n.\n'
-    const raw = await wireOf({ attachments: [file('message/rfc822', Buffer.from(inner))] })
+    const raw = await wireOf({ attachments: [memoryFile('message/rfc822', Buffer.from(inner))] })
     expect(raw).toContain(
       'Content-Type: message/rfc822\r\nContent-Transfer-Encoding: 7bit\r\n' +
         'Content-Disposition: attachment\r\n\r\nSubject: inner\r\n' +
@@ -262,7 +262,7 @@ describe('composeMessage', () => {
   test('attaches what only claims to be a message as a file', async () => {
     const content = Buffer.concat([Buffer.from('Subject: a\0b\r\n\r\nx\r\n'), Buffer.alloc(2000, 'y')])
     const stored = await store(
-      await composeMessage(composition({ attachments: [file('message/rfc822', content)] })),
+      await composeMessage(composition({ attachments: [memoryFile('message/rfc822', content)] })),
     )
     const { raw } = await readWire(stored)
     const [attachment] = parse(raw).attachments
@@ -274,7 +274,7 @@ describe('composeMessage', () => {
     const signed =
       'Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nhüllo\r\n--b--\r\n'
     const composed = await composeMessage(
-      composition({ attachments: [file('message/rfc822', Buffer.from(signed))] }),
+      composition({ attachments: [memoryFile('message/rfc822', Buffer.from(signed))] }),
     )
     expect(composed.layout.is8Bit).toBe(true)
     const { raw, is8Bit } = await readWire(await store(composed))
@@ -285,7 +285,7 @@ describe('composeMessage', () => {
   test('stops reading attachments that are over the limit', async () => {
     let produced = 0
     const endless = {
-      ...file('application/zip', Buffer.alloc(0)),
+      ...memoryFile('application/zip', Buffer.alloc(0)),
       byteLength: null,
       async *open() {
         for (;;) {
@@ -298,15 +298,15 @@ describe('composeMessage', () => {
     await expect(collect(composed.open())).rejects.toThrow(AttachmentsTooLarge)
     expect(produced).toBe(26 * 1024 * 1024)
     const two = [
-      file('application/zip', Buffer.alloc(20 * 1024 * 1024)),
-      file('a/b', Buffer.alloc(6 * 1024 * 1024)),
+      memoryFile('application/zip', Buffer.alloc(20 * 1024 * 1024)),
+      memoryFile('a/b', Buffer.alloc(6 * 1024 * 1024)),
     ]
     const both = await composeMessage(composition({ attachments: two }))
     await expect(collect(both.open())).rejects.toThrow(AttachmentsTooLarge)
   })
 
   test('does not announce a length that an attachment no longer has', async () => {
-    const changed = { ...file('a/b', Buffer.from('abc')), byteLength: 4 }
+    const changed = { ...memoryFile('a/b', Buffer.from('abc')), byteLength: 4 }
     const composed = await composeMessage(composition({ attachments: [changed] }))
     await expect(collect(composed.open())).rejects.toThrow(AttachmentChanged)
   })
@@ -316,7 +316,7 @@ describe('composeMessage', () => {
     const pieces = (25 * 1024 * 1024) / piece.length
     let given = 0
     const large = {
-      ...file('application/zip', piece),
+      ...memoryFile('application/zip', piece),
       byteLength: piece.length * pieces,
       async *open() {
         for (; given < pieces; given++) yield piece
@@ -339,7 +339,7 @@ describe('composeMessage', () => {
 const readWireUnread = (stored: StoredContent) =>
   wireForm(stored, { date: HANDED_OVER, has8BitMime: false, hasSmtpUtf8: false })
 
-function file(contentType: string, content: Buffer) {
+function memoryFile(contentType: string, content: Buffer) {
   return {
     filename: null,
     contentType,

@@ -128,7 +128,9 @@ function writeTag(writing: Writing, tag: Tag): void {
   }
   const isApart = BLOCKS.get(name)
   if (name === 'li' && writing.line !== '') writing.isLineEmpty = false
-  if (isApart !== undefined) askForGap(writing, isApart && writing.lists.length === 0 ? 2 : 1)
+  const isListEnd = !isOpening && (name === 'ul' || name === 'ol')
+  const depth = writing.lists.length - (isListEnd ? 1 : 0)
+  if (isApart !== undefined) askForGap(writing, isApart && depth <= 0 ? 2 : 1)
   if (name === 'a') writeLink(writing, tag)
   else if (name === 'td' || name === 'th') writing.isSpaced = true
   else if (name === 'img' && isOpening) writeText(writing, attribute(writing.html, tag, 'alt'))

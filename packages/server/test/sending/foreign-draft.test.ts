@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import { type ForeignDraft, prepareForeignDraft } from '../../src/features/sending/compose/foreign-draft.ts'
+import { readCopy, readWire, store } from './read-composed.ts'
+
+const SEND = {
+  internetMessageId: '<new@example.com>',
+  outboxId: '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90',
+  date: new Date(0),
+  from: { name: 'Ada', address: 'ada@example.com' },
+}
+
+function prepare(draft: string): Promise<ForeignDraft | null> {
+  const content = Buffer.from(draft.replaceAll(/(?<!\r)\n/g, '\r\n'))
+  return prepareForeignDraft(async function* () {
+    for (let at = 0; at < content.length; at += 9) yield content.subarray(at, at + 9)
+  }, SEND)
+}
+
+const wireOf = async (draft: ForeignDraft | null, hasSmtpUtf8 = false) =>
+  (await readWire(await store(draft!), { has8BitMime: true, hasSmtpUtf8 })).raw.toString()
+
+const DRAFT = `Return-Path: <x@example.com>
+Message-ID: <old@example.com>
+Date: Mon, 1 Jan 2001 00:00:00 +0000
+X-Waxwing-Outbox: forged
+x-waxwing-draft: a generation=3
+From: "Ada, L." <ada@example.com>
+To: Grace
+ <grace@example.org>, "x, y" <z@example.org>
+Bcc: Hidden
+ <h@example.net>
+Subject: =?utf-8?q?Hi?=  there
+X-Mozilla-Draft-Info: internal/draft; vcard=0
+MIME-Version: 1.0
+Content-Type: multipart/alternative; boundary=zz
+
+preamble
+--zz
+Content-Type: text/plain; charset=utf-8; format=flowed
+Content-Transfer-Encoding: 8bit
+
+Hüllo \n--zz
+Content-Type: text/html
+
+<p>x</p>
+--zz--
+`
+
+describe('a draft of another client', () => {
+  test('is sent as it is, but for Date, Message-ID, Bcc and our fields', async () => {
+    const draft = await prepare(DRAFT)
+    const kept = DRAFT.replace(/Message-ID:.*\n/, '')
+      .replace(/\nDate:.*/, '')
+      .replaceAll(/X-Waxwing-.*\n/gi, '')
+      .replace(/Bcc:.*\n.*\n/, '')
+      .replaceAll('\n', '\r\n')
+    expect(await wireOf(draft)).toBe(
+      'Date: Sat, 21 Nov 2026 09:08:07 +0000\r\nMessage-ID: <new@example.com>\r\n' +
+        `X-Waxwing-Outbox: ${SEND.outboxId}\r\n${kept}`,
+    )
+    expect(draft!.people).toEqual({
+      from: [{ name: 'Ada, L.', address: 'ada@example.com' }],
+      to: [
+        { name: 'Grace', address: 'grace@example.org' },
+        { name: 'x, y', address: 'z@example.org' },
+      ],
+      cc: [],
+      bcc: [{ name: 'Hidden', address: 'h@example.net' }],
+      replyTo: [],
+    })
+    expect(draft!.unreadable).toEqual([])
+    expect(draft!.layout.is8Bit).toBe(true)
+    const copy = await readCopy(await store(draft!))
+    expect(copy.toString()).toMatch(/^Bcc: Hidden\r\n <h@example\.net>\r\nDate: /)
+  })
+
+  test.each([
+    ['to', 'To: "a b"@example.org'],
+    ['to', 'To: grace@[127.0.0.1]'],
+    ['to', 'To: grace@example.org, nobody'],
+    ['cc', 'Cc: a@b@example.org'],
+    ['bcc', 'Bcc: x@localhost'],
+    ['from', 'From: root'],
+    ['to', `To: ${'grace@example.org, '.repeat(4000)}x@example.org`.replaceAll(/(.{900}),/g, '$1,\n')],
+  ])('names %s if its addresses cannot be read', async (field, line) => {
+    expect((await prepare(`${line}\nSubject: x\n\nHi\n`))!.unreadable).toEqual([field])
+  })
+
+  test('gets a From and a To if it has none', async () => {
+    const draft = await prepare('Bcc: h@example.net\n\nHi\n')
+    const raw = await wireOf(draft)
+    expect(raw).toContain('\r\nFrom: Ada <ada@example.com>\r\n')
+    expect(raw).toContain('\r\nTo: undisclosed-recipients:;\r\n')
+    expect(raw).not.toContain('h@example.net')
+  })
+
+  test('has no way to hide Bcc from us', async () => {
+    for (const name of ['BCC', 'bcc ', 'Bcc\t']) {
+      const raw = await wireOf(await prepare(`To: a@example.org\n${name}: h@example.net\n\nHi\n`))
+      expect(raw).not.toContain('h@example.net')
+    }
+  })
+
+  test('keeps fields beyond ASCII for servers that take them, and encodes them for others', async () => {
+    const draft = await prepare('To: Gräce <grace@example.org>\nSubject: Grüße\n\nHi\n')
+    const utf8 = await readWire(await store(draft!), { hasSmtpUtf8: true })
+    expect(utf8.hasUtf8Header).toBe(true)
+    expect(utf8.raw.toString()).toContain('To: Gräce <grace@example.org>\r\nSubject: Grüße\r\n')
+    expect(await wireOf(draft)).toContain(
+      'To: =?UTF-8?B?R3LDpGNl?= <grace@example.org>\r\nSubject: =?UTF-8?B?R3LDvMOfZQ==?=\r\n',
+    )
+  })
+
+  test.each([
+    ['its header has no end', 'A: b\n'.repeat(80_000)],
+    ['a line of its header is too long', `A: ${'b'.repeat(2000)}\n\nHi\n`],
+    [
+      'something signed has a line that is too long',
+      `Content-Type: multipart/signed; boundary=b\n\n--b\n\n${'x'.repeat(2000)}\n--b--\n`,
+    ],
+  ])('cannot be sent if %s', async (_, draft) => {
+    expect(await prepare(draft)).toBeNull()
+  })
+
+  test('is encoded where SMTP cannot carry it at all', async () => {
+    const raw = await wireOf(await prepare(`Subject: x\n\n${'y'.repeat(2000)}\n`))
+    expect(raw).toContain('Content-Transfer-Encoding: quoted-printable\r\n\r\nyyy')
+    expect(raw.split('\r\n').every(line => line.length <= 998)).toBe(true)
+  })
+})
