@@ -52,6 +52,10 @@ describe.each(SERVERS)(
       ])
       const inTrash = await search({ q: 'heliotrope', source: 'provider', mailboxId: idOf('Trash') })
       expect(subjectsOf(inTrash)).toEqual(['heliotrope 3'])
+
+      await app.post(`/v1/accounts/${accountId}/identities`, { address: other?.from?.address })
+      const again = await search({ q: 'heliotrope', source: 'provider', mailboxId: idOf('Projects') })
+      expect(again.body.items).toMatchObject([{ id: null, direction: 'outbound' }])
     })
 
     test('returns pages over all mailboxes, even if messages come and go in between', async () => {

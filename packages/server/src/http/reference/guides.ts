@@ -14,6 +14,7 @@ export const GUIDES = [
   'limits',
   'reading-mail',
   'searching',
+  'identities',
   'autoconfig',
   'configuration',
 ] as const

@@ -27,10 +27,10 @@ import {
 const on = implement(identities).$context<RequestContext>()
 
 export const identityOperations = {
-  list: on.list.handler(async ({ input: { params }, context: { db, ...context } }) => {
-    const account = await requireAccount({ db, ...context }, params.accountId)
-    const signature = await findOwnSignature(db, account.id)
-    const custom = await listIdentities(db, account.id)
+  list: on.list.handler(async ({ input: { params }, context }) => {
+    const account = await requireAccount(context, params.accountId)
+    const signature = await findOwnSignature(context.db, account.id)
+    const custom = await listIdentities(context.db, account.id)
     return { items: [presentPrimary(account, signature), ...custom.map(presentCustom)], refreshedAt: null }
   }),
 
