@@ -45,24 +45,3 @@ export async function deleteAccount(
   })
   return true
 }
-<<<<<<< HEAD
-
-const TOKEN_BATCH_ROWS = 2000
-
-/** Deletes expired account tokens of every tenant. They are refused from the second of their expiry anyway. */
-export async function deleteExpiredTokens(db: Db, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const expired = db
-      .selectFrom('account_token')
-      .select('id')
-      .where('expires_at', '<', sql<Date>`clock_timestamp()`)
-      .limit(TOKEN_BATCH_ROWS)
-    const { numDeletedRows } = await db
-      .deleteFrom('account_token')
-      .where('id', 'in', expired)
-      .executeTakeFirst()
-    if (numDeletedRows < TOKEN_BATCH_ROWS) return
-  }
-}
-=======
->>>>>>> wt-a

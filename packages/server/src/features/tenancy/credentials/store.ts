@@ -6,13 +6,9 @@ import { newId } from '../../../kit/ids.ts'
 import type { Credential, Rates } from './credential.ts'
 import { type CredentialKind, digestCredential, makeCredential } from './rules.ts'
 
-<<<<<<< HEAD
-/** A stored credential, with what decides whether it is still valid. */
-=======
 const TOKEN_BATCH_ROWS = 2000
 
-/** A credential as it is stored, with what decides whether it still counts. */
->>>>>>> wt-a
+/** A stored credential, with what decides whether it is still valid. */
 export interface StoredCredential {
   tenantId: string
   credential: Credential
@@ -122,15 +118,12 @@ export async function createAccountToken(
   return { id, text, expiresAt }
 }
 
-<<<<<<< HEAD
-/** Looks a credential up by its id alone. The caller must compare the digest. */
-=======
 /** Deletes the tokens of an account. */
 export async function deleteTokensOf(db: Db, accountId: string): Promise<void> {
   await db.deleteFrom('account_token').where('account_id', '=', accountId).execute()
 }
 
-/** Deletes account tokens that have expired, of every tenant. They are refused from their last second on anyway. */
+/** Deletes account tokens that have expired, of every tenant. They are refused from the second of their expiry anyway. */
 export async function deleteExpiredTokens(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const expired = db
@@ -146,8 +139,7 @@ export async function deleteExpiredTokens(db: Db, signal: AbortSignal): Promise<
   }
 }
 
-/** Looks a credential up by its id alone: the caller compares the digest. */
->>>>>>> wt-a
+/** Looks a credential up by its id alone. The caller must compare the digest. */
 export async function findCredential(
   db: Db,
   kind: CredentialKind,
