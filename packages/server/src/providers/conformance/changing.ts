@@ -97,19 +97,22 @@ export function describeChanging(name: string, setUp: () => Promise<ChangingArra
 
     test('changes messages that came after the first change', async () => {
       await using arranged = await setUp()
+      await arranged.world.createMailbox('Kept')
       const [one] = await arranged.world.deliver(letters(1))
       await using account = await arranged.connect()
       const { changing } = account
-      await all(changing.changeFlags({ source: 'INBOX', cursor: null, keys: [one!] }, { isRead: true }))
-      const [two, three, four] = await arranged.world.deliver(letters(3, 10))
-      await arranged.world.createMailbox('Kept')
       const kept = await keyOf(arranged, account.mail, 'Kept')
-
       const at = (key: MessageKey) => ({ source: 'INBOX', cursor: null, keys: [key] })
+      await all(changing.changeFlags(at(one!), { isRead: true }))
+
+      const [two] = await arranged.world.deliver(letters(1, 10))
       const [changed] = await all(changing.changeFlags(at(two!), { isRead: true }))
       expect(changed).toMatchObject({ changed: [{ key: two, flags: { isRead: true } }], gone: [] })
+      const [three] = await arranged.world.deliver(letters(1, 20))
       const [moved] = await all(changing.move(at(three!), kept))
       expect(moved).toMatchObject({ moved: [{ key: three }], gone: [] })
+      await all(changing.changeFlags(at(one!), { isRead: true }))
+      const [four] = await arranged.world.deliver(letters(1, 30))
       await all(changing.remove(at(four!)))
       expect((await arranged.held('INBOX')).map(({ key }) => key)).toEqual([one, two])
       expect(await arranged.held('Kept')).toHaveLength(1)
