@@ -100,7 +100,7 @@ export const settings = {
     name: 'WAXWING_CONNECTIONS_PER_HOST',
     read: integer(1, 10_000),
     fallback: '10',
-    meaning: 'Maximum number of open connections to one mail server.',
+    meaning: 'Maximum number of open connections to one mail server: as many for IMAP, and as many for SMTP.',
   },
   metricsPort: {
     name: 'WAXWING_METRICS_PORT',
