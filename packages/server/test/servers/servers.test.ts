@@ -106,10 +106,16 @@ describe('startDovecot', () => {
 })
 
 describe('startPostfix', () => {
-  test('takes mail of a user of Dovecot, and delivers it there', async () => {
+  test('takes mail of a user of Dovecot, and delivers it there and to other servers', async () => {
     await using dovecot = await startDovecot()
-    await using postfix = await startPostfix(dovecot, { tls: true })
+    await using poor = await startDovecot({ flavour: 'poor', domain: 'poor.test' })
+    await using cyrus = await startCyrus()
+    await using postfix = await startPostfix(dovecot, { tls: true, beside: [poor, cyrus] })
     const user = await dovecot.addUser()
+    const others = [
+      { server: poor, other: await poor.addUser() },
+      { server: cyrus, other: await cyrus.addUser() },
+    ]
     const transport = createTransport({
       host: postfix.host,
       port: postfix.port,
@@ -117,21 +123,18 @@ describe('startPostfix', () => {
       tls: { ca: postfix.ca ?? '' },
       auth: { user: user.user, pass: user.password },
     })
-    const to = [
-      user.email,
-      `nobody@${dovecot.domain}`,
-      `greylist@${dovecot.domain}`,
-      'someone@elsewhere.test',
-    ]
+    const valid = [user.email, ...others.map(({ other }) => other.email)]
+    const to = [...valid, `nobody@${dovecot.domain}`, `greylist@${dovecot.domain}`, 'someone@elsewhere.test']
 
     const sent = await transport.sendMail({ envelope: { from: user.email, to }, raw: message(1).raw })
 
-    expect(sent.accepted).toEqual([user.email])
+    expect(sent.accepted).toEqual(valid)
     expect(sent.rejectedErrors?.map(error => error.responseCode)).toEqual([550, 450, 554])
-    await waitUntil('the message', async () => {
-      const truth = await readTruth(dovecot, user)
-      return truth.find(({ path }) => path === 'INBOX')?.messages[0]?.messageId === '<1@a.test>'
-    })
+    for (const { server, other } of [{ server: dovecot, other: user }, ...others])
+      await waitUntil('the message', async () => {
+        const truth = await readTruth(server, other)
+        return truth.find(({ path }) => path === 'INBOX')?.messages[0]?.messageId === '<1@a.test>'
+      })
   })
 
   test('sends nothing for a stranger', async () => {

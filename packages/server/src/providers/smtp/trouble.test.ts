@@ -71,7 +71,7 @@ describe('what concerns the account or its server', () => {
     ['mail', '451 4.7.1 slow down', 'throttled'],
     ['mail', '530 5.7.0 log in', 'login_failed'],
     ['mail', drop, 'unavailable'],
-    ['rcpt', '421 4.3.2 closing', 'unavailable'],
+    ['rcpt', '421 4.7.0 slow down', 'throttled'],
     ['rcpt', drop, 'unavailable'],
     ['data', '421 4.3.2 closing', 'unavailable'],
     ['data', drop, 'unavailable'],
