@@ -328,6 +328,14 @@ describe('composeMessage', () => {
     await expect(collect(both.open())).rejects.toThrow(AttachmentsTooLarge)
   })
 
+  test('may be read again, whatever was read before', async () => {
+    const message = Buffer.from(`Subject: x\r\n\r\n${'line\r\n'.repeat(2_600_000)}`)
+    const attachments = [memoryFile('message/rfc822', message), memoryFile('a/b', Buffer.alloc(5_000_000))]
+    const composed = await composeMessage(composition({ attachments }))
+    const first = await collect(composed.open())
+    expect((await collect(composed.open())).equals(first)).toBe(true)
+  })
+
   test('does not announce a length that an attachment no longer has', async () => {
     const changed = { ...memoryFile('a/b', Buffer.from('abc')), byteLength: 4 }
     const composed = await composeMessage(composition({ attachments: [changed] }))
