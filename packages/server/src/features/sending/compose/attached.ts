@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ATTACHED_BYTES_MAX } from '@waxwing/contract/sending/send-body.ts'
 import type { FileTraits } from '../../../kit/mime-writing/entity.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
@@ -25,7 +26,7 @@ const DEFAULT_TYPE = 'application/octet-stream'
 /** Decoded at once, from as many characters as make whole bytes. */
 const SLICE_LENGTH = 64 * 1024
 
-/** A file whose content came in base64 with the request. It is decoded piece by piece as it is read. */
+/** A file whose content came in base64 with the request. It is decoded piece by piece as it is read, between other work. */
 export function fileOfContent(item: {
   filename?: string | null | undefined
   contentType?: string | null | undefined
@@ -41,8 +42,10 @@ export function fileOfContent(item: {
     isInline: item.isInline ?? false,
     byteLength: decodedLength(content),
     async *open() {
-      for (let at = 0; at < content.length; at += SLICE_LENGTH)
+      for (let at = 0; at < content.length; at += SLICE_LENGTH) {
         yield Buffer.from(content.slice(at, at + SLICE_LENGTH), 'base64')
+        await nextTurn()
+      }
     },
   }
 }
