@@ -270,6 +270,29 @@ describe('composeMessage', () => {
     expect(contentOf(raw, attachment!)).toEqual(content)
   })
 
+  test.each([
+    ['a type of several parts', { contentType: 'multipart/mixed' }],
+    ['a type that must not be encoded', { contentType: 'message/external-body' }],
+    ['no type', { contentType: 'nonsense' }],
+    ['an id with a bracket', { contentId: 'a>\r\nBcc: x@example.net' }],
+    ['an id that no line can hold', { contentId: 'a'.repeat(1000) }],
+    ['a line break in its name', { filename: 'a\r\nBcc: x@example.net' }],
+  ])('attaches a file of another message that has %s', async (_, traits) => {
+    const attached = { ...memoryFile('application/pdf', Buffer.from('abc')), ...traits }
+    const raw = Buffer.from(await wireOf({ html: '<p>x</p>', attachments: [attached] }), 'latin1')
+    const [part, ...others] = parse(raw).attachments
+    expect(others).toEqual([])
+    expect(contentOf(raw, part!).toString()).toBe('abc')
+    expect(part!.contentId).toBeNull()
+    expect(raw.toString()).not.toMatch(/^Bcc:/m)
+    expect(
+      raw
+        .toString()
+        .split('\r\n')
+        .every(line => line.length <= 998),
+    ).toBe(true)
+  })
+
   test('keeps a signed message that is beyond ASCII, and says that the body is', async () => {
     const signed =
       'Content-Type: multipart/signed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nhüllo\r\n--b--\r\n'
@@ -303,6 +326,14 @@ describe('composeMessage', () => {
     ]
     const both = await composeMessage(composition({ attachments: two }))
     await expect(collect(both.open())).rejects.toThrow(AttachmentsTooLarge)
+  })
+
+  test('may be read again, whatever was read before', async () => {
+    const message = Buffer.from(`Subject: x\r\n\r\n${'line\r\n'.repeat(2_600_000)}`)
+    const attachments = [memoryFile('message/rfc822', message), memoryFile('a/b', Buffer.alloc(5_000_000))]
+    const composed = await composeMessage(composition({ attachments }))
+    const first = await collect(composed.open())
+    expect((await collect(composed.open())).equals(first)).toBe(true)
   })
 
   test('does not announce a length that an attachment no longer has', async () => {
