@@ -221,7 +221,7 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
 
     locate: (at, keys) =>
       ask(() => {
-        const mailbox = at && server.mailboxes.get(at.source)
+        const mailbox = at && server.get(at.source)
         const isSame = mailbox?.uidValidity === at?.cursor?.uidValidity
         const there = isSame ? (mailbox?.messages ?? []) : []
         return new Map(

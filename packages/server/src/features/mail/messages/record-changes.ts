@@ -207,9 +207,9 @@ function stateAfter(
 }
 
 /** Whether the sync has not found the message anywhere else: it is where it was, or not found at all. */
-function isStillAt(row: HeldMessage, { key }: FormerLocation): boolean {
+function isStillAt(row: HeldMessage, { source, key }: FormerLocation): boolean {
   if (typeof key === 'string') return row.remote_id === key
-  return row.remote_id === null && (row.uid === null || row.uid === key)
+  return row.remote_id === null && (row.uid === null || (row.uid === key && row.source === source))
 }
 
 /** A number is gone from its source; a lasting id may be the same in another one. */
