@@ -4,8 +4,8 @@ import type { Logger } from '../kit/log.ts'
 import { keepSession } from './kept-session.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
-/** Accounts that were changed, accounts that have new mail, and jobs that were enqueued. */
-const CHANNELS = ['waxwing_wake', 'waxwing_mail', 'waxwing_job'] as const
+/** Accounts that were changed, that have new mail, and that have something to send; and jobs that were enqueued. */
+const CHANNELS = ['waxwing_wake', 'waxwing_mail', 'waxwing_outbox', 'waxwing_job'] as const
 export type WakeChannel = (typeof CHANNELS)[number]
 
 /** At most 20 notices a second per process and channel, however many accounts are woken. */

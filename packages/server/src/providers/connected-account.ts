@@ -1,3 +1,4 @@
+import type { ChangingProvider } from './changing.ts'
 import type { ContentProvider } from './content.ts'
 import type { MailProvider } from './mail.ts'
 import type { SearchProvider } from './search.ts'
@@ -9,6 +10,7 @@ export interface Capabilities {
   content: ContentProvider
   search: SearchProvider
   sending: SendingProvider
+  changing: ChangingProvider
 }
 
 export type Capability = keyof Capabilities
