@@ -244,6 +244,12 @@ export const bodyExamples: Record<string, unknown> = {
   'identities.create': { name: 'Sales', address: 'sales@example.com', signature },
   'identities.update': { signature },
   'mailSettings.update': { signByDefault: true },
+  'outbox.create': {
+    to: [GRACE],
+    inReplyTo: MESSAGE_ID,
+    text: 'They do. Thank you.\n',
+    reference: 'ticket-815',
+  },
   'outbox.reschedule': { sendAt: '2026-11-21T10:00:00Z' },
   'settings.update': settingsChange,
 }

@@ -122,6 +122,7 @@ const NEEDED: Record<string, string> = { '/v1/accounts/{accountId}/search/messag
 /** Bodies without which a route says that its input is wrong. */
 const NEEDED_BODIES: Record<string, object> = {
   'POST /v1/accounts/{accountId}/identities': { address: 'sales@example.com' },
+  'POST /v1/accounts/{accountId}/outbox': { to: [{ address: 'ada@example.com' }] },
   'PATCH /v1/accounts/{accountId}/outbox/{outboxId}': { sendAt: null },
 }
 

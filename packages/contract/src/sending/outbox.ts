@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { importance, threadId } from '../mail/messages.ts'
 import { operation } from '../operation.ts'
+import { SEND_BODY_BYTES_MAX, sendBody } from './send-body.ts'
 import {
   accountPath,
   address,
@@ -118,6 +119,42 @@ export const outbox = {
       cursor: cursor.optional(),
     }),
     output: pageOf(outboxEntry),
+  }),
+
+  create: operation({
+    method: 'POST',
+    path: '/v1/accounts/{accountId}/outbox',
+    scope: 'send',
+    accountToken: true,
+    audit: 'outbox.create',
+    bodyBytesMax: SEND_BODY_BYTES_MAX,
+    summary: 'Send a message.',
+    description:
+      'Answers as soon as the message is stored and will be sent, whatever happens to the service. What ' +
+      'becomes of it is told by the entry and by the events `send.sent`, `send.retrying` and `send.failed`. ' +
+      'Attachments that are named by reference are read now, so later changes of their messages do not matter.',
+    refuses: [
+      'account_not_found',
+      'account_paused',
+      'account_disabled',
+      'account_reauth_required',
+      'account_misconfigured',
+      'attachments_too_large',
+      'billing_past_due',
+      'from_not_allowed',
+      'no_recipients',
+      'plan_limit_sends',
+      'provider_forbidden',
+      'provider_not_found',
+      'provider_throttled',
+      'provider_unavailable',
+      'provider_unsupported',
+      'unknown_message',
+      'unknown_reply_target',
+    ],
+    params: accountPath,
+    body: sendBody,
+    output: outboxEntry,
   }),
 
   get: operation({

@@ -430,6 +430,7 @@ create table sending_account (
   pause_message text,
   served_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
   files_copies boolean default false not null,
+  message_bytes_max bigint,
   constraint sending_account_pkey PRIMARY KEY (account_id),
   constraint sending_account_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint sending_account_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)

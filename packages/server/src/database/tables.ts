@@ -328,6 +328,7 @@ export interface SendingAccountTable {
   pause_message: string | null
   served_at: Generated<Timestamp>
   files_copies: Generated<boolean>
+  message_bytes_max: Int8 | null
 }
 
 export interface SentMessageTable {

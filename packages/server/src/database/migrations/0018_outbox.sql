@@ -110,7 +110,9 @@ create table sending_account (
   pause_message text,
   served_at timestamptz not null default '-infinity',
   -- whether the server was seen to file sent mail by itself
-  files_copies boolean not null default false
+  files_copies boolean not null default false,
+  -- the largest message that the server takes, as it said last; null where it does not say
+  message_bytes_max bigint
 );
 create index sending_account_due on sending_account (due_at) where due_at is not null;
 

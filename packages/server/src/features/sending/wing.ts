@@ -3,6 +3,7 @@ import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
 import { deleteOfAccount } from '../accounts/accounts/purge.ts'
+import type { ReadContext } from '../mail/content/body.ts'
 import { EndWatch } from './outbox/await-end.ts'
 import { wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
@@ -14,11 +15,12 @@ import { failHeldBack, settleByCopies, sweepEntries } from './outbox/sweep.ts'
 /** Tables with a column `account_id`; those that refer to others go first. */
 const TABLES = ['outbox_content', 'outbox', 'sending_account'] as const
 
-export function openSending(resources: Resources) {
+/** @param content reads messages of mail */
+export function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
   const services = { db, connections, accountKeys: accountKeys(keyRing), log, reach }
   return {
-    operations: { outbox: outboxOperations({ ends: new EndWatch(db) }) },
+    operations: { outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }) },
     recurringTasks: () => [
       { name: 'fail_sends', schedule: '* * * * *', run: signal => failHeldBack(db, signal) },
       { name: 'settle_sends', schedule: '* * * * *', run: signal => settleByCopies(db, signal) },

@@ -49,11 +49,16 @@ export type AttemptOutcome = 'sent' | 'retried' | 'failed' | 'unknown' | 'releas
 
 /** What was learnt of an attempt, and is to be written down. */
 type Learnt =
-  | { type: 'answered'; outcome: SendOutcome; filesCopy: SendingProvider['filesCopy'] }
+  | ({ type: 'answered'; outcome: SendOutcome } & ProviderTraits)
   | { type: 'failed'; error: SendError }
   | { type: 'trouble'; error: SendError; retryAfterSeconds: number | null; isOfAccount: boolean }
   | { type: 'unknown' }
   | { type: 'released' }
+
+interface ProviderTraits {
+  filesCopy: SendingProvider['filesCopy']
+  bytesMax: number | null
+}
 
 /** The message is larger than the server said that it takes. */
 class TooLarge extends Error {}
@@ -109,6 +114,7 @@ async function attempt(
           await services.reach('hand_over_recorded', entry.id)
         }),
         filesCopy: provider.filesCopy,
+        bytesMax: provider.limits.messageBytesMax,
       }),
       { isRepeatable: false, signal },
     )
@@ -219,7 +225,7 @@ async function recordLearnt(
         const { recipients, given } = learnt.outcome
         const next = planOutcome(entry, recipients, now)
         const outcome = await settle(next, taskOf(account, learnt.filesCopy, entry), given)
-        await recordAnswered(unit, entry.accountId)
+        await recordAnswered(unit, entry.accountId, learnt.bytesMax)
         return outcome
       }
     }

@@ -2,18 +2,20 @@ import { implement } from '@orpc/server'
 import { outbox } from '@waxwing/contract/sending/outbox.ts'
 import { cutPage } from '../../../database/page.ts'
 import { isUuid } from '../../../kit/ids.ts'
-import { requireAccount } from '../../accounts/accounts/access.ts'
+import { requireAccount, requireAccountView } from '../../accounts/accounts/access.ts'
 import type { RequestContext } from '../../context.ts'
 import { requirePosition, sealPosition } from '../../list-cursor.ts'
 import { refuse } from '../../refuse.ts'
 import type { EndWatch } from './await-end.ts'
+import { requireMaySend } from './limits.ts'
 import { presentEntry } from './present.ts'
 import { recordCancelled, recordRescheduled } from './record.ts'
+import { sendMessage, type SendServices } from './send.ts'
 import { findEntry, listEntries } from './store.ts'
 
 const on = implement(outbox).$context<RequestContext>()
 
-export function outboxOperations({ ends }: { ends: EndWatch }) {
+export function outboxOperations({ ends, ...services }: SendServices & { ends: EndWatch }) {
   return {
     list: on.list.handler(async ({ input: { params, query }, context }) => {
       const { limit, cursor, ...filters } = query
@@ -30,6 +32,12 @@ export function outboxOperations({ ends }: { ends: EndWatch }) {
           ? sealPosition(context, { time: last.created_at.toISOString(), id: last.id }, binding)
           : null
       return { items: page.map(presentEntry), nextCursor }
+    }),
+
+    create: on.create.handler(async ({ input: { params, body }, context }) => {
+      await requireMaySend(context.db, context.tenantId)
+      const account = await requireAccountView(context, params.accountId)
+      return sendMessage(context, services, account, body)
     }),
 
     get: on.get.handler(async ({ input: { params, query }, context }) => {

@@ -125,11 +125,15 @@ export async function recordPause(
   `.execute(unit.sql)
 }
 
-/** The server answered: the account is no longer held back. */
-export async function recordAnswered(unit: UnitOfWork, accountId: string): Promise<void> {
+/** The server answered: the account is no longer held back. @param bytesMax the largest message that it takes */
+export async function recordAnswered(
+  unit: UnitOfWork,
+  accountId: string,
+  bytesMax: number | null,
+): Promise<void> {
   await sql`
     update sending_account set pauses = 0, paused_until = null, pause_reason = null, pause_message = null,
-      due_at = clock_timestamp()
-    where account_id = ${accountId} and pauses > 0
+      message_bytes_max = ${bytesMax}, due_at = case when pauses > 0 then clock_timestamp() else due_at end
+    where account_id = ${accountId} and (pauses > 0 or message_bytes_max is distinct from ${bytesMax}::bigint)
   `.execute(unit.sql)
 }
