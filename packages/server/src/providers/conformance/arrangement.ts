@@ -40,6 +40,22 @@ export interface Arrangement<C extends Capability> extends AsyncDisposable {
   poison(keys: readonly MessageKey[], does: 'cut' | 'refuse' | 'omit'): void
 }
 
+/** A message as the provider holds it. */
+export interface HeldMessage {
+  key: MessageKey
+  /** As the provider writes them, in its order. */
+  flags: string[]
+  raw: string
+}
+
+/** An arrangement in which another client sees what was changed. */
+export interface ChangingArrangement extends Arrangement<'mail' | 'changing'> {
+  /** What a mailbox holds, by ascending key. */
+  held(mailbox: string): Promise<HeldMessage[]>
+  /** Paths of the mailboxes that the account is subscribed to, as the provider lists them. */
+  subscribed(): Promise<string[]>
+}
+
 /** An arrangement whose connections can be broken. */
 export interface TroubledArrangement extends Arrangement<'mail'> {
   /** The provider says goodbye to every connection. */

@@ -12,4 +12,11 @@ export interface Command {
   /** Handlers by the name of the untagged answer, in upper case. */
   answers?: Record<string, AnswerHandler>
   silenceMsMax?: number
+  /** A literal that ends the command. It is sent once the server asks for it. */
+  literal?: LiteralContent
+}
+
+export interface LiteralContent {
+  byteLength: number
+  open(): AsyncIterable<Uint8Array>
 }

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import type { ImapFlow } from 'imapflow'
 import type { ImapResponse } from 'imapflow/lib/handler/types.js'
 import type { Notice } from '../mail.ts'
@@ -6,8 +7,9 @@ import type { AnswerGuard } from './answer-guard.ts'
 import type { AnswerHandler, Command, CommandArguments } from './command.ts'
 import { expectedAnswers } from './expected-answers.ts'
 import { toFailure } from './failure.ts'
-import { examine, hearUnasked, type Selected } from './open-mailbox.ts'
+import { hearUnasked, openMailbox, type Selected } from './open-mailbox.ts'
 import { type ImapAttributeList, numberOf } from './values.ts'
+import { type LiteralSender, literalSize, openLiteralSender } from './literal.ts'
 
 /** A command may take long, but something must arrive in this time. */
 const SILENCE_MS = 120_000
@@ -16,13 +18,17 @@ const KEEP_ALIVE_ANSWER_MS = 30_000
 
 export interface ImapConnection extends AsyncDisposable {
   has(capability: string): boolean
+  /** The number that a capability comes with, such as `APPENDLIMIT=…`; null if there is none. */
+  limitOf(capability: string): number | null
   /** Runs one command to its end. Throws `ProviderFailure`. */
   run(command: Command): Promise<ImapResponse>
   /** Sends a NOOP, so that a dead connection is noticed. */
   poke(): Promise<void>
   /** Opens a mailbox for reading, and opens it again if it is already open. */
   examine(wireName: string): Promise<Selected>
-  /** Leaves the open mailbox, if any. */
+  /** Opens a mailbox for changing it. */
+  select(wireName: string): Promise<Selected>
+  /** Leaves the open mailbox, if any. Removes nothing. */
   leave(): Promise<void>
   /** The open mailbox; `exists` is updated by what the server reports. */
   readonly selected: Selected | null
@@ -52,6 +58,7 @@ interface RawClient {
     },
   ): Promise<{ response: ImapResponse; next(): void }>
   write(line: string): void
+  writeSocket: Writable
   untaggedHandlers: Record<string, () => void>
   sectionHandlers: Record<string, () => void>
 }
@@ -112,27 +119,62 @@ export function openConnection(
   }
   const failed = (error: unknown) => toFailure(client.isClosed && failure ? failure : error)
 
+  const pauseWatch = () => {
+    pauses++
+    return () => void pauses--
+  }
   const run = async (command: Command) => {
-    const { name, arguments: values = [], answers = {}, silenceMsMax = SILENCE_MS } = command
+    const { name, answers = {}, silenceMsMax = SILENCE_MS, literal } = command
     if (client.isClosed) throw restate(failed(new Error('it is closed')), { isBeforeAcceptance: true })
+    const values = [...(command.arguments ?? []), ...(literal ? [literalSize(literal)] : [])]
+    const sender: LiteralSender | null = literal
+      ? openLiteralSender({ literal, socket: raw.writeSocket, close: () => client.close(), pauseWatch })
+      : null
     const endWatch = watchSilence(silenceMsMax)
     guard.expect(expectedAnswers(command, selected?.exists ?? 0))
     try {
       const { response, next } = await raw.exec(name, values.length > 0 ? values : false, {
         untagged: listen(answers),
+        ...(sender && { onPlusTag: sender.begin }),
       })
       next()
       return response
     } catch (error) {
-      throw failed(error)
+      throw sender ? sender.describe(failed(error)) : failed(error)
     } finally {
+      sender?.end()
       guard.expect(null)
       endWatch()
     }
   }
 
+  const open = async (name: 'EXAMINE' | 'SELECT', wireName: string) => {
+    selected = null
+    const opened = await openMailbox(run, name, wireName)
+    // Some servers report mod-sequences without announcing the extension that they belong to.
+    if (!client.capabilities.has('CONDSTORE') && !client.capabilities.has('QRESYNC'))
+      opened.highestModseq = null
+    selected = opened
+    notice = NO_NOTICE
+    return opened
+  }
+  /** @returns false if the mailbox is gone: then none is open any more (RFC 9051 section 6.3.2) */
+  const isExamined = async (wireName: string) => {
+    try {
+      await openMailbox(run, 'EXAMINE', wireName)
+      return true
+    } catch (error) {
+      if (client.isClosed) throw error
+      return false
+    }
+  }
+
   return {
     has: capability => client.capabilities.has(capability),
+    limitOf(capability) {
+      const value = client.capabilities.get(capability)
+      return typeof value === 'number' ? value : null
+    },
     run,
     async poke() {
       await run({ name: 'NOOP', silenceMsMax: answerMs })
@@ -147,30 +189,22 @@ export function openConnection(
       return guard.leftOut
     },
     close: () => client.close(),
-    pauseWatch() {
-      pauses++
-      return () => void pauses--
-    },
+    pauseWatch,
     takeNotice() {
       const taken = notice
       notice = NO_NOTICE
       return taken
     },
-    async examine(wireName) {
-      selected = null
-      const opened = await examine(run, wireName)
-      // Some servers report mod-sequences without announcing the extension that they belong to.
-      if (!client.capabilities.has('CONDSTORE') && !client.capabilities.has('QRESYNC'))
-        opened.highestModseq = null
-      selected = opened
-      notice = NO_NOTICE
-      return opened
-    },
+    examine: wireName => open('EXAMINE', wireName),
+    select: wireName => open('SELECT', wireName),
     async leave() {
       if (!selected) return
+      const { isWritable, wireName } = selected
       selected = null
-      // CLOSE would expunge if the mailbox had not been opened by EXAMINE (RFC 9051 section 6.4.1).
-      await run({ name: client.capabilities.has('UNSELECT') ? 'UNSELECT' : 'CLOSE' })
+      if (client.capabilities.has('UNSELECT')) return void (await run({ name: 'UNSELECT' }))
+      // CLOSE expunges unless the mailbox was opened by EXAMINE (RFC 9051 section 6.4.1).
+      if (isWritable && !(await isExamined(wireName))) return
+      await run({ name: 'CLOSE' })
     },
     async idle(ms, signal) {
       let isReady = false

@@ -12,6 +12,9 @@ export interface ExpectedAnswers extends Allowance {
 }
 
 const KB = 1024
+/** The most messages that one command changes. The two sets of its COPYUID must each fit into `SET_BYTES_MAX`. */
+export const UIDS_PER_CHANGE = 250
+const CHANGING = new Set(['UID STORE', 'UID COPY', 'UID MOVE', 'UID EXPUNGE', 'EXPUNGE'])
 /** Limit for answers that were not asked for. */
 export const LINE_BYTES = 8 * KB
 const LITTLE: ExpectedAnswers = { answers: 100, bytes: 64 * KB, lineBytes: LINE_BYTES }
@@ -43,10 +46,21 @@ const SECTION_BYTES = 64 * KB
 
 /** The answers that a command may bring in a mailbox of `exists` messages. */
 export function expectedAnswers({ name, arguments: values = [] }: Command, exists: number): ExpectedAnswers {
-  if (name === 'LIST' || name === 'XLIST') return LISTED
-  if (name === 'EXAMINE') return OPENED
+  if (name === 'LIST' || name === 'XLIST' || name === 'LSUB') return LISTED
+  if (name === 'EXAMINE' || name === 'SELECT') return OPENED
   if (name === 'UID SEARCH') return NUMBERS
-  return name === 'UID FETCH' ? fetched(values, exists) : LITTLE
+  if (name === 'UID FETCH') return fetched(values, exists)
+  return CHANGING.has(name) ? changed(values, exists) : LITTLE
+}
+
+/** Flags of each message, or that it left. EXPUNGE names no set, and is used for as many as UID EXPUNGE. */
+function changed([set]: ImapCompileNode[], exists: number): ExpectedAnswers {
+  const messages = Math.min(set === undefined ? UIDS_PER_CHANGE : countSet(valueOf(set)), exists)
+  return {
+    answers: LITTLE.answers + messages * MESSAGE_ANSWERS,
+    bytes: LITTLE.bytes + messages * MESSAGE_BYTES,
+    lineBytes: MESSAGE_LINE_BYTES,
+  }
 }
 
 function fetched([set, items, modifiers]: ImapCompileNode[], exists: number): ExpectedAnswers {

@@ -11,6 +11,7 @@ const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
   LIMIT: 'throttled',
   THROTTLED: 'throttled',
   OVERQUOTA: 'rejected',
+  TOOBIG: 'rejected',
   NONEXISTENT: 'not_found',
   TRYCREATE: 'not_found',
   NOPERM: 'forbidden',
@@ -27,6 +28,7 @@ const THROTTLED =
   /too many|connection limit|maximum number of (?:simultaneous )?connections|rate.?limit|throttl|simultaneous connections/i
 const TRANSIENT =
   /temporar|try again|try later|unavailable|internal (?:server )?error|overload|server (?:is )?busy|maintenance|timed? ?out|shutting down|not connected/i
+const TAKEN = /already exists|mailbox exists|name (?:is )?(?:already )?(?:taken|in use)/i
 const MISSING = /does(?:n't| not) exist|no such|unknown mailbox|not found|non-?existent/i
 
 /** The properties of imapflow's errors that matter here. */
@@ -102,9 +104,11 @@ function refusal(imap: ImapError, cause: unknown): ProviderFailure {
       ? 'throttled'
       : TRANSIENT.test(text)
         ? 'unavailable'
-        : MISSING.test(text)
-          ? 'not_found'
-          : 'rejected')
+        : TAKEN.test(text)
+          ? 'conflict'
+          : MISSING.test(text)
+            ? 'not_found'
+            : 'rejected')
   // A login failure during a session is a problem of the server, not of the password.
   return new ProviderFailure(
     kind === 'login_failed' ? 'unavailable' : kind,

@@ -55,6 +55,50 @@ export async function askMailboxes(connection: ImapConnection, ids: MailboxIds):
   return listing
 }
 
+/** Lists every mailbox, without its state. */
+export async function askNames(connection: ImapConnection): Promise<Listing> {
+  const listing: Listing = { mailboxes: [], statuses: new Map(), leftOut: 0 }
+  const options = [atom('RETURN'), [atom('SPECIAL-USE')]]
+  if (connection.has('LIST-EXTENDED') && connection.has('SPECIAL-USE')) {
+    if (await list(connection, listing, options)) return listing
+    listing.mailboxes.length = 0
+  }
+  if (!(await list(connection, listing, [])))
+    throw new ProviderFailure('rejected', 'The server lists no mailboxes.')
+  return listing
+}
+
+/** Adds the state of one mailbox to a listing. */
+export async function askState(
+  connection: ImapConnection,
+  listing: Listing,
+  wireName: string,
+  ids: MailboxIds,
+): Promise<void> {
+  await askStatus(connection, listing, wireName)
+  const status = findStatus(listing, wireName)
+  if (status && connection.has('OBJECTID'))
+    status.mailboxId = await askId(connection, ids, keyOf(wireName), status)
+}
+
+/** Names of the mailboxes that the account is subscribed to, as far as the server tells them. */
+export async function askSubscribed(connection: ImapConnection): Promise<Set<string>> {
+  const subscribed = new Set<string>()
+  await accepts(connection, () =>
+    connection.run({
+      name: 'LSUB',
+      arguments: ['', '*'],
+      answers: {
+        LSUB(_, values) {
+          const mailbox = readListed(values)
+          if (mailbox && subscribed.size < MAILBOXES_MAX) subscribed.add(mailbox.wireName)
+        },
+      },
+    }),
+  )
+  return subscribed
+}
+
 export function findStatus(listing: Listing, wireName: string): MailboxStatus | null {
   return listing.statuses.get(keyOf(wireName)) ?? null
 }
@@ -218,8 +262,8 @@ function prefixesOf(namespace: ImapAttribute | undefined): string[] {
   })
 }
 
-/** @returns false if the server refuses; a connection that ends is a failure */
-async function accepts(connection: ImapConnection, ask: () => Promise<unknown>): Promise<boolean> {
+/** @returns false if the server refuses, for good; a connection that ends is a failure */
+export async function accepts(connection: ImapConnection, ask: () => Promise<unknown>): Promise<boolean> {
   try {
     await ask()
     return true

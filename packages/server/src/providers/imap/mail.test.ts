@@ -2,24 +2,33 @@ import type { Faults } from '../../../test/servers/chaos-faults.ts'
 import { startChaosProxy } from '../../../test/servers/chaos-proxy.ts'
 import { startCyrus } from '../../../test/servers/cyrus.ts'
 import { startDovecot } from '../../../test/servers/dovecot.ts'
+import { attributesOf, bytesOf } from '../../../test/servers/imap-values.ts'
 import type { MailServer } from '../../../test/servers/mail-server.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
-import { openWorld } from '../../../test/servers/world.ts'
+import { openWorld, type World } from '../../../test/servers/world.ts'
 import { describe } from 'vitest'
-import { type Arrangement, requireMailbox, type TroubledArrangement } from '../conformance/arrangement.ts'
+import {
+  type Arrangement,
+  type ChangingArrangement,
+  type HeldMessage,
+  requireMailbox,
+  type TroubledArrangement,
+} from '../conformance/arrangement.ts'
+import { describeChanging } from '../conformance/changing.ts'
 import { describeContent } from '../conformance/content.ts'
 import { describeMail } from '../conformance/mail.ts'
 import { openIndex } from '../conformance/memory-index.ts'
 import { describeSearch } from '../conformance/search.ts'
 import { describeTrouble } from '../conformance/trouble.ts'
 import { imapAccount } from './mail.ts'
+import { decodeMailboxName } from './names.ts'
 import { Suspicions } from './suspicions.ts'
 
+type Offered = 'mail' | 'content' | 'search' | 'changing'
+type Arranged = TroubledArrangement & ChangingArrangement & Arrangement<Offered>
+
 /** A user of the server, reached through a proxy that can make trouble. */
-async function arrange(
-  server: MailServer,
-  { faults = {}, isDirect = false }: Kind,
-): Promise<TroubledArrangement & Arrangement<'mail' | 'content' | 'search'>> {
+async function arrange(server: MailServer, { faults = {}, isDirect = false }: Kind): Promise<Arranged> {
   const user = await server.addUser()
   const world = await openWorld(server, user)
   const proxy = await startChaosProxy(
@@ -29,10 +38,7 @@ async function arrange(
   const suspicions = new Suspicions()
   // With NAMESPACE the prefix is known to be none of the user's making.
   const listedAs = (mailbox: string) => (isDirect || mailbox === 'INBOX' ? mailbox : world.at(mailbox))
-  const connect: TroubledArrangement['connect'] & Arrangement<'mail' | 'content' | 'search'>['connect'] = ({
-    clockAheadMs = 0,
-    ...options
-  } = {}) =>
+  const connect: Arranged['connect'] = ({ clockAheadMs = 0, ...options } = {}) =>
     imapAccount({
       endpoint: { addresses: [proxy.host], servername: 'localhost', port: proxy.port, security: 'none' },
       login: { user: user.user, password: user.password },
@@ -56,6 +62,14 @@ async function arrange(
       [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
     },
     connect,
+    held: mailbox => heldBy(world, world.at(mailbox)),
+    async subscribed() {
+      const { untagged } = await world.witness.command('LSUB "" "*"')
+      const paths = untagged.map(values =>
+        decodeMailboxName(String(values[3])).replaceAll(server.separator, '/'),
+      )
+      return paths.map(path => (isDirect ? path.slice(server.prefix.length) : path))
+    },
     async index(mailbox) {
       await using account = await connect()
       const index = openIndex(requireMailbox(await account.mail.listMailboxes(), listedAs(mailbox)).source)
@@ -74,6 +88,25 @@ async function arrange(
       await world[Symbol.asyncDispose]()
     },
   }
+}
+
+/** What another client sees in a mailbox. */
+async function heldBy(world: World, mailbox: string): Promise<HeldMessage[]> {
+  await world.uids(mailbox)
+  await world.witness.command('NOOP')
+  if ((await world.uids(mailbox)).length === 0) return []
+  const { untagged } = await world.witness.command('UID FETCH 1:* (UID FLAGS BODY.PEEK[])')
+  return untagged
+    .filter(([, name]) => name === 'FETCH')
+    .map(([, , list]) => {
+      const found = attributesOf(list)
+      const flags = found.get('FLAGS')
+      return {
+        key: Number(found.get('UID')),
+        flags: Array.isArray(flags) ? flags.map(String) : [],
+        raw: bytesOf(found.get('BODY[]'))?.toString() ?? '',
+      }
+    })
 }
 
 interface Kind {
@@ -96,5 +129,6 @@ describe.each(KINDS)('$name', kind => {
   describeMail(kind.name, () => arrange(server(), kind))
   describeContent(kind.name, () => arrange(server(), kind))
   describeSearch(kind.name, () => arrange(server(), kind))
+  describeChanging(kind.name, () => arrange(server(), kind))
   describeTrouble(kind.name, () => arrange(server(), kind))
 })

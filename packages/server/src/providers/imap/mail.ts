@@ -1,6 +1,7 @@
 import type { Offering } from '../connected-account.ts'
 import type { Cursor, MessageKey, RemoteMailbox, SourceCursor } from '../mail.ts'
 import { arrivals } from './arrivals.ts'
+import { imapChanging } from './changing/changing.ts'
 import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
 import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
 import { type ImapConnection, openConnection } from './connection.ts'
@@ -42,7 +43,7 @@ export interface ImapAccountOptions {
 /** Connects to an account on an IMAP server. Throws `ProviderFailure`. */
 export async function imapAccount(
   options: ImapAccountOptions,
-): Promise<Offering<'mail' | 'content' | 'search'>> {
+): Promise<Offering<'mail' | 'content' | 'search' | 'changing'>> {
   const { connection, hasQresync } = await connect(options)
   const following: Following = {
     connection,
@@ -97,6 +98,7 @@ export async function imapAccount(
       open: (location, range) => openContent(following, location, range),
       readSources: (at, bytesMax) => readSources(following, at, bytesMax),
     },
+    changing: imapChanging(following),
     search: { search: query => findMessages(following, query) },
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   }

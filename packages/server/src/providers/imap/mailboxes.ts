@@ -42,6 +42,9 @@ export interface Namespaces {
 export interface ArrangedMailbox {
   mailbox: RemoteMailbox
   wireName: string
+  /** Null if the server has no hierarchy. */
+  separator: string | null
+  isSelectable: boolean
 }
 
 export interface Arrangement {
@@ -87,6 +90,8 @@ export function arrangeMailboxes(
     if (isTooLarge) tooLarge++
     return {
       wireName: draft.wireName,
+      separator: draft.separator,
+      isSelectable: draft.isSelectable,
       mailbox: {
         key: draft.key,
         providerId: status?.mailboxId ?? null,

@@ -14,9 +14,21 @@ export function decodeMailboxName(wire: string): string {
 
 /** Encodes a mailbox name for the wire: printable ASCII stays, everything else becomes modified UTF-7. */
 export function encodeMailboxName(name: string): string {
-  return name.replaceAll(/&|[^\u0020-\u007e]+/g, run => {
-    if (run === '&') return '&-'
-    const bytes = Buffer.from(run, 'utf16le').swap16()
-    return `&${bytes.toString('base64').replaceAll('=', '').replaceAll('/', ',')}-`
-  })
+  return name.replaceAll(/&|[^\u0020-\u007e]+/g, encodeRun)
+}
+
+/**
+ * Encodes a category as a keyword, in the same way, but for what no atom may contain (RFC 9051 section 9).
+ * @param isWhole whether the first character is encoded as well, whatever it is
+ */
+export function encodeKeyword(category: string, isWhole = false): string {
+  const encoded = (text: string) => text.replaceAll(/&|[^\w!#'+,./:;<=>?@^`|~$-]+/g, encodeRun)
+  const [first = ''] = category
+  return isWhole ? encodeRun(first) + encoded(category.slice(first.length)) : encoded(category)
+}
+
+function encodeRun(run: string): string {
+  if (run === '&') return '&-'
+  const bytes = Buffer.from(run, 'utf16le').swap16()
+  return `&${bytes.toString('base64').replaceAll('=', '').replaceAll('/', ',')}-`
 }

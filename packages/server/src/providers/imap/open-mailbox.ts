@@ -1,8 +1,9 @@
+import type { ImapResponse } from 'imapflow/lib/handler/types.js'
 import type { Notice } from '../mail.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { AnswerHandler, Command } from './command.ts'
 import { countSet } from './compare.ts'
-import { modseqOf, numberOf, objectIdOf, responseCode, textOf } from './values.ts'
+import { modseqOf, numberOf, objectIdOf, responseCode, textOf, textsOf } from './values.ts'
 
 /**
  * A mailbox that claims to have more messages is not followed: lists of its numbers would not fit into memory.
@@ -19,6 +20,12 @@ export interface Selected {
   /** Null if the server or the mailbox has no mod-sequences. */
   highestModseq: string | null
   mailboxId: string | null
+  /** Whether it was opened by SELECT, and the account may change it. */
+  isWritable: boolean
+  /** Flags that the mailbox has, as the server writes them. */
+  flags: readonly string[]
+  /** Flags that it keeps, in lower case; null if the server does not say, which means all (RFC 3501 section 7.1). */
+  permanentFlags: ReadonlySet<string> | null
 }
 
 /** Handles what a server may report about the open mailbox in the answer to any command. */
@@ -50,14 +57,20 @@ export function hearUnasked(
     FETCH() {
       note({ changed: true })
     },
+    FLAGS(_, [list]) {
+      const mailbox = selected()
+      if (mailbox) mailbox.flags = textsOf(list)
+    },
   }
 }
 
 /**
- * Uses EXAMINE, not SELECT: following a mailbox must not take \Recent from other clients, nor change any flag.
+ * Opens a mailbox. Following uses EXAMINE: it must not take \Recent from other clients, nor change any flag. Only SELECT
+ * lets commands change messages.
  */
-export async function examine(
-  run: (command: Command) => Promise<unknown>,
+export async function openMailbox(
+  run: (command: Command) => Promise<ImapResponse>,
+  name: 'EXAMINE' | 'SELECT',
   wireName: string,
 ): Promise<Selected> {
   const opened: Selected = {
@@ -67,24 +80,32 @@ export async function examine(
     exists: 0,
     highestModseq: null,
     mailboxId: null,
+    isWritable: false,
+    flags: [],
+    permanentFlags: null,
   }
-  await run({
-    name: 'EXAMINE',
+  const response = await run({
+    name,
     arguments: [wireName],
     answers: {
       EXISTS: number => void (opened.exists = number),
       EXPUNGE: () => void (opened.exists = Math.max(0, opened.exists - 1)),
       FETCH: () => {},
+      FLAGS: (_, [list]) => void (opened.flags = textsOf(list)),
       OK(_, values) {
         const code = responseCode(values)
-        const name = textOf(code?.[0])?.toUpperCase()
-        if (name === 'UIDVALIDITY') opened.uidValidity = numberOf(code?.[1]) ?? 0
-        if (name === 'UIDNEXT') opened.uidNext = numberOf(code?.[1]) || null
-        if (name === 'HIGHESTMODSEQ') opened.highestModseq = modseqOf(code?.[1])
-        if (name === 'MAILBOXID') opened.mailboxId = objectIdOf(code?.[1])
+        const said = textOf(code?.[0])?.toUpperCase()
+        if (said === 'UIDVALIDITY') opened.uidValidity = numberOf(code?.[1]) ?? 0
+        if (said === 'UIDNEXT') opened.uidNext = numberOf(code?.[1]) || null
+        if (said === 'HIGHESTMODSEQ') opened.highestModseq = modseqOf(code?.[1])
+        if (said === 'MAILBOXID') opened.mailboxId = objectIdOf(code?.[1])
+        if (said === 'PERMANENTFLAGS')
+          opened.permanentFlags = new Set(textsOf(code?.[1]).map(flag => flag.toLowerCase()))
       },
     },
   })
+  const access = textOf(responseCode(response.attributes)?.[0])?.toUpperCase()
+  opened.isWritable = name === 'SELECT' && access !== 'READ-ONLY'
   // RFC 3501 section 2.3.1.1: without UIDVALIDITY the server's UIDs do not last.
   if (opened.uidValidity === 0)
     throw new ProviderFailure('unsupported', 'The server keeps no lasting message numbers.')

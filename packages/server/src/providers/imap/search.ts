@@ -8,6 +8,8 @@ import { numberOf, textOf } from './values.ts'
  */
 export const SEARCH_CHUNK = 10_000
 const UIDS_PER_SET = 1000
+/** Alternatives of one search, which are nested. */
+const ALTERNATIVES_MAX = 20
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const DAY_MS = 24 * 60 * 60_000
 /** RFC 9051 section 9: a year has four digits. */
@@ -134,6 +136,45 @@ export async function searchPresent(
     chunks.push(await search(connection, [atom('UID'), sequence(set), ...window], to - from))
   }
   return concatenate(chunks)
+}
+
+/** UIDs of the messages of the open mailbox that are marked as deleted, ascending. */
+export function searchDeleted(connection: ImapConnection): Promise<Uint32Array> {
+  return search(connection, [atom('DELETED')], connection.selected?.exists ?? 0)
+}
+
+/**
+ * UIDs of the messages whose field contains a text, ascending. A field may contain more than the text.
+ * @param text printable ASCII
+ */
+export function searchField(connection: ImapConnection, name: string, text: string): Promise<Uint32Array> {
+  const criteria: CommandArguments = [atom('HEADER'), atom(name), { type: 'STRING', value: text }]
+  return search(connection, criteria, connection.selected?.exists ?? 0)
+}
+
+/** UIDs of the messages that were received around the time of one of the given ones, and are as long, ascending. */
+export async function searchAlike(
+  connection: ImapConnection,
+  messages: ReadonlyArray<{ receivedAt: Date; size: number }>,
+): Promise<Uint32Array> {
+  const found = new Set<number>()
+  for (let at = 0; at < messages.length; at += ALTERNATIVES_MAX) {
+    const alternatives = messages
+      .slice(at, at + ALTERNATIVES_MAX)
+      .map(({ receivedAt, size }): CommandArguments => [
+        atom('SINCE'),
+        atom(formatDay(receivedAt)),
+        atom('BEFORE'),
+        atom(formatDay(receivedAt, 2)),
+        atom('LARGER'),
+        atom(String(Math.max(0, size - 1))),
+        atom('SMALLER'),
+        atom(String(size + 1)),
+      ])
+    const criteria = alternatives.reduce((one, other) => [atom('OR'), one, other])
+    for (const uid of await search(connection, criteria, connection.selected?.exists ?? 0)) found.add(uid)
+  }
+  return Uint32Array.from(found).toSorted()
 }
 
 /**

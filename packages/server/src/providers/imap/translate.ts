@@ -4,8 +4,8 @@ import { bodyHalfOf, countsAsAttachment, type PartPlace, type PartTraits } from 
 import type { MessageSummary } from '../../kit/mime/summary.ts'
 import { cleanLine } from '../../kit/mime/text.ts'
 import type { RemoteFlags, RemoteMessage } from '../mail.ts'
-import { decodeMailboxName } from './names.ts'
-import { bytesOf, type ImapAttribute, numberOf, pairsOf, textOf, textsOf } from './values.ts'
+import { decodeMailboxName, encodeKeyword } from './names.ts'
+import { bytesOf, type ImapAttribute, modseqOf, numberOf, pairsOf, textOf, textsOf } from './values.ts'
 
 /** `"17-Jul-1996 02:44:25 -0700"` has 26 characters. */
 const DATE_LENGTH_MAX = 64
@@ -34,6 +34,8 @@ export interface FetchedMessage {
   source: Buffer | null
   emailId: string | null
   threadId: string | null
+  /** Null if it was not requested, or the server has none. */
+  modseq: string | null
   structure: ImapAttribute | undefined
 }
 
@@ -47,6 +49,7 @@ export function readFetched(list: ImapAttribute | undefined): FetchedMessage | n
     source: null,
     emailId: null,
     threadId: null,
+    modseq: null,
     structure: undefined,
   }
   for (const [name, value] of pairsOf(list)) {
@@ -54,6 +57,7 @@ export function readFetched(list: ImapAttribute | undefined): FetchedMessage | n
     else if (name === 'FLAGS') message.flags = toFlags(textsOf(value))
     else if (name === 'INTERNALDATE') message.internalDate = dateOf(value)
     else if (name === 'RFC822.SIZE') message.size = sizeOf(value)
+    else if (name === 'MODSEQ') message.modseq = modseqOf(Array.isArray(value) ? value[0] : value)
     else if (name === 'BODY') message.source = bytesOf(value)
     else if (name === 'BODYSTRUCTURE') message.structure = value
     else if (name === 'EMAILID' || name === 'X-GM-MSGID') message.emailId = idOf(value)
@@ -80,17 +84,26 @@ function idOf(value: ImapAttribute | undefined): string | null {
   return id !== null && /^[\x21-\x7e]{1,255}$/.test(id) ? id : null
 }
 
+/** The category that a keyword stands for; null for keywords that clients and servers use for themselves. */
+export function categoryOf(keyword: string): string | null {
+  if (keyword.startsWith('$') || TECHNICAL_KEYWORDS.has(keyword.toLowerCase())) return null
+  return cleanLine(decodeMailboxName(keyword), CATEGORY_LENGTH_MAX) || null
+}
+
+/** The keyword that stands for a category: an atom, from which `categoryOf` gives the category back. */
+export function keywordOf(category: string): string {
+  const keyword = encodeKeyword(category)
+  // Read back, it would be taken for a note of a client.
+  return categoryOf(keyword) === null ? encodeKeyword(category, true) : keyword
+}
+
 export function toFlags(flags: readonly string[]): RemoteFlags {
   const system = new Set<string>()
   const categories = new Set<string>()
   for (const flag of flags) {
     if (flag.startsWith('\\')) system.add(flag.toLowerCase())
-    else if (
-      !flag.startsWith('$') &&
-      !TECHNICAL_KEYWORDS.has(flag.toLowerCase()) &&
-      categories.size < CATEGORIES_MAX
-    ) {
-      const category = cleanLine(decodeMailboxName(flag), CATEGORY_LENGTH_MAX)
+    else if (categories.size < CATEGORIES_MAX) {
+      const category = categoryOf(flag)
       if (category) categories.add(category)
     }
   }

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import type { NewDraft, NewMessage } from '../changing.ts'
+import { DRAFT_FIELD, draftMark } from '../draft-mark.ts'
+import { type ChangingArrangement, letters } from './arrangement.ts'
+import { failureOf, keyOf } from './changing.ts'
+import { openIndex } from './memory-index.ts'
+
+const NO_FLAGS = { isRead: false, isFlagged: false, isDraft: false, categories: [] }
+
+/** A message of this text; the stream comes in small pieces. */
+function composed(raw: string, internetMessageId: string, change: Partial<NewMessage> = {}): NewMessage {
+  const bytes = Buffer.from(raw)
+  return {
+    internetMessageId,
+    byteLength: bytes.length,
+    async *open() {
+      for (let at = 0; at < bytes.length; at += 10_000) yield bytes.subarray(at, at + 10_000)
+    },
+    flags: NO_FLAGS,
+    receivedAt: null,
+    threadId: null,
+    ...change,
+  }
+}
+
+const DRAFT_ID = '0195d3c5-0000-7000-8000-000000000001'
+
+function draft(mailboxKey: string, generation: number): NewDraft & { raw: string } {
+  const mark = { draftId: DRAFT_ID, generation }
+  const raw = `Subject: Draft ${generation}\r\nMessage-ID: <draft@example.com>\r\n${DRAFT_FIELD}: ${draftMark(mark)}\r\n\r\nText ${generation}\r\n`
+  const message = composed(raw, '<draft@example.com>', { flags: { ...NO_FLAGS, isDraft: true } })
+  return { mailboxKey, mark, message, raw }
+}
+
+/** What `ChangingProvider` promises of messages that are added, and of drafts. */
+export function describeAddedMessages(name: string, setUp: () => Promise<ChangingArrangement>): void {
+  describe(`${name}: added messages`, () => {
+    test('are kept byte for byte, with flags and date', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Kept')
+      await using account = await arranged.connect()
+      const kept = await keyOf(arranged, account.mail, 'Kept')
+      const text = 'A line of the letter, as long as lines are.\r\n'.repeat(30_000)
+      const raw = `Subject: Long\r\nMessage-ID: <long@example.com>\r\n\r\n${text}`
+      const flags = { isRead: true, isFlagged: true, isDraft: false, categories: ['two words'] }
+      const receivedAt = new Date('2023-02-05T04:03:02Z')
+
+      const added = await account.changing.addMessage(
+        kept,
+        composed(raw, '<long@example.com>', { flags, receivedAt }),
+      )
+
+      const [held, ...more] = await arranged.held('Kept')
+      expect(more).toEqual([])
+      expect(held?.raw === raw).toBe(true)
+      expect(added).toMatchObject({ location: { source: kept, key: held?.key }, mailboxKeys: [kept] })
+      const index = openIndex(kept)
+      await index.follow(account.mail)
+      expect(added.location?.isValidUnder(index.cursor)).toBe(true)
+      expect(index.messages.get(held!.key)).toMatchObject({ ...flags, receivedAt })
+    })
+
+    test.each([-1, 1])('are refused if their content is longer or shorter than was said (%i)', async off => {
+      await using arranged = await setUp()
+      await using account = await arranged.connect()
+      const message = composed('Subject: x\r\n\r\nText\r\n', '<x@example.com>')
+      const adding = account.changing.addMessage('INBOX', {
+        ...message,
+        byteLength: message.byteLength + off,
+      })
+      expect(await failureOf(adding)).toMatchObject({ isBeforeAcceptance: true })
+      expect(await arranged.held('INBOX')).toEqual([])
+    })
+
+    test('fail with not_found if the mailbox is gone', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Gone')
+      await using account = await arranged.connect()
+      const gone = await keyOf(arranged, account.mail, 'Gone')
+      await arranged.world.deleteMailbox('Gone')
+      const adding = account.changing.addMessage(gone, composed('Subject: x\r\n\r\n', '<x@example.com>'))
+      expect(await failureOf(adding)).toMatchObject({ kind: 'not_found', isBeforeAcceptance: true })
+    })
+
+    test('are found by their exact Message-ID, with the fields that are asked for', async () => {
+      await using arranged = await setUp()
+      const [first, second] = await arranged.world.deliver([
+        { raw: 'Message-ID: <a@example.com>\r\nX-One: folded\r\n here\r\n\r\nText\r\n' },
+        { raw: 'Message-ID:\r\n <a@example.com>\r\n\r\nText\r\n' },
+        { raw: 'Message-ID: <aa@example.com>\r\n\r\n<a@example.com>\r\n' },
+      ])
+      await using account = await arranged.connect()
+      const found = await account.changing.find('INBOX', '<a@example.com>', ['X-One'])
+      expect(found.map(({ location, fields }) => [location.key, fields.get('X-One')])).toEqual([
+        [second, undefined],
+        [first, 'folded here'],
+      ])
+      expect(await account.changing.find('INBOX', '<b@example.com>')).toEqual([])
+      // What arrives later is found over the same connection.
+      await arranged.world.deliver(letters(1))
+      expect(await account.changing.find('INBOX', '<letter-1@example.com>')).toHaveLength(1)
+    })
+  })
+
+  describe(`${name}: drafts`, () => {
+    test('are added once, however often it is tried', async () => {
+      await using arranged = await setUp()
+      await using account = await arranged.connect()
+      const first = await account.changing.addDraft(draft('INBOX', 1))
+      const again = await account.changing.addDraft(draft('INBOX', 1))
+      expect(again.location?.key).toEqual(first.location?.key)
+      const held = await arranged.held('INBOX')
+      expect(held).toMatchObject([{ raw: draft('INBOX', 1).raw }])
+      expect(held[0]?.flags).toContain('\\Draft')
+    })
+
+    test('are replaced, and leave the messages of other clients', async () => {
+      await using arranged = await setUp()
+      await using account = await arranged.connect()
+      const { changing } = account
+      const theirs = 'Subject: Theirs\r\nMessage-ID: <draft@example.com>\r\n\r\nText\r\n'
+      const [marked] = await arranged.world.deliver([{ raw: theirs }, ...letters(1)])
+      await arranged.world.flag('INBOX', [marked!], '\\Deleted')
+      await changing.addDraft(draft('INBOX', 1))
+
+      for (let times = 0; times < 2; times++) {
+        const outcome = await changing.replaceDraft({ ...draft('INBOX', 2), former: null, draftKey: null })
+        expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
+      }
+
+      const held = await arranged.held('INBOX')
+      expect(held.map(({ raw }) => /^Subject: .*$/m.exec(raw)?.[0].trim())).toEqual([
+        'Subject: Theirs',
+        'Subject: Letter 1',
+        'Subject: Draft 2',
+      ])
+      const stale = changing.replaceDraft({ ...draft('INBOX', 1), former: null, draftKey: null })
+      expect(await failureOf(stale)).toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
+    })
+
+    test('replace what another client wrote, if that is what is known', async () => {
+      await using arranged = await setUp()
+      const raw = 'Subject: Theirs\r\nMessage-ID: <draft@example.com>\r\n\r\nText\r\n'
+      const [key] = await arranged.world.deliver([{ raw }])
+      const { source, cursor } = await arranged.index('INBOX')
+      await using account = await arranged.connect()
+      const former = { source, cursor, key: key! }
+      const outcome = await account.changing.replaceDraft({ ...draft('INBOX', 1), former, draftKey: null })
+      expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
+      expect(await arranged.held('INBOX')).toMatchObject([{ raw: draft('INBOX', 1).raw }])
+    })
+
+    test('keep the highest generation of those that an interruption left', async () => {
+      await using arranged = await setUp()
+      const raws = [3, 4, 2].map(generation => ({ raw: draft('INBOX', generation).raw }))
+      const [three, four, two] = await arranged.world.deliver([...raws, ...letters(1)])
+      await using account = await arranged.connect()
+      const named = {
+        mailboxKey: 'INBOX',
+        internetMessageId: '<draft@example.com>',
+        draftId: DRAFT_ID,
+      }
+
+      const settled = await account.changing.settleDraft(named)
+
+      expect(settled).toMatchObject({
+        kept: { generation: 4, location: { key: four } },
+        removed: [three, two],
+      })
+      expect(await arranged.held('INBOX')).toHaveLength(2)
+      const other = await account.changing.settleDraft({ ...named, draftId: 'other' })
+      expect(other).toEqual({ kept: null, removed: [] })
+    })
+  })
+}

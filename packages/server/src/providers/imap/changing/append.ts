@@ -1,0 +1,68 @@
+import type { AddedMessage, NewMessage } from '../../changing.ts'
+import { ProviderFailure } from '../../failure.ts'
+import type { RemoteFlags } from '../../mail.ts'
+import { type Following, wireNameOf } from '../follow.ts'
+import { keywordOf } from '../translate.ts'
+import { readAppendUid } from './copy-uid.ts'
+import type { Effect } from './effect.ts'
+import { findByMessageId } from './find.ts'
+import { locationOf } from './open-source.ts'
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+const atom = (value: string) => ({ type: 'ATOM', value })
+
+/** `ChangingProvider.addMessage` on IMAP. */
+export async function appendMessage(
+  following: Following,
+  effect: Effect,
+  mailboxKey: string,
+  message: NewMessage,
+): Promise<AddedMessage> {
+  const { connection } = following
+  const bytesMax = connection.limitOf('APPENDLIMIT')
+  if (bytesMax !== null && message.byteLength > bytesMax)
+    throw new ProviderFailure('rejected', `The server takes messages of at most ${bytesMax} bytes.`)
+  const { attributes } = await effect.run({
+    name: 'APPEND',
+    arguments: [
+      wireNameOf(following, mailboxKey),
+      flagsOf(message.flags).map(atom),
+      ...(message.receivedAt ? [formatDateTime(message.receivedAt)] : []),
+    ],
+    literal: { byteLength: message.byteLength, open: () => message.open() },
+  })
+  const told = readAppendUid(attributes)
+  const location = told
+    ? locationOf(mailboxKey, told.uidValidity, told.uid)
+    : await locateAppended(following, mailboxKey, message)
+  return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId: null }
+}
+
+/** Without UIDPLUS: the newest message with the Message-ID and the size. */
+async function locateAppended(following: Following, mailboxKey: string, message: NewMessage) {
+  try {
+    const found = await findByMessageId(following, mailboxKey, message.internetMessageId, [])
+    return found.find(({ size }) => size === message.byteLength)?.location ?? null
+  } catch (error) {
+    // The message is there; where, the next sync finds out.
+    if (error instanceof ProviderFailure) return null
+    throw error
+  }
+}
+
+function flagsOf({ isRead, isFlagged, isDraft, categories }: RemoteFlags): string[] {
+  return [
+    ...(isRead ? ['\\Seen'] : []),
+    ...(isFlagged ? ['\\Flagged'] : []),
+    ...(isDraft ? ['\\Draft'] : []),
+    ...categories.map(keywordOf),
+  ]
+}
+
+/** date-time of RFC 9051 section 9, in UTC. */
+function formatDateTime(date: Date): string {
+  const day = String(date.getUTCDate()).padStart(2, ' ')
+  const time = date.toISOString().slice(11, 19)
+  return `${day}-${MONTHS[date.getUTCMonth()]}-${date.getUTCFullYear()} ${time} +0000`
+}

@@ -1,0 +1,156 @@
+import type {
+  AddedMessage,
+  DraftOutcome,
+  DraftReplacement,
+  NewDraft,
+  NewLocation,
+  SettledDraft,
+} from '../../changing.ts'
+import { DRAFT_FIELD, readDraftMark } from '../../draft-mark.ts'
+import { ProviderFailure } from '../../failure.ts'
+import type { MessageKey } from '../../mail.ts'
+import { readCursor } from '../cursor.ts'
+import type { Following } from '../follow.ts'
+import { searchPresent } from '../search.ts'
+import { appendMessage } from './append.ts'
+import type { Effect } from './effect.ts'
+import { findByMessageId, type FoundUid } from './find.ts'
+import { openForReading, openSource } from './open-source.ts'
+import { removeFromOpen } from './remove.ts'
+
+interface Generation extends FoundUid {
+  generation: number
+}
+
+/** `ChangingProvider.addDraft` on IMAP. */
+export async function addDraft(following: Following, effect: Effect, draft: NewDraft): Promise<AddedMessage> {
+  const same = (await findGenerations(following, draft)).find(
+    ({ generation }) => generation === draft.mark.generation,
+  )
+  return same ? toAdded(draft, same.location) : appendDraft(following, effect, draft)
+}
+
+/**
+ * `ChangingProvider.replaceDraft` on IMAP, where no message can be changed: APPEND, a look whether it is there, and the
+ * removal of the old one.
+ */
+export async function replaceDraft(
+  following: Following,
+  effect: Effect,
+  draft: DraftReplacement,
+): Promise<DraftOutcome> {
+  const { generation } = draft.mark
+  const before = await findGenerations(following, draft)
+  if (before.some(found => found.generation > generation))
+    throw new ProviderFailure('conflict', 'The draft was replaced meanwhile.')
+  const same = before.find(found => found.generation === generation)
+  const added = same ? toAdded(draft, same.location) : await appendDraft(following, effect, draft)
+  if (!same && !(await isThere(following, draft, added))) {
+    const isFormerThere = before.length > 0 || (await hasFormer(following, draft))
+    if (!isFormerThere) return { type: 'lost' }
+    throw new ProviderFailure('unavailable', 'The server says that it took the draft, but does not have it.')
+  }
+  try {
+    await removeFormer(following, effect, draft, before)
+    return { type: 'replaced', added, isSettled: true }
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    return { type: 'replaced', added, isSettled: false }
+  }
+}
+
+/** `ChangingProvider.settleDraft` on IMAP. */
+export async function settleDraft(
+  following: Following,
+  effect: Effect,
+  draft: { mailboxKey: string; internetMessageId: string; draftId: string },
+): Promise<SettledDraft> {
+  const [kept, ...older] = await generationsOf(following, draft)
+  if (!kept) return { kept: null, removed: [] }
+  const uids = older.map(({ uid }) => uid).toSorted((a, b) => a - b)
+  if (uids.length > 0) {
+    await openSource(following, { source: draft.mailboxKey, cursor: null })
+    await removeFromOpen(following.connection, effect, uids)
+  }
+  return { kept: { location: kept.location, generation: kept.generation }, removed: uids }
+}
+
+function findGenerations(following: Following, { mailboxKey, message, mark }: NewDraft) {
+  return generationsOf(following, {
+    mailboxKey,
+    internetMessageId: message.internetMessageId,
+    draftId: mark.draftId,
+  })
+}
+
+/** The messages of a draft, highest generation first; of one generation, the newest first. */
+async function generationsOf(
+  following: Following,
+  draft: { mailboxKey: string; internetMessageId: string; draftId: string },
+): Promise<Generation[]> {
+  const found = await findByMessageId(following, draft.mailboxKey, draft.internetMessageId, [DRAFT_FIELD])
+  return found
+    .flatMap(message => {
+      const mark = readDraftMark(message.fields.get(DRAFT_FIELD))
+      return mark?.draftId === draft.draftId ? [{ ...message, generation: mark.generation }] : []
+    })
+    .toSorted((a, b) => b.generation - a.generation || b.uid - a.uid)
+}
+
+function appendDraft(following: Following, effect: Effect, { mailboxKey, message }: NewDraft) {
+  return appendMessage(following, effect, mailboxKey, message)
+}
+
+function toAdded({ mailboxKey }: NewDraft, location: NewLocation): AddedMessage {
+  return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId: null }
+}
+
+/** Whether the server has what it said that it took. */
+async function isThere(following: Following, draft: NewDraft, { location }: AddedMessage): Promise<boolean> {
+  if (location) {
+    await openForReading(following, draft.mailboxKey)
+    return (await searchPresent(following.connection, [Number(location.key)])).length > 0
+  }
+  const found = await findGenerations(following, draft)
+  return found.some(({ generation }) => generation === draft.mark.generation)
+}
+
+async function hasFormer(
+  following: Following,
+  { former }: Pick<DraftReplacement, 'former'>,
+): Promise<boolean> {
+  const uid = uidOf(former?.key)
+  if (!former || uid === null) return false
+  const { uidValidity } = await openForReading(following, former.source)
+  if (readCursor(former.cursor)?.uidValidity !== uidValidity) return false
+  return (await searchPresent(following.connection, [uid])).length > 0
+}
+
+/** Removes what the new content replaced: the lower generations, and the message that the index knows. */
+async function removeFormer(
+  following: Following,
+  effect: Effect,
+  { mailboxKey, mark, former }: DraftReplacement,
+  before: readonly Generation[],
+): Promise<void> {
+  const older = before.filter(({ generation }) => generation < mark.generation).map(({ uid }) => uid)
+  const uid = uidOf(former?.key)
+  const isNew = before.some(found => found.generation === mark.generation && found.uid === uid)
+  if (former && uid !== null && !isNew && !older.includes(uid)) {
+    if (await hasFormer(following, { former })) {
+      await openSource(following, former)
+      await removeFromOpen(following.connection, effect, [uid])
+    }
+  }
+  if (older.length === 0) return
+  await openSource(following, { source: mailboxKey, cursor: null })
+  await removeFromOpen(
+    following.connection,
+    effect,
+    older.toSorted((a, b) => a - b),
+  )
+}
+
+function uidOf(key: MessageKey | undefined): number | null {
+  return typeof key === 'number' ? key : null
+}

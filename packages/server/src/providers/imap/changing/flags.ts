@@ -1,0 +1,121 @@
+import type { ChangedBatch, ChangedMessage, FlagChange, MessageSet } from '../../changing.ts'
+import { ProviderFailure } from '../../failure.ts'
+import type { MessageKey } from '../../mail.ts'
+import { uidSets } from '../compare.ts'
+import type { CommandArguments } from '../command.ts'
+import { UIDS_PER_CHANGE } from '../expected-answers.ts'
+import { fetchItems } from '../fetch.ts'
+import type { Following } from '../follow.ts'
+import type { Selected } from '../open-mailbox.ts'
+import { categoryOf, keywordOf, readFetched, type FetchedMessage } from '../translate.ts'
+import { changingInBatches, type Effect } from './effect.ts'
+import { isKept, openSource, uidsOf } from './open-source.ts'
+
+const atom = (value: string) => ({ type: 'ATOM', value })
+const sequence = (value: string) => ({ type: 'SEQUENCE', value })
+
+/** `ChangingProvider.changeFlags` on IMAP: flags are added and removed singly, never replaced. */
+export function changeFlags(
+  following: Following,
+  at: MessageSet,
+  change: FlagChange,
+): AsyncGenerator<ChangedBatch, void, void> {
+  return changingInBatches(following.connection, async function* (effect) {
+    const { opened, wasOpen } = await openSource(following, at, { isFresh: false })
+    const stores = planStores(change, opened)
+    const uids = uidsOf(at.keys)
+    for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
+      yield await storeSet(following, effect, stores, { uids: uids.slice(from, to), wasOpen })
+    }
+  })
+}
+
+/** One STORE: flags to add, or flags to remove. */
+export interface Store {
+  item: '+FLAGS' | '-FLAGS'
+  flags: string[]
+}
+
+/** The STOREs of a change. Throws `unsupported` for what the mailbox does not keep. */
+export function planStores(change: FlagChange, opened: Selected): Store[] {
+  const added = (change.addCategories ?? []).map(keywordOf)
+  const removed = (change.removeCategories ?? []).flatMap(category => keywordsOf(category, opened))
+  for (const [is, flag] of [
+    [change.isRead, '\\Seen'],
+    [change.isFlagged, '\\Flagged'],
+  ] as const) {
+    if (is !== undefined) (is ? added : removed).push(flag)
+  }
+  if (!added.every(flag => isKept(opened, flag)))
+    throw new ProviderFailure('unsupported', 'The server does not keep such a mark in this mailbox.')
+  if (change.isAnswered && isKept(opened, '\\Answered')) added.push('\\Answered')
+  if (change.isForwarded && isKept(opened, '$Forwarded')) added.push('$Forwarded')
+  const stores: Store[] = [
+    { item: '+FLAGS', flags: added },
+    { item: '-FLAGS', flags: removed },
+  ]
+  return stores.filter(({ flags }) => flags.length > 0)
+}
+
+/** The keywords that show as this category: other clients may spell one in another way. */
+function keywordsOf(category: string, { flags }: Selected): string[] {
+  const spelt = flags.filter(flag => !flag.startsWith('\\') && categoryOf(flag) === category)
+  return [...new Set([keywordOf(category), ...spelt])]
+}
+
+async function storeSet(
+  { connection }: Following,
+  effect: Effect,
+  stores: readonly Store[],
+  { uids, wasOpen }: { uids: readonly number[]; wasOpen: boolean },
+): Promise<ChangedBatch> {
+  const seen = new Map<number, ChangedMessage>()
+  await storeAll(effect, stores, uids, seen)
+  if (wasOpen && missing(uids, seen).length > 0) {
+    // The server may not have reported these messages to this session yet (RFC 9051 section 7.4.1).
+    await connection.run({ name: 'NOOP' })
+    await storeAll(effect, stores, missing(uids, seen), seen)
+  }
+  // RFC 9051 section 6.4.6: a server need not answer what a STORE did not change.
+  const unanswered = missing(uids, seen)
+  const items = ['UID', 'FLAGS', ...(connection.selected?.highestModseq ? ['MODSEQ'] : [])].map(atom)
+  const refusal = await fetchItems(connection, unanswered, items, fetched => take(fetched, seen))
+  if (refusal) throw refusal
+  return {
+    changed: uids.flatMap(uid => seen.get(uid) ?? []),
+    gone: missing(uids, seen),
+  }
+}
+
+function missing(uids: readonly number[], seen: ReadonlyMap<MessageKey, unknown>): number[] {
+  return uids.filter(uid => !seen.has(uid))
+}
+
+/** Runs the STOREs, and notes the messages as they are after the last of them. */
+async function storeAll(
+  effect: Effect,
+  stores: readonly Store[],
+  uids: readonly number[],
+  seen: Map<number, ChangedMessage>,
+): Promise<void> {
+  const wanted = new Set(uids)
+  for (const { set } of uidSets(uids, UIDS_PER_CHANGE)) {
+    for (const [at, { item, flags }] of stores.entries()) {
+      const isLast = at === stores.length - 1
+      await effect.run({
+        name: 'UID STORE',
+        arguments: [sequence(set), atom(item), flags.map(atom)] satisfies CommandArguments,
+        answers: {
+          FETCH(_, [list]) {
+            const fetched = readFetched(list)
+            if (isLast && fetched && wanted.has(fetched.uid)) take(fetched, seen)
+          },
+        },
+      })
+    }
+  }
+}
+
+function take({ uid, flags, modseq }: FetchedMessage, seen: Map<number, ChangedMessage>): void {
+  if (flags) seen.set(uid, { key: uid, flags, mailboxKeys: null, revision: modseq })
+}

@@ -1,0 +1,217 @@
+import type { NeededRole, NewMailbox, RenamedMailbox } from '../../changing.ts'
+import { ProviderFailure } from '../../failure.ts'
+import type { RemoteMailbox } from '../../mail.ts'
+import { type Following, rememberChange } from '../follow.ts'
+import { accepts, askNames, askState, askSubscribed, findStatus, type Listing } from '../list.ts'
+import { type ArrangedMailbox, arrangeMailboxes, NAME_BYTES_MAX, type Namespaces } from '../mailboxes.ts'
+import { encodeMailboxName } from '../names.ts'
+import type { Effect } from './effect.ts'
+
+/** Mailboxes as they are now, and the names that new ones get. */
+interface Tree {
+  following: Following
+  namespaces: Namespaces
+  listing: Listing
+  mailboxes: ArrangedMailbox[]
+}
+
+const NAME_BY_ROLE: Readonly<Record<NeededRole, string>> = { trash: 'Trash', sent: 'Sent', drafts: 'Drafts' }
+
+/** Lists the mailboxes afresh. Leaves the open one: it may be the one that is to be changed. */
+async function readTree(following: Following, namespaces: Namespaces): Promise<Tree> {
+  rememberChange(following)
+  await following.connection.leave()
+  const listing = await askNames(following.connection)
+  return arrange(following, namespaces, listing)
+}
+
+function arrange(following: Following, namespaces: Namespaces, listing: Listing): Tree {
+  const { mailboxes } = arrangeMailboxes(listing.mailboxes, namespaces, wireName =>
+    findStatus(listing, wireName),
+  )
+  for (const { mailbox, wireName } of mailboxes) following.wireNames.set(mailbox.key, wireName)
+  return { following, namespaces, listing, mailboxes }
+}
+
+/** `ChangingProvider.createMailbox` on IMAP. */
+export async function createMailbox(
+  following: Following,
+  namespaces: Namespaces,
+  effect: Effect,
+  { parentKey, name, mayExist }: NewMailbox,
+): Promise<RemoteMailbox> {
+  const tree = await readTree(following, namespaces)
+  const created = await create(tree, effect, { parentKey, name, mayExist, use: null })
+  return describe(tree, created)
+}
+
+/** `ChangingProvider.requireMailbox` on IMAP. */
+export async function requireMailbox(
+  following: Following,
+  namespaces: Namespaces,
+  effect: Effect,
+  role: NeededRole,
+): Promise<{ mailbox: RemoteMailbox; isNew: boolean }> {
+  const tree = await readTree(following, namespaces)
+  const found = tree.mailboxes.find(({ mailbox }) => mailbox.role === role)
+  if (found) return { mailbox: await describe(tree, found.wireName), isNew: false }
+  const name = NAME_BY_ROLE[role]
+  const creation = { parentKey: null, name, mayExist: true, use: `\\${name}` }
+  const created = await create(tree, effect, creation)
+  return { mailbox: await describe(tree, created), isNew: true }
+}
+
+/** `ChangingProvider.renameMailbox` on IMAP. */
+export async function renameMailbox(
+  following: Following,
+  namespaces: Namespaces,
+  effect: Effect,
+  key: string,
+  to: { name?: string; parentKey?: string | null },
+): Promise<RenamedMailbox[]> {
+  const { connection } = following
+  const tree = await readTree(following, namespaces)
+  const renamed = findByKey(tree, key)
+  // RFC 9051 section 6.3.6: renaming INBOX moves its messages, and INBOX stays.
+  if (key === 'INBOX') throw new ProviderFailure('rejected', 'The inbox cannot be renamed.')
+  const parentKey = to.parentKey === undefined ? renamed.mailbox.parentKey : to.parentKey
+  const from = renamed.wireName
+  const target =
+    to.name === undefined
+      ? prefixBelow(tree, parentKey) + lastLevel(renamed)
+      : nameBelow(tree, parentKey, to.name)
+  if (target === from) return []
+  const below = `${from}${renamed.separator ?? ''}`
+  if (renamed.separator !== null && target.startsWith(below))
+    throw new ProviderFailure('rejected', 'A mailbox cannot be moved below itself.')
+  if (findByName(tree, target))
+    throw new ProviderFailure('conflict', 'There is a mailbox of that name already.')
+  const moved = [
+    renamed,
+    ...tree.mailboxes.filter(({ wireName }) => renamed.separator !== null && wireName.startsWith(below)),
+  ]
+  const subscribed = await askSubscribed(connection)
+  await effect.run({ name: 'RENAME', arguments: [from, target] })
+  const pairs = moved.map(mailbox => ({ mailbox, to: target + mailbox.wireName.slice(from.length) }))
+  for (const { mailbox, to: wireName } of pairs) {
+    if (!subscribed.has(mailbox.wireName)) continue
+    await accepts(connection, () => effect.run({ name: 'SUBSCRIBE', arguments: [wireName] }))
+    await accepts(connection, () => effect.run({ name: 'UNSUBSCRIBE', arguments: [mailbox.wireName] }))
+  }
+  for (const { mailbox } of moved) following.wireNames.delete(mailbox.key)
+  const after = await readTree(following, namespaces)
+  return pairs.flatMap(({ mailbox, to: wireName }) => {
+    const found = findByName(after, wireName)
+    return found ? [{ formerKey: mailbox.mailbox.key, mailbox: found.mailbox }] : []
+  })
+}
+
+/** `ChangingProvider.deleteMailbox` on IMAP. */
+export async function deleteMailbox(
+  following: Following,
+  namespaces: Namespaces,
+  effect: Effect,
+  key: string,
+): Promise<void> {
+  const tree = await readTree(following, namespaces)
+  const { wireName } = findByKey(tree, key)
+  if (key === 'INBOX') throw new ProviderFailure('rejected', 'The inbox cannot be deleted.')
+  if (tree.mailboxes.some(({ mailbox }) => mailbox.parentKey === key))
+    throw new ProviderFailure('rejected', 'The mailbox has others below it. Delete or move these first.')
+  await effect.run({ name: 'DELETE', arguments: [wireName] })
+  following.wireNames.delete(key)
+  await accepts(following.connection, () => effect.run({ name: 'UNSUBSCRIBE', arguments: [wireName] }))
+}
+
+/** The name on the wire for a mailbox below another one, or at the top level. */
+function nameBelow(tree: Tree, parentKey: string | null, name: string): string {
+  const separator = separatorOf(tree, parentKey)
+  if (separator !== null && name.includes(separator))
+    throw new ProviderFailure('rejected', `A name on this server cannot contain "${separator}".`)
+  const wireName = prefixBelow(tree, parentKey) + encodeMailboxName(name)
+  if (wireName.length > NAME_BYTES_MAX) throw new ProviderFailure('rejected', 'The name is too long.')
+  if (parentKey === null && name.toUpperCase() === 'INBOX')
+    throw new ProviderFailure('conflict', 'There is only one inbox.')
+  return wireName
+}
+
+function prefixBelow(tree: Tree, parentKey: string | null): string {
+  if (parentKey === null) return encodeMailboxName(tree.namespaces.personalPrefix)
+  const separator = separatorOf(tree, parentKey)
+  if (separator === null) throw new ProviderFailure('rejected', 'The server keeps no mailboxes below others.')
+  return findByKey(tree, parentKey).wireName + separator
+}
+
+function separatorOf(tree: Tree, parentKey: string | null): string | null {
+  return findByKey(tree, parentKey ?? 'INBOX').separator
+}
+
+function lastLevel({ wireName, separator }: ArrangedMailbox): string {
+  return separator === null ? wireName : wireName.slice(wireName.lastIndexOf(separator) + 1)
+}
+
+function findByKey({ mailboxes }: Tree, key: string): ArrangedMailbox {
+  const found = mailboxes.find(({ mailbox }) => mailbox.key === key)
+  if (!found) throw new ProviderFailure('not_found', 'The server no longer has the mailbox.')
+  return found
+}
+
+function findByName({ mailboxes }: Tree, wireName: string): ArrangedMailbox | undefined {
+  return mailboxes.find(mailbox => mailbox.wireName === wireName)
+}
+
+interface Creation {
+  parentKey: string | null
+  name: string
+  mayExist: boolean
+  /** A special use (RFC 6154); null: none. */
+  use: string | null
+}
+
+/** Creates a mailbox and subscribes to it. @returns its name on the wire */
+async function create(tree: Tree, effect: Effect, creation: Creation): Promise<string> {
+  const { connection } = tree.following
+  const { parentKey, name } = creation
+  const wireName = nameBelow(tree, parentKey, name)
+  const created = await createAt(tree, effect, wireName, creation).catch((error: unknown) => {
+    const { separator } = findByKey(tree, 'INBOX')
+    const isElsewhere = parentKey === null && tree.namespaces.personalPrefix === '' && separator !== null
+    if (!isElsewhere || connection.isClosed || !isRefusal(error)) throw error
+    // Some servers keep everything below INBOX, and do not say so.
+    return createAt(tree, effect, `INBOX${separator}${encodeMailboxName(name)}`, creation)
+  })
+  await accepts(connection, () => effect.run({ name: 'SUBSCRIBE', arguments: [created] }))
+  return created
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ProviderFailure && ['rejected', 'forbidden', 'not_found'].includes(error.kind)
+}
+
+async function createAt(
+  tree: Tree,
+  effect: Effect,
+  wireName: string,
+  { mayExist, use }: Creation,
+): Promise<string> {
+  const { connection } = tree.following
+  const taken = findByName(tree, wireName)
+  if (taken && !mayExist) throw new ProviderFailure('conflict', 'There is a mailbox of that name already.')
+  if (taken?.isSelectable) return wireName
+  // RFC 6154 section 3. A server may refuse the use, but not the mailbox.
+  const uses = [{ type: 'ATOM', value: 'USE' }, [{ type: 'ATOM', value: use ?? '' }]]
+  const withUse = () => effect.run({ name: 'CREATE', arguments: [wireName, uses] })
+  const isCreated =
+    use !== null && connection.has('CREATE-SPECIAL-USE') && (await accepts(connection, withUse))
+  if (!isCreated) await effect.run({ name: 'CREATE', arguments: [wireName] })
+  return wireName
+}
+
+/** A mailbox as a fresh listing has it, with its state. */
+async function describe({ following, namespaces }: Tree, wireName: string): Promise<RemoteMailbox> {
+  const { listing } = await readTree(following, namespaces)
+  await askState(following.connection, listing, wireName, following.mailboxIds)
+  const found = findByName(arrange(following, namespaces, listing), wireName)
+  if (!found) throw new ProviderFailure('unavailable', 'The server has the mailbox, but does not list it.')
+  return found.mailbox
+}

@@ -1,0 +1,94 @@
+import type { MessageSet, MovedBatch } from '../../changing.ts'
+import { uidSets } from '../compare.ts'
+import { UIDS_PER_CHANGE } from '../expected-answers.ts'
+import { type Following, rememberChange, wireNameOf } from '../follow.ts'
+import { searchPresent } from '../search.ts'
+import { copyAndRemove } from './copy-and-remove.ts'
+import { type CopiedUids, readCopyUid, toBatch } from './copy-uid.ts'
+import { changingInBatches, type Effect } from './effect.ts'
+import { locationOf, openSource, uidsOf } from './open-source.ts'
+
+/** `ChangingProvider.move` on IMAP: by MOVE (RFC 6851), otherwise by a copy and the removal of the original. */
+export function moveMessages(
+  following: Following,
+  at: MessageSet,
+  targetKey: string,
+): AsyncGenerator<MovedBatch, void, void> {
+  const { connection } = following
+  return changingInBatches(connection, async function* (effect) {
+    const uids = uidsOf(at.keys)
+    const { opened } = await openSource(following, at)
+    if (targetKey === at.source) return yield stay(opened.uidValidity, at, await presentOf(following, uids))
+    for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
+      const batch = uids.slice(from, to)
+      if (connection.has('MOVE')) yield* moveSet(following, effect, batch, targetKey)
+      else yield await copyAndRemove(following, effect, { ...at, uids: batch }, targetKey)
+    }
+  })
+}
+
+/** Moving to where messages are changes nothing. */
+function stay(
+  uidValidity: number,
+  { source }: MessageSet,
+  { present, gone }: { present: readonly number[]; gone: number[] },
+): MovedBatch {
+  const moved = present.map(key => ({
+    key,
+    location: locationOf(source, uidValidity, key),
+    mailboxKeys: [source],
+  }))
+  return { moved, gone }
+}
+
+async function presentOf({ connection }: Following, uids: readonly number[]) {
+  const present = new Set(await searchPresent(connection, uids))
+  return { present: uids.filter(uid => present.has(uid)), gone: uids.filter(uid => !present.has(uid)) }
+}
+
+async function* moveSet(
+  following: Following,
+  effect: Effect,
+  uids: readonly number[],
+  targetKey: string,
+): AsyncGenerator<MovedBatch, void, void> {
+  const { connection } = following
+  const target = wireNameOf(following, targetKey)
+  // A server that does not report where messages went does not report which there were, either.
+  const { present, gone } = connection.has('UIDPLUS')
+    ? { present: uids, gone: [] }
+    : await presentOf(following, uids)
+  const copied: CopiedUids = { uidValidity: 0, uids: new Map() }
+  let failure: unknown = null
+  rememberChange(following)
+  for (const { set } of uidSets(present, UIDS_PER_CHANGE)) {
+    try {
+      const { attributes } = await effect.run({
+        name: 'UID MOVE',
+        arguments: [{ type: 'SEQUENCE', value: set }, target],
+        // RFC 6851 section 4.3: COPYUID comes before the messages leave.
+        answers: { OK: (_, values) => readCopyUid(values, copied, UIDS_PER_CHANGE) },
+      })
+      readCopyUid(attributes, copied, UIDS_PER_CHANGE)
+    } catch (error) {
+      failure = error
+      break
+    }
+  }
+  if (failure) {
+    if (connection.isClosed) throw failure
+    // RFC 6851 section 3.3: a server may have moved some.
+    const left = new Set(await searchPresent(connection, present))
+    const moved = present.filter(uid => copied.uids.has(uid) && !left.has(uid))
+    if (moved.length > 0) yield toBatch(moved, copied, targetKey, [])
+    throw failure
+  }
+  const untold = present.filter(uid => !copied.uids.has(uid))
+  if (untold.length === 0) return yield toBatch(present, copied, targetKey, gone)
+  const isTold = copied.uids.size > 0 || !connection.takeNotice().gone
+  if (connection.has('UIDPLUS') && isTold) {
+    const told = present.filter(uid => copied.uids.has(uid))
+    return yield toBatch(told, copied, targetKey, untold)
+  }
+  yield toBatch(present, copied, targetKey, gone)
+}

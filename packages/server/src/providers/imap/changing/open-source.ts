@@ -1,0 +1,66 @@
+import type { NewLocation } from '../../changing.ts'
+import { ProviderFailure } from '../../failure.ts'
+import type { Cursor, MessageKey, SourceCursor } from '../../mail.ts'
+import { readCursor } from '../cursor.ts'
+import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from '../follow.ts'
+import type { Selected } from '../open-mailbox.ts'
+
+/**
+ * Opens a source for changing it, if it is not open already, and makes sure that it is numbered as its cursor says.
+ * @param isFresh whether the server is asked for news first: it ignores messages that it has not reported to this
+ *   session yet (RFC 9051 section 7.4.1)
+ */
+export async function openSource(
+  following: Following,
+  at: SourceCursor,
+  { isFresh = true } = {},
+): Promise<{ opened: Selected; wasOpen: boolean }> {
+  const { connection } = following
+  const wireName = wireNameOf(following, at.source)
+  const { selected } = connection
+  const wasOpen = selected?.wireName === wireName && selected.isWritable
+  if (!wasOpen) rememberChange(following)
+  const opened = wasOpen ? selected : await connection.select(wireName)
+  if (wasOpen && isFresh) await connection.run({ name: 'NOOP' })
+  if (!opened.isWritable)
+    throw new ProviderFailure('forbidden', 'The server allows only reading in this mailbox.')
+  const cursor = readCursor(at.cursor)
+  if (cursor && isRenumbered(cursor, opened))
+    throw new ProviderFailure('unavailable', 'The mailbox was renumbered and is being read again.')
+  return { opened, wasOpen }
+}
+
+/** Opens a mailbox for reading, or for changing if it is open for that, with all its messages. */
+export async function openForReading(following: Following, mailboxKey: string): Promise<Selected> {
+  const { connection } = following
+  const wireName = wireNameOf(following, mailboxKey)
+  if (connection.selected?.wireName !== wireName) {
+    rememberChange(following)
+    return connection.examine(wireName)
+  }
+  await connection.run({ name: 'NOOP' })
+  return connection.selected
+}
+
+/** The key of a message in the numbering of its source. */
+export function locationOf(source: string, uidValidity: number, key: number): NewLocation {
+  return {
+    source,
+    key,
+    isValidUnder(stored: Cursor | null) {
+      const cursor = readCursor(stored)
+      return cursor === null || cursor.uidValidity === uidValidity
+    },
+  }
+}
+
+/** UIDs of keys, ascending, each once. */
+export function uidsOf(keys: readonly MessageKey[]): number[] {
+  return [...new Set(toUids(keys))].toSorted((a, b) => a - b)
+}
+
+export function isKept({ permanentFlags }: Selected, flag: string): boolean {
+  if (permanentFlags === null || permanentFlags.has(flag.toLowerCase())) return true
+  // RFC 9051 section 7.1: `\*` allows any keyword.
+  return !flag.startsWith('\\') && permanentFlags.has('\\*')
+}
