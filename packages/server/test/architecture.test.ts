@@ -97,7 +97,7 @@ const WINGS = [
 
 /** Of another noun, a noun knows what it stores and decides, not how it answers. */
 const SHARED_BETWEEN_NOUNS =
-  /\/(?:store|rules|access|account|secrets|purge|present|announce|keys|location|record[^/]*|credential|threading|sync-window|compose|attached|stored-content|foreign-draft)\.ts$/
+  /\/(?:store|rules|access|account|secrets|purge|present|announce|keys|location|record[^/]*|credential|threading|sync-window|attachment|body|source|compose|attached|stored-content|foreign-draft)\.ts$/
 
 interface Import {
   from: string

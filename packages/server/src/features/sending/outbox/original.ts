@@ -1,4 +1,5 @@
 import { type FieldName, HEADER_BYTES_MAX, readHeader } from '../../../kit/mime/header.ts'
+import { readIds } from '../../../kit/mime/message-ids.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { Refusal, refuse } from '../../refuse.ts'
 import { openAttachment } from '../../mail/content/attachment.ts'
@@ -31,7 +32,7 @@ export async function readThreadFields(
     const fields = await readFields(await openSource(content, account, original))
     const valueOf = (name: FieldName) => fields.get(name) ?? null
     return {
-      messageId: valueOf('message-id') ?? known.messageId,
+      messageId: known.messageId ?? readIds(valueOf('message-id'))[0] ?? null,
       references: valueOf('references'),
       inReplyTo: valueOf('in-reply-to'),
     }
