@@ -159,6 +159,7 @@ describe('what is refused', () => {
       status: 402,
       body: { code: 'billing_past_due' },
     })
+    await expect(connectSender(app, opened)).rejects.toThrow('billing_past_due')
     const { rows } = await sql<{ count: number }>`select count(*)::int as count from outbox`.execute(app.db)
     expect(rows[0]?.count).toBe(3)
   })

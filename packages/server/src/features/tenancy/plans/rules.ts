@@ -8,6 +8,8 @@ export interface PlanLimits {
   maxAccounts: number | null
   /** Whether `bodyStorage` may be anything but `none`. */
   bodyStorageAllowed: boolean
+  /** Messages that may be queued on one day in UTC. */
+  sendsPerDay: number | null
   /** What the stored bodies of the whole tenant may take on the disk. */
   storageBytes: number | null
 }
