@@ -343,10 +343,12 @@ create table outbox (
   constraint outbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX outbox_claimed ON public.outbox USING btree (account_id) WHERE (phase IS NOT NULL);
+CREATE INDEX outbox_claimed_by ON public.outbox USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX outbox_task ON public.outbox USING btree (task_at) WHERE (task IS NOT NULL);
+CREATE INDEX outbox_task_by ON public.outbox USING btree (task_by) WHERE (task_by IS NOT NULL);
 CREATE INDEX outbox_unknown ON public.outbox USING btree (ended_at) WHERE ((status = 'failed'::text) AND (error_reason = 'outcome_unknown'::text));
 CREATE INDEX outbox_waiting ON public.outbox USING btree (send_at) WHERE (due_at IS NOT NULL);
 

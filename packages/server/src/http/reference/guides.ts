@@ -14,6 +14,7 @@ export const GUIDES = [
   'limits',
   'reading-mail',
   'searching',
+  'sending',
   'autoconfig',
   'configuration',
 ] as const
