@@ -439,6 +439,13 @@ create table sending_account (
 );
 CREATE INDEX sending_account_due ON public.sending_account USING btree (due_at) WHERE (due_at IS NOT NULL);
 
+create table sending_epoch (
+  is_only boolean default true not null,
+  epoch text not null,
+  constraint sending_epoch_pkey PRIMARY KEY (is_only),
+  constraint sending_epoch_is_only_check CHECK (is_only)
+);
+
 create table sent_message (
   account_id uuid not null,
   internet_message_id text collate "C" not null,

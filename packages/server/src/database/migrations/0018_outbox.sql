@@ -119,6 +119,14 @@ create table sending_account (
 );
 create index sending_account_due on sending_account (due_at) where due_at is not null;
 
+-- The history of the database that the outbox belongs to. Where it differs from that of the feed, the database was
+-- restored, and what was due may have been sent since the backup.
+create table sending_epoch (
+  is_only boolean primary key default true check (is_only),
+  epoch text not null
+);
+insert into sending_epoch (epoch) select epoch from feed_epoch;
+
 -- Sends that were queued on a day in UTC, of tenants whose plan limits them.
 create table tenant_sends (
   tenant_id uuid not null references tenant,
