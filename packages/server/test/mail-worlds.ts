@@ -1,5 +1,5 @@
 import type { Location } from '../src/providers/content.ts'
-import type { NewLocation } from '../src/features/mail/messages/record-changes.ts'
+import type { NewLocation } from '../src/features/mail/messages/record-new-locations.ts'
 import type { LocatedMessage, MailProvider, RemoteMailbox, RemoteMessage } from '../src/providers/mail.ts'
 import { type LoggedMessage, LogServer, logMail, presentLogged, toLoggedRemote } from './memory-log.ts'
 import {

@@ -1,3 +1,4 @@
+import { passPoints } from '../src/kit/reach-point.ts'
 import { readConfig } from '../src/config.ts'
 import { openOutside } from '../src/connections/outside.ts'
 import { openWaker, openWakes } from '../src/database/wake.ts'
@@ -39,6 +40,7 @@ export async function openTestWings({ database, keyRing }: TestApp): Promise<Tes
     servers,
     serverSearch,
     blobs: openBlobStore(config.blobDir),
+    reachPoint: passPoints,
     opened,
   })
   const owned = opened.move()

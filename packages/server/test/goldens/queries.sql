@@ -292,7 +292,7 @@ from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
 left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-where message.id = looked.id and not is_draft and missing_look is null and size <= $3
+where message.id = looked.id and not is_draft and missing_look is null and coalesce(size, 0) <= $3
 limit 1
 ) as placed
 where not exists (select from message_blob where message_id = looked.id offset 0)
@@ -323,7 +323,7 @@ from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
 left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-where message.id = looked.id and not is_draft and missing_look is null and size <= $6
+where message.id = looked.id and not is_draft and missing_look is null and coalesce(size, 0) <= $6
 limit 1
 ) as placed
 where not exists (select from message_blob where message_id = looked.id offset 0)
