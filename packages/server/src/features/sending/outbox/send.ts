@@ -19,7 +19,7 @@ import {
   planReply,
   replySubject,
 } from '../compose/rules.ts'
-import { acceptSend, type AcceptServices, requireSendable } from './accept.ts'
+import { acceptSend, type AcceptServices, refuseContent, requireSendable } from './accept.ts'
 import { findOriginal, forwardedFiles, readThreadFields, referredFile } from './original.ts'
 
 export interface SendServices extends AcceptServices {
@@ -76,7 +76,7 @@ export async function sendMessage(
     threadId: original.replied?.thread_id ?? null,
     forwardOf: original.forwarded?.id ?? null,
     draftId: null,
-    content: await composeMessage(composition),
+    content: await composeMessage(composition).catch(refuseContent),
     options: body,
   })
 }
