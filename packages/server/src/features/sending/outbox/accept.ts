@@ -145,10 +145,8 @@ async function insertSend(
 ): Promise<OutboxEntry> {
   const { id, internetMessageId, options } = send
   const bytesMax = await requireStillSendable(unit, account.id)
-  const size = copyForm(
-    { ...content, ...layoutOf(send), byteLength: content.bytes, open: nothing },
-    new Date(),
-  ).byteLength
+  const { layout } = send.content
+  const size = copyForm({ layout, byteLength: content.bytes, open: nothing }, new Date()).byteLength
   if (bytesMax !== null && size > bytesMax) refuse('attachments_too_large')
   const undoSeconds =
     options.undoSendSeconds ?? effectiveSettings(account.tenant_settings, account).undoSendSeconds
@@ -191,8 +189,6 @@ async function requireStillSendable(unit: UnitOfWork, accountId: string): Promis
   requireConnectable(account)
   return account.bytes_max
 }
-
-const layoutOf = ({ content: { layout } }: NewSend) => ({ layout })
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
