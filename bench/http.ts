@@ -25,6 +25,23 @@ export function openGet({ address, key }: Pick<BenchService, 'address' | 'key'>,
     })
 }
 
+/** A client on node:http with kept connections that sends JSON with the method PATCH. */
+export function openPatch({ address, key }: Pick<BenchService, 'address' | 'key'>) {
+  const agent = new Agent({ keepAlive: true })
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return (path: string, body: unknown) =>
+    new Promise<void>((resolve, reject) => {
+      const sent = request(address + path, { agent, method: 'PATCH', headers }, answer => {
+        answer.resume()
+        answer.on('end', () =>
+          answer.statusCode === 200 ? resolve() : reject(new Error(`${path}: ${answer.statusCode}`)),
+        )
+      })
+      sent.on('error', reject)
+      sent.end(JSON.stringify(body))
+    })
+}
+
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /**

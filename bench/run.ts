@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { installServers } from '../packages/server/test/servers/install.ts'
+import { changeMessage } from './change-message.ts'
 import { downloads } from './downloads.ts'
 import { firstSync } from './first-sync.ts'
 import { idleAccounts } from './idle-accounts.ts'
@@ -24,6 +25,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   listPage,
   search,
   downloads,
+  changeMessage,
   notice,
   memory,
   idleAccounts,

@@ -244,6 +244,11 @@ describe('changes that are refused', () => {
     expect((await app.patch(message, {})).body).toMatchObject({ id, isRead: false })
     await app.patch(account.path, { status: 'paused' })
     expect((await app.patch(message, { isRead: true })).body).toMatchObject({ code: 'account_paused' })
+    // What is wrong with the request is said before what is wrong with the account.
+    expect((await app.patch(message, { mailboxId: none })).body).toMatchObject({ code: 'unknown_mailbox' })
+    expect((await app.post(mailboxes, { name: 'a/b' })).body).toMatchObject({ code: 'invalid_input' })
+    const thread = `${account.path}/threads/${(await account.message('one')).threadId}`
+    expect((await app.patch(thread, { mailboxId: none })).body).toMatchObject({ code: 'unknown_mailbox' })
     await app.patch(account.path, { status: 'active' })
     expect(await account.truth()).toEqual(before)
     expect(withoutPasses(await account.settledFeed()).filter(event => !event.startsWith('account.'))).toEqual(

@@ -26,11 +26,19 @@ export interface Faults {
   /** Delays all that the server says. */
   latencyMs?: number
   bytesPerSecond?: number
+  /**
+   * Called for each command before the server has it, and again before the client has its tagged answer. `cut` closes
+   * the connection at that moment.
+   */
+  judge?: (moment: Moment, command: string) => 'pass' | 'cut'
   /** What happens when the content (not the flags alone) of one of these UIDs is asked for. */
   poison?: { uids: readonly number[]; does: 'cut' | 'refuse' | 'omit' }
   /** Changes a line of the server (without CRLF, latin1), or drops it by null: for answers that lie. */
   rewrite?: (line: string) => string | null
 }
+
+/** `asked`: the server does not have the command yet. `answered`: it has done it, and the client does not know. */
+export type Moment = 'asked' | 'answered'
 
 export type CommandFate =
   | { type: 'pass'; line: string }

@@ -29,6 +29,8 @@ export class ChaosLink {
   private isIdling = false
   /** What becomes of the literal and the line that follow the last line of the client. */
   private continuation: 'none' | 'pass' | 'swallow' = 'none'
+  /** Commands that wait for their answers, by tag. */
+  private readonly asked = new Map<string, string>()
   /** The tag of a command whose literal waits for the server's consent. */
   private waitingTag: string | null = null
 
@@ -98,6 +100,10 @@ export class ChaosLink {
       this.continuation = 'none'
       this.fromClient.dropLiteral()
     }
+    const tag = heard.slice(0, heard.indexOf(' '))
+    const command = this.asked.get(tag)
+    this.asked.delete(tag)
+    if (command !== undefined && faults.judge?.('answered', command) === 'cut') return this.cut()
     const said = changeAnswer(heard, faults)
     if (said !== null) this.say(Buffer.from(`${said}\r\n`, 'latin1'))
     if (--this.budget.lines === 0) this.outbox.afterwards(() => this.cut())
@@ -126,7 +132,11 @@ export class ChaosLink {
       return
     }
     this.events.onCommand(text)
-    const fate = judgeCommand(text, this.events.faults())
+    const faults = this.events.faults()
+    const [tag = '', command = ''] = [text.slice(0, text.indexOf(' ')), text.slice(text.indexOf(' ') + 1)]
+    if (faults.judge?.('asked', command) === 'cut') return this.cut()
+    this.asked.set(tag, command)
+    const fate = judgeCommand(text, faults)
     this.isIdling = fate.type === 'idle'
     if (fate.type === 'cut') this.cut()
     else if (fate.type === 'answer') {

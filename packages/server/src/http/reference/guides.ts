@@ -14,6 +14,7 @@ export const GUIDES = [
   'limits',
   'reading-mail',
   'searching',
+  'changing-mail',
   'identities',
   'sending',
   'autoconfig',

@@ -32,10 +32,10 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
   return {
     create: on.create.handler(async ({ input: { params, body }, context }) => {
       const account = await requireAccount(context, params.accountId)
+      const name = requireLevel(account.provider, body.name)
       const { parentId } = body
       const parents = await requireMailboxes(context.db, account.id, parentId === undefined ? [] : [parentId])
       requireConnectable(account)
-      const name = requireLevel(account.provider, body.name)
       const parentKey = parentId === undefined ? null : parents.get(parentId)!.provider_key
 
       const created = await change(context, account, provider =>
@@ -50,10 +50,10 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
 
     update: on.update.handler(async ({ input: { params, body }, context }) => {
       const { account, mailbox } = await requireCustom(context, params)
+      const name = body.name === undefined ? mailbox.name : requireLevel(account.provider, body.name)
       const all = await listProviderMailboxes(context.db, account.id)
       const parent = requireParent(mailbox, body.parentId, all)
       requireConnectable(account)
-      const name = body.name === undefined ? mailbox.name : requireLevel(account.provider, body.name)
       const parentId = parent === undefined ? mailbox.parent_id : (parent?.id ?? null)
 
       if (name !== mailbox.name || parentId !== mailbox.parent_id) {

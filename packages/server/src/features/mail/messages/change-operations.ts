@@ -21,11 +21,12 @@ export function messageChangeOperations({ connections }: { connections: Connecti
   const changingFor = ({ db, step }: RequestContext) => beginChange({ db, step, connections })
   return {
     update: on.update.handler(async ({ input: { params, body }, context }) => {
-      const { account, message } = await requireChangeable(context, params)
-      const changing = changingFor(context)
+      const { account, message } = await requireMessage(context, params)
       const { mailboxId, addMailboxIds = [], removeMailboxIds = [] } = body
       const named = [...(mailboxId === undefined ? [] : [mailboxId]), ...addMailboxIds, ...removeMailboxIds]
       const plan = planChange(message, body, await requireMailboxes(context.db, account.id, named))
+      requireConnectable(account)
+      const changing = changingFor(context)
       if (!changesNothing(plan)) {
         const located = await requireLocated(context, account, message)
         const gone = await changeAtProvider(context, account, () =>
@@ -40,7 +41,8 @@ export function messageChangeOperations({ connections }: { connections: Connecti
     }),
 
     delete: on.delete.handler(async ({ input: { params, query }, context }) => {
-      const { account, message } = await requireChangeable(context, params)
+      const { account, message } = await requireMessage(context, params)
+      requireConnectable(account)
       const changing = changingFor(context)
       if (query.permanent) {
         const located = await requireLocated(context, account, message)
@@ -62,13 +64,12 @@ export function messageChangeOperations({ connections }: { connections: Connecti
   }
 }
 
-async function requireChangeable(context: RequestContext, params: { accountId: string; messageId: string }) {
+async function requireMessage(context: RequestContext, params: { accountId: string; messageId: string }) {
   const account = await requireAccount(context, params.accountId)
   const message = isUuid(params.messageId)
     ? await findMessage(context.db, account.id, params.messageId.toLowerCase())
     : null
   if (!message) refuse('message_not_found')
-  requireConnectable(account)
   return { account, message }
 }
 

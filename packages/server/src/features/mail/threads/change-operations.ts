@@ -20,13 +20,14 @@ export function threadChangeOperations({ connections }: { connections: Connectio
   return {
     update: on.update.handler(async ({ input: { params, body }, context }) => {
       const { account, members } = await requireMembers(context, params)
-      const changing = changingFor(context)
       const { isRead, mailboxId } = body
       const mailboxes = await requireMailboxes(
         context.db,
         account.id,
         mailboxId === undefined ? [] : [mailboxId],
       )
+      requireConnectable(account)
+      const changing = changingFor(context)
       await changeAtProvider(context, account, async () => {
         const unlike = isRead === undefined ? [] : members.filter(member => member.is_read !== isRead)
         const marked = planChange({ mailbox_ids: [] }, { isRead }, mailboxes)
@@ -45,6 +46,7 @@ export function threadChangeOperations({ connections }: { connections: Connectio
 
     delete: on.delete.handler(async ({ input: { params }, context }) => {
       const { account, members } = await requireMembers(context, params)
+      requireConnectable(account)
       const changing = changingFor(context)
       await changeAtProvider(context, account, async () => {
         const trash = await requireMailboxByRole(changing, account, 'trash')
@@ -61,7 +63,6 @@ async function requireMembers(context: RequestContext, params: { accountId: stri
   const account = await requireAccount(context, params.accountId)
   const members = await listMembers(context.db, account.id, params.threadId)
   if (members.length === 0) refuse('thread_not_found')
-  requireConnectable(account)
   return { account, members }
 }
 

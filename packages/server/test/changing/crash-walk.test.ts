@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
+import type { Moment } from '../servers/chaos-faults.ts'
+import { type ChaosProxy, startChaosProxy } from '../servers/chaos-proxy.ts'
+import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
+import { openWorld } from '../servers/world.ts'
+import { connectMailbox, waitForFirstSync } from '../sync/followed-account.ts'
+import { type KillableService, openKillableService } from '../sync/killable-service.ts'
+import { arrangeCase, CHANGES, expectDoneOnce, repeatUntilDone, type Walked } from './walk.ts'
+
+const SECONDS = 1_000
+
+let service: KillableService
+beforeAll(async () => {
+  service = await openKillableService()
+}, 300 * SECONDS)
+afterAll(() => service[Symbol.asyncDispose]())
+
+/** Kills the service once, when it sends such a command, or when the server has carried it out. */
+function killAt(proxy: ChaosProxy, pattern: RegExp, at: Moment) {
+  const killed = { isDone: false }
+  proxy.faults = {
+    judge(moment, command) {
+      if (killed.isDone || moment !== at || !pattern.test(command)) return 'pass'
+      killed.isDone = true
+      service.kill()
+      return 'cut'
+    },
+  }
+  return killed
+}
+
+describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('a kill on $name', ({ name, start }) => {
+  const useIt = useServer(start)
+  const isPoor = name === 'a poor Dovecot'
+  let walked: Walked
+  let proxy: ChaosProxy
+  const opened = new AsyncDisposableStack()
+  beforeAll(async () => {
+    const server = useIt()
+    const user = await server.addUser()
+    const world = opened.use(await openWorld(server, user))
+    proxy = opened.use(await startChaosProxy(server))
+    const accountId = await connectMailbox(service.caller, proxy, user)
+    await waitForFirstSync(service.caller, accountId)
+    walked = { caller: service.caller, server, user, world, accountId }
+  }, 60 * SECONDS)
+  afterAll(async () => {
+    await service.caller.delete(`/v1/accounts/${walked.accountId}`)
+    await opened.disposeAsync()
+  })
+
+  // Only moves and removals are done in other commands on a poor server.
+  const walkedChanges = CHANGES.filter(({ commands }) => !isPoor || commands.poor.length > 0)
+  const points = walkedChanges.flatMap(change =>
+    change.commands[isPoor ? 'poor' : 'full'].flatMap(pattern =>
+      (['asked', 'answered'] as const).map(moment => ({
+        what: change.name,
+        command: pattern.source.replace('^', ''),
+        moment,
+        change,
+        pattern,
+      })),
+    ),
+  )
+
+  test.each(points)(
+    'of $what, when $command is $moment, loses nothing and does nothing twice',
+    { timeout: 120 * SECONDS },
+    async ({ change, pattern, moment }) => {
+      const of = await arrangeCase(walked)
+      onTestFailed(() => void process.stderr.write(`${service.errors().join('\n')}\n`))
+      const killed = killAt(proxy, pattern, moment)
+
+      await repeatUntilDone(change, of)
+
+      expect(killed.isDone).toBe(true)
+      // A copy that waits for the removal of its original is a message of its own for the sync.
+      const isCopied = isPoor && change.name === 'a move'
+      await expectDoneOnce(change, of, { isExact: !isCopied })
+    },
+  )
+
+  test.each(walkedChanges.map(change => ({ what: change.name, change })))(
+    'of $what, after its answer, loses nothing and does nothing twice',
+    { timeout: 120 * SECONDS },
+    async ({ change }) => {
+      const of = await arrangeCase(walked)
+      expect((await change.send(of)).status).toBe(200)
+      service.kill()
+      // A mailbox that was created is there already.
+      await repeatUntilDone(change, of)
+      await expectDoneOnce(change, of, { isExact: true })
+    },
+  )
+})
