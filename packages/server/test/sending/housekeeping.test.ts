@@ -5,6 +5,7 @@ import { recordRestore } from '../../src/database/feed-epoch.ts'
 import type { Db } from '../../src/database/pool.ts'
 import { purgeDueAccounts } from '../../src/features/accounts/accounts/purge.ts'
 import { purgeMail } from '../../src/features/mail/purge.ts'
+import { listDueAccounts } from '../../src/features/sending/outbox/claims.ts'
 import { sweepContent } from '../../src/features/sending/outbox/content.ts'
 import { settleByCopies, sweepEntries } from '../../src/features/sending/outbox/sweep.ts'
 import { purgeSending } from '../../src/features/sending/purge.ts'
@@ -174,4 +175,59 @@ test('a service that stops waits for the answer to what it handed over, and give
   await stopped
   expect(await readEntry(app, handedOver)).toMatchObject({ status: 'sent' })
   expect(await readEntry(app, early)).toMatchObject({ status: 'queued', attempts: 0 })
+})
+
+test('a send that the server gives back while the service stops is sent by the next one', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app, sink } = opened
+  const { database, keyRing } = app
+  const [waiting, other] = [await connectSender(app, opened), await connectSender(app, opened)]
+  const options = { roles: ['jobs' as const], egressAllow: ['127.0.0.1/32'], allowPlaintext: true }
+  const atDot = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
+  const atRcpt = Promise.withResolvers<void>()
+  sink.behave = async ({ step, argument }) => {
+    if (step === 'rcpt' && argument === 'slow@example.org') {
+      atRcpt.resolve()
+      return { does: 'silence' }
+    }
+    if (step !== 'dot') return null
+    atDot.resolve()
+    await answer.promise
+    return '421 4.3.2 closing'
+  }
+  const jobs = await openTestApp({ ...options, database, keyRing })
+  const entry = await send(app, waiting)
+  await atDot.promise
+  const early = await send(app, other, { to: [{ address: 'slow@example.org' }] })
+  await atRcpt.promise
+  const stopped = jobs[Symbol.asyncDispose]()
+  await waitUntil('the service to stop', async () => (await readEntry(app, early)).status === 'queued')
+  answer.resolve()
+  await stopped
+  expect(await readEntry(app, entry)).toMatchObject({ status: 'queued' })
+  sink.behave = () => null
+  await using _next = await openTestApp({ ...options, database, keyRing })
+  for (const one of [entry, early]) await waitForStatus(app, one, 'sent')
+  expect(await sink.accepted()).toHaveLength(2)
+})
+
+test('accounts of one tenant do not hide those of another, however many are due', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const other = await app.createTenant('other')
+  const insert = (tenantId: string, count: number, seconds: number) =>
+    sql`
+      with account as (
+        insert into account (id, tenant_id, provider, email, auth_method, imap, status)
+        select gen_random_uuid(), ${tenantId}, 'imap', number || '@' || ${tenantId}, 'password', '{}', 'active'
+        from generate_series(1, ${count}) as number returning id, tenant_id
+      )
+      insert into sending_account (account_id, tenant_id, due_at)
+      select id, tenant_id, clock_timestamp() - make_interval(secs => ${seconds}) from account
+    `.execute(app.db)
+  await insert(app.tenantId, 500, 3_600)
+  await insert(other.tenantId, 1, 1)
+  const { usable } = await listDueAccounts(app.db, [])
+  expect(usable.map(({ tenantId }) => tenantId)).toContain(other.tenantId)
 })

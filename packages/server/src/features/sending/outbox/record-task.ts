@@ -113,6 +113,12 @@ export async function recordTaskDone(db: Db, { id, kind }: Task): Promise<void> 
   `.execute(db)
 }
 
+/** The account was deleted: neither its mailbox is changed nor the content needed any more. */
+export async function recordAccountGone(unit: UnitOfWork, task: Task): Promise<void> {
+  await recordTaskDone(unit.sql, task)
+  await discardContent(unit, task.id)
+}
+
 /** The message was accepted after all: its copy was found, or the provider says so. */
 export async function recordFound(
   unit: UnitOfWork,
