@@ -7,10 +7,13 @@ import { purgeDueAccounts } from '../../src/features/accounts/accounts/purge.ts'
 import { purgeMail } from '../../src/features/mail/purge.ts'
 import { listDueAccounts } from '../../src/features/sending/outbox/claims.ts'
 import { sweepContent } from '../../src/features/sending/outbox/content.ts'
+import { claimTasks } from '../../src/features/sending/outbox/record-task.ts'
 import { settleByCopies, sweepEntries } from '../../src/features/sending/outbox/sweep.ts'
 import { purgeSending } from '../../src/features/sending/purge.ts'
 import { openBlobStore } from '../../src/kit/blobs/blob-store.ts'
+import { Instance } from '../../src/jobs/instance.ts'
 import { newId } from '../../src/kit/ids.ts'
+import { silentLog } from '../../src/kit/log.ts'
 import { openTestApp } from '../open-app.ts'
 import { sampleMailbox, sampleMessageIn } from '../sample-rows.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -230,4 +233,44 @@ test('accounts of one tenant do not hide those of another, however many are due'
   await insert(other.tenantId, 1, 1)
   const { usable } = await listDueAccounts(app.db, [])
   expect(usable.map(({ tenantId }) => tenantId)).toContain(other.tenantId)
+})
+
+test('tasks of one account do not hide those of another, however many are due', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const [busy, other] = [await connectSender(app, opened), await connectSender(app, opened)]
+  const [first, last] = [await send(app, busy), await send(app, other)]
+  await sql`update outbox set status = 'sent', due_at = null, task = 'file_copy', task_at = created_at`.execute(
+    app.db,
+  )
+  const { rows } = await sql<{ columns: string }>`
+    select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
+    where table_name = 'outbox' and column_name not in ('id', 'task_at')
+  `.execute(app.db)
+  const columns = sql.raw(rows[0]!.columns)
+  await sql`
+    insert into outbox (id, task_at, ${columns})
+    select gen_random_uuid(), task_at - interval '1 hour', ${columns} from outbox, generate_series(1, 1500)
+    where id = ${first.id}
+  `.execute(app.db)
+  const { database } = app
+  await using instance = await Instance.start({
+    address: database.address,
+    log: silentLog,
+    facts: { roles: ['jobs'], host: 'test', version: '0' },
+    isAlone: false,
+  })
+  const lease = await instance.awaitLease(never)
+  const claimed = await claimTasks(app.db, lease, 10, [])
+  expect(claimed.map(({ accountId }) => accountId).toSorted()).toEqual([busy, other].toSorted())
+  expect(claimed.map(({ id }) => id)).toContain(last.id)
+  // One of an account at a time.
+  expect(
+    await claimTasks(
+      app.db,
+      lease,
+      10,
+      claimed.map(({ id }) => id),
+    ),
+  ).toEqual([])
 })

@@ -17,7 +17,7 @@ import { type Running, SENDS_AT_ONCE, SENDS_PER_HOST, planTurns } from './turns.
 
 /** A look is never farther away than this, so a lost wake costs at most a second. */
 const POLL_SECONDS = 1
-const TASKS_AT_ONCE = 10
+const TASKS_AT_ONCE = 20
 
 export interface OutboxWorkerOptions extends AttemptServices, TaskServices {
   instance: Instance
