@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { sql } from 'kysely'
+import type { Db } from '../../src/database/pool.ts'
+import { type Caller, callerOf } from '../caller.ts'
+import { makeExternalDatabase } from '../external-database.ts'
+import { startDovecot } from '../servers/dovecot.ts'
+import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
+import { openWorld } from '../servers/world.ts'
+import { makeDataFolder, type ServiceProcess, startServiceProcess } from '../service-process.ts'
+import { waitUntil } from '../wait-until.ts'
+import { connectSender, GRACE } from './open-sending.ts'
+
+const PROGRAM = fileURLToPath(new URL('./crashing-service.ts', import.meta.url))
+
+/** The service in a process of its own that may be killed, on a database and with servers that outlive it. */
+export interface KillableSending extends AsyncDisposable {
+  db: Db
+  sink: SmtpSink
+  accountId: string
+  caller(): Caller
+  /** Sends a message. Its subject is the Idempotency-Key as well. Rejects if the service dies meanwhile. */
+  post(subject: string): Promise<OutboxEntry>
+  /** Lets the service end itself at that moment of a send. */
+  crashAt(point: string): Promise<void>
+  kill(): void
+  /** Waits until the service has ended, and starts it again. */
+  restart(): Promise<void>
+  /** Waits until nothing is left to do for the entry. */
+  waitForEnd(entry: OutboxEntry): Promise<OutboxEntry>
+  /** Number of copies in the mailbox of sent mail. */
+  countCopies(internetMessageId: string): Promise<number>
+}
+
+export async function openKillableSending(): Promise<KillableSending> {
+  await using opened = new AsyncDisposableStack()
+  const { url, database } = opened.use(await makeExternalDatabase({ migrated: true }))
+  const { db } = database
+  const imap = opened.use(await startDovecot())
+  const sink = opened.use(await startSmtpSink())
+  const folder = opened.use(await makeDataFolder())
+  const options = {
+    program: PROGRAM,
+    env: {
+      DATABASE_URL: url,
+      WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
+      WAXWING_ROLES: 'api,jobs',
+      WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
+      WAXWING_ALLOW_PLAINTEXT: 'true',
+    },
+  }
+  let service: ServiceProcess = await startServiceProcess(folder, options)
+  opened.defer(() => service[Symbol.asyncDispose]())
+  const { key } = service
+  const user = await imap.addUser()
+  const caller = (): Caller => callerOf(service.address, key)
+  const accountId = await connectSender(caller(), { imap, sink }, { user, appendSent: true })
+  const world = opened.use(await openWorld(imap, user))
+  const owned = opened.move()
+  return {
+    db,
+    sink,
+    accountId,
+    caller,
+    async post(subject) {
+      const answer = await fetch(`${service.address}/v1/accounts/${accountId}/outbox`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'idempotency-key': subject,
+        },
+        body: JSON.stringify({ to: [GRACE], subject, text: 'Hello.\n' }),
+      })
+      if (answer.status !== 200) throw new Error(`not accepted: ${await answer.text()}`)
+      // As the contract has it.
+      return (await answer.json()) as OutboxEntry
+    },
+    crashAt: point => writeFile(join(folder.path, 'crash-at'), point),
+    kill: () => service.kill('SIGKILL'),
+    async restart() {
+      await service.ended
+      // In place of waiting until the lease has ended.
+      await sql`update instance set heartbeat_until = '-infinity'`.execute(db)
+      await sql`update idempotency_key set locked_until = '-infinity' where status is null`.execute(db)
+      service = await startServiceProcess(folder, options)
+    },
+    waitForEnd: entry =>
+      waitUntil(`the end of ${entry.subject}`, async () => {
+        await hurry(db)
+        const { body } = await caller().get<OutboxEntry>(`/v1/accounts/${accountId}/outbox/${entry.id}`)
+        const { rows } = await sql`
+          select from outbox where id = ${entry.id} and (task is not null or due_at is not null)
+        `.execute(db)
+        const isOver = body.status === 'sent' || body.status === 'failed'
+        return isOver && rows.length === 0 ? body : null
+      }),
+    async countCopies(internetMessageId) {
+      await world.witness.command('SELECT Sent')
+      const { untagged } = await world.witness.command(`UID SEARCH HEADER Message-ID "${internetMessageId}"`)
+      return untagged.find(([word]) => word === 'SEARCH')!.length - 1
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** In place of waiting: look-ups take half an hour, and retries minutes to hours. */
+async function hurry(db: Db): Promise<void> {
+  await sql`
+    update outbox set task_at = clock_timestamp()
+    where task = 'look_up' and task_by is null and task_at > clock_timestamp()`.execute(db)
+  await sql`update outbox set due_at = clock_timestamp() where due_at > clock_timestamp()`.execute(db)
+  await sql`
+    update sending_account set due_at = clock_timestamp(), paused_until = null where due_at > clock_timestamp()
+  `.execute(db)
+}
