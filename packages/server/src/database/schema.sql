@@ -361,6 +361,7 @@ CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE 
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX outbox_task ON public.outbox USING btree (task_at) WHERE (task IS NOT NULL);
+CREATE INDEX outbox_task_account ON public.outbox USING btree (account_id, task_at) WHERE (task IS NOT NULL);
 CREATE INDEX outbox_task_by ON public.outbox USING btree (task_by) WHERE (task_by IS NOT NULL);
 CREATE INDEX outbox_unknown ON public.outbox USING btree (ended_at) WHERE ((status = 'failed'::text) AND (error_reason = 'outcome_unknown'::text));
 CREATE INDEX outbox_waiting ON public.outbox USING btree (send_at) WHERE (due_at IS NOT NULL);

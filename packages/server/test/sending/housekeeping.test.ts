@@ -5,11 +5,15 @@ import { recordRestore } from '../../src/database/feed-epoch.ts'
 import type { Db } from '../../src/database/pool.ts'
 import { purgeDueAccounts } from '../../src/features/accounts/accounts/purge.ts'
 import { purgeMail } from '../../src/features/mail/purge.ts'
+import { listDueAccounts } from '../../src/features/sending/outbox/claims.ts'
 import { sweepContent } from '../../src/features/sending/outbox/content.ts'
+import { claimTasks } from '../../src/features/sending/outbox/record-task.ts'
 import { settleByCopies, sweepEntries } from '../../src/features/sending/outbox/sweep.ts'
 import { purgeSending } from '../../src/features/sending/purge.ts'
 import { openBlobStore } from '../../src/kit/blobs/blob-store.ts'
+import { Instance } from '../../src/jobs/instance.ts'
 import { newId } from '../../src/kit/ids.ts'
+import { silentLog } from '../../src/kit/log.ts'
 import { openTestApp } from '../open-app.ts'
 import { sampleMailbox, sampleMessageIn } from '../sample-rows.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -174,4 +178,99 @@ test('a service that stops waits for the answer to what it handed over, and give
   await stopped
   expect(await readEntry(app, handedOver)).toMatchObject({ status: 'sent' })
   expect(await readEntry(app, early)).toMatchObject({ status: 'queued', attempts: 0 })
+})
+
+test('a send that the server gives back while the service stops is sent by the next one', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app, sink } = opened
+  const { database, keyRing } = app
+  const [waiting, other] = [await connectSender(app, opened), await connectSender(app, opened)]
+  const options = { roles: ['jobs' as const], egressAllow: ['127.0.0.1/32'], allowPlaintext: true }
+  const atDot = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
+  const atRcpt = Promise.withResolvers<void>()
+  sink.behave = async ({ step, argument }) => {
+    if (step === 'rcpt' && argument === 'slow@example.org') {
+      atRcpt.resolve()
+      return { does: 'silence' }
+    }
+    if (step !== 'dot') return null
+    atDot.resolve()
+    await answer.promise
+    return '421 4.3.2 closing'
+  }
+  const jobs = await openTestApp({ ...options, database, keyRing })
+  const entry = await send(app, waiting)
+  await atDot.promise
+  const early = await send(app, other, { to: [{ address: 'slow@example.org' }] })
+  await atRcpt.promise
+  const stopped = jobs[Symbol.asyncDispose]()
+  await waitUntil('the service to stop', async () => (await readEntry(app, early)).status === 'queued')
+  answer.resolve()
+  await stopped
+  expect(await readEntry(app, entry)).toMatchObject({ status: 'queued' })
+  sink.behave = () => null
+  await using _next = await openTestApp({ ...options, database, keyRing })
+  for (const one of [entry, early]) await waitForStatus(app, one, 'sent')
+  expect(await sink.accepted()).toHaveLength(2)
+})
+
+test('accounts of one tenant do not hide those of another, however many are due', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const other = await app.createTenant('other')
+  const insert = (tenantId: string, count: number, seconds: number) =>
+    sql`
+      with account as (
+        insert into account (id, tenant_id, provider, email, auth_method, imap, status)
+        select gen_random_uuid(), ${tenantId}, 'imap', number || '@' || ${tenantId}, 'password', '{}', 'active'
+        from generate_series(1, ${count}) as number returning id, tenant_id
+      )
+      insert into sending_account (account_id, tenant_id, due_at)
+      select id, tenant_id, clock_timestamp() - make_interval(secs => ${seconds}) from account
+    `.execute(app.db)
+  await insert(app.tenantId, 500, 3_600)
+  await insert(other.tenantId, 1, 1)
+  const { usable } = await listDueAccounts(app.db, [])
+  expect(usable.map(({ tenantId }) => tenantId)).toContain(other.tenantId)
+})
+
+test('tasks of one account do not hide those of another, however many are due', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const [busy, other] = [await connectSender(app, opened), await connectSender(app, opened)]
+  const [first, last] = [await send(app, busy), await send(app, other)]
+  await sql`update outbox set status = 'sent', due_at = null, task = 'file_copy', task_at = created_at`.execute(
+    app.db,
+  )
+  const { rows } = await sql<{ columns: string }>`
+    select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
+    where table_name = 'outbox' and column_name not in ('id', 'task_at')
+  `.execute(app.db)
+  const columns = sql.raw(rows[0]!.columns)
+  await sql`
+    insert into outbox (id, task_at, ${columns})
+    select gen_random_uuid(), task_at - interval '1 hour', ${columns} from outbox, generate_series(1, 1500)
+    where id = ${first.id}
+  `.execute(app.db)
+  const { database } = app
+  await using instance = await Instance.start({
+    address: database.address,
+    log: silentLog,
+    facts: { roles: ['jobs'], host: 'test', version: '0' },
+    isAlone: false,
+  })
+  const lease = await instance.awaitLease(never)
+  const claimed = await claimTasks(app.db, lease, 10, [])
+  expect(claimed.map(({ accountId }) => accountId).toSorted()).toEqual([busy, other].toSorted())
+  expect(claimed.map(({ id }) => id)).toContain(last.id)
+  // One of an account at a time.
+  expect(
+    await claimTasks(
+      app.db,
+      lease,
+      10,
+      claimed.map(({ id }) => id),
+    ),
+  ).toEqual([])
 })

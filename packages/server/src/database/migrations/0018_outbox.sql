@@ -69,6 +69,7 @@ create index outbox_due on outbox (account_id, due_at) where due_at is not null;
 create index outbox_waiting on outbox (send_at) where due_at is not null;
 create index outbox_claimed on outbox (account_id) where phase is not null;
 create index outbox_task on outbox (task_at) where task is not null;
+create index outbox_task_account on outbox (account_id, task_at) where task is not null;
 -- a process that ends leaves its claims
 create index outbox_claimed_by on outbox (claimed_by) where claimed_by is not null;
 create index outbox_task_by on outbox (task_by) where task_by is not null;

@@ -128,6 +128,8 @@ async function attempt(
     stored: StoredContent,
     beforeHandOver: (trace: string | null) => Promise<void>,
   ): Promise<SendOutcome> {
+    // The work is repeated only if the server accepted nothing before.
+    isHandedOver = false
     const { has8BitMime, hasSmtpUtf8, messageBytesMax } = provider.limits
     const from = wireAddress(account!.email)
     const { to, refused } = planUtf8({ from, to: entry.waiting }, hasSmtpUtf8)

@@ -45,11 +45,13 @@ export async function listDueAccounts(
       select held.account_id, held.tenant_id, held.pauses, held.served_at,
         account.status = 'active' and account.deleted_at is null as is_usable,
         account.deleted_at is not null as is_deleted,
-        coalesce(account.imap -> 'smtp' ->> 'host', account.provider) as host
+        lower(coalesce(account.imap -> 'smtp' ->> 'host', account.provider)) as host
       from sending_account as held join account on account.id = held.account_id
       where held.due_at <= clock_timestamp()
-        and not coalesce(account.imap -> 'smtp' ->> 'host', account.provider) = any(${[...busyHosts]}::text[])
-      order by held.due_at limit ${ACCOUNTS_MAX}
+        and not lower(coalesce(account.imap -> 'smtp' ->> 'host', account.provider)) = any(${[...busyHosts]}::text[])
+      -- However many accounts of one tenant are due, the others are among those that are looked at.
+      order by row_number() over (partition by held.tenant_id order by held.served_at), held.served_at
+      limit ${ACCOUNTS_MAX}
     ), put_off as (
       update sending_account set due_at = clock_timestamp() + make_interval(secs => ${HELD_SECONDS})
       where account_id in (select account_id from due where not is_usable)

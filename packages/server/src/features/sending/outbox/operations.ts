@@ -52,9 +52,11 @@ export function outboxOperations({ ends, ...services }: SendServices & { ends: E
     reschedule: on.reschedule.handler(async ({ input: { params, body }, context }) => {
       const { id: accountId } = await requireAccount(context, params.accountId)
       const { id } = await requireEntry(context, accountId, params.outboxId)
-      return context.change(async unit =>
-        presentEntry(await recordRescheduled(unit, { accountId, id }, body.sendAt)),
-      )
+      return context.change(async unit => {
+        const row = await recordRescheduled(unit, { accountId, id }, body.sendAt)
+        unit.wake(accountId, 'waxwing_outbox')
+        return presentEntry(row)
+      })
     }),
 
     cancel: on.cancel.handler(async ({ input: { params }, context }) => {

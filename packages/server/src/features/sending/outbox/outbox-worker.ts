@@ -13,12 +13,11 @@ import {
 import { claimTasks, type Task } from './record-task.ts'
 import { cancelOfDeleted } from './sweep.ts'
 import { doTask, type TaskServices } from './tasks.ts'
-import { type Running, SENDS_PER_HOST, planTurns } from './turns.ts'
+import { type Running, SENDS_AT_ONCE, SENDS_PER_HOST, planTurns } from './turns.ts'
 
 /** A look is never farther away than this, so a lost wake costs at most a second. */
 const POLL_SECONDS = 1
-const SENDS_AT_ONCE = 50
-const TASKS_AT_ONCE = 10
+const TASKS_AT_ONCE = 20
 
 export interface OutboxWorkerOptions extends AttemptServices, TaskServices {
   instance: Instance
@@ -26,6 +25,7 @@ export interface OutboxWorkerOptions extends AttemptServices, TaskServices {
 }
 
 interface RunningSend {
+  tenantId: string
   accountId: string
   host: string
   ended: Promise<void>
@@ -94,7 +94,8 @@ export class OutboxWorker implements AsyncDisposable {
       this.#options.onAttempt(outcome)
       this.#loop.wake()
     })
-    this.#sends.set(entry.id, { accountId: entry.accountId, host, ended })
+    const { tenantId, accountId } = entry
+    this.#sends.set(entry.id, { tenantId, accountId, host, ended })
   }
 
   async #startTasks(lease: Lease, signal: AbortSignal): Promise<void> {
@@ -117,6 +118,7 @@ export class OutboxWorker implements AsyncDisposable {
     const count = (keys: string[]) =>
       keys.reduce((counts, key) => counts.set(key, (counts.get(key) ?? 0) + 1), new Map<string, number>())
     return {
+      tenants: count(sends.map(({ tenantId }) => tenantId)),
       accounts: count(sends.map(({ accountId }) => accountId)),
       hosts: count(sends.map(({ host }) => host)),
       total: sends.length,

@@ -55,7 +55,9 @@ export async function recordOutcome(
       task = case when ${isFirst} then ${task} when task = 'look_up' then null else task end,
       task_at = case when ${isFirst} and ${task}::text is not null then clock_timestamp() else task_at end,
       task_tries = case when ${isFirst} then 0 else task_tries end
-    where id = ${id} and claim = ${claim} and status in ('sending', 'sent', 'failed')
+    where id = ${id} and claim = ${claim}
+      -- Of a send that was given up as unknown, nothing but its acceptance is news: its content is gone.
+      and (status in ('sending', 'sent') or (status = 'failed' and ${next.status} = 'sent'))
     returning id
   `.execute(unit.sql)
   if (rows.length === 0) return false
@@ -84,12 +86,15 @@ export async function discardContent(unit: Pick<UnitOfWork, 'sql'>, id: string):
   `.execute(unit.sql)
 }
 
-/** Gives an entry back as if it had not been tried: the process stops, or the account cannot be used now. */
+/**
+ * Gives an entry back as if it had not been tried: the process stops, or the account cannot be used now. If it was handed
+ * over, the server has said that it did not accept it.
+ */
 export async function recordReleased(unit: UnitOfWork, { id, claim, accountId }: Claim): Promise<void> {
   const { rows } = await sql<{ due_at: Date }>`
     update outbox set status = case when status = 'sending' then 'queued' else status end, phase = null, claim = null,
       claimed_by = null, due_at = clock_timestamp(), updated_at = clock_timestamp()
-    where id = ${id} and claim = ${claim} and phase = 'pre' returning due_at
+    where id = ${id} and claim = ${claim} and phase in ('pre', 'handed_over') returning due_at
   `.execute(unit.sql)
   if (rows[0]) await bringForward(unit, accountId, rows[0].due_at)
 }

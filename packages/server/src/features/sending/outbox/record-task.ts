@@ -30,9 +30,12 @@ export interface Task {
   filesCopies: boolean
 }
 
-const READY_MAX = 1_000
+/** Tasks of one tenant that this process does at once, so that its slow servers do not hold up the others. */
+const TASKS_PER_TENANT = 10
 
-/** Claims tasks that are due, one of an account. Those of processes that died are taken over. */
+/**
+ * Claims tasks that are due, one of an account; tenants take turns. Those of processes that died are taken over.
+ */
 export async function claimTasks(
   db: Db,
   lease: Lease,
@@ -44,19 +47,33 @@ export async function claimTasks(
     or not exists (select from instance where instance.id = task_by and ${isLive})
   )`
   const { rows } = await sql<Task>`
-    with ready as (
-      select distinct on (account_id) id, task_at from (
-        select id, account_id, task_at from outbox
-        where task is not null and task_at <= clock_timestamp() and ${isFree}
-        order by task_at limit ${READY_MAX}
-      ) as due
+    with recursive pending as (
+      -- From account to account, whatever the number of their tasks.
+      (select account_id from outbox where task is not null order by account_id limit 1)
+      union all
+      select (
+        select outbox.account_id from outbox
+        where task is not null and outbox.account_id > pending.account_id order by outbox.account_id limit 1
+      ) from pending where pending.account_id is not null
+    ), ready as (
+      select first.id, row_number() over (partition by first.tenant_id order by first.task_at) + (
+        select count(*) from outbox as other
+        where other.tenant_id = first.tenant_id and other.id = any(${[...running]}::uuid[])
+      ) as place, first.task_at
+      from pending cross join lateral (
+        select id, tenant_id, task_at from outbox
+        where outbox.account_id = pending.account_id and task is not null and task_at <= clock_timestamp() and ${isFree}
+        order by task_at limit 1
+      ) as first
       where not exists (
-        select from outbox as other where other.account_id = due.account_id and other.id = any(${[...running]}::uuid[])
+        select from outbox as other
+        where other.account_id = pending.account_id and other.id = any(${[...running]}::uuid[])
       )
-      order by account_id, task_at
     ), picked as (
       select id from outbox
-      where id in (select id from ready order by task_at limit ${limit}) and task is not null and ${isFree}
+      where id in (
+        select id from ready where place <= ${TASKS_PER_TENANT} order by place, task_at limit ${limit}
+      ) and task is not null and ${isFree}
       for update skip locked
     )
     update outbox set task_by = ${lease.id}
@@ -111,6 +128,12 @@ export async function recordTaskDone(db: Db, { id, kind }: Task): Promise<void> 
   await sql`
     update outbox set task = null, task_at = null, task_by = null where id = ${id} and task = ${kind}
   `.execute(db)
+}
+
+/** The account was deleted: neither its mailbox is changed nor the content needed any more. */
+export async function recordAccountGone(unit: UnitOfWork, task: Task): Promise<void> {
+  await recordTaskDone(unit.sql, task)
+  await discardContent(unit, task.id)
 }
 
 /** The message was accepted after all: its copy was found, or the provider says so. */

@@ -11,6 +11,7 @@ import { findLocation } from '../../mail/messages/location.ts'
 import { copyForm } from '../compose/stored-content.ts'
 import type { ReachSendPoint } from './points.ts'
 import {
+  recordAccountGone,
   recordCopyDone,
   recordFiling,
   recordFound,
@@ -21,7 +22,7 @@ import {
   type Task,
 } from './record-task.ts'
 import { planCopySearchSeconds, planLookUpSeconds, planTaskPauseSeconds } from './rules.ts'
-import { findCopy, findSentMailbox } from './store.ts'
+import { findCopy, findSentMailbox, readClock } from './store.ts'
 import { openContent } from './stored-content.ts'
 
 export interface TaskServices {
@@ -46,7 +47,7 @@ export async function doTask(services: TaskServices, task: Task, signal: AbortSi
   try {
     const account = await findAccountView(db, task.tenantId, task.accountId)
     if (task.kind === 'look_up') return await lookUp(services, task, account, signal)
-    if (!account) return await recordTaskDone(db, task)
+    if (!account) return await inTransaction(db, task.tenantId, unit => recordAccountGone(unit, task))
     if (account.status !== 'active') return await recordPutOff(db, task, UNUSABLE_SECONDS, 'wait')
     if (task.kind === 'file_copy') await fileCopy(services, task, account, signal)
     else await markOriginal(services, task, account, signal)
@@ -65,7 +66,8 @@ async function putOff(services: TaskServices, task: Task): Promise<void> {
   const { db } = services
   const isOver =
     task.kind === 'file_copy'
-      ? Date.now() - (task.sentAt ?? task.handedOverAt).getTime() > COPY_HOURS_MAX * 3_600_000
+      ? (await readClock(db)).getTime() - (task.sentAt ?? task.handedOverAt).getTime() >
+        COPY_HOURS_MAX * 3_600_000
       : task.tries + 1 >= MARK_TRIES_MAX
   if (!isOver) return recordPutOff(db, task, planTaskPauseSeconds(task.tries + 1), 'try')
   services.log.warn({ outboxId: task.id, accountId: task.accountId }, 'A task of a send is given up')

@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type DueAccount, planTurns, type Running, SENDS_PER_ACCOUNT, SENDS_PER_HOST } from './turns.ts'
+import {
+  type DueAccount,
+  planTurns,
+  type Running,
+  SENDS_AT_ONCE,
+  SENDS_PER_ACCOUNT,
+  SENDS_PER_HOST,
+  SENDS_PER_TENANT,
+} from './turns.ts'
 
-const IDLE: Running = { accounts: new Map(), hosts: new Map(), total: 0 }
+const IDLE: Running = { tenants: new Map(), accounts: new Map(), hosts: new Map(), total: 0 }
 const account = (accountId: string, change: Partial<DueAccount> = {}): DueAccount => ({
   accountId,
   tenantId: 't',
@@ -38,6 +46,15 @@ test('gives an account three at once, a host ten, and a doubted account one', ()
   expect(planTurns([account('a', { isDoubted: true })], IDLE, 50)).toEqual(new Map([['a', 1]]))
 })
 
+test('leaves room for others, however many servers of one tenant are slow', () => {
+  const many = Array.from({ length: 200 }, (_, index) => account(`a${index}`, { host: `${index}` }))
+  const running = { ...IDLE, tenants: new Map([['t', 20]]), total: 20 }
+  const turns = planTurns([...many, account('b', { tenantId: 'u' })], running, SENDS_AT_ONCE)
+  expect(turns.get('b')).toBe(SENDS_PER_ACCOUNT)
+  turns.delete('b')
+  expect([...turns.values()].reduce((sum, count) => sum + count, 0)).toBe(SENDS_PER_TENANT - 20)
+})
+
 test('never gives more than is due, free at the account, free at the host, and free in all', () => {
   const accounts = fc.array(
     fc.record({
@@ -58,19 +75,25 @@ test('never gives more than is due, free at the account, free at the host, and f
       const hosts = new Map<string, number>()
       for (const { host, running } of given) hosts.set(`${host}`, (hosts.get(`${host}`) ?? 0) + running)
       const total = given.reduce((sum, { running }) => sum + running, 0)
+      const tenants = new Map<string, number>()
+      for (const { tenant, running } of given)
+        tenants.set(`${tenant}`, (tenants.get(`${tenant}`) ?? 0) + running)
       const running = {
+        tenants,
         accounts: new Map(given.map((one, index) => [`${index}`, one.running])),
         hosts,
         total,
       }
       const turns = planTurns(due, running, totalMax)
       const taken = new Map(hosts)
+      const shares = new Map(tenants)
       let sum = total
       for (const [id, count] of turns) {
         const one = due[Number(id)]!
         expect(count).toBeLessThanOrEqual(one.due)
         expect(count + running.accounts.get(id)!).toBeLessThanOrEqual(one.isDoubted ? 1 : SENDS_PER_ACCOUNT)
         taken.set(one.host, (taken.get(one.host) ?? 0) + count)
+        shares.set(one.tenantId, (shares.get(one.tenantId) ?? 0) + count)
         expect(taken.get(one.host)).toBeLessThanOrEqual(SENDS_PER_HOST)
         sum += count
       }
@@ -81,6 +104,7 @@ test('never gives more than is due, free at the account, free at the host, and f
         const hasRoom =
           own < (one.isDoubted ? 1 : SENDS_PER_ACCOUNT) &&
           (taken.get(one.host) ?? 0) < SENDS_PER_HOST &&
+          (shares.get(one.tenantId) ?? 0) < SENDS_PER_TENANT &&
           sum < totalMax
         if (hasRoom) expect(turns.get(one.accountId) ?? 0).toBe(one.due)
       }

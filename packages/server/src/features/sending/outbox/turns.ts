@@ -1,3 +1,6 @@
+/** Messages that are sent at once, of them those of one tenant. */
+export const SENDS_AT_ONCE = 100
+export const SENDS_PER_TENANT = 50
 /** Connections to one server, and for one account, that send at once. */
 export const SENDS_PER_HOST = 10
 export const SENDS_PER_ACCOUNT = 3
@@ -16,8 +19,9 @@ export interface DueAccount {
   servedAt: number
 }
 
-/** Attempts that run now, by account and by host. */
+/** Attempts that run now, by tenant, account and host. */
 export interface Running {
+  tenants: ReadonlyMap<string, number>
   accounts: ReadonlyMap<string, number>
   hosts: ReadonlyMap<string, number>
   total: number
@@ -25,7 +29,8 @@ export interface Running {
 
 /**
  * Decides how many messages each account may send now. Tenants take turns, and so do the accounts of a tenant, those
- * first that have waited longest. No account and no host gets more than its share.
+ * first that have waited longest. No tenant, account or host gets more than its share, so slow servers of one tenant do
+ * not hold up the others.
  */
 export function planTurns(
   accounts: readonly DueAccount[],
@@ -33,9 +38,11 @@ export function planTurns(
   totalMax: number,
 ): Map<string, number> {
   const hosts = new Map(running.hosts)
+  const shares = new Map(running.tenants)
   const planned = new Map<string, number>()
   let room = totalMax - running.total
-  const mayTake = ({ accountId, host, due, isDoubted }: DueAccount) => {
+  const mayTake = ({ accountId, tenantId, host, due, isDoubted }: DueAccount) => {
+    if ((shares.get(tenantId) ?? 0) >= SENDS_PER_TENANT) return false
     const taken = planned.get(accountId) ?? 0
     const own = (running.accounts.get(accountId) ?? 0) + taken
     return taken < due && own < (isDoubted ? 1 : SENDS_PER_ACCOUNT) && (hosts.get(host) ?? 0) < SENDS_PER_HOST
@@ -57,6 +64,7 @@ export function planTurns(
       turns.push(account)
       planned.set(account.accountId, (planned.get(account.accountId) ?? 0) + 1)
       hosts.set(account.host, (hosts.get(account.host) ?? 0) + 1)
+      shares.set(account.tenantId, (shares.get(account.tenantId) ?? 0) + 1)
       room--
       isProgress = true
     }
