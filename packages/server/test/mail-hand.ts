@@ -137,8 +137,6 @@ export class InterfaceHand {
       this.#count(`mailboxIds of ${found.content}`)
       const commit: Commit = (unit, account, now) => {
         const mailboxes = answer.mailboxKeys.flatMap(key => now.find(mailbox => mailbox.key === key) ?? [])
-        // A handler would list the mailboxes; here the sync finds it.
-        if (mailboxes.length < answer.mailboxKeys.length) return Promise.resolve()
         return recordMoves(unit, account, [{ messageId, from: at, mailboxes, to: answer.to }])
       }
       return { about: messageId, commit }

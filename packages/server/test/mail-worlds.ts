@@ -101,7 +101,8 @@ function numberedHand(server: MemoryServer, random: Random, next: NextContent): 
   }
   const located = (path: string, key: number): NewLocation | null => {
     const { uidValidity } = server.get(path)
-    const isValidUnder: NewLocation['isValidUnder'] = cursor => cursor?.['uidValidity'] === uidValidity
+    const isValidUnder: NewLocation['isValidUnder'] = cursor =>
+      cursor === null || cursor['uidValidity'] === uidValidity
     // As a server without UIDPLUS.
     return random.chance(0.3) ? null : { source: path, key, isValidUnder }
   }

@@ -237,7 +237,7 @@ export interface MailProvider {
    */
   locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Map<MessageKey, LocatedMessage>>
 
-  /** Waits until the source tells of a change, or `seconds` passed. Polls where the provider cannot push. */
+  /** Waits until the source reports a change, or `seconds` have passed. Polls where the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>
 
   /** True if `watch` is notified at once; false if it polls. */

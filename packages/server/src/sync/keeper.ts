@@ -26,7 +26,7 @@ export interface KeeperOptions {
   pollSeconds: number
   /** A stage that gets nowhere for so long is ended and tried again. */
   stallSeconds: number
-  /** So long a login must be refused before the password is taken to be wrong. */
+  /** How long a login must be refused before the password is taken to be wrong. */
   refusalSeconds: number
 }
 
@@ -57,7 +57,7 @@ export class Keeper implements AsyncDisposable {
     this.finished = this.#run()
   }
 
-  /** Settings or servers changed: begin anew with them. */
+  /** Settings or servers changed: begin again with them. */
   restart(): void {
     this.#restart.abort()
     this.nudge.fire()

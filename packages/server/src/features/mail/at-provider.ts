@@ -1,5 +1,6 @@
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { AccountRow } from '../accounts/accounts/account.ts'
+import { askForSync } from '../accounts/accounts/ask-for-sync.ts'
 import type { Commits } from '../context.ts'
 import { refuseFailure } from '../provider-failure.ts'
 import { refuse } from '../refuse.ts'
@@ -28,6 +29,11 @@ export async function refuseGone(context: Pick<Commits, 'step'>, account: Accoun
   return refuse('provider_not_found')
 }
 
-async function wakeSync(context: Pick<Commits, 'step'>, account: AccountRow): Promise<void> {
-  await context.step(async unit => unit.wake(account.id))
+/** Asks for a pass of the sync, soon. */
+export async function wakeSync(context: Pick<Commits, 'step'>, account: AccountRow): Promise<void> {
+  await context.step(async unit => {
+    // Refused where it was asked for often: then a pass has begun not long ago.
+    await askForSync(unit.sql, account, ['mail'])
+    unit.wake(account.id)
+  })
 }

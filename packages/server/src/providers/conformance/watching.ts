@@ -27,7 +27,7 @@ export function describeWatching(name: string, setUp: () => Promise<Arrangement<
       expect(index.messages.size).toBe(2)
     })
 
-    test('tells of what happened since the source was compared, whatever was read in between', async () => {
+    test('reports what happened since the source was compared, whatever was read in between', async () => {
       await using arranged = await setUp()
       await arranged.world.createMailbox('Elsewhere')
       await using account = await arranged.connect({ pollSeconds: 1 })

@@ -1,13 +1,14 @@
 import { uidsOf } from '../../features/mail/messages/keys.ts'
 import { type Arrival, recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
 import { markMissing, missUnrecognised } from '../../features/mail/messages/record-missing.ts'
-import type { FollowedSource } from '../../features/mail/messages/rules.ts'
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import type { FollowedSource, MailAccount } from '../../features/mail/messages/rules.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { ArrivedStep, Cursor, MessageKey, PageStep } from '../../providers/mail.ts'
 import { removedKeysIn } from './changed-keys.ts'
 import { quarantine, releaseFromQuarantine } from './quarantine.ts'
 import { recordPage } from './record-page.ts'
-import { followOptions, mailboxesOf, type Session, underFence } from './session.ts'
+import { followOptions, mailboxesOf, recordCursor, type Session, underFence } from './session.ts'
 import {
   countMessages,
   countUnrecognised,
@@ -15,7 +16,6 @@ import {
   findCursor,
   findMoveCandidates,
   type MoveCandidate,
-  storeCursor,
 } from './source-store.ts'
 
 interface Unreadable {
@@ -138,35 +138,40 @@ async function recordStep(
     mailboxes: mailboxesOf(session, message.mailboxKeys),
   }))
   const isNews = step.origin !== 'widened'
+  const recordThere: Recording = async (unit, account, recordable) => {
+    const removed = await removedKeysIn(unit.sql, session, followed)
+    const there = recordable.filter(({ message }) => !removed.has(message.key))
+    await recordArrivals(unit, account, there, isNews)
+  }
   const commit = (recordable: readonly Arrival[], failed: readonly Unreadable[]) =>
     underFence(session, async (unit, account) => {
-      const removed = await removedKeysIn(unit.sql, session, followed)
-      const there = recordable.filter(({ message }) => !removed.has(message.key))
-      await recordArrivals(unit, account, there, isNews)
+      await recordThere(unit, account, recordable)
       await quarantine(unit, accountId, followed.source, failed)
       const readAfterAll = recordable.map(({ message }) => message.key).filter(key => retries.has(key))
       await releaseFromQuarantine(unit, accountId, followed.source, readAfterAll)
-      await storeCursor(unit, accountId, followed.source, step.cursor)
+      await recordCursor(unit, session, followed, step.cursor)
     })
   try {
     await commit(arrivals, step.unreadable)
   } catch (error) {
     if (!isDataError(error)) throw error
-    const refused = await recordPiecemeal(session, arrivals, isNews)
+    const refused = await recordPiecemeal(session, arrivals, recordThere)
     await commit([], [...step.unreadable, ...refused])
   }
   for (const { key } of [...step.messages, ...step.unreadable]) retries.delete(key)
   if (session.isInitialized && arrivals.length > 0) session.hasMail()
 }
 
+type Recording = (unit: UnitOfWork, account: MailAccount, arrivals: readonly Arrival[]) => Promise<void>
+
 /** Records halves of halves, so that only the messages that the database refuses stay out. @returns those */
 async function recordPiecemeal(
   session: Session,
   arrivals: readonly Arrival[],
-  isNews: boolean,
+  record: Recording,
 ): Promise<Unreadable[]> {
   try {
-    await underFence(session, (unit, account) => recordArrivals(unit, account, arrivals, isNews))
+    await underFence(session, (unit, account) => record(unit, account, arrivals))
     return []
   } catch (error) {
     if (!isDataError(error)) throw error
@@ -175,8 +180,8 @@ async function recordPiecemeal(
       return [{ key: only.message.key, reason: `refused by the index: ${error.code}` }]
     const middle = Math.ceil(arrivals.length / 2)
     return [
-      ...(await recordPiecemeal(session, arrivals.slice(0, middle), isNews)),
-      ...(await recordPiecemeal(session, arrivals.slice(middle), isNews)),
+      ...(await recordPiecemeal(session, arrivals.slice(0, middle), record)),
+      ...(await recordPiecemeal(session, arrivals.slice(middle), record)),
     ]
   }
 }

@@ -4,8 +4,7 @@ import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import type { Cursor, KnownMessages, MessageKey, ResetStep, StatesStep } from '../../providers/mail.ts'
 import { changedKeysIn, listLastingChanges, lookAgain, withoutChanged } from './changed-keys.ts'
 import { changesOf, recordPage } from './record-page.ts'
-import { followOptions, type Session, underFence } from './session.ts'
-import { storeCursor } from './source-store.ts'
+import { followOptions, recordCursor, type Session, underFence } from './session.ts'
 
 const ROWS_PER_TRANSACTION = 500
 const MISSING_PER_TRANSACTION = 5_000
@@ -47,14 +46,14 @@ export async function compareSource(session: Session, followed: FollowedSource):
   }
   await recordGone(session, followed, lost)
   const last = cursor
-  await underFence(session, unit => storeCursor(unit, session.owned.id, followed.source, last))
+  await underFence(session, unit => recordCursor(unit, session, followed, last))
 }
 
 async function recordReset(session: Session, followed: FollowedSource, step: ResetStep): Promise<void> {
   session.log.debug({ mailboxId: followed.mailboxes[0]?.id }, 'Reading a source again')
   await underFence(session, async (unit, account) => {
     await markUnrecognised(unit, account, followed, step.keys)
-    await storeCursor(unit, session.owned.id, followed.source, step.cursor)
+    await recordCursor(unit, session, followed, step.cursor)
   })
 }
 

@@ -132,7 +132,7 @@ async function reportLive(
   await report.tell('live', facts.join('; '))
 }
 
-/** Reads what the watched inbox tells of, at once, until a pass over all mailboxes is due. */
+/** Reads at once what the watched inbox reports, until a pass over all mailboxes is due. */
 async function watchUntilNextPass(
   session: Session,
   inbox: FollowedSource | null,

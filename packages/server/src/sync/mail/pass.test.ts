@@ -12,6 +12,12 @@ import { MemoryServer, memoryMail } from '../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../test/open-database.ts'
 import { seeded } from '../../../test/seeded.ts'
 import { type Db, openDatabase } from '../../database/pool.ts'
+import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
+import { recordDeletedMailbox, recordRenamedMailboxes } from '../../features/mail/mailboxes/record-changes.ts'
+import { listMessageLocations } from '../../features/mail/messages/location.ts'
+import { lockMailAccount } from '../../features/mail/messages/record-account.ts'
+import { recordMoves } from '../../features/mail/messages/record-changes.ts'
+import type { MailAccount } from '../../features/mail/messages/rules.ts'
 import { newId } from '../../kit/ids.ts'
 import { silentLog } from '../../kit/log.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
@@ -145,6 +151,25 @@ async function readFeed(db: Db): Promise<FeedEvent[]> {
   return rows
 }
 
+function findMailbox(db: Db, path: string) {
+  return db
+    .selectFrom('mailbox')
+    .select(['id', 'provider_key'])
+    .where('path', '=', path)
+    .executeTakeFirstOrThrow()
+}
+
+/** Commits what the interface has changed. */
+function commitChange(
+  db: Db,
+  { id, tenantId }: OwnedAccount,
+  work: (unit: UnitOfWork, account: MailAccount) => Promise<unknown>,
+): Promise<void> {
+  return inTransaction(db, tenantId, async unit => {
+    await work(unit, await lockMailAccount(unit, id))
+  })
+}
+
 const held = (content: string, mailboxIds: readonly string[]) =>
   `${content} in ${mailboxIds.toSorted().join()}`
 
@@ -170,6 +195,21 @@ function fold(initial: readonly IndexedMessage[], feed: readonly FeedEvent[]): s
   return [...messages.values()].toSorted()
 }
 
+/** Sources of which something is kept although no mailbox is filled from them any more. */
+async function listUnfollowed(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ source: string }>`
+    select source from (
+      select account_id, source from sync_cursor
+      union select account_id, source from quarantined_message
+      union select account_id, source from changed_key
+    ) as kept
+    where not exists (
+      select from mailbox where mailbox.account_id = kept.account_id and mailbox.source = kept.source
+    )
+  `.execute(db)
+  return rows.map(({ source }) => source)
+}
+
 async function passDisturbed(db: Db, owned: OwnedAccount, world: MailWorld): Promise<void> {
   for (let passes = 0; passes < 15; passes++) {
     await pass(db, owned, world).catch((error: unknown) => {
@@ -181,6 +221,7 @@ async function passDisturbed(db: Db, owned: OwnedAccount, world: MailWorld): Pro
 /** The index equals the world, and so does what a reader of the feed has made of it. */
 async function expectTrue(db: Db, world: MailWorld, initial: readonly IndexedMessage[]): Promise<void> {
   expect(await readPlaces(db)).toEqual(world.truth())
+  expect(await listUnfollowed(db)).toEqual([])
   const index = await readIndex(db)
   const feed = await readFeed(db)
   expect(fold(initial, feed)).toEqual(
@@ -272,6 +313,67 @@ describe('runPass', () => {
       if (!hasOthers) expect(overAnnounced(await readFeed(db), hand.changes)).toEqual([])
     },
   )
+
+  test('keeps the id of a message that was moved into a mailbox while that was renamed', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const world = numberedFolders(seeded(1))
+    const owned = await ownAccount(db)
+    await passUntilCaughtUp(db, owned, world)
+    const initial = await readIndex(db)
+    const { id: targetId, provider_key: targetKey } = await findMailbox(db, 'Work')
+    const { id: messageId } = initial.find(({ mailboxIds }) => !mailboxIds.includes(targetId))!
+    const [from] = await listMessageLocations(db, owned.id, [messageId])
+
+    const { to } = world.hand.move(from!, targetKey)!
+    expect(to).not.toBe(null)
+    const mailbox = world.hand.renameMailbox(targetKey)!
+    await commitChange(db, owned, (unit, account) =>
+      recordRenamedMailboxes(unit, account, [{ mailboxId: targetId, formerKey: targetKey, mailbox }]),
+    )
+    // None of the mailboxes has the key that the message was moved to.
+    await commitChange(db, owned, (unit, account) =>
+      recordMoves(unit, account, [{ messageId, from: from!, mailboxes: [], to }]),
+    )
+    await passUntilCaughtUp(db, owned, world)
+
+    await expectTrue(db, world, initial)
+    expect((await readIndex(db)).find(({ id }) => id === messageId)?.mailboxIds).toEqual([targetId])
+  })
+
+  test('keeps nothing of a mailbox that the interface deletes while it is read', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const server = new MemoryServer()
+    server.create('INBOX', 'inbox')
+    server.create('Work')
+    const world = { connect: () => memoryMail(server).mail }
+    const owned = await ownAccount(db)
+    await passUntilCaughtUp(db, owned, world)
+    const { id } = await findMailbox(db, 'Work')
+
+    server.deliver('Work', 'content 1', new Date(1.7e12))
+    const session = await openSession(db, owned, world.connect())
+    const { arrivals } = session.provider
+    session.provider.arrivals = async function* (...given) {
+      for await (const step of arrivals(...given)) {
+        if (step.type === 'arrived' && server.mailboxes.has('Work')) {
+          server.mailboxes.delete('Work')
+          await commitChange(db, owned, (unit, account) => recordDeletedMailbox(unit, account, id))
+        }
+        yield step
+      }
+    }
+    await runPass(session, NO_OTHERS).catch((error: unknown) => {
+      if (!(error instanceof ProviderFailure)) throw error
+    })
+
+    expect(await listUnfollowed(db)).toEqual([])
+    await passUntilCaughtUp(db, owned, world)
+    expect(await readIndex(db)).toEqual([])
+    const events = (await readFeed(db)).map(({ type }) => type)
+    expect(events).toEqual(['account.initialized', 'mailbox.deleted'])
+  })
 
   test('holds the messages of one step at a time: each is indexed before the next ones are asked for', async () => {
     await using database = await openTestDatabase()

@@ -18,11 +18,11 @@ import { forgetOutsideWindow } from './shrink-window.ts'
 import { findUnfinished, listCursors, type Unfinished } from './source-store.ts'
 import type { Turn } from '../turns.ts'
 
-/** So long an account reads old mail before it looks for new mail again and lets others have their turn. */
+/** How long an account reads old mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000
 /** Where others never rest, what is missing is left to a later pass. */
 const LOOKS_MAX = 4
-/** Of mailboxes that a provider names and does not list. */
+/** The most mailboxes that a provider may name without listing them. */
 const UNLISTED_MAX = 100
 /** If the interface changes an account more often during a pass, the rest is left to a later pass. */
 const CHANGES_MAX = 10

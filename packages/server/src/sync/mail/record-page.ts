@@ -6,8 +6,7 @@ import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import type { GoneStep, MessageKey, PageStep, StatesStep } from '../../providers/mail.ts'
 import { quarantine } from './quarantine.ts'
 import { changedKeysIn } from './changed-keys.ts'
-import { ChangedMeanwhile, mailboxesOf, type Session, underFence } from './session.ts'
-import { storeCursor } from './source-store.ts'
+import { ChangedMeanwhile, mailboxesOf, recordCursor, type Session, underFence } from './session.ts'
 
 /**
  * All that a page tells, in the order in which it happened, and the cursor behind it: one transaction.
@@ -20,7 +19,7 @@ export async function recordPage(session: Session, followed: FollowedSource, pag
     if (changed.size > 0 && page.steps.some(step => keysOf(step).some(key => changed.has(key))))
       throw new ChangedMeanwhile()
     for (const record of steps) await record(unit, account)
-    await storeCursor(unit, session.owned.id, followed.source, page.cursor)
+    await recordCursor(unit, session, followed, page.cursor)
   })
   const hasArrived = page.steps.some(step => step.type === 'arrived' && step.messages.length > 0)
   if (session.isInitialized && hasArrived) session.hasMail()

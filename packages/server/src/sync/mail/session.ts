@@ -5,13 +5,13 @@ import { listChangedKeys } from '../../features/mail/messages/record-changed-key
 import { recordListed } from '../../features/mail/messages/record-missing.ts'
 import type { FollowedSource, MailAccount, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import type { Logger } from '../../kit/log.ts'
-import type { FollowOptions, MailProvider } from '../../providers/mail.ts'
+import type { Cursor, FollowOptions, MailProvider } from '../../providers/mail.ts'
 import type { Doubts } from './doubts.ts'
 import type { LookTimes } from './look-times.ts'
 import { fenceAccount, type OwnedAccount } from '../ownership.ts'
 import { withoutChanges } from './counted-messages.ts'
 import { loadQuarantine } from './quarantine.ts'
-import { findCursor, loadKnown } from './source-store.ts'
+import { findCursor, loadKnown, storeCursor } from './source-store.ts'
 
 /** One connection's worth of following an account. */
 export interface Session {
@@ -72,6 +72,19 @@ export function underFence<T>(
   return inTransaction(session.db, session.owned.tenantId, async unit =>
     work(unit, await fenceAccount(unit, session.owned)),
   )
+}
+
+/**
+ * Stores how far the steps of a source are recorded, in their transaction.
+ * @throws ChangedMeanwhile where the interface deleted or renamed its mailboxes, so that the steps are not recorded either
+ */
+export async function recordCursor(
+  unit: UnitOfWork,
+  { owned }: Pick<Session, 'owned'>,
+  { source }: FollowedSource,
+  cursor: Cursor,
+): Promise<void> {
+  if (!(await storeCursor(unit, owned.id, source, cursor))) throw new ChangedMeanwhile()
 }
 
 export async function followOptions(session: Session, followed: FollowedSource): Promise<FollowOptions> {

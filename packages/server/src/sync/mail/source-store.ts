@@ -22,16 +22,20 @@ export async function findCursor(
   return (row?.cursor ?? null) as Cursor | null
 }
 
+/** @returns whether the source is still followed; if not, nothing is stored */
 export async function storeCursor(
   unit: UnitOfWork,
   accountId: string,
   source: string,
   cursor: Cursor,
-): Promise<void> {
-  await sql`
-    insert into sync_cursor (account_id, source, cursor) values (${accountId}, ${source}, ${JSON.stringify(cursor)})
+): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    insert into sync_cursor (account_id, source, cursor)
+    select ${accountId}::uuid, ${source}, ${JSON.stringify(cursor)}::jsonb
+    where exists (select from mailbox where account_id = ${accountId} and mailbox.source = ${source})
     on conflict (account_id, source) do update set cursor = excluded.cursor
   `.execute(unit.sql)
+  return numAffectedRows > 0n
 }
 
 /** Every cursor of the account, by source. */

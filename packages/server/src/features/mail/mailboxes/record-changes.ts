@@ -57,7 +57,7 @@ export async function recordRenamedMailboxes(
   const renamed = new Set(kept.map(one => one.indexed.id))
   const others = indexed.filter(({ id }) => !renamed.has(id))
   const taken = new Map(others.map(mailbox => [mailbox.provider_key, mailbox]))
-  // A sync that saw the new names before it could know them for renamed mailboxes has made them anew.
+  // A sync that saw the new names first, and could not recognise the mailboxes, has created new rows for them.
   if (kept.some(({ remote }) => taken.has(remote.key))) return
   await recordMailboxes(unit, account, { kept, created: [], vanished: [], others })
 }

@@ -17,7 +17,7 @@ import {
   toColumns,
 } from './rules.ts'
 
-/** Begins what stands for a name while it passes from one row to another. */
+/** Prefix of a key or source while its name passes from one row to another. */
 const MOVING = '\u0001'
 
 /**

@@ -28,7 +28,7 @@ export function directionsHandler(db: Db): JobHandler {
   })
 }
 
-/** The account, held against everybody who records its messages; null if it is deleted. */
+/** Locks the account, so that nobody else records its messages; null if it is deleted. */
 async function lockMailAccount(
   unit: UnitOfWork,
   accountId: string,

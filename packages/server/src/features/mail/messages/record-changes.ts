@@ -62,7 +62,8 @@ export interface Move {
 
 /**
  * Records messages that were moved, under the same ids. One that the sync has found elsewhere in the meantime stays
- * there.
+ * there. One whose new mailbox is not known, because it was renamed or deleted in the meantime, stays where it was: the
+ * sync finds it, or that it is gone.
  */
 export async function recordMoves(
   unit: UnitOfWork,
@@ -76,7 +77,7 @@ export async function recordMoves(
   )
   const there = moves.flatMap(move => {
     const row = held.get(move.messageId)
-    return row && isStillAt(row, move.from) ? [{ move, row }] : []
+    return row && move.mailboxes.length > 0 && isStillAt(row, move.from) ? [{ move, row }] : []
   })
   const locations = await placeAll(
     unit,

@@ -41,7 +41,7 @@ export interface UnplacedMessage {
   is_draft: boolean
   categories: string[]
   direction: 'inbound' | 'outbound'
-  /** True while its mailbox is read anew, so that it is probably still there. */
+  /** True while its mailbox is read again; then it is probably still there. */
   is_renumbered: boolean
 }
 
@@ -64,7 +64,7 @@ export function isDraftIn(mailboxes: readonly InRole[], isFlaggedDraft: boolean)
 /**
  * Pairs arrivals with unplaced messages of the same identity, one to one: equal messages stay two. A message of the
  * same mailbox is taken first (its mailbox was renumbered), then one that vanished elsewhere (it moved), and one whose
- * mailbox is still being read anew last (it is probably still there).
+ * mailbox is still being read again last (it is probably still there).
  */
 export function pairUp<A extends Arrival<MessageKey | null>>(
   arrivals: readonly A[],

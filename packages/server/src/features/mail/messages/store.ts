@@ -13,7 +13,7 @@ export interface FullRow extends SummaryRow {
   reply_to: Address[]
   /** Bytes, as the provider counts them; null where it does not say. */
   size: number | null
-  /** Its mailbox is read anew, so that where it lies is not known yet. */
+  /** Its mailbox is being read again, so its location is not known yet. */
   is_renumbered: boolean
 }
 

@@ -5,7 +5,7 @@ import { requireAccount, requireConnectable } from '../../accounts/accounts/acce
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
-import { changeAtProvider } from '../at-provider.ts'
+import { changeAtProvider, wakeSync } from '../at-provider.ts'
 import { requireMailboxByRole } from '../mailboxes/access.ts'
 import { requireMailboxes } from '../mailboxes/store.ts'
 import { beginChange, type ChangeContext, changeMessages, locateAll } from '../messages/change.ts'
@@ -76,7 +76,7 @@ async function refuseLeft(
   left: readonly ThreadMember[],
 ): Promise<void> {
   if (left.length === 0) return
-  await context.step(async unit => unit.wake(account.id))
+  await wakeSync(context, account)
   refuse('provider_unavailable', undefined, {
     message: `${left.length} of the messages are being looked for at the provider. Repeat the request to change them.`,
   })
