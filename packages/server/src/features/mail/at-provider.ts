@@ -1,7 +1,7 @@
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { AccountRow } from '../accounts/accounts/account.ts'
 import { askForSync } from '../accounts/accounts/ask-for-sync.ts'
-import type { Commits } from '../context.ts'
+import type { ChangeUnit, Commits } from '../context.ts'
 import { refuseFailure } from '../provider-failure.ts'
 import { refuse } from '../refuse.ts'
 
@@ -31,9 +31,11 @@ export async function refuseGone(context: Pick<Commits, 'step'>, account: Accoun
 
 /** Asks for a pass of the sync, soon. */
 export async function wakeSync(context: Pick<Commits, 'step'>, account: AccountRow): Promise<void> {
-  await context.step(async unit => {
-    // Refused where it was asked for often: then a pass has begun not long ago.
-    await askForSync(unit.sql, account, ['mail'])
-    unit.wake(account.id)
-  })
+  await context.step(unit => askForPass(unit, account))
+}
+
+/** Asks for a pass of the sync after this commit. It is not asked for if that was done often: then one began lately. */
+export async function askForPass(unit: ChangeUnit, account: AccountRow): Promise<void> {
+  await askForSync(unit.sql, account, ['mail'])
+  unit.wake(account.id)
 }

@@ -12,7 +12,7 @@ import { findMailboxByRole, type ProviderMailbox, requireMailboxes } from './sto
 export interface NeedingContext {
   db: Db
   connections: Connections
-  /** Commits, and then wakes the sync if asked to. */
+  /** Commits the new mailbox. */
   step<T>(work: (unit: ChangeUnit) => Promise<T>): Promise<T>
 }
 
@@ -36,7 +36,6 @@ export async function requireMailboxByRole(
   )
   return step(async unit => {
     const id = await recordCreatedMailbox(unit, await lockMailAccount(unit, account.id), mailbox)
-    unit.wake(account.id)
     return (await requireMailboxes(unit.sql, account.id, [id])).get(id)!
   })
 }

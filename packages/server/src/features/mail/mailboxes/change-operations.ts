@@ -8,7 +8,7 @@ import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
-import { changeAtProvider } from '../at-provider.ts'
+import { askForPass, changeAtProvider } from '../at-provider.ts'
 import { lockMailAccount } from '../messages/record-account.ts'
 import { presentMailbox } from './present.ts'
 import { recordCreatedMailbox, recordDeletedMailbox, recordRenamedMailboxes } from './record-changes.ts'
@@ -43,7 +43,6 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
       )
       return context.change(async unit => {
         const id = await recordCreatedMailbox(unit, await lockMailAccount(unit, account.id), created)
-        unit.wake(account.id)
         return presentMailbox((await requireMailboxes(unit.sql, account.id, [id])).get(id)!)
       })
     }),
@@ -71,7 +70,6 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
             return mailboxId === undefined ? [] : [{ mailboxId, formerKey, mailbox: remote }]
           })
           await recordRenamedMailboxes(unit, await lockMailAccount(unit, account.id), known)
-          unit.wake(account.id)
         })
       }
       return context.change(async unit =>
@@ -85,7 +83,8 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
       await change(context, account, provider => provider.deleteMailbox(mailbox.provider_key))
       return context.change(async unit => {
         await recordDeletedMailbox(unit, await lockMailAccount(unit, account.id), mailbox.id)
-        unit.wake(account.id)
+        // Its messages leave the index with the next pass.
+        await askForPass(unit, account)
         return null
       })
     }),

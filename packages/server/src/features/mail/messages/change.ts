@@ -12,6 +12,7 @@ import type { MessageKey } from '../../../providers/mail.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { ChangeUnit, Commits } from '../../context.ts'
+import { askForPass } from '../at-provider.ts'
 import { listPlacedMailboxes } from '../mailboxes/store.ts'
 import { listMessageLocations } from './location.ts'
 import { lockMailAccount } from './record-account.ts'
@@ -214,12 +215,15 @@ async function* move(
         to: location,
       }))
       await recordMoves(unit, mailAccount, moves)
+      // Only a pass finds what the provider does not locate, or has moved to a mailbox that the index lacks.
+      if (moves.some(({ to, mailboxes }) => to === null || mailboxes.length === 0))
+        await askForPass(unit, account)
     })
     yield gone
   }
 }
 
-/** Commits what the provider has carried out, and wakes the sync, which then looks at it. */
+/** Commits what the provider has carried out. */
 async function record(
   context: ChangeContext,
   account: AccountRow,
@@ -227,7 +231,6 @@ async function record(
 ): Promise<void> {
   await context.step(async unit => {
     await work(unit, await lockMailAccount(unit, account.id))
-    unit.wake(account.id)
   })
 }
 
