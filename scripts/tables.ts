@@ -34,6 +34,7 @@ const TYPES: Record<string, string> = {
   text: 'string',
   tsvector: 'string',
   uuid: 'string',
+  date: 'Timestamp',
   'timestamp with time zone': 'Timestamp',
 }
 

@@ -5,6 +5,7 @@ import { identities } from './mail/identities.ts'
 import { mailboxes } from './mail/mailboxes.ts'
 import { mailSettings } from './mail/mail-settings.ts'
 import { messages } from './mail/messages.ts'
+import { outbox } from './sending/outbox.ts'
 import { search } from './mail/search.ts'
 import { settings } from './accounts/settings.ts'
 import { threads } from './mail/threads.ts'
@@ -20,5 +21,6 @@ export const contract = {
   search,
   identities,
   mailSettings,
+  outbox,
   changes,
 }

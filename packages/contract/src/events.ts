@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { account } from './accounts/accounts.ts'
 import { mailbox, mailboxChange, mailboxReference } from './mail/mailboxes.ts'
 import { messageChange, messageSummary } from './mail/messages.ts'
+import { outboxEntry, sendError } from './sending/outbox.ts'
 import { eventId, microsoftCloud, timestamp, uuid } from './shapes.ts'
 
 export const EVENT_TYPES = [
@@ -53,6 +54,8 @@ const externalRef = z.string().nullable()
 const announcedMailboxes = z.array(mailboxReference)
 const announcedMessage = z.object({ message: messageSummary, mailboxes: announcedMailboxes })
 const announcedMailbox = z.object({ mailbox })
+const announcedSend = z.object({ outbox: outboxEntry })
+const announcedFailure = announcedSend.extend({ error: sendError })
 
 /** What `data` of an event contains, for each type that occurs today. */
 export const eventData = {
@@ -79,6 +82,10 @@ export const eventData = {
   'message.created': announcedMessage,
   'message.updated': announcedMessage.extend({ changes: z.array(messageChange) }),
   'message.deleted': announcedMessage,
+  'send.sent': announcedSend,
+  'send.retrying': announcedFailure,
+  'send.failed': announcedFailure,
+  'send.rescheduled': announcedSend,
 } satisfies Partial<Record<EventType, z.ZodType>>
 
 /** What `data` of an event of this type contains. */

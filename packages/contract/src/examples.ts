@@ -6,11 +6,13 @@ import type { Identity, SignatureInput } from './mail/identities.ts'
 import type { Mailbox } from './mail/mailboxes.ts'
 import type { Message, MessageSummary } from './mail/messages.ts'
 import type { TenantSettings, TenantSettingsInput } from './accounts/settings.ts'
+import type { OutboxEntry } from './sending/outbox.ts'
 import type { Thread, ThreadSummary } from './mail/threads.ts'
 
 const ACCOUNT_ID = '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90'
 const INBOX_ID = '01a1fc14-6a02-7b1e-8c44-0f6f4f0e2a11'
 const MESSAGE_ID = '01a1fc15-0c9b-7d0a-a4f7-3f5b1c2d9e22'
+const OUTBOX_ID = '01a1fc2e-2f4d-7c11-9e0a-8b6d5a4c3f21'
 const GRACE = { name: 'Grace Hopper', address: 'grace@example.org' }
 const ADA = { name: 'Ada Lovelace', address: 'ada@example.com' }
 
@@ -138,6 +140,36 @@ const changeEvent: ChangeEvent = {
   },
 }
 
+const outboxEntry: OutboxEntry = {
+  id: OUTBOX_ID,
+  accountId: ACCOUNT_ID,
+  status: 'queued',
+  from: ADA,
+  to: [GRACE],
+  cc: [],
+  bcc: [],
+  replyTo: [],
+  subject: 'Re: Quarterly figures',
+  snippet: 'They do. Thank you.',
+  hasAttachments: false,
+  size: 1204,
+  importance: null,
+  inReplyTo: MESSAGE_ID,
+  draftId: null,
+  reference: 'ticket-815',
+  internetMessageId: `<${OUTBOX_ID}.5f3b1c2d@example.com>`,
+  messageId: null,
+  threadId: MESSAGE_ID,
+  sendAt: '2026-11-21T10:00:00.000Z',
+  attempts: 0,
+  nextAttemptAt: '2026-11-21T10:00:00.000Z',
+  lastError: null,
+  rejectedRecipients: [],
+  sentAt: null,
+  createdAt: '2026-11-21T09:45:12.118Z',
+  updatedAt: '2026-11-21T09:45:12.118Z',
+}
+
 const tenantSettings: TenantSettings = {
   ...settings,
   optOutHandling: 'review',
@@ -194,6 +226,7 @@ export const schemaExamples: Record<string, unknown> = {
   MailSettings: { signByDefault: true },
   Message: message,
   MessageSummary: messageSummary,
+  OutboxEntry: outboxEntry,
   SearchResult: messageSummary,
   Signature: signature,
   TenantSettings: tenantSettings,
@@ -211,5 +244,12 @@ export const bodyExamples: Record<string, unknown> = {
   'identities.create': { name: 'Sales', address: 'sales@example.com', signature },
   'identities.update': { signature },
   'mailSettings.update': { signByDefault: true },
+  'outbox.create': {
+    to: [GRACE],
+    inReplyTo: MESSAGE_ID,
+    text: 'They do. Thank you.\n',
+    reference: 'ticket-815',
+  },
+  'outbox.reschedule': { sendAt: '2026-11-21T10:00:00Z' },
   'settings.update': settingsChange,
 }

@@ -35,6 +35,12 @@ export const sections: Record<keyof typeof contract, Section> = {
     description: 'The addresses that an account may send from, with their names and signatures.',
   },
   mailSettings: { title: 'Mail settings', description: 'How an account sends by default.' },
+  outbox: {
+    title: 'Outbox',
+    description:
+      'Messages that are sent, from their acceptance to their end. A message is sent once: an attempt is ' +
+      'repeated only if the server certainly did not accept it.',
+  },
   changes: {
     title: 'Changes',
     description: 'Every change, made here or at the provider, in one feed without gaps or repetitions.',

@@ -9,6 +9,7 @@ import type { Clock } from './kit/clock.ts'
 import { systemClock } from './kit/clock.ts'
 import type { Resolver } from './kit/egress/guard.ts'
 import type { Logger } from './kit/log.ts'
+import { passPoints, type ReachPoint } from './kit/reach-point.ts'
 import { openMetrics } from './kit/metrics.ts'
 import { type Installation, openInstallation } from './start/database.ts'
 import { createReadiness } from './start/readiness.ts'
@@ -46,6 +47,8 @@ export interface ServiceOptions {
   overload?: Overload
   /** For tests, which are more impatient. */
   pace?: SyncPace
+  /** Called at moments at which a test may end the process. */
+  reachPoint?: ReachPoint
 }
 
 const METRICS_HOST = '127.0.0.1'
@@ -67,6 +70,7 @@ export async function startOn(
   options: ServiceOptions,
 ): Promise<Service> {
   const { log, onRunning, clock = systemClock, resolve, autoconfig = {}, pace = {}, overload } = options
+  const { reachPoint = passPoints } = options
   const { database } = installation
   const metrics = openMetrics()
   const readiness = createReadiness(database)
@@ -82,7 +86,7 @@ export async function startOn(
     opened.use(await listenForMetrics(app, config.metricsPort))
   }
   const outside = { resolve, autoconfig }
-  const roles = opened.use(await startRoles({ ...shared, ...outside, overload, pace }))
+  const roles = opened.use(await startRoles({ ...shared, ...outside, overload, pace, reachPoint }))
   await onRunning?.(installation, config.baseUrl ?? roles.address ?? 'the API')
   announce(config, roles.address, log)
   const running = opened.move()

@@ -14,6 +14,7 @@ import type { BlobStore } from './kit/blobs/blob-store.ts'
 import type { Clock } from './kit/clock.ts'
 import type { KeyRing } from './kit/key-ring.ts'
 import type { Logger } from './kit/log.ts'
+import type { ReachPoint } from './kit/reach-point.ts'
 import type { ServerSearch } from './providers/discovery.ts'
 import type { ServerCheck } from './providers/sign-in.ts'
 import type { Follower } from './sync/follower.ts'
@@ -65,6 +66,8 @@ export interface Resources {
   /** Finds the servers of an address. */
   serverSearch: ServerSearch
   blobs: BlobStore
+  /** Called at moments at which a test may end the process. */
+  reachPoint: ReachPoint
   /** Closes what a wing opens, the last first, after the requests and the workers have ended. */
   opened: AsyncDisposableStack
 }

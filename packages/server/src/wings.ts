@@ -4,6 +4,7 @@ import { openAccounts } from './features/accounts/wing.ts'
 import type { RequestContext } from './features/context.ts'
 import { openMail } from './features/mail/wing.ts'
 import { openNotifications } from './features/notifications/wing.ts'
+import { openSending } from './features/sending/wing.ts'
 import { openTenancy } from './features/tenancy/wing.ts'
 import type { Resources, Wing } from './wing.ts'
 
@@ -15,11 +16,17 @@ export async function openWings(resources: Resources) {
   const tenancy = openTenancy(resources)
   const accounts = await openAccounts(resources)
   const mail = openMail(resources)
+  const sending = openSending(resources, mail.content)
   const notifications = openNotifications(resources)
 
-  const wings: readonly Wing[] = [tenancy, accounts, mail, notifications]
+  const wings: readonly Wing[] = [tenancy, accounts, mail, sending, notifications]
   const operations = implement(contract)
     .$context<RequestContext>()
-    .router({ ...accounts.operations, ...mail.operations, ...notifications.operations })
+    .router({
+      ...accounts.operations,
+      ...mail.operations,
+      ...sending.operations,
+      ...notifications.operations,
+    })
   return { wings, operations }
 }

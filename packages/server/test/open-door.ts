@@ -30,6 +30,7 @@ const NO_LIMITS: PlanLimits = {
   maxAccounts: null,
   bodyStorageAllowed: true,
   storageBytes: null,
+  sendsPerDay: null,
 }
 const PEPPER = Buffer.alloc(32, 1)
 const ANSWER_KEY = Buffer.alloc(32, 2)

@@ -6,6 +6,7 @@ import { openBlobStore } from '../src/kit/blobs/blob-store.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { openMetrics } from '../src/kit/metrics.ts'
+import { passPoints } from '../src/kit/reach-point.ts'
 import type { Wing } from '../src/wing.ts'
 import { openWings } from '../src/wings.ts'
 import type { TestApp } from './open-app.ts'
@@ -39,6 +40,7 @@ export async function openTestWings({ database, keyRing }: TestApp): Promise<Tes
     servers,
     serverSearch,
     blobs: openBlobStore(config.blobDir),
+    reachPoint: passPoints,
     opened,
   })
   const owned = opened.move()

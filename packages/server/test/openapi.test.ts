@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { outboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { account } from '@waxwing/contract/accounts/accounts.ts'
 import { foundServers } from '@waxwing/contract/accounts/autoconfig.ts'
 import { contract } from '@waxwing/contract/contract.ts'
@@ -88,6 +89,7 @@ describe('packages/contract/openapi.json', () => {
       Mailbox: mailbox,
       Message: message,
       MessageSummary: messageSummary,
+      OutboxEntry: outboxEntry,
       SearchResult: searchResult,
       Signature: signature,
       TenantSettings: tenantSettings,

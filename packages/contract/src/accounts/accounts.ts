@@ -358,6 +358,7 @@ export const accounts = {
     refuses: [
       'account_exists',
       'autodiscovery_failed',
+      'billing_past_due',
       'honeypot_needs_click_tracking',
       'login_failed',
       'plaintext_not_allowed',

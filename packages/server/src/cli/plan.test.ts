@@ -43,7 +43,7 @@ describe('waxwing plan', () => {
     await line.run('tenant', 'create', 'acme')
     await line.run('plan', 'create', 'free')
     const limits =
-      '--api-calls-per-minute 600 --api-calls-per-minute-per-key 60 --max-accounts 0 --storage-bytes 5000000000'
+      '--api-calls-per-minute 600 --api-calls-per-minute-per-key 60 --max-accounts 0 --storage-bytes 5000000000 --sends-per-day 100'
     await line.run('plan', 'create', 'small', ...limits.split(' '), '--no-body-storage')
     await line.run('plan', 'assign', 'small', '--tenant', 'acme')
 
@@ -52,6 +52,7 @@ describe('waxwing plan', () => {
       apiCallsPerMinutePerKey: null,
       maxAccounts: null,
       storageBytes: null,
+      sendsPerDay: null,
     }
     expect(JSON.parse(await line.run('plan', 'list', '--json'))).toMatchObject([
       { name: 'free', limits: { ...none, bodyStorageAllowed: true }, tenants: [] },
@@ -63,14 +64,25 @@ describe('waxwing plan', () => {
           maxAccounts: 0,
           bodyStorageAllowed: false,
           storageBytes: 5_000_000_000,
+          sendsPerDay: 100,
         },
         tenants: ['acme'],
       },
     ])
     expect(await line.run('plan', 'list')).toBe(
       'free  no limits  no tenants\n' +
-        'small  600 API calls per minute, 60 API calls per minute and key, 0 accounts, no stored bodies  tenants: acme',
+        'small  600 API calls per minute, 60 API calls per minute and key, 0 accounts, 100 sends per day, no stored bodies  tenants: acme',
     )
+  })
+
+  test('says that a payment of a tenant is overdue, and that it is settled', async () => {
+    await using line = await openCommandLine()
+    await line.run('tenant', 'create', 'acme')
+    await line.run('tenant', 'past-due', 'acme')
+    expect(await line.run('tenant', 'list')).toMatch(/acme {2}past due$/)
+    await line.run('tenant', 'past-due', 'acme', '--off')
+    expect(JSON.parse(await line.run('tenant', 'list', '--json'))).toMatchObject([{ pastDueAt: null }])
+    await expect(line.run('tenant', 'past-due', 'nobody')).rejects.toThrow('waxwing tenant list')
   })
 
   test('assigns a plan to a tenant and removes it again', async () => {

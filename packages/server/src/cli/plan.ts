@@ -13,6 +13,7 @@ interface CreateOptions {
   apiCallsPerMinutePerKey?: number
   maxAccounts?: number
   storageBytes?: number
+  sendsPerDay?: number
   bodyStorage: boolean
   json?: boolean
 }
@@ -41,6 +42,11 @@ export function register(program: Command, connect: Connect) {
     .option(
       '--max-accounts <count>',
       'maximum number of accounts, not counting deleted ones',
+      integerOf(0, INTEGER_MAX),
+    )
+    .option(
+      '--sends-per-day <count>',
+      'maximum number of messages that are queued on one day in UTC',
       integerOf(0, INTEGER_MAX),
     )
     .option(
@@ -90,6 +96,7 @@ async function create(name: string, options: CreateOptions, connect: Connect) {
     maxAccounts: options.maxAccounts ?? null,
     bodyStorageAllowed: options.bodyStorage,
     storageBytes: options.storageBytes ?? null,
+    sendsPerDay: options.sendsPerDay ?? null,
   })
   if (!made) throw new CommandError(`There is already a plan "${name}". Choose another name.`)
   console.log(options.json ? JSON.stringify(made) : `Created the plan "${name}".`)
@@ -120,6 +127,7 @@ function describe({ name, limits, tenants }: Plan & { tenants: string[] }): stri
     ...numbered('API calls per minute', limits.apiCallsPerMinute),
     ...numbered('API calls per minute and key', limits.apiCallsPerMinutePerKey),
     ...numbered('accounts', limits.maxAccounts),
+    ...numbered('sends per day', limits.sendsPerDay),
     ...(limits.bodyStorageAllowed ? numbered('bytes of bodies', limits.storageBytes) : ['no stored bodies']),
   ]
   const users = tenants.length > 0 ? `tenants: ${tenants.join(', ')}` : 'no tenants'

@@ -4,6 +4,7 @@ import {
   createTenant,
   findTenantByName,
   listTenants,
+  setPastDue,
 } from '../features/tenancy/tenants/store.ts'
 import type { Db } from '../database/pool.ts'
 import { CommandError } from './command-error.ts'
@@ -36,6 +37,22 @@ export function register(program: Command, connect: Connect) {
     })
 
   tenant
+    .command('past-due')
+    .description('refuse new sends and new accounts of a tenant whose payment is overdue, at once')
+    .argument('<name>', 'the tenant')
+    .option('--off', 'the payment is settled: allow them again')
+    .action(async (name: string, { off = false }: { off?: boolean }) => {
+      await using connection = await connect()
+      const found = await requireTenant(connection.db, name)
+      await setPastDue(connection.db, found.id, !off)
+      console.log(
+        off
+          ? `The tenant "${found.name}" may send and connect accounts again.`
+          : `New sends and accounts of the tenant "${found.name}" are refused. What is queued is still sent.`,
+      )
+    })
+
+  tenant
     .command('list')
     .description('list the tenants, oldest first')
     .option('--json', 'print one line of JSON')
@@ -44,8 +61,8 @@ export function register(program: Command, connect: Connect) {
       const tenants = (await listTenants(connection.db)).map(shown)
       if (json) console.log(JSON.stringify(tenants))
       else
-        for (const { id, name, suspendedAt } of tenants)
-          console.log(`${id}  ${name}${suspendedAt ? '  suspended' : ''}`)
+        for (const { id, name, suspendedAt, pastDueAt } of tenants)
+          console.log(`${id}  ${name}${suspendedAt ? '  suspended' : ''}${pastDueAt ? '  past due' : ''}`)
     })
 }
 
@@ -58,8 +75,8 @@ export async function requireTenant(db: Db, name: string): Promise<TenantRow> {
   )
 }
 
-function shown({ id, name, suspended_at, created_at }: TenantRow) {
-  return { id, name, createdAt: created_at, suspendedAt: suspended_at }
+function shown({ id, name, suspended_at, past_due_at, created_at }: TenantRow) {
+  return { id, name, createdAt: created_at, suspendedAt: suspended_at, pastDueAt: past_due_at }
 }
 
 function quoted(name: string) {

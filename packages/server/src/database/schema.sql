@@ -258,6 +258,7 @@ create table message (
 CREATE INDEX message_identity ON public.message USING btree (account_id, identity);
 CREATE INDEX message_list ON public.message USING btree (account_id, received_at DESC, id DESC);
 CREATE INDEX message_missing ON public.message USING btree (account_id) WHERE (missing_look IS NOT NULL);
+CREATE INDEX message_outbox ON public.message USING btree (outbox_id) WHERE (outbox_id IS NOT NULL);
 CREATE UNIQUE INDEX message_remote ON public.message USING btree (account_id, remote_id) WHERE (remote_id IS NOT NULL);
 CREATE INDEX message_thread ON public.message USING btree (account_id, thread_id, received_at DESC, id DESC);
 
@@ -301,6 +302,90 @@ create table message_search (
 ) with (toast_tuple_target=128);
 CREATE INDEX message_search_document ON public.message_search USING gin (account_id, document);
 
+create table outbox (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  status text default 'queued'::text not null,
+  "from" jsonb not null,
+  "to" jsonb not null,
+  cc jsonb not null,
+  bcc jsonb not null,
+  reply_to jsonb not null,
+  subject text,
+  snippet text not null,
+  has_attachments boolean not null,
+  size bigint not null,
+  importance text,
+  in_reply_to uuid,
+  forward_of uuid,
+  draft_id uuid,
+  reference text,
+  thread_id text,
+  internet_message_id text not null,
+  waiting text[] not null,
+  rejected jsonb default '[]'::jsonb not null,
+  send_at timestamp with time zone not null,
+  due_at timestamp with time zone,
+  attempts integer default 0 not null,
+  error_reason text,
+  error_message text,
+  dated_at timestamp with time zone,
+  phase text,
+  claim uuid,
+  claimed_by uuid,
+  handed_over_at timestamp with time zone,
+  trace text,
+  task text,
+  task_at timestamp with time zone,
+  task_tries integer default 0 not null,
+  task_by uuid,
+  copy_searches integer default 0 not null,
+  copy_filed_at timestamp with time zone,
+  sent_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  constraint outbox_pkey PRIMARY KEY (id),
+  constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
+  constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
+  constraint outbox_phase_check CHECK ((phase = ANY (ARRAY['pre'::text, 'handed_over'::text, 'unknown'::text]))),
+  constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'cancelled'::text]))),
+  constraint outbox_task_by_fkey FOREIGN KEY (task_by) REFERENCES instance(id) ON DELETE SET NULL,
+  constraint outbox_task_check CHECK ((task = ANY (ARRAY['look_up'::text, 'file_copy'::text, 'mark_original'::text]))),
+  constraint outbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
+);
+CREATE INDEX outbox_claimed ON public.outbox USING btree (account_id) WHERE (phase IS NOT NULL);
+CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX outbox_task ON public.outbox USING btree (task_at) WHERE (task IS NOT NULL);
+CREATE INDEX outbox_unknown ON public.outbox USING btree (ended_at) WHERE ((status = 'failed'::text) AND (error_reason = 'outcome_unknown'::text));
+CREATE INDEX outbox_waiting ON public.outbox USING btree (send_at) WHERE (due_at IS NOT NULL);
+
+create table outbox_content (
+  id uuid not null,
+  account_id uuid not null,
+  outbox_id uuid,
+  layout jsonb not null,
+  bytes bigint not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint outbox_content_pkey PRIMARY KEY (id),
+  constraint outbox_content_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint outbox_content_outbox_id_fkey FOREIGN KEY (outbox_id) REFERENCES outbox(id) ON DELETE CASCADE
+);
+CREATE INDEX outbox_content_account ON public.outbox_content USING btree (account_id);
+CREATE UNIQUE INDEX outbox_content_outbox ON public.outbox_content USING btree (outbox_id) WHERE (outbox_id IS NOT NULL);
+CREATE INDEX outbox_content_unused ON public.outbox_content USING btree (created_at) WHERE (outbox_id IS NULL);
+
+create table outbox_piece (
+  content_id uuid not null,
+  number integer not null,
+  sealed bytea not null, -- storage external, statistics default
+  constraint outbox_piece_pkey PRIMARY KEY (content_id, number),
+  constraint outbox_piece_content_id_fkey FOREIGN KEY (content_id) REFERENCES outbox_content(id) ON DELETE CASCADE
+);
+
 create table plan (
   id uuid not null,
   name text not null,
@@ -310,11 +395,13 @@ create table plan (
   body_storage_allowed boolean not null,
   storage_bytes bigint,
   created_at timestamp with time zone default now() not null,
+  sends_per_day integer,
   constraint plan_pkey PRIMARY KEY (id),
   constraint plan_api_calls_per_minute_check CHECK ((api_calls_per_minute > 0)),
   constraint plan_api_calls_per_minute_per_key_check CHECK ((api_calls_per_minute_per_key > 0)),
   constraint plan_max_accounts_check CHECK ((max_accounts >= 0)),
   constraint plan_name_key UNIQUE (name),
+  constraint plan_sends_per_day_check CHECK ((sends_per_day >= 0)),
   constraint plan_storage_bytes_check CHECK ((storage_bytes >= 0))
 );
 
@@ -346,6 +433,32 @@ create table sealed_value (
   constraint sealed_value_pkey PRIMARY KEY (name)
 );
 
+create table sending_account (
+  account_id uuid not null,
+  tenant_id uuid not null,
+  due_at timestamp with time zone,
+  paused_until timestamp with time zone,
+  pauses integer default 0 not null,
+  pause_reason text,
+  pause_message text,
+  served_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  files_copies boolean default false not null,
+  message_bytes_max bigint,
+  constraint sending_account_pkey PRIMARY KEY (account_id),
+  constraint sending_account_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint sending_account_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX sending_account_due ON public.sending_account USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+create table sent_message (
+  account_id uuid not null,
+  internet_message_id text collate "C" not null,
+  outbox_id uuid not null,
+  reference text,
+  constraint sent_message_pkey PRIMARY KEY (account_id, internet_message_id),
+  constraint sent_message_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
 create table sync_cursor (
   account_id uuid not null,
   source text not null,
@@ -361,11 +474,20 @@ create table tenant (
   suspended_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
   plan_id uuid,
+  past_due_at timestamp with time zone,
   constraint tenant_pkey PRIMARY KEY (id),
   constraint tenant_name_key UNIQUE (name),
   constraint tenant_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES plan(id)
 );
 CREATE INDEX tenant_suspended ON public.tenant USING btree (id) WHERE (suspended_at IS NOT NULL);
+
+create table tenant_sends (
+  tenant_id uuid not null,
+  day date not null,
+  count integer not null,
+  constraint tenant_sends_pkey PRIMARY KEY (tenant_id, day),
+  constraint tenant_sends_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+) with (fillfactor=50);
 
 create table tenant_storage (
   tenant_id uuid not null,

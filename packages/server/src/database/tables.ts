@@ -232,6 +232,67 @@ export interface MessageSearchTable {
   version: Generated<number>
 }
 
+export interface OutboxTable {
+  id: string
+  tenant_id: string
+  account_id: string
+  status: Generated<'queued' | 'sending' | 'sent' | 'failed' | 'cancelled'>
+  from: Json
+  to: Json
+  cc: Json
+  bcc: Json
+  reply_to: Json
+  subject: string | null
+  snippet: string
+  has_attachments: boolean
+  size: Int8
+  importance: 'high' | 'normal' | 'low' | null
+  in_reply_to: string | null
+  forward_of: string | null
+  draft_id: string | null
+  reference: string | null
+  thread_id: string | null
+  internet_message_id: string
+  waiting: string[]
+  rejected: Generated<Json>
+  send_at: Timestamp
+  due_at: Timestamp | null
+  attempts: Generated<number>
+  error_reason: string | null
+  error_message: string | null
+  dated_at: Timestamp | null
+  phase: 'pre' | 'handed_over' | 'unknown' | null
+  claim: string | null
+  claimed_by: string | null
+  handed_over_at: Timestamp | null
+  trace: string | null
+  task: 'look_up' | 'file_copy' | 'mark_original' | null
+  task_at: Timestamp | null
+  task_tries: Generated<number>
+  task_by: string | null
+  copy_searches: Generated<number>
+  copy_filed_at: Timestamp | null
+  sent_at: Timestamp | null
+  ended_at: Timestamp | null
+  created_at: Generated<Timestamp>
+  updated_at: Generated<Timestamp>
+}
+
+export interface OutboxContentTable {
+  id: string
+  account_id: string
+  outbox_id: string | null
+  layout: Json
+  bytes: Int8
+  created_at: Generated<Timestamp>
+}
+
+export interface OutboxPieceTable {
+  content_id: string
+  number: number
+  sealed: Buffer
+}
+
 export interface PlanTable {
   id: string
   name: string
@@ -241,6 +302,7 @@ export interface PlanTable {
   body_storage_allowed: boolean
   storage_bytes: Int8 | null
   created_at: Generated<Timestamp>
+  sends_per_day: number | null
 }
 
 export interface QuarantinedMessageTable {
@@ -267,6 +329,26 @@ export interface SealedValueTable {
   sealed: Buffer
 }
 
+export interface SendingAccountTable {
+  account_id: string
+  tenant_id: string
+  due_at: Timestamp | null
+  paused_until: Timestamp | null
+  pauses: Generated<number>
+  pause_reason: string | null
+  pause_message: string | null
+  served_at: Generated<Timestamp>
+  files_copies: Generated<boolean>
+  message_bytes_max: Int8 | null
+}
+
+export interface SentMessageTable {
+  account_id: string
+  internet_message_id: string
+  outbox_id: string
+  reference: string | null
+}
+
 export interface SyncCursorTable {
   account_id: string
   source: string
@@ -280,6 +362,13 @@ export interface TenantTable {
   suspended_at: Timestamp | null
   created_at: Generated<Timestamp>
   plan_id: string | null
+  past_due_at: Timestamp | null
+}
+
+export interface TenantSendsTable {
+  tenant_id: string
+  day: Timestamp
+  count: number
 }
 
 export interface TenantStorageTable {
@@ -311,12 +400,18 @@ export interface Tables {
   message_blob: MessageBlobTable
   message_mailbox: MessageMailboxTable
   message_search: MessageSearchTable
+  outbox: OutboxTable
+  outbox_content: OutboxContentTable
+  outbox_piece: OutboxPieceTable
   plan: PlanTable
   quarantined_message: QuarantinedMessageTable
   schema_migration: SchemaMigrationTable
   sealed_value: SealedValueTable
+  sending_account: SendingAccountTable
+  sent_message: SentMessageTable
   sync_cursor: SyncCursorTable
   tenant: TenantTable
+  tenant_sends: TenantSendsTable
   tenant_storage: TenantStorageTable
   thread_link: ThreadLinkTable
 }

@@ -31,6 +31,7 @@ const FIELDS = [
   'method',
   'milliseconds',
   'names',
+  'outboxId',
   'outcome',
   'pid',
   'port',

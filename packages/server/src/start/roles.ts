@@ -12,6 +12,7 @@ import { openBlobStore } from '../kit/blobs/blob-store.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Resolver } from '../kit/egress/guard.ts'
 import type { Logger } from '../kit/log.ts'
+import type { ReachPoint } from '../kit/reach-point.ts'
 import type { Resources, Wing } from '../wing.ts'
 import { openWings } from '../wings.ts'
 import { type Api, startApi } from './api.ts'
@@ -36,6 +37,7 @@ export interface RoleOptions {
   /** In place of what watches this process. */
   overload: Overload | undefined
   pace: SyncPace
+  reachPoint: ReachPoint
 }
 
 export interface Roles extends AsyncDisposable {
@@ -82,7 +84,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
 }
 
 async function openResources(options: RoleOptions, opened: AsyncDisposableStack) {
-  const { config, installation, metrics, log, clock, resolve, autoconfig, pace } = options
+  const { config, installation, metrics, log, clock, resolve, autoconfig, pace, reachPoint } = options
   const { database, keyRing, isEmbedded: isAlone } = installation
   const { db, address } = database
   const facts = { roles: config.roles, host: hostname(), version: product.version }
@@ -105,6 +107,7 @@ async function openResources(options: RoleOptions, opened: AsyncDisposableStack)
     servers: outside.servers,
     serverSearch: outside.serverSearch,
     blobs: openBlobStore(config.blobDir),
+    reachPoint,
     opened,
   }
   return { resources, connectorOf: outside.connectorOf }

@@ -31,6 +31,7 @@ async function limitStorage(app: TestApp, storageBytes: number | null) {
     maxAccounts: null,
     bodyStorageAllowed: true,
     storageBytes,
+    sendsPerDay: null,
   })
   await assignPlan(app.db, app.tenantId, plan)
 }

@@ -8,6 +8,7 @@ import { purgeBlobs } from './content/record-blobs.ts'
 const TABLES = [
   'quarantined_message',
   'message',
+  'sent_message',
   'thread_link',
   'sync_cursor',
   'changed_key',

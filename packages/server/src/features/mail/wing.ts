@@ -8,6 +8,7 @@ import { accountKeys } from '../accounts/accounts/secrets.ts'
 import { Backfill } from './content/backfill.ts'
 import { openBodyIndex } from './content/body-index.ts'
 import { DocumentRewriter } from './content/document-rewriter.ts'
+import type { ReadContext } from './content/body.ts'
 import { contentOperations } from './content/operations.ts'
 import { openPartPlaces } from './content/part-places.ts'
 import { sweepBlobs } from './content/record-blobs.ts'
@@ -39,17 +40,18 @@ export function openMail(resources: Resources) {
   const bodies = opened.use(openBodyIndex({ ...stored, reader, isPolled }))
   const source = { ...stored, connections, bodies }
   const onMail = (accountId: string) => waker.wake(accountId, 'waxwing_mail')
-  return {
+  const content: ReadContext = {
+    ...source,
+    reader: opened.use(openMessageReader()),
+    partPlaces: openPartPlaces(),
+  }
+  const wing = {
     operations: {
       mailboxes: { ...mailboxOperations, ...mailboxChangeOperations({ connections }) },
       messages: {
         ...messageOperations,
         ...messageChangeOperations({ connections }),
-        ...contentOperations({
-          ...source,
-          reader: opened.use(openMessageReader()),
-          partPlaces: openPartPlaces(),
-        }),
+        ...contentOperations(content),
       },
       threads: { ...threadOperations, ...threadChangeOperations({ connections }) },
       identities: identityOperations,
@@ -83,4 +85,5 @@ export function openMail(resources: Resources) {
     purgeStep: (accountId, signal) => purgeMail(db, blobs, accountId, signal),
     follower: opened.use(openMailFollower({ db, log, onMail })),
   } satisfies Wing
+  return { ...wing, content }
 }

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { newId } from '../../../kit/ids.ts'
 import { Secret } from '../../../kit/secret.ts'
 import type { RequestContext } from '../../context.ts'
-import { requireAccountRoom, requireBodyStorage } from '../plans/access.ts'
+import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/access.ts'
 import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { refuse } from '../../refuse.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
@@ -25,6 +25,7 @@ export async function connectImapAccount(
   const { accountKeys } = signIn
   if (input.dav) refuseDav()
   requireEncryption(signIn, input.imap, input.smtp)
+  await requirePaid(db, tenantId)
   const inherited = await findTenantSettings(db, tenantId)
   const bodyStorage = { before: inherited.bodyStorage, after: input.settings?.bodyStorage }
   await requireBodyStorage(db, tenantId, bodyStorage)
@@ -56,6 +57,7 @@ export async function connectImapAccount(
   return context.change(async unit => {
     // Another request may have used the last account of the plan while we logged in.
     const planNow = await lockTenantPlan(unit)
+    await requirePaid(unit.sql, tenantId)
     await requireBodyStorage(unit.sql, tenantId, bodyStorage)
     await requireAccountRoom(unit.sql, tenantId, planNow)
     const id = newId()

@@ -26,6 +26,8 @@ export interface AccountKeys {
   findSecret(db: Kysely<Tables>, account: KeyedAccount, name: SecretName): Promise<Secret | null>
   /** Returns the sealing of a stored message, which opens only as that message. Throws `SealError` after the purge. */
   blobSealing(account: KeyedAccount): (messageId: string) => Sealing
+  /** As `blobSealing`, of the content of a send. */
+  outboxSealing(account: KeyedAccount): (contentId: string) => Sealing
 }
 
 export function accountKeys(ring: KeyRing): AccountKeys {
@@ -58,11 +60,9 @@ export function accountKeys(ring: KeyRing): AccountKeys {
         .execute()
     },
 
-    blobSealing(account) {
-      // As plain bytes, each use of the key would cost more than sealing with it.
-      const key = createSecretKey(dataKeyOf(ring, account))
-      return messageId => ({ key, context: [account.tenant_id, 'message_blob', account.id, messageId] })
-    },
+    blobSealing: account => sealingOf(ring, account, 'message_blob'),
+
+    outboxSealing: account => sealingOf(ring, account, 'outbox_content'),
 
     async findSecret(db, account, name) {
       const row = await db
@@ -89,6 +89,12 @@ export async function findSecretsStamp(db: Kysely<Tables>, accountId: string): P
 /** The context that the wrapped data key of an account is bound to. */
 export function dataKeyContext(account: { id: string; tenant_id: string }): string[] {
   return [account.tenant_id, 'account', 'data_key', account.id]
+}
+
+function sealingOf(ring: KeyRing, account: KeyedAccount, table: string): (id: string) => Sealing {
+  // Taken as bytes, each use of it would cost more than what it seals.
+  const key = createSecretKey(dataKeyOf(ring, account))
+  return id => ({ key, context: [account.tenant_id, table, account.id, id] })
 }
 
 function secretContext(account: KeyedAccount, name: SecretName): string[] {

@@ -4,7 +4,13 @@ import type { Db } from '../../../database/pool.ts'
 import { countAccounts } from '../accounts/store.ts'
 import { refuse } from '../../refuse.ts'
 import type { Plan } from '../../tenancy/plans/rules.ts'
+import { isPastDue } from '../../tenancy/tenants/store.ts'
 import { findStorageRoom, findTenantPlan } from '../../tenancy/plans/store.ts'
+
+/** Refuses what a tenant whose payment is overdue may not do: send, and connect accounts. */
+export async function requirePaid(db: Db, tenantId: string): Promise<void> {
+  if (await isPastDue(db, tenantId)) refuse('billing_past_due')
+}
 
 type BodyStorage = TenantSettings['bodyStorage']
 

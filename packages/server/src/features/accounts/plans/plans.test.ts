@@ -27,6 +27,7 @@ const NO_LIMITS: PlanLimits = {
   maxAccounts: null,
   bodyStorageAllowed: true,
   storageBytes: null,
+  sendsPerDay: null,
 }
 const PARALLEL = 200
 const IMAP = { host: 'imap.example.com', port: 993, security: 'tls', user: 'ada@example.com' } as const

@@ -101,6 +101,7 @@ async function limitStorage({ db, tenantId }: Storage, storageBytes: number | nu
     maxAccounts: null,
     bodyStorageAllowed: true,
     storageBytes,
+    sendsPerDay: null,
   })
   await db.updateTable('tenant').set({ plan_id: plan!.id }).where('id', '=', tenantId).execute()
 }

@@ -8,6 +8,7 @@ import { announceCreated, announceUpdated, type Changes } from './announce.ts'
 import { keyColumns, remoteIdsOf } from './keys.ts'
 import { differingColumns, fieldsOf, rowColumns, rowTypes, toRow, toState } from './message-row.ts'
 import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld } from './record-known.ts'
+import { linkSends } from './record-sends.ts'
 import { type MailAccount, type PlacedMailbox, pairUp, type UnplacedMessage } from './rules.ts'
 
 /** A message of the provider, with the mailboxes of ours that it is in. */
@@ -189,6 +190,8 @@ async function insertMessages(
     )
   `.execute(unit.sql)
   await recordDocuments(unit, account.id, rows)
+  const outbound = rows.flatMap(({ id, direction }) => (direction === 'outbound' ? [id] : []))
+  await linkSends(unit, account.id, outbound)
   return ids
 }
 

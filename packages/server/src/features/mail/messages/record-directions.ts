@@ -1,9 +1,11 @@
+import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { isAfter, type NewestFirst } from '../../../database/page.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { JobKind } from '../../../jobs/enqueue.ts'
 import { isUuid } from '../../../kit/ids.ts'
 import { announceUpdated } from './announce.ts'
+import { linkSends } from './record-sends.ts'
 import { directionOf, type MailAccount } from './rules.ts'
 
 /**
@@ -50,8 +52,11 @@ export async function recordDirections(
       update message set direction = case direction when 'inbound' then 'outbound' else 'inbound' end
       where id = any(${turned}::uuid[])
     `.execute(unit.sql)
+    const linked = new Set(await linkSends(unit, account.id, turned))
+    const changesOf = (id: string): MessageChange[] =>
+      linked.has(id) ? ['direction', 'outboxId', 'reference'] : ['direction']
     if (account.isInitialized)
-      await announceUpdated(unit, account, new Map(turned.map(id => [id, ['direction']])))
+      await announceUpdated(unit, account, new Map(turned.map(id => [id, changesOf(id)])))
   }
   const last = rows.at(-1)
   return last && rows.length === limit ? { time: last.received_at.toISOString(), id: last.id } : null

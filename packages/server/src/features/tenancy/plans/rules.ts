@@ -8,6 +8,8 @@ export interface PlanLimits {
   maxAccounts: number | null
   /** Whether `bodyStorage` may be anything but `none`. */
   bodyStorageAllowed: boolean
+  /** Messages that may be queued on one day in UTC. */
+  sendsPerDay: number | null
   /** Maximum disk space for the stored bodies of the whole tenant. */
   storageBytes: number | null
 }

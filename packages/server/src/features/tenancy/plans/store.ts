@@ -17,6 +17,7 @@ export async function createPlan(db: Db, name: string, limits: PlanLimits): Prom
       max_accounts: limits.maxAccounts,
       body_storage_allowed: limits.bodyStorageAllowed,
       storage_bytes: limits.storageBytes,
+      sends_per_day: limits.sendsPerDay,
     })
     .onConflict(target => target.column('name').doNothing())
     .returningAll()
@@ -99,6 +100,7 @@ function planOf(row: Selectable<PlanTable>): Plan {
       apiCallsPerMinute: row.api_calls_per_minute,
       apiCallsPerMinutePerKey: row.api_calls_per_minute_per_key,
       maxAccounts: row.max_accounts,
+      sendsPerDay: row.sends_per_day,
       bodyStorageAllowed: row.body_storage_allowed,
       // The command line accepts only numbers that are exact in JavaScript.
       storageBytes: row.storage_bytes === null ? null : Number(row.storage_bytes),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { Plan } from '../plans/rules.ts'
@@ -7,6 +8,8 @@ export interface TenantRow {
   id: string
   name: string
   suspended_at: Date | null
+  /** Since when a payment is overdue: new sends and accounts are refused. */
+  past_due_at: Date | null
   created_at: Date
 }
 
@@ -25,7 +28,7 @@ export async function createTenant(
       plan_id: plan?.id ?? null,
     })
     .onConflict(target => target.column('name').doNothing())
-    .returning(['id', 'name', 'suspended_at', 'created_at'])
+    .returning(['id', 'name', 'suspended_at', 'past_due_at', 'created_at'])
     .executeTakeFirst()
   return row ?? null
 }
@@ -34,7 +37,7 @@ export async function createTenant(
 export async function listTenants(db: Db): Promise<TenantRow[]> {
   return db
     .selectFrom('tenant')
-    .select(['id', 'name', 'suspended_at', 'created_at'])
+    .select(['id', 'name', 'suspended_at', 'past_due_at', 'created_at'])
     .orderBy('created_at')
     .orderBy('id')
     .execute()
@@ -44,8 +47,27 @@ export async function listTenants(db: Db): Promise<TenantRow[]> {
 export async function findTenantByName(db: Db, name: string): Promise<TenantRow | null> {
   const row = await db
     .selectFrom('tenant')
-    .select(['id', 'name', 'suspended_at', 'created_at'])
+    .select(['id', 'name', 'suspended_at', 'past_due_at', 'created_at'])
     .where('name', '=', name)
     .executeTakeFirst()
   return row ?? null
+}
+
+/** Refuses new sends and accounts of the tenant, or allows them again. Every process heeds it at once. */
+export async function setPastDue(db: Db, tenantId: string, isPastDue: boolean): Promise<void> {
+  await db
+    .updateTable('tenant')
+    .set({ past_due_at: isPastDue ? sql<Date>`coalesce(past_due_at, clock_timestamp())` : null })
+    .where('id', '=', tenantId)
+    .execute()
+}
+
+/** Whether a payment of the tenant is overdue. */
+export async function isPastDue(db: Db, tenantId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('tenant')
+    .select('past_due_at')
+    .where('id', '=', tenantId)
+    .executeTakeFirst()
+  return row?.past_due_at != null
 }

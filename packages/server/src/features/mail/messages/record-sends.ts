@@ -1,0 +1,48 @@
+import { sql } from 'kysely'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+
+/** A message that is sent through the interface. */
+export interface SentMessage {
+  /** With angle brackets. */
+  internetMessageId: string
+  outboxId: string
+  reference: string | null
+}
+
+/** Lets copies of a message that is sent be known as such, until the account is purged. Call it before it is sent. */
+export async function recordSend(
+  unit: Pick<UnitOfWork, 'sql'>,
+  accountId: string,
+  sent: SentMessage,
+): Promise<void> {
+  await sql`
+    insert into sent_message (account_id, internet_message_id, outbox_id, reference)
+    values (${accountId}, ${sent.internetMessageId}, ${sent.outboxId}, ${sent.reference})
+    on conflict do nothing
+  `.execute(unit.sql)
+}
+
+/**
+ * Links messages to the sends that they are copies of. Only outbound ones are: what comes from outside may have any
+ * Message-ID. @returns the ids of those that changed
+ */
+export async function linkSends(
+  unit: Pick<UnitOfWork, 'sql'>,
+  accountId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return []
+  const { rows } = await sql<{ id: string }>`
+    with next as (
+      select message.id, sent.outbox_id, sent.reference
+      from message left join sent_message as sent
+        on sent.account_id = message.account_id and sent.internet_message_id = message.internet_message_id
+        and message.direction = 'outbound'
+      where message.account_id = ${accountId} and message.id = any(${[...ids]}::uuid[])
+    )
+    update message set outbox_id = next.outbox_id, reference = next.reference
+    from next where message.id = next.id and message.outbox_id is distinct from next.outbox_id
+    returning message.id
+  `.execute(unit.sql)
+  return rows.map(({ id }) => id)
+}

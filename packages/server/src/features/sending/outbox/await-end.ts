@@ -1,0 +1,47 @@
+import type { Db } from '../../../database/pool.ts'
+import { pause } from '../../../jobs/nudge.ts'
+import { listEnded } from './store.ts'
+
+const LOOK_MILLISECONDS = 250
+
+/** Lets callers wait for the ends of sends: one statement asks for all of them. */
+export class EndWatch {
+  readonly #db: Db
+  readonly #waiting = new Map<string, Set<() => void>>()
+  #isLooking = false
+
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  /** Resolves when the send has ended, or is gone, or after so many seconds. */
+  async wait(id: string, seconds: number): Promise<void> {
+    const ended = Promise.withResolvers<void>()
+    const waiting = this.#waiting.get(id) ?? new Set()
+    this.#waiting.set(id, waiting.add(ended.resolve))
+    this.#look()
+    const late = setTimeout(ended.resolve, seconds * 1_000)
+    try {
+      await ended.promise
+    } finally {
+      clearTimeout(late)
+      waiting.delete(ended.resolve)
+      if (waiting.size === 0 && this.#waiting.get(id) === waiting) this.#waiting.delete(id)
+    }
+  }
+
+  #look(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    void this.#keepLooking().finally(() => (this.#isLooking = false))
+  }
+
+  async #keepLooking(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      // Callers answer with what they read themselves, so a look that fails only makes them wait.
+      const ended = await listEnded(this.#db, [...this.#waiting.keys()]).catch(() => [])
+      for (const id of ended) for (const tell of this.#waiting.get(id) ?? []) tell()
+      await pause(LOOK_MILLISECONDS)
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import { isLive, type Lease } from '../../../jobs/lease.ts'
+import { OUTCOME_UNKNOWN, type RejectedRecipient } from './rules.ts'
+import { type DueAccount, SENDS_PER_ACCOUNT } from './turns.ts'
+
+/** The right of a process to make one attempt. */
+export interface Claim {
+  id: string
+  tenantId: string
+  accountId: string
+  /** New with each claim. */
+  claim: string
+  claimedBy: string
+  /** Whether a recipient was accepted by an earlier attempt. */
+  isSent: boolean
+}
+
+/** An entry that is claimed, with what it takes to send it. */
+export interface ClaimedEntry extends Claim {
+  waiting: string[]
+  rejected: RejectedRecipient[]
+  sendAt: Date
+  attempts: number
+  /** The Date of the message. */
+  datedAt: Date
+  threadId: string | null
+  isReply: boolean
+}
+
+const ACCOUNTS_MAX = 200
+/** An account that cannot be used now is looked at again after this time, or when it changes. */
+const HELD_SECONDS = 60
+
+/**
+ * Accounts with messages that are due, but for those whose server is busy. Those that cannot send now are put off
+ * meanwhile, so that they do not hide the others.
+ */
+export async function listDueAccounts(
+  db: Db,
+  busyHosts: readonly string[],
+): Promise<{ usable: DueAccount[]; deletedIds: string[] }> {
+  const { rows } = await sql<DueAccount & { isUsable: boolean; isDeleted: boolean }>`
+    with due as (
+      select held.account_id, held.tenant_id, held.pauses, held.served_at,
+        account.status = 'active' and account.deleted_at is null as is_usable,
+        account.deleted_at is not null as is_deleted,
+        coalesce(account.imap -> 'smtp' ->> 'host', account.provider) as host
+      from sending_account as held join account on account.id = held.account_id
+      where held.due_at <= clock_timestamp()
+        and not coalesce(account.imap -> 'smtp' ->> 'host', account.provider) = any(${[...busyHosts]}::text[])
+      order by held.due_at limit ${ACCOUNTS_MAX}
+    ), put_off as (
+      update sending_account set due_at = clock_timestamp() + make_interval(secs => ${HELD_SECONDS})
+      where account_id in (select account_id from due where not is_usable)
+    )
+    select account_id as "accountId", tenant_id as "tenantId", host, pauses > 0 as "isDoubted",
+      extract(epoch from greatest(served_at, '1970-01-01'))::float8 as "servedAt",
+      (select count(*) from (
+        select from outbox where outbox.account_id = due.account_id and outbox.due_at <= clock_timestamp()
+        limit ${SENDS_PER_ACCOUNT}
+      ) as ready)::int as due, is_usable as "isUsable", is_deleted as "isDeleted"
+    from due
+  `.execute(db)
+  return {
+    usable: rows.filter(({ isUsable }) => isUsable),
+    deletedIds: rows.flatMap(({ accountId, isDeleted }) => (isDeleted ? [accountId] : [])),
+  }
+}
+
+/** Seconds until the next message or task becomes due; null where none will. */
+export async function secondsToNext(db: Db): Promise<number | null> {
+  const { rows } = await sql<{ seconds: number | null }>`
+    select extract(epoch from least(
+      (select min(due_at) from sending_account where due_at > clock_timestamp()),
+      (select min(task_at) from outbox where task is not null and task_at > clock_timestamp())
+    ) - clock_timestamp())::float8 as seconds
+  `.execute(db)
+  return rows[0]?.seconds ?? null
+}
+
+/**
+ * Claims messages of accounts that are due, so many of each. No account sends more than its share over all processes:
+ * its row is held meanwhile. An account that another process holds is passed over.
+ */
+export async function claimDue(
+  db: Db,
+  lease: Lease,
+  turns: ReadonlyMap<string, number>,
+): Promise<ClaimedEntry[]> {
+  if (turns.size === 0) return []
+  return db.transaction().execute(async tx => {
+    const { rows: held } = await sql<{ account_id: string }>`
+      select account_id from sending_account
+      where account_id = any(${[...turns.keys()]}::uuid[]) and due_at <= clock_timestamp()
+      order by account_id for update skip locked
+    `.execute(tx)
+    const ids = held.map(({ account_id }) => account_id)
+    // A statement of its own sees everything that was committed before the accounts were held.
+    const { rows } = await sql<ClaimedEntry>`
+      with turn as (
+        select * from unnest(${ids}::uuid[], ${ids.map(id => turns.get(id) ?? 0)}::int[]) as turn (account_id, count)
+      ), picked as (
+        select ready.id from turn cross join lateral (
+          select id from outbox where outbox.account_id = turn.account_id and due_at <= clock_timestamp()
+          order by due_at, id
+          limit least(turn.count, greatest(0, ${SENDS_PER_ACCOUNT} - (
+            select count(*) from outbox as running
+            where running.account_id = turn.account_id and running.phase in ('pre', 'handed_over')
+          )))
+          for update skip locked
+        ) as ready
+      )
+      update outbox set status = case when status = 'queued' then 'sending' else status end, phase = 'pre',
+        claim = gen_random_uuid(), claimed_by = ${lease.id}, due_at = null,
+        dated_at = coalesce(dated_at, clock_timestamp()), updated_at = clock_timestamp()
+      from picked where outbox.id = picked.id
+      returning outbox.id, tenant_id as "tenantId", account_id as "accountId", claim, claimed_by as "claimedBy",
+        status = 'sent' as "isSent", waiting, rejected, send_at as "sendAt", attempts, dated_at as "datedAt",
+        thread_id as "threadId", in_reply_to is not null or forward_of is not null as "isReply"
+    `.execute(tx)
+    await sql`
+      update sending_account as held set served_at = clock_timestamp(),
+        due_at = (
+          select greatest(min(outbox.due_at), held.paused_until) from outbox
+          where outbox.account_id = held.account_id and outbox.due_at is not null
+          having count(*) > 0
+        )
+      where account_id = any(${ids}::uuid[])
+    `.execute(tx)
+    return rows
+  })
+}
+
+/**
+ * Takes over what no living process is sending: what died before the hand-over is queued again, and after it the outcome
+ * is unknown. What this process holds by the table, but does not run, counts as well.
+ */
+export async function recoverClaims(db: Db, lease: Lease, running: readonly string[]): Promise<void> {
+  await sql`
+    with lost as (
+      select id from outbox
+      where phase in ('pre', 'handed_over') and not id = any(${[...running]}::uuid[]) and (
+        claimed_by = ${lease.id} or not exists (select from instance where instance.id = claimed_by and ${isLive})
+      )
+      for update skip locked
+    ), queued as (
+      update outbox set status = case when status = 'sending' then 'queued' else status end, phase = null,
+        claim = null, claimed_by = null, due_at = clock_timestamp(), updated_at = clock_timestamp()
+      from lost where outbox.id = lost.id and phase = 'pre' returning account_id
+    ), unknown as (
+      update outbox set phase = 'unknown', claimed_by = null, task = 'look_up', task_by = null,
+        task_at = clock_timestamp(), task_tries = 0, updated_at = clock_timestamp()
+      from lost where outbox.id = lost.id and phase = 'handed_over' and status = 'sending'
+    ), settled as (
+      -- The message is sent, and what became of its last recipients will not be known.
+      update outbox set phase = null, claim = null, claimed_by = null, waiting = '{}', updated_at = clock_timestamp(),
+        rejected = rejected || (
+          select coalesce(jsonb_agg(jsonb_build_object(
+            'address', address, 'status', '4.0.0', 'message', ${OUTCOME_UNKNOWN.message}::text)), '[]')
+          from unnest(waiting) as address
+        )
+      from lost where outbox.id = lost.id and phase = 'handed_over' and status <> 'sending'
+      returning outbox.id, task
+    ), discarded as (
+      delete from outbox_content
+      where outbox_id in (select id from settled where task is distinct from 'file_copy')
+    )
+    update sending_account set due_at = least(due_at, greatest(clock_timestamp(), paused_until))
+    where account_id in (select account_id from queued)
+  `.execute(db)
+}
+
+/** Looks at accounts that changed: those that were held back may be used again. */
+export async function wakeAccounts(db: Db, accountIds: readonly string[]): Promise<void> {
+  await sql`
+    update sending_account set due_at = greatest(clock_timestamp(), paused_until)
+    where account_id = any(${[...accountIds]}::uuid[]) and due_at > clock_timestamp()
+      and due_at < clock_timestamp() + make_interval(secs => ${HELD_SECONDS})
+  `.execute(db)
+}

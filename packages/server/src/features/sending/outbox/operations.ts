@@ -1,0 +1,74 @@
+import { implement } from '@orpc/server'
+import { outbox } from '@waxwing/contract/sending/outbox.ts'
+import { cutPage } from '../../../database/page.ts'
+import { isUuid } from '../../../kit/ids.ts'
+import { requireAccount, requireAccountView } from '../../accounts/accounts/access.ts'
+import type { RequestContext } from '../../context.ts'
+import { requirePosition, sealPosition } from '../../list-cursor.ts'
+import { refuse } from '../../refuse.ts'
+import type { EndWatch } from './await-end.ts'
+import { requireMaySend } from './limits.ts'
+import { presentEntry } from './present.ts'
+import { recordCancelled, recordRescheduled } from './record.ts'
+import { sendMessage, type SendServices } from './send.ts'
+import { findEntry, listEntries } from './store.ts'
+
+const on = implement(outbox).$context<RequestContext>()
+
+export function outboxOperations({ ends, ...services }: SendServices & { ends: EndWatch }) {
+  return {
+    list: on.list.handler(async ({ input: { params, query }, context }) => {
+      const { limit, cursor, ...filters } = query
+      const { id } = await requireAccount(context, params.accountId)
+      if (filters.since && filters.until && filters.until <= filters.since) refuse('invalid_range')
+      const status = filters.status?.toSorted().join()
+      const binding = { list: `accounts/${id}/outbox`, filters: { ...filters, status } }
+      const position = requirePosition(context, cursor, binding)
+      const rows = await listEntries(context.db, id, { filters, position, limit })
+      const { page, hasMore } = cutPage(rows, limit)
+      const last = page.at(-1)
+      const nextCursor =
+        hasMore && last
+          ? sealPosition(context, { time: last.created_at.toISOString(), id: last.id }, binding)
+          : null
+      return { items: page.map(presentEntry), nextCursor }
+    }),
+
+    create: on.create.handler(async ({ input: { params, body }, context }) => {
+      await requireMaySend(context.db, context.tenantId)
+      const account = await requireAccountView(context, params.accountId)
+      return sendMessage(context, services, account, body)
+    }),
+
+    get: on.get.handler(async ({ input: { params, query }, context }) => {
+      const { id: accountId } = await requireAccount(context, params.accountId)
+      const row = await requireEntry(context, accountId, params.outboxId)
+      const isOpen = row.status === 'queued' || row.status === 'sending'
+      if (!isOpen || query.waitSeconds === 0) return presentEntry(row)
+      await ends.wait(row.id, query.waitSeconds)
+      return presentEntry(await requireEntry(context, accountId, row.id))
+    }),
+
+    reschedule: on.reschedule.handler(async ({ input: { params, body }, context }) => {
+      const { id: accountId } = await requireAccount(context, params.accountId)
+      const { id } = await requireEntry(context, accountId, params.outboxId)
+      return context.change(async unit =>
+        presentEntry(await recordRescheduled(unit, { accountId, id }, body.sendAt)),
+      )
+    }),
+
+    cancel: on.cancel.handler(async ({ input: { params }, context }) => {
+      const { id: accountId } = await requireAccount(context, params.accountId)
+      const { id } = await requireEntry(context, accountId, params.outboxId)
+      return context.change(async unit => {
+        await recordCancelled(unit, { accountId, id })
+        return null
+      })
+    }),
+  }
+}
+
+async function requireEntry(context: RequestContext, accountId: string, outboxId: string) {
+  if (!isUuid(outboxId)) refuse('send_not_found')
+  return (await findEntry(context.db, accountId, outboxId)) ?? refuse('send_not_found')
+}

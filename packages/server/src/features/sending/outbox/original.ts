@@ -1,0 +1,105 @@
+import { type FieldName, HEADER_BYTES_MAX, readHeader } from '../../../kit/mime/header.ts'
+import { readIds } from '../../../kit/mime/message-ids.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import { Refusal, refuse } from '../../refuse.ts'
+import { openAttachment } from '../../mail/content/attachment.ts'
+import { type ReadContext, readMessage } from '../../mail/content/body.ts'
+import { openSource } from '../../mail/content/source.ts'
+import { type FullRow, findMessage } from '../../mail/messages/store.ts'
+import type { AttachedFile } from '../compose/attached.ts'
+import type { ThreadFields } from '../compose/rules.ts'
+
+/** A message that the one to be sent refers to. */
+export async function findOriginal(
+  content: ReadContext,
+  accountId: string,
+  id: string | null | undefined,
+): Promise<FullRow | null> {
+  return id == null ? null : findMessage(content.db, accountId, id)
+}
+
+/**
+ * The fields of a message that a reply to it repeats, from its header. If the provider does not hand it out now, its
+ * Message-ID alone, which the index has: the reply is still one.
+ */
+export async function readThreadFields(
+  content: ReadContext,
+  account: AccountView,
+  original: FullRow,
+): Promise<ThreadFields> {
+  const known = { messageId: original.internet_message_id, references: null, inReplyTo: null }
+  try {
+    const fields = await readFields(await openSource(content, account, original))
+    const valueOf = (name: FieldName) => fields.get(name) ?? null
+    return {
+      messageId: known.messageId ?? readIds(valueOf('message-id'))[0] ?? null,
+      references: valueOf('references'),
+      inReplyTo: valueOf('in-reply-to'),
+    }
+  } catch (error) {
+    if (error instanceof Refusal) return known
+    throw error
+  }
+}
+
+async function readFields(source: AsyncIterable<Buffer>): Promise<Map<FieldName, string>> {
+  let text = ''
+  for await (const piece of source) {
+    text += piece.toString('latin1')
+    const header = readHeader(text, 0, text.length)
+    if (header.isComplete || text.length >= HEADER_BYTES_MAX) return header.fields
+  }
+  return readHeader(text, 0, text.length).fields
+}
+
+/** Which attachment of which message, and what is said of it in place of what the message says. */
+export interface AttachmentReference {
+  messageId: string
+  attachmentId: string
+  filename?: string | null | undefined
+  contentType?: string | null | undefined
+  contentId?: string | null | undefined
+  isInline?: boolean | undefined
+}
+
+/** An attachment of a message of the account. Refuses one that does not exist: `unknown_message`. */
+export async function referredFile(
+  content: ReadContext,
+  account: AccountView,
+  reference: AttachmentReference,
+): Promise<AttachedFile> {
+  const message = (await findOriginal(content, account.id, reference.messageId)) ?? refuse('unknown_message')
+  const found = (await readMessage(content, account, message))?.attachments.find(
+    ({ id }) => id === reference.attachmentId,
+  )
+  if (!found) return refuse('unknown_message', undefined, { message: 'The message has no such attachment.' })
+  return {
+    filename: reference.filename ?? found.filename,
+    contentType: reference.contentType ?? found.contentType,
+    contentId: reference.contentId ?? null,
+    isInline: reference.isInline ?? false,
+    byteLength: found.size,
+    open: () => openAgain(content, account, message, found.id),
+  }
+}
+
+/** All attachments of a message that is forwarded, as they are. */
+export async function forwardedFiles(
+  content: ReadContext,
+  account: AccountView,
+  message: FullRow,
+): Promise<AttachedFile[]> {
+  const attachments = (await readMessage(content, account, message))?.attachments ?? []
+  return attachments.map(({ id, filename, contentType, contentId, isInline, size }) => ({
+    filename,
+    contentType,
+    contentId,
+    isInline: isInline && contentId !== null,
+    byteLength: size,
+    open: () => openAgain(content, account, message, id),
+  }))
+}
+
+async function* openAgain(content: ReadContext, account: AccountView, message: FullRow, id: string) {
+  yield* (await openAttachment(content, account, message, id)).content
+}

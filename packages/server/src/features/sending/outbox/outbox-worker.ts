@@ -1,0 +1,117 @@
+import type { Instance } from '../../../jobs/instance.ts'
+import type { Lease } from '../../../jobs/lease.ts'
+import { WokenLoop } from '../../../jobs/woken-loop.ts'
+import { type AttemptOutcome, type AttemptServices, makeAttempt } from './attempt.ts'
+import { claimDue, type ClaimedEntry, listDueAccounts, recoverClaims, secondsToNext } from './claims.ts'
+import { claimTasks, type Task } from './record-task.ts'
+import { cancelOfDeleted } from './sweep.ts'
+import { doTask, type TaskServices } from './tasks.ts'
+import { type Running, SENDS_PER_HOST, planTurns } from './turns.ts'
+
+/** A look is never farther away than this, so a lost wake costs at most a second. */
+const POLL_SECONDS = 1
+const SENDS_AT_ONCE = 50
+const TASKS_AT_ONCE = 10
+
+export interface OutboxWorkerOptions extends AttemptServices, TaskServices {
+  instance: Instance
+  onAttempt(outcome: AttemptOutcome): void
+}
+
+interface RunningSend {
+  accountId: string
+  host: string
+  ended: Promise<void>
+}
+
+/**
+ * Sends what is due. Entries and tasks are claimed under the lease of the process. Disposing stops claiming, gives back
+ * what was not handed over, and waits for the answers to what was.
+ */
+export class OutboxWorker implements AsyncDisposable {
+  readonly #options: OutboxWorkerOptions
+  readonly #loop: WokenLoop
+  readonly #sends = new Map<string, RunningSend>()
+  readonly #tasks = new Map<string, Promise<void>>()
+
+  constructor(options: OutboxWorkerOptions) {
+    this.#options = options
+    this.#loop = new WokenLoop({
+      look: signal => this.#look(signal),
+      failure: 'Could not look for messages to send',
+      log: options.log,
+    })
+  }
+
+  /** Says that something may be due. Returns at once and never throws. */
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop[Symbol.asyncDispose]()
+    await Promise.all([...this.#sends.values()].map(({ ended }) => ended))
+    await Promise.all(this.#tasks.values())
+  }
+
+  async #look(stopped: AbortSignal): Promise<number> {
+    const { db, instance } = this.#options
+    const lease = await instance.awaitLease(stopped)
+    const signal = AbortSignal.any([stopped, lease.lapsed])
+    await recoverClaims(db, lease, [...this.#sends.keys()])
+    await this.#startSends(lease, signal)
+    await this.#startTasks(lease, signal)
+    const next = await secondsToNext(db)
+    return next === null ? POLL_SECONDS : Math.min(Math.max(next, 0), POLL_SECONDS)
+  }
+
+  async #startSends(lease: Lease, signal: AbortSignal): Promise<void> {
+    const { db } = this.#options
+    const running = this.#running()
+    if (running.total >= SENDS_AT_ONCE) return
+    const busy = [...running.hosts].flatMap(([host, count]) => (count >= SENDS_PER_HOST ? [host] : []))
+    const { usable, deletedIds } = await listDueAccounts(db, busy)
+    if (deletedIds.length > 0) await cancelOfDeleted(db, deletedIds, signal)
+    const turns = planTurns(usable, running, SENDS_AT_ONCE)
+    // Those with nothing that is due are claimed as well: that corrects their time.
+    for (const { accountId, due } of usable) if (due === 0) turns.set(accountId, 0)
+    const hostOf = new Map(usable.map(({ accountId, host }) => [accountId, host]))
+    for (const entry of await claimDue(db, lease, turns))
+      this.#startSend(entry, hostOf.get(entry.accountId) ?? '', signal)
+  }
+
+  #startSend(entry: ClaimedEntry, host: string, signal: AbortSignal): void {
+    const ended = makeAttempt(this.#options, entry, signal).then(outcome => {
+      this.#sends.delete(entry.id)
+      this.#options.onAttempt(outcome)
+      this.#loop.wake()
+    })
+    this.#sends.set(entry.id, { accountId: entry.accountId, host, ended })
+  }
+
+  async #startTasks(lease: Lease, signal: AbortSignal): Promise<void> {
+    const room = TASKS_AT_ONCE - this.#tasks.size
+    if (room <= 0) return
+    for (const task of await claimTasks(this.#options.db, lease, room, [...this.#tasks.keys()]))
+      this.#startTask(task, signal)
+  }
+
+  #startTask(task: Task, signal: AbortSignal): void {
+    const ended = doTask(this.#options, task, signal).then(() => {
+      this.#tasks.delete(task.id)
+      this.#loop.wake()
+    })
+    this.#tasks.set(task.id, ended)
+  }
+
+  #running(): Running {
+    const sends = [...this.#sends.values()]
+    const count = (keys: string[]) =>
+      keys.reduce((counts, key) => counts.set(key, (counts.get(key) ?? 0) + 1), new Map<string, number>())
+    return {
+      accounts: count(sends.map(({ accountId }) => accountId)),
+      hosts: count(sends.map(({ host }) => host)),
+      total: sends.length,
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import type { ReachPoint } from '../../../kit/reach-point.ts'
+
+/** Moments of a send at which a test ends the process, to see that nothing is lost and nothing is sent twice. */
+export type SendPoint =
+  | 'content_write'
+  | 'content_written'
+  | 'accept_commit'
+  | 'accepted'
+  | 'claimed'
+  | 'mail_from'
+  | 'hand_over_commit'
+  | 'hand_over_recorded'
+  | 'answered'
+  | 'outcome_commit'
+  | 'outcome_recorded'
+  | 'copy_search'
+  | 'copy_append'
+  | 'copy_appended'
+  | 'copy_recorded'
+
+/** Called with the id of the entry. */
+export type ReachSendPoint = ReachPoint<SendPoint>

@@ -1,0 +1,89 @@
+import type { OutboxEntry, OutboxStatus, SendFailure } from '@waxwing/contract/sending/outbox.ts'
+import type { Address } from '@waxwing/contract/shapes.ts'
+import { sql } from 'kysely'
+
+/** An entry of the outbox; select it with `entryColumns` from `outbox`. */
+export interface EntryRow {
+  id: string
+  account_id: string
+  status: OutboxStatus
+  from: Address
+  to: Address[]
+  cc: Address[]
+  bcc: Address[]
+  reply_to: Address[]
+  subject: string | null
+  snippet: string
+  has_attachments: boolean
+  size: number
+  importance: OutboxEntry['importance']
+  in_reply_to: string | null
+  draft_id: string | null
+  reference: string | null
+  internet_message_id: string
+  message_id: string | null
+  thread_id: string | null
+  send_at: Date
+  attempts: number
+  due_at: Date | null
+  error_reason: SendFailure | null
+  error_message: string | null
+  rejected: OutboxEntry['rejectedRecipients']
+  sent_at: Date | null
+  created_at: Date
+  updated_at: Date
+}
+
+/** The columns of `EntryRow`. Of several copies, the one in the mailbox of sent mail counts. */
+export const entryColumns = sql`
+  outbox.id, outbox.account_id, outbox.status, outbox."from", outbox."to", outbox.cc, outbox.bcc, outbox.reply_to,
+  outbox.subject, outbox.snippet, outbox.has_attachments, outbox.size::float8 as size, outbox.importance,
+  outbox.in_reply_to, outbox.draft_id, outbox.reference, outbox.internet_message_id, outbox.send_at, outbox.attempts,
+  outbox.due_at, outbox.error_reason, outbox.error_message, outbox.rejected, outbox.sent_at, outbox.created_at,
+  outbox.updated_at, copy.id as message_id, coalesce(copy.thread_id, outbox.thread_id) as thread_id`
+
+/** A join to `outbox`: its copy in the index. */
+export const entryCopy = sql`
+  left join lateral (
+    select message.id, message.thread_id from message
+    where message.outbox_id = outbox.id and message.account_id = outbox.account_id
+    order by exists (
+      select from mailbox where mailbox.id = any(message.mailbox_ids) and mailbox.role = 'sent'
+    ) desc, message.id
+    limit 1
+  ) as copy on true`
+
+/** An entry as the interface shows it. */
+export function presentEntry(row: EntryRow): OutboxEntry {
+  const { error_reason: reason, error_message: message } = row
+  const isOpen = row.status === 'queued' || row.status === 'sent'
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    status: row.status,
+    from: row.from,
+    to: row.to,
+    cc: row.cc,
+    bcc: row.bcc,
+    replyTo: row.reply_to,
+    subject: row.subject,
+    snippet: row.snippet,
+    hasAttachments: row.has_attachments,
+    size: row.size,
+    importance: row.importance,
+    inReplyTo: row.in_reply_to,
+    draftId: row.draft_id,
+    reference: row.reference,
+    internetMessageId: row.internet_message_id,
+    messageId: row.message_id,
+    threadId: row.thread_id,
+    sendAt: row.send_at.toISOString(),
+    attempts: row.attempts,
+    nextAttemptAt: isOpen && row.due_at ? row.due_at.toISOString() : null,
+    lastError: reason === null ? null : { reason, message: message ?? '' },
+    rejectedRecipients: row.rejected,
+    sentAt: row.sent_at?.toISOString() ?? null,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }
+}

@@ -1,0 +1,168 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { isLive, type Lease } from '../../../jobs/lease.ts'
+import { announceSend, bringForward } from './record.ts'
+import { discardContent } from './record-attempt.ts'
+import { OUTCOME_UNKNOWN } from './rules.ts'
+
+/** What is to be done for an entry besides handing it over, claimed by a process. */
+export interface Task {
+  id: string
+  tenantId: string
+  accountId: string
+  kind: 'look_up' | 'file_copy' | 'mark_original'
+  /** Times that it was tried in vain. */
+  tries: number
+  /** Searches for the sent copy that found none. */
+  searches: number
+  /** Whether the copy may have been filed by a try that was interrupted. */
+  mayBeFiled: boolean
+  internetMessageId: string
+  threadId: string | null
+  datedAt: Date
+  handedOverAt: Date
+  trace: string | null
+  sentAt: Date | null
+  repliedTo: string | null
+  forwarded: string | null
+  /** Whether the server was seen to file sent mail by itself. */
+  filesCopies: boolean
+}
+
+const READY_MAX = 1_000
+
+/** Claims tasks that are due, one of an account. Those of processes that died are taken over. */
+export async function claimTasks(
+  db: Db,
+  lease: Lease,
+  limit: number,
+  running: readonly string[],
+): Promise<Task[]> {
+  const isFree = sql`(
+    task_by is null or (task_by = ${lease.id} and not id = any(${[...running]}::uuid[]))
+    or not exists (select from instance where instance.id = task_by and ${isLive})
+  )`
+  const { rows } = await sql<Task>`
+    with ready as (
+      select distinct on (account_id) id, task_at from (
+        select id, account_id, task_at from outbox
+        where task is not null and task_at <= clock_timestamp() and ${isFree}
+        order by task_at limit ${READY_MAX}
+      ) as due
+      where not exists (
+        select from outbox as other where other.account_id = due.account_id and other.id = any(${[...running]}::uuid[])
+      )
+      order by account_id, task_at
+    ), picked as (
+      select id from outbox
+      where id in (select id from ready order by task_at limit ${limit}) and task is not null and ${isFree}
+      for update skip locked
+    )
+    update outbox set task_by = ${lease.id}
+    from picked where outbox.id = picked.id
+    returning outbox.id, tenant_id as "tenantId", account_id as "accountId", task as kind, task_tries as tries,
+      copy_searches as searches, copy_filed_at is not null as "mayBeFiled",
+      internet_message_id as "internetMessageId", thread_id as "threadId",
+      coalesce(dated_at, created_at) as "datedAt", coalesce(handed_over_at, created_at) as "handedOverAt", trace,
+      sent_at as "sentAt", in_reply_to as "repliedTo", forward_of as forwarded,
+      coalesce((select files_copies from sending_account as held where held.account_id = outbox.account_id), false)
+        as "filesCopies"
+  `.execute(db)
+  return rows
+}
+
+/** Puts a task off. `searches` counts searches for the copy that found none; otherwise it was tried in vain. */
+export async function recordPutOff(
+  db: Db,
+  { id, kind }: Task,
+  seconds: number,
+  what: 'search' | 'try' | 'wait',
+): Promise<void> {
+  await sql`
+    update outbox set task_by = null, task_at = clock_timestamp() + make_interval(secs => ${seconds}),
+      task_tries = task_tries + ${what === 'try' ? 1 : 0}, copy_searches = copy_searches + ${what === 'search' ? 1 : 0}
+    where id = ${id} and task = ${kind}
+  `.execute(db)
+}
+
+/** Notes that the copy is about to be filed: one that is found afterwards may be ours. */
+export async function recordFiling(db: Db, { id }: Task): Promise<void> {
+  await sql`update outbox set copy_filed_at = clock_timestamp() where id = ${id}`.execute(db)
+}
+
+/** The copy is there, or is given up: the content is needed no more, and the original is marked next. */
+export async function recordCopyDone(unit: UnitOfWork, task: Task, isFiledByServer: boolean): Promise<void> {
+  const next = task.repliedTo ?? task.forwarded
+  await sql`
+    update outbox set task = ${next === null ? null : 'mark_original'}, task_by = null, task_tries = 0,
+      task_at = ${next === null ? null : sql`clock_timestamp()`}, updated_at = clock_timestamp()
+    where id = ${task.id} and task = 'file_copy'
+  `.execute(unit.sql)
+  await discardContent(unit, task.id)
+  if (!isFiledByServer) return
+  await sql`
+    update sending_account set files_copies = true where account_id = ${task.accountId} and not files_copies
+  `.execute(unit.sql)
+}
+
+/** Nothing more is to be done for the entry. */
+export async function recordTaskDone(db: Db, { id, kind }: Task): Promise<void> {
+  await sql`
+    update outbox set task = null, task_at = null, task_by = null where id = ${id} and task = ${kind}
+  `.execute(db)
+}
+
+/** The message was accepted after all: its copy was found, or the provider says so. */
+export async function recordFound(
+  unit: UnitOfWork,
+  entry: { id: string; accountId: string },
+  { isCopied }: { isCopied: boolean },
+): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    update outbox set status = 'sent', phase = null, claim = null, claimed_by = null, waiting = '{}',
+      attempts = attempts + case when status = 'sending' then 1 else 0 end,
+      error_reason = null, error_message = null, sent_at = coalesce(handed_over_at, clock_timestamp()),
+      ended_at = clock_timestamp(), updated_at = clock_timestamp(),
+      task = case when not ${isCopied} then 'file_copy' when in_reply_to is null and forward_of is null then null
+        else 'mark_original' end,
+      task_at = clock_timestamp(), task_by = null, task_tries = 0
+    where id = ${entry.id} and account_id = ${entry.accountId} and (
+      (status = 'sending' and phase = 'unknown') or (status = 'failed' and error_reason = 'outcome_unknown'))
+    returning id
+  `.execute(unit.sql)
+  if (rows.length === 0) return
+  await discardContent(unit, entry.id)
+  await announceSend(unit, entry, { type: 'send.sent' })
+}
+
+/** The provider proves that it did not accept the message: it is tried again. */
+export async function recordNotAccepted(unit: UnitOfWork, { id, accountId }: Task): Promise<void> {
+  const { rows } = await sql<{ due_at: Date }>`
+    update outbox set status = 'queued', phase = null, claim = null, claimed_by = null, due_at = clock_timestamp(),
+      attempts = attempts + 1, task = null, task_at = null, task_by = null, updated_at = clock_timestamp(),
+      error_reason = 'provider_unavailable', error_message = 'The connection was lost before the message was accepted.'
+    where id = ${id} and status = 'sending' and phase = 'unknown' returning due_at
+  `.execute(unit.sql)
+  const [row] = rows
+  if (!row) return
+  await bringForward(unit, accountId, row.due_at)
+  const error = {
+    reason: 'provider_unavailable',
+    message: 'The connection was lost before the message was accepted.',
+  } as const
+  await announceSend(unit, { id, accountId }, { type: 'send.retrying', error })
+}
+
+/** Nothing proves that the message was accepted. The claim stays: the answer may still come. */
+export async function recordLost(unit: UnitOfWork, { id, accountId }: Task): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    update outbox set status = 'failed', phase = null, waiting = '{}', attempts = attempts + 1,
+      error_reason = ${OUTCOME_UNKNOWN.reason}, error_message = ${OUTCOME_UNKNOWN.message},
+      ended_at = clock_timestamp(), updated_at = clock_timestamp(), task = null, task_at = null, task_by = null
+    where id = ${id} and status = 'sending' and phase = 'unknown' returning id
+  `.execute(unit.sql)
+  if (rows.length === 0) return
+  await discardContent(unit, id)
+  await announceSend(unit, { id, accountId }, { type: 'send.failed', error: OUTCOME_UNKNOWN })
+}

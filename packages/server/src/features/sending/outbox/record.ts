@@ -1,0 +1,100 @@
+import { sql } from 'kysely'
+import type { OutboxStatus } from '@waxwing/contract/sending/outbox.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { refuse } from '../../refuse.ts'
+import { type EntryRow, presentEntry } from './present.ts'
+import { planSendTime, type SendError } from './rules.ts'
+import { findEntry } from './store.ts'
+
+/*
+ * Rows are locked in one order: entries, then the row of their account. Only a claim takes the account first, and it
+ * passes over entries that are locked.
+ */
+
+interface EntryId {
+  accountId: string
+  id: string
+}
+
+/** Moves a queued entry to another time; null: now. Refuses what is no longer queued. */
+export async function recordRescheduled(
+  unit: UnitOfWork,
+  entry: EntryId,
+  sendAt: Date | null,
+): Promise<EntryRow> {
+  const { status, now } = await lockEntry(unit, entry)
+  if (status !== 'queued') refuse('send_not_reschedulable')
+  const planned = planSendTime(now, sendAt, 0)
+  if (typeof planned === 'string')
+    refuse('invalid_input', { issues: [{ path: ['sendAt'], message: planned }] })
+  await sql`
+    update outbox set send_at = ${planned}, due_at = ${planned}, updated_at = clock_timestamp() where id = ${entry.id}
+  `.execute(unit.sql)
+  await bringForward(unit, entry.accountId, planned)
+  const row = await requireEntry(unit, entry)
+  unit.announce({ type: 'send.rescheduled', accountId: entry.accountId, data: { outbox: presentEntry(row) } })
+  return row
+}
+
+/** Cancels a queued entry. Refuses what is no longer queued. */
+export async function recordCancelled(unit: UnitOfWork, entry: EntryId): Promise<void> {
+  const { status } = await lockEntry(unit, entry)
+  if (status !== 'queued') refuse('send_not_cancellable')
+  await cancelEntries(unit, [entry.id])
+}
+
+/** Cancels entries that are locked, without an event. What is sent to some of its recipients is not sent to others. */
+export async function cancelEntries(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
+  await sql`
+    update outbox set status = case when status = 'queued' then 'cancelled' else status end, due_at = null,
+      waiting = '{}', ended_at = coalesce(ended_at, clock_timestamp()), updated_at = clock_timestamp()
+    where id = any(${[...ids]}::uuid[]) and status in ('queued', 'sent') and phase is null
+  `.execute(unit.sql)
+  await sql`
+    delete from outbox_content using outbox
+    where outbox_id = any(${[...ids]}::uuid[]) and outbox.id = outbox_id and outbox.status = 'cancelled'
+  `.execute(unit.sql)
+}
+
+async function lockEntry(
+  unit: UnitOfWork,
+  { accountId, id }: EntryId,
+): Promise<{ status: OutboxStatus; now: Date }> {
+  const { rows } = await sql<{ status: OutboxStatus; now: Date }>`
+    select status, clock_timestamp() as now from outbox where id = ${id} and account_id = ${accountId} for update
+  `.execute(unit.sql)
+  return rows[0] ?? refuse('send_not_found')
+}
+
+export async function requireEntry(unit: UnitOfWork, { accountId, id }: EntryId): Promise<EntryRow> {
+  const row = await findEntry(unit.sql, accountId, id)
+  if (!row) throw new Error(`The entry ${id} of the outbox is gone`)
+  return row
+}
+
+/**
+ * Makes sure that the account is looked at when the attempt is due, or when its pause ends. Its time is only ever brought
+ * forward here; a claim, which sees all entries of the account, sets it back.
+ */
+export async function bringForward(unit: UnitOfWork, accountId: string, dueAt: Date): Promise<void> {
+  await sql`
+    insert into sending_account as held (account_id, tenant_id, due_at)
+    values (${accountId}, ${unit.tenantId}, ${dueAt})
+    on conflict (account_id) do update set due_at = least(held.due_at, greatest(excluded.due_at, held.paused_until))
+  `.execute(unit.sql)
+}
+
+/** Announces where an entry stands now. */
+export async function announceSend(
+  unit: UnitOfWork,
+  entry: EntryId,
+  what: { type: 'send.sent' } | { type: 'send.retrying' | 'send.failed'; error: SendError },
+): Promise<void> {
+  const outbox = presentEntry(await requireEntry(unit, entry))
+  const { accountId } = entry
+  unit.announce(
+    what.type === 'send.sent'
+      ? { type: what.type, accountId, data: { outbox } }
+      : { type: what.type, accountId, data: { outbox, error: what.error } },
+  )
+}

@@ -1,0 +1,193 @@
+import type { Connections } from '../../../connections/connections.ts'
+import type { Db } from '../../../database/pool.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import type { Logger } from '../../../kit/log.ts'
+import { ProviderFailure } from '../../../providers/failure.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import { reachedAs } from '../../accounts/accounts/rules.ts'
+import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
+import { findAccountView } from '../../accounts/accounts/store.ts'
+import { findLocation } from '../../mail/messages/location.ts'
+import { copyForm } from '../compose/stored-content.ts'
+import type { ReachSendPoint } from './points.ts'
+import {
+  recordCopyDone,
+  recordFiling,
+  recordFound,
+  recordLost,
+  recordNotAccepted,
+  recordPutOff,
+  recordTaskDone,
+  type Task,
+} from './record-task.ts'
+import { planCopySearchSeconds, planLookUpSeconds, planTaskPauseSeconds } from './rules.ts'
+import { findCopy, findSentMailbox } from './store.ts'
+import { openContent } from './stored-content.ts'
+
+export interface TaskServices {
+  db: Db
+  connections: Connections
+  accountKeys: AccountKeys
+  log: Logger
+  reach: ReachSendPoint
+  /** Lets the sync look at an account whose mail was changed. */
+  wakeSync(accountId: string): void
+}
+
+/** A copy that cannot be filed in this time is given up. */
+const COPY_HOURS_MAX = 48
+const MARK_TRIES_MAX = 5
+/** An account that cannot be used now is asked for again after this time. */
+const UNUSABLE_SECONDS = 600
+
+/** Does one task. Never rejects: one that fails is tried again. */
+export async function doTask(services: TaskServices, task: Task, signal: AbortSignal): Promise<void> {
+  const { db, log } = services
+  try {
+    const account = await findAccountView(db, task.tenantId, task.accountId)
+    if (task.kind === 'look_up') return await lookUp(services, task, account, signal)
+    if (!account) return await recordTaskDone(db, task)
+    if (account.status !== 'active') return await recordPutOff(db, task, UNUSABLE_SECONDS, 'wait')
+    if (task.kind === 'file_copy') await fileCopy(services, task, account, signal)
+    else await markOriginal(services, task, account, signal)
+  } catch (error) {
+    if (signal.aborted) return
+    const fields = { outboxId: task.id, accountId: task.accountId, tenantId: task.tenantId, error }
+    if (error instanceof ProviderFailure) log.info(fields, 'A task of a send failed and is tried again')
+    else log.error(fields, 'A task of a send failed and is tried again')
+    await putOff(services, task).catch((failure: unknown) =>
+      log.warn({ ...fields, error: failure }, 'A task of a send could not be put off'),
+    )
+  }
+}
+
+async function putOff(services: TaskServices, task: Task): Promise<void> {
+  const { db } = services
+  const isOver =
+    task.kind === 'file_copy'
+      ? Date.now() - (task.sentAt ?? task.handedOverAt).getTime() > COPY_HOURS_MAX * 3_600_000
+      : task.tries + 1 >= MARK_TRIES_MAX
+  if (!isOver) return recordPutOff(db, task, planTaskPauseSeconds(task.tries + 1), 'try')
+  services.log.warn({ outboxId: task.id, accountId: task.accountId }, 'A task of a send is given up')
+  if (task.kind !== 'file_copy') return recordTaskDone(db, task)
+  await inTransaction(db, task.tenantId, unit => recordCopyDone(unit, task, false))
+}
+
+/** Finds out what became of a message that was handed over: by its copy in the index, the provider, and its copy there. */
+async function lookUp(
+  services: TaskServices,
+  task: Task,
+  account: AccountView | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db } = services
+  const found = await ask(services, task, account, signal).catch((error: unknown) => {
+    if (!(error instanceof ProviderFailure)) throw error
+    return 'not_known' as const
+  })
+  if (signal.aborted) return
+  await inTransaction(db, task.tenantId, async unit => {
+    if (found === 'copied' || found === 'accepted')
+      return recordFound(unit, task, { isCopied: found === 'copied' || !account?.imap?.appendSent })
+    if (found === 'not_accepted') return recordNotAccepted(unit, task)
+    const seconds = planLookUpSeconds(task.tries)
+    if (seconds === null) return recordLost(unit, task)
+    await recordPutOff(unit.sql, task, seconds, 'try')
+  })
+}
+
+async function ask(
+  { db, connections, reach }: TaskServices,
+  task: Task,
+  account: AccountView | null,
+  signal: AbortSignal,
+): Promise<'copied' | 'accepted' | 'not_accepted' | 'not_known'> {
+  if (await findCopy(db, task)) return 'copied'
+  if (account?.status !== 'active') return 'not_known'
+  const { internetMessageId, handedOverAt, trace, id: outboxId } = task
+  const known = await connections.use(
+    reachedAs(account),
+    'sending',
+    provider => provider.lookUp({ internetMessageId, outboxId, trace, handedOverAt }),
+    { isRepeatable: true, signal },
+  )
+  if (known !== 'not_known') return known
+  const sentKey = await findSentMailbox(db, task.accountId)
+  if (sentKey === null) return 'not_known'
+  await reach('copy_search', task.id)
+  const copies = await connections.use(
+    reachedAs(account),
+    'changing',
+    provider => provider.find(sentKey, internetMessageId),
+    { isRepeatable: true, signal },
+  )
+  return copies.length > 0 ? 'copied' : 'not_known'
+}
+
+/** Files the copy of a sent message, unless the server filed one by itself. */
+async function fileCopy(
+  services: TaskServices,
+  task: Task,
+  account: AccountView,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db, connections, reach } = services
+  const done = (isFiledByServer: boolean) =>
+    inTransaction(db, task.tenantId, unit => recordCopyDone(unit, task, isFiledByServer))
+  const stored = account.imap?.appendSent ? await openContent(services, account, task.id) : null
+  if (!stored) return done(false)
+  await reach('copy_search', task.id)
+  const filed = await connections.use(
+    reachedAs(account),
+    'changing',
+    async provider => {
+      const { mailbox } = await provider.requireMailbox('sent')
+      const copies = await provider.find(mailbox.key, task.internetMessageId)
+      if (copies.length > 0) return 'found'
+      const seconds = planCopySearchSeconds(task.searches + 1, task.filesCopies)
+      if (seconds !== null) return seconds
+      signal.throwIfAborted()
+      await recordFiling(db, task)
+      await reach('copy_append', task.id)
+      const { byteLength, open } = copyForm(stored, task.datedAt)
+      await provider.addMessage(mailbox.key, {
+        internetMessageId: task.internetMessageId,
+        byteLength,
+        open,
+        flags: { isRead: true, isFlagged: false, isDraft: false, categories: [] },
+        receivedAt: task.datedAt,
+        threadId: task.threadId,
+      })
+      await reach('copy_appended', task.id)
+      return 'filed'
+    },
+    { isRepeatable: false, signal },
+  )
+  if (typeof filed === 'number') return recordPutOff(db, task, filed, 'search')
+  await done(filed === 'found' && !task.mayBeFiled)
+  services.wakeSync(task.accountId)
+  await reach('copy_recorded', task.id)
+}
+
+/** Marks the message that was replied to or forwarded, where that works. */
+async function markOriginal(
+  { db, connections }: TaskServices,
+  task: Task,
+  account: AccountView,
+  signal: AbortSignal,
+): Promise<void> {
+  const location = await findLocation(db, task.repliedTo ?? task.forwarded ?? '')
+  if (location) {
+    const { key, ...source } = location
+    const change = task.repliedTo ? { isAnswered: true as const } : { isForwarded: true as const }
+    await connections.use(
+      reachedAs(account),
+      'changing',
+      async provider => {
+        for await (const _ of provider.changeFlags({ ...source, keys: [key] }, change));
+      },
+      { isRepeatable: true, signal },
+    )
+  }
+  await recordTaskDone(db, task)
+}

@@ -1,0 +1,71 @@
+import { Counter, type Metric } from 'prom-client'
+import { askingGauge } from '../../kit/metrics.ts'
+import type { Resources, Wing } from '../../wing.ts'
+import { accountKeys } from '../accounts/accounts/secrets.ts'
+import { deleteOfAccount } from '../accounts/accounts/purge.ts'
+import type { ReadContext } from '../mail/content/body.ts'
+import { EndWatch } from './outbox/await-end.ts'
+import { wakeAccounts } from './outbox/claims.ts'
+import { sweepContent } from './outbox/content.ts'
+import { outboxOperations } from './outbox/operations.ts'
+import { OutboxWorker } from './outbox/outbox-worker.ts'
+import { measureOutbox } from './outbox/store.ts'
+import { failHeldBack, settleByCopies, sweepEntries } from './outbox/sweep.ts'
+
+/** Tables with a column `account_id`; those that refer to others go first. */
+const TABLES = ['outbox_content', 'outbox', 'sending_account'] as const
+
+/** @param content reads messages of mail */
+export function openSending(resources: Resources, content: ReadContext) {
+  const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
+  const services = { db, connections, accountKeys: accountKeys(keyRing), log, reach }
+  return {
+    operations: { outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }) },
+    recurringTasks: () => [
+      { name: 'fail_sends', schedule: '* * * * *', run: signal => failHeldBack(db, signal) },
+      { name: 'settle_sends', schedule: '* * * * *', run: signal => settleByCopies(db, signal) },
+      { name: 'sweep_outbox', schedule: '17 * * * *', run: signal => sweepEntries(db, signal) },
+      { name: 'sweep_outbox_content', schedule: '27 * * * *', run: signal => sweepContent(db, signal) },
+    ],
+    startWorkers(workers) {
+      const attempts = new Counter({
+        name: 'waxwing_send_attempts_total',
+        help: 'Attempts of this process to send a message, by how they ended',
+        labelNames: ['outcome'],
+        registers: [metrics],
+      })
+      const worker = workers.use(
+        new OutboxWorker({
+          ...services,
+          instance,
+          wakeSync: accountId => waker.wake(accountId),
+          onAttempt: outcome => attempts.inc({ outcome }),
+        }),
+      )
+      const wake = () => worker.wake()
+      wakes.on(['waxwing_outbox'], { onWake: wake, onListening: wake })
+      const wakeChanged = (ids: string[]) =>
+        void wakeAccounts(db, ids).then(wake, (error: unknown) =>
+          log.warn({ error }, 'Accounts that changed are looked at within a minute'),
+        )
+      wakes.on(['waxwing_wake'], { onWake: wakeChanged, onListening: wake })
+    },
+    gauges: outboxGauges(resources),
+    purgeStep: (accountId, signal) => deleteOfAccount(db, TABLES, accountId, signal),
+  } satisfies Wing
+}
+
+function outboxGauges({ db }: Resources): Metric[] {
+  return [
+    askingGauge(
+      'waxwing_outbox_queued',
+      'Messages of the whole installation that wait to be sent',
+      async () => (await measureOutbox(db)).queued,
+    ),
+    askingGauge(
+      'waxwing_outbox_oldest_due_seconds',
+      'How long the message that waits longest in the whole installation has been due',
+      async () => (await measureOutbox(db)).oldestDueSeconds,
+    ),
+  ]
+}

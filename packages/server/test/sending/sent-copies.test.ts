@@ -1,0 +1,167 @@
+import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
+import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { describe, expect, test } from 'vitest'
+import type { TestApp } from '../open-app.ts'
+import { openWorld, type World } from '../servers/world.ts'
+import { readMailboxes, waitForFirstSync, QUICK_PACE } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+import { connectSender, openSendingApp, send, waitForEntry, waitForStatus } from './open-sending.ts'
+
+/** The whole service, with an account that files its sent copies. */
+async function openFiling({ appendSent = true } = {}) {
+  await using opened = new AsyncDisposableStack()
+  const sending = opened.use(
+    await openSendingApp({ app: { roles: ['api', 'jobs', 'sync'], pace: QUICK_PACE } }),
+  )
+  const { app, imap } = sending
+  const user = await imap.addUser()
+  const world = opened.use(await openWorld(imap, user))
+  const accountId = await connectSender(app, sending, { user, appendSent })
+  await waitForFirstSync(app, accountId)
+  const owned = opened.move()
+  return { ...sending, user, world, accountId, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+const waitForCopy = (app: TestApp, entry: OutboxEntry) =>
+  waitForEntry(app, entry, 'the copy', ({ messageId }) => messageId !== null)
+
+async function readSummary(app: TestApp, accountId: string, id: string | null): Promise<MessageSummary> {
+  return (await app.get<MessageSummary>(`/v1/accounts/${accountId}/messages/${id}`)).body
+}
+
+async function readRaw(app: TestApp, accountId: string, id: string | null): Promise<string> {
+  return (await app.get<string>(`/v1/accounts/${accountId}/messages/${id}/raw`)).body
+}
+
+/** Flags of the messages of a mailbox, as the server has them. */
+async function flagsOf(world: World, mailbox: string): Promise<string> {
+  await world.witness.command(`SELECT ${mailbox}`)
+  const { untagged } = await world.witness.command('UID FETCH 1:* (FLAGS)')
+  await world.witness.command('UNSELECT')
+  return JSON.stringify(untagged)
+}
+
+async function createdEvents(app: TestApp, outboxId: string) {
+  const { body } = await app.get<{ items: Array<{ type: string; data: { message: MessageSummary } }> }>(
+    '/v1/changes?limit=200&types=message.created,message.updated',
+  )
+  return body.items.filter(({ data }) => data.message.outboxId === outboxId)
+}
+
+describe('the sent copy', () => {
+  test('is filed once, read, with Bcc, and announced once as a copy of the send', async () => {
+    await using opened = await openFiling()
+    const { app, sink, world, accountId } = opened
+    const entry = await send(app, accountId, {
+      bcc: [{ address: 'hidden@example.org' }],
+      reference: 'ticket-7',
+    })
+    const done = await waitForCopy(app, entry)
+    expect(done.status).toBe('sent')
+    const copy = await readSummary(app, accountId, done.messageId)
+    expect(copy).toMatchObject({
+      outboxId: entry.id,
+      reference: 'ticket-7',
+      direction: 'outbound',
+      isRead: true,
+      threadId: done.threadId,
+      internetMessageId: entry.internetMessageId,
+    })
+    const raw = await readRaw(app, accountId, done.messageId)
+    expect(raw).toMatch(/^Bcc: hidden@example\.org\r$/m)
+    const [accepted] = await sink.accepted()
+    expect(raw.replace(/^Bcc:.*\r\n/m, '')).toBe(accepted!.content)
+    const mailboxes = await readMailboxes(app, accountId)
+    const sent = mailboxes.find(({ role }) => role === 'sent')!
+    expect(copy.mailboxIds).toEqual([sent.id])
+    expect(await world.uids(sent.path)).toHaveLength(1)
+    expect((await createdEvents(app, entry.id)).map(({ type }) => type)).toEqual(['message.created'])
+  })
+
+  test('is not filed where the server files one by itself, also late', async () => {
+    await using opened = await openFiling()
+    const { app, sink, world, accountId } = opened
+    const entry = await send(app, accountId)
+    await waitForStatus(app, entry, 'sent')
+    const [accepted] = await sink.accepted()
+    await world.deliver({ raw: accepted!.content, flags: [String.raw`\Seen`] }, 'Sent')
+    await waitForCopy(app, entry)
+    await waitUntil('the end of the task', async () => {
+      const { task } = await app.db.selectFrom('outbox').select('task').executeTakeFirstOrThrow()
+      return task === null
+    })
+    expect(await world.uids('Sent')).toHaveLength(1)
+    const held = await app.db.selectFrom('sending_account').select('files_copies').executeTakeFirstOrThrow()
+    expect(held.files_copies).toBe(true)
+  })
+
+  test('is not filed where the account does not want one', async () => {
+    await using opened = await openFiling({ appendSent: false })
+    const { app, world, accountId } = opened
+    const entry = await send(app, accountId)
+    await waitForStatus(app, entry, 'sent')
+    const { task } = await app.db.selectFrom('outbox').select('task').executeTakeFirstOrThrow()
+    expect(task).toBe(null)
+    expect(await world.uids('Sent').catch(() => [])).toEqual([])
+  })
+})
+
+describe('a message that refers to another one', () => {
+  const ORIGINAL =
+    'From: Grace <grace@example.org>\r\nTo: ada@example.com\r\nSubject: Figures\r\n' +
+    'Message-ID: <figures@example.org>\r\nReferences: <first@example.org>\r\nMIME-Version: 1.0\r\n' +
+    'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain\r\n\r\nSee below.\r\n' +
+    '--b\r\nContent-Type: application/pdf; name=figures.pdf\r\nContent-Disposition: attachment; filename=figures.pdf\r\n' +
+    'Content-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n--b--\r\n'
+
+  async function openWithOriginal() {
+    const opened = await openFiling()
+    const { app, world, accountId } = opened
+    await world.deliver({ raw: ORIGINAL })
+    const original = await waitUntil('the original', async () => {
+      const { body } = await app.get<{ items: MessageSummary[] }>(`/v1/accounts/${accountId}/messages`)
+      return body.items.find(({ subject }) => subject === 'Figures')
+    })
+    return { ...opened, original, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() }
+  }
+
+  test('replies in its thread, and marks it as answered', async () => {
+    await using opened = await openWithOriginal()
+    const { app, sink, world, accountId, original } = opened
+    const entry = await send(app, accountId, { inReplyTo: original.id, subject: undefined })
+    expect(entry).toMatchObject({
+      subject: 'Re: Figures',
+      inReplyTo: original.id,
+      threadId: original.threadId,
+    })
+    const done = await waitForCopy(app, entry)
+    expect(done.threadId).toBe(original.threadId)
+    const [accepted] = await sink.accepted()
+    expect(accepted!.content).toMatch(/^In-Reply-To: <figures@example\.org>\r$/m)
+    expect(accepted!.content).toMatch(/^References: <first@example\.org>\s+<figures@example\.org>\r$/m)
+    await waitUntil('the mark', async () => (await flagsOf(world, 'INBOX')).includes('Answered'))
+  })
+
+  test('forwards its attachments, and marks it as forwarded', async () => {
+    await using opened = await openWithOriginal()
+    const { app, sink, world, accountId, original } = opened
+    const entry = await send(app, accountId, { forwardOf: original.id, subject: undefined })
+    expect(entry).toMatchObject({ subject: 'Fwd: Figures', hasAttachments: true, inReplyTo: null })
+    await waitForCopy(app, entry)
+    const [accepted] = await sink.accepted()
+    expect(accepted!.content).toContain('figures.pdf')
+    expect(accepted!.content).toContain('JVBERg==')
+    await waitUntil('the mark', async () => (await flagsOf(world, 'INBOX')).includes('$Forwarded'))
+  })
+
+  test('attaches what it names by reference', async () => {
+    await using opened = await openWithOriginal()
+    const { app, sink, accountId, original } = opened
+    const attachments = [{ messageId: original.id, attachmentId: '2', filename: 'renamed.pdf' }]
+    const entry = await send(app, accountId, { attachments })
+    await waitForStatus(app, entry, 'sent')
+    const [accepted] = await sink.accepted()
+    expect(accepted!.content).toContain('renamed.pdf')
+    expect(accepted!.content).toContain('JVBERg==')
+  })
+})
