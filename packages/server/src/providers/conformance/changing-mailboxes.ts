@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RemoteMailbox } from '../mail.ts'
 import { type ChangingArrangement, letters } from './arrangement.ts'
-import { failureOf, keyOf } from './changing.ts'
+import { failureOf, keyOf } from './changing-steps.ts'
 
 /** What `ChangingProvider` promises of mailboxes. */
 export function describeChangedMailboxes(name: string, setUp: () => Promise<ChangingArrangement>): void {

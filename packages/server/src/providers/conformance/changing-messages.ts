@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { NewDraft, NewMessage } from '../changing.ts'
 import { DRAFT_FIELD, draftMark } from '../draft-mark.ts'
 import { type ChangingArrangement, letters } from './arrangement.ts'
-import { failureOf, keyOf } from './changing.ts'
+import { failureOf, keyOf } from './changing-steps.ts'
 import { openIndex } from './memory-index.ts'
 
 const NO_FLAGS = { isRead: false, isFlagged: false, isDraft: false, categories: [] }

@@ -26,6 +26,13 @@ test.each([
     (64 + 10 * 33 + 64 * KB) * KB,
   ],
   ['beginnings of messages', fetch('1:500', source(16 * KB)), 1100, (64 + 500 * 17) * KB],
+  [
+    'flags of messages that are changed',
+    { name: 'UID STORE', arguments: [{ type: 'SEQUENCE', value: '1:200' }] },
+    500,
+    264 * KB,
+  ],
+  ['what a plain EXPUNGE removes', { name: 'EXPUNGE' }, 600, 314 * KB],
 ])('expects as much as was asked for: %s', (_, command, answers, bytes) => {
   expect(expectedAnswers(command, 1000)).toMatchObject({ answers, bytes })
 })

@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest'
+import { type ChangingArrangement, letter, letters } from './arrangement.ts'
+import { all, failureOf, keyOf } from './changing-steps.ts'
+import { openIndex } from './memory-index.ts'
+
+/** What `ChangingProvider` promises of messages that are moved or removed. */
+export function describeMovedMessages(name: string, setUp: () => Promise<ChangingArrangement>): void {
+  describe(`${name}: move`, () => {
+    test('moves content and flags, and says where the messages are', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Kept')
+      const keys = await arranged.world.deliver(letters(4))
+      await arranged.world.flag('INBOX', [keys[1]!], '\\Seen', '\\Flagged', 'work')
+      await using account = await arranged.connect()
+      const target = await keyOf(arranged, account.mail, 'Kept')
+
+      const batches = await all(
+        account.changing.move({ source: 'INBOX', cursor: null, keys: [keys[1]!, keys[3]!] }, target),
+      )
+
+      const moved = batches.flatMap(batch => batch.moved)
+      expect(moved.map(({ key, mailboxKeys }) => [key, mailboxKeys])).toEqual([
+        [keys[1], [target]],
+        [keys[3], [target]],
+      ])
+      const held = await arranged.held('Kept')
+      expect(held.map(({ raw }) => raw)).toEqual([letter(2), letter(4)])
+      expect(held[0]?.flags).toEqual(expect.arrayContaining(['\\Seen', '\\Flagged', 'work']))
+      expect((await arranged.held('INBOX')).map(({ key }) => key)).toEqual([keys[0], keys[2]])
+      const { cursor } = await arranged.index('Kept')
+      for (const [at, { location }] of moved.entries()) {
+        if (!location) continue
+        expect(location).toMatchObject({ source: target, key: held[at]?.key })
+        expect(location.isValidUnder(cursor)).toBe(true)
+      }
+    })
+
+    test('moves a thousand, and names those that are gone', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Kept')
+      const keys = await arranged.world.deliver(letters(1000))
+      await using account = await arranged.connect()
+      const target = await keyOf(arranged, account.mail, 'Kept')
+      const gone = keys.filter((_, at) => at % 300 === 5)
+      await arranged.world.expunge('INBOX', gone)
+
+      const batches = await all(account.changing.move({ source: 'INBOX', cursor: null, keys }, target))
+
+      expect(batches.flatMap(batch => batch.gone)).toEqual(gone)
+      const moved = batches.flatMap(batch => batch.moved)
+      expect(moved.map(({ key }) => key)).toEqual(keys.filter(key => !gone.includes(key)))
+      const held = await arranged.held('Kept')
+      expect(held).toHaveLength(1000 - gone.length)
+      const rawOf = new Map(held.map(({ key, raw }) => [key, raw]))
+      for (const { key, location } of moved)
+        if (location) expect(rawOf.get(location.key)).toBe(letter(keys.indexOf(key) + 1))
+      expect(await arranged.held('INBOX')).toEqual([])
+    })
+
+    test('moves equal messages as often as they are there', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Kept')
+      const internalDate = new Date('2024-03-01T10:00:00Z')
+      const twins = [1, 1].map(number => ({ raw: letter(number), internalDate }))
+      const keys = await arranged.world.deliver(twins)
+      await using account = await arranged.connect()
+      const target = await keyOf(arranged, account.mail, 'Kept')
+      await all(account.changing.move({ source: 'INBOX', cursor: null, keys }, target))
+      expect((await arranged.held('Kept')).map(({ raw }) => raw)).toEqual([letter(1), letter(1)])
+    })
+
+    test('leaves what another client marked as deleted', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Kept')
+      const keys = await arranged.world.deliver(letters(4))
+      await arranged.world.flag('INBOX', [keys[0]!, keys[2]!], '\\Deleted')
+      await using account = await arranged.connect()
+      const target = await keyOf(arranged, account.mail, 'Kept')
+
+      await all(account.changing.move({ source: 'INBOX', cursor: null, keys: [keys[1]!] }, target))
+
+      const held = await arranged.held('INBOX')
+      expect(held.map(({ key, flags }) => [key, flags.includes('\\Deleted')])).toEqual([
+        [keys[0], true],
+        [keys[2], true],
+        [keys[3], false],
+      ])
+    })
+
+    test('fails with not_found if the target is gone, and changes nothing', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Kept')
+      const keys = await arranged.world.deliver(letters(2))
+      await using account = await arranged.connect()
+      const target = await keyOf(arranged, account.mail, 'Kept')
+      await arranged.world.deleteMailbox('Kept')
+
+      const moving = all(account.changing.move({ source: 'INBOX', cursor: null, keys }, target))
+
+      expect(await failureOf(moving)).toMatchObject({ kind: 'not_found', isBeforeAcceptance: true })
+      expect(await arranged.held('INBOX')).toHaveLength(2)
+    })
+
+    test('keeps messages that are to go where they are', async () => {
+      await using arranged = await setUp()
+      const keys = await arranged.world.deliver(letters(2))
+      await using account = await arranged.connect()
+      const [batch] = await all(
+        account.changing.move({ source: 'INBOX', cursor: null, keys: [...keys, 4_000_000] }, 'INBOX'),
+      )
+      expect(batch).toMatchObject({
+        moved: keys.map(key => ({ key, location: { source: 'INBOX', key } })),
+        gone: [4_000_000],
+      })
+      expect((await arranged.held('INBOX')).map(({ key }) => key)).toEqual(keys)
+    })
+  })
+
+  describe(`${name}: remove`, () => {
+    test('removes the messages and no others, and may be repeated', async () => {
+      await using arranged = await setUp()
+      const keys = await arranged.world.deliver(letters(700))
+      const marked = [keys[0]!, keys[350]!, keys[699]!]
+      await arranged.world.flag('INBOX', marked, '\\Deleted')
+      const doomed = keys.filter((key, at) => at % 2 === 1 && !marked.includes(key))
+      await using account = await arranged.connect()
+
+      for (let times = 0; times < 2; times++) {
+        const removed = await all(account.changing.remove({ source: 'INBOX', cursor: null, keys: doomed }))
+        expect(removed.flat()).toEqual(doomed)
+      }
+
+      const held = await arranged.held('INBOX')
+      expect(held.map(({ key }) => key)).toEqual(keys.filter(key => !doomed.includes(key)))
+      expect(held.filter(({ flags }) => flags.includes('\\Deleted')).map(({ key }) => key)).toEqual(marked)
+    })
+
+    test('removes nothing by leaving a mailbox that it changed', async () => {
+      await using arranged = await setUp()
+      const keys = await arranged.world.deliver(letters(3))
+      await using account = await arranged.connect()
+      await all(account.changing.changeFlags({ source: 'INBOX', cursor: null, keys }, { isRead: true }))
+      await arranged.world.flag('INBOX', keys.slice(1), '\\Deleted')
+
+      await account.mail.listMailboxes()
+      await openIndex('INBOX').follow(account.mail)
+
+      expect(await arranged.held('INBOX')).toHaveLength(3)
+    })
+  })
+}
