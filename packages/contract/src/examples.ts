@@ -241,6 +241,8 @@ export const bodyExamples: Record<string, unknown> = {
   'accounts.sync': { kinds: ['mail'] },
   'accounts.update': { status: 'paused' },
   'accounts.updateImapSettings': { password: 'a new app password' },
+  'drafts.create': { to: [GRACE], subject: 'Notes', text: 'Dear Grace,\n' },
+  'drafts.replace': { to: [GRACE], subject: 'Notes', text: 'Dear Grace,\n\nthank you.\n' },
   'identities.create': { name: 'Sales', address: 'sales@example.com', signature },
   'identities.update': { signature },
   'mailSettings.update': { signByDefault: true },

@@ -59,7 +59,8 @@ function arrivalFrom(address: string, mailbox: PlacedMailbox, uid: number) {
     hasAttachments: false,
     categories: [],
     importance: 'normal',
-    size: 100,
+    draftMark: null,
+          size: 100,
   }
   return { message, mailboxes: [mailbox] }
 }
