@@ -33,7 +33,8 @@ export const HEADERS = {
     schema: { const: 'true' },
   },
   ETag: {
-    description: 'Names the content of a draft. Send it as `If-Match` to change the draft only if it still has that content.',
+    description:
+      'Names the content of a draft. Send it as `If-Match` to change the draft only if it still has that content.',
     schema: { type: 'string' },
   },
 }

@@ -8,7 +8,7 @@ import { type TestApp, type TestAppOptions, openTestApp } from './open-app.ts'
 import { makeCertificates } from './servers/certificate.ts'
 import { startDovecot } from './servers/dovecot.ts'
 import type { MailServer, TestUser } from './servers/mail-server.ts'
-import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from './smtp-server.ts'
+import { type SmtpSink, type SmtpSinkOptions, startSmtpSink } from './servers/smtp-sink.ts'
 
 /**
  * Starts an IMAP server for all tests of a file, makes certificates for others, and opens an API that trusts them all.
@@ -51,11 +51,11 @@ export function useImapAccounts() {
         ...options,
       })
     },
-    openSmtp(user: TestUser, options: Partial<SmtpServerOptions> = {}): Promise<SmtpServer> {
-      return startSmtpServer({ user: user.user, password: user.password, certificates, ...options })
+    openSmtp({ user, password }: TestUser, options: Partial<SmtpSinkOptions> = {}): Promise<SmtpSink> {
+      return startSmtpSink({ user, password, certificates, ...options })
     },
     /** The body of a request that connects the user's mailbox. */
-    connection(user: TestUser, smtp: SmtpServer | null = null) {
+    connection(user: TestUser, smtp: SmtpSink | null = null) {
       return {
         email: user.email,
         password: user.password,

@@ -5,7 +5,7 @@ import {
   recordDeletedMailbox,
   recordRenamedMailboxes,
 } from '../src/features/mail/mailboxes/record-changes.ts'
-import { listPlacedMailboxes } from '../src/features/mail/mailboxes/store.ts'
+import { listIndexedMailboxes, listPlacedMailboxes } from '../src/features/mail/mailboxes/store.ts'
 import { listMessageLocations, type MessageLocation } from '../src/features/mail/messages/location.ts'
 import { lockMailAccount } from '../src/features/mail/messages/record-account.ts'
 import {
@@ -100,13 +100,18 @@ export class InterfaceHand {
     if (!mailbox || this.#isPending(mailbox.id)) return null
     const { id, key } = mailbox
     if (kind === 1) {
+      // A mailbox that was never followed is not recognised under another name, so its messages seem to move.
+      const indexed = await listIndexedMailboxes(this.#db, this.#account.id)
+      if (!indexed.some(held => held.id === id && held.cursor !== null)) return null
       const renamed = this.#provider.renameMailbox(key)
       if (!renamed) return null
       const renaming = { mailboxId: id, formerKey: key, mailbox: renamed }
       this.#count(`name of ${id}`)
       return { about: id, commit: (unit, account) => recordRenamedMailboxes(unit, account, [renaming]) }
     }
-    if (custom.length < 3 || !this.#provider.deleteMailbox(key)) return null
+    const contents = custom.length < 3 ? null : this.#provider.deleteMailbox(key)
+    if (!contents) return null
+    for (const content of contents) this.#count(`mailboxIds of ${content}`)
     return { about: id, commit: (unit, account) => recordDeletedMailbox(unit, account, id) }
   }
 
@@ -146,18 +151,15 @@ export class InterfaceHand {
   }
 
   #add(target: PlacedMailbox): Omit<Pending, 'delay'> | null {
-    try {
-      const { message, to } = this.#provider.add(target.key)
-      const commit: Commit = (unit, account, now) => {
-        const mailboxes = message.mailboxKeys.flatMap(key => now.find(mailbox => mailbox.key === key) ?? [])
-        if (mailboxes.length < message.mailboxKeys.length) return Promise.resolve()
-        return recordAdded(unit, account, { message, mailboxes, to })
-      }
-      return { about: '', commit }
-    } catch {
-      // The mailbox is gone at the provider.
-      return null
+    const added = this.#provider.add(target.key)
+    if (!added) return null
+    const { message, to } = added
+    const commit: Commit = (unit, account, now) => {
+      const mailboxes = message.mailboxKeys.flatMap(key => now.find(mailbox => mailbox.key === key) ?? [])
+      if (mailboxes.length < message.mailboxKeys.length) return Promise.resolve()
+      return recordAdded(unit, account, { message, mailboxes, to })
     }
+    return { about: '', commit }
   }
 
   /** A message that an operation would find. */

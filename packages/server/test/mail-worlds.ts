@@ -1,4 +1,5 @@
-import type { FormerLocation, NewLocation } from '../src/features/mail/messages/record-changes.ts'
+import type { Location } from '../src/providers/content.ts'
+import type { NewLocation } from '../src/features/mail/messages/record-new-locations.ts'
 import type { LocatedMessage, MailProvider, RemoteMailbox, RemoteMessage } from '../src/providers/mail.ts'
 import { type LoggedMessage, LogServer, logMail, presentLogged, toLoggedRemote } from './memory-log.ts'
 import {
@@ -26,13 +27,14 @@ export interface MailWorld {
 
 /** Changes at a provider, each at once, with what it answers; null where nothing is there to be changed. */
 export interface ProviderHand {
-  toggleRead(at: FormerLocation): LocatedMessage | null
-  move(at: FormerLocation, mailboxKey: string): { to: NewLocation | null; mailboxKeys: string[] } | null
-  remove(at: FormerLocation): boolean
-  add(mailboxKey: string): { message: RemoteMessage; to: NewLocation | null }
+  toggleRead(at: Location): LocatedMessage | null
+  move(at: Location, mailboxKey: string): { to: NewLocation | null; mailboxKeys: string[] } | null
+  remove(at: Location): boolean
+  add(mailboxKey: string): { message: RemoteMessage; to: NewLocation | null } | null
   createMailbox(): RemoteMailbox
   renameMailbox(key: string): RemoteMailbox | null
-  deleteMailbox(key: string): boolean
+  /** @returns the contents of the messages that were in it */
+  deleteMailbox(key: string): string[] | null
 }
 
 const timeOf = (nth: number) => new Date(1.7e12 + nth * 1_000)
@@ -92,8 +94,11 @@ export function numberedFolders(random: Random): MailWorld {
 type NextContent = () => { content: string; time: Date }
 
 function numberedHand(server: MemoryServer, random: Random, next: NextContent): ProviderHand {
-  const find = ({ source, key }: FormerLocation): MemoryMessage | null =>
-    server.mailboxes.get(source)?.messages.find(({ uid }) => uid === key) ?? null
+  const find = ({ source, cursor, key }: Location): MemoryMessage | null => {
+    const mailbox = server.mailboxes.get(source)
+    if (mailbox?.uidValidity !== cursor?.['uidValidity']) return null
+    return mailbox?.messages.find(({ uid }) => uid === key) ?? null
+  }
   const located = (path: string, key: number): NewLocation | null => {
     const { uidValidity } = server.get(path)
     const isValidUnder: NewLocation['isValidUnder'] = cursor => cursor?.['uidValidity'] === uidValidity
@@ -118,6 +123,7 @@ function numberedHand(server: MemoryServer, random: Random, next: NextContent): 
       return message !== null
     },
     add(path) {
+      if (!server.mailboxes.has(path)) return null
       const { content, time } = next()
       const uid = server.deliver(path, content, time)
       const mailbox = server.get(path)
@@ -130,7 +136,11 @@ function numberedHand(server: MemoryServer, random: Random, next: NextContent): 
       server.rename(path, name)
       return presentMailbox(server.get(name))
     },
-    deleteMailbox: path => server.mailboxes.delete(path),
+    deleteMailbox(path) {
+      const mailbox = server.mailboxes.get(path)
+      server.mailboxes.delete(path)
+      return mailbox?.messages.map(({ content }) => content) ?? null
+    },
   }
 }
 
@@ -225,6 +235,7 @@ function loggedHand(server: LogServer, all: string | null, next: NextContent): P
       return message !== undefined
     },
     add(mailboxKey) {
+      if (!server.mailboxes.has(mailboxKey)) return null
       const { content, time } = next()
       const message = server.deliver(inAll(mailboxKey), content, time)
       return { message: toLoggedRemote(message), to: located(message) }
@@ -238,8 +249,10 @@ function loggedHand(server: LogServer, all: string | null, next: NextContent): P
     },
     deleteMailbox(key) {
       const mailbox = server.mailboxes.get(key)
-      if (mailbox) server.drop(mailbox)
-      return mailbox !== undefined
+      if (!mailbox) return null
+      const messages = [...server.messages.values()].filter(({ mailboxes }) => mailboxes.has(key))
+      server.drop(mailbox)
+      return messages.map(({ content }) => content)
     },
   }
 }

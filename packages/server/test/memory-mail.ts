@@ -7,7 +7,6 @@ import {
   type ContentRange,
 } from '../src/providers/content.ts'
 import {
-  FlagBit,
   type FollowOptions,
   type MailProvider,
   type MessageKey,
@@ -147,7 +146,7 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
         }
         return
       }
-      const { keys, flags } = await known()
+      const { keys } = await known()
       const present = new Map<number, MemoryMessage>()
       for (let above = 0; ;) {
         const chunk = await ask(() => {
@@ -163,10 +162,10 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
       const after = { ...before, exists: present.size, digest }
       // What came and went unseen leaves nothing but its number.
       if (lastUid < before.uidNext) after.uidNext = uidNext
-      const changes = [...present.values()].filter(message => {
-        const at = keys.indexOf(message.uid)
-        return at >= 0 && bitsOf(message) !== flags[at]
-      })
+      // What differs from the index is for the engine to find out, as with mod-sequences.
+      const changes = [...present.values()].filter(
+        ({ uid }) => digest !== before.digest && keys.includes(uid),
+      )
       yield {
         type: 'states',
         changes: changes.map(({ uid, ...rest }) => ({ key: uid, flags: flagsOf(rest), mailboxKeys: null })),
@@ -221,7 +220,7 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
 
     locate: (at, keys) =>
       ask(() => {
-        const mailbox = at && server.mailboxes.get(at.source)
+        const mailbox = at && server.get(at.source)
         const isSame = mailbox?.uidValidity === at?.cursor?.uidValidity
         const there = isSame ? (mailbox?.messages ?? []) : []
         return new Map(
@@ -405,13 +404,4 @@ export function remoteMessage({
 
 export function flagsOf({ isRead, isFlagged, isDraft, categories }: RemoteFlags): RemoteFlags {
   return { isRead, isFlagged, isDraft, categories }
-}
-
-function bitsOf(flags: RemoteFlags): number {
-  return (
-    (flags.isRead ? FlagBit.read : 0) |
-    (flags.isFlagged ? FlagBit.flagged : 0) |
-    (flags.isDraft ? FlagBit.draft : 0) |
-    (flags.categories.length > 0 ? FlagBit.categories : 0)
-  )
 }

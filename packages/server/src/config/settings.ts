@@ -99,7 +99,7 @@ export const settings = {
     name: 'WAXWING_CONNECTIONS_PER_HOST',
     read: integer(1, 10_000),
     fallback: '10',
-    meaning: 'Maximum number of open connections to one mail server.',
+    meaning: 'Maximum number of open connections to one mail server, counted apart for IMAP and SMTP.',
   },
   metricsPort: {
     name: 'WAXWING_METRICS_PORT',

@@ -361,6 +361,11 @@ export interface SendingAccountTable {
   message_bytes_max: Int8 | null
 }
 
+export interface SendingEpochTable {
+  is_only: Generated<boolean>
+  epoch: string
+}
+
 export interface SentMessageTable {
   account_id: string
   internet_message_id: string
@@ -429,6 +434,7 @@ export interface Tables {
   schema_migration: SchemaMigrationTable
   sealed_value: SealedValueTable
   sending_account: SendingAccountTable
+  sending_epoch: SendingEpochTable
   sent_message: SentMessageTable
   sync_cursor: SyncCursorTable
   tenant: TenantTable

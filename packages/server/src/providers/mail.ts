@@ -236,7 +236,7 @@ export interface MailProvider {
   /**
    * Which of these messages the provider still has, and how each is now, by key. Always asks the
    * provider. UIDs are those of `at`; if that source was renumbered since its cursor, all of them are gone. Lasting
-   * ids need no source. Call it only while no `compare` or `arrivals` is being iterated.
+   * ids need no source. `not_found` if the source is gone. Call it only while no `compare` or `arrivals` is being iterated.
    */
   locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Map<MessageKey, LocatedMessage>>
 

@@ -287,12 +287,12 @@ select id, received_at from message
 where account_id = $1 and true
 order by received_at desc, id desc limit $2) as looked
 cross join lateral (
-select is_draft, size::float8 as size, false as is_renumbered, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
+select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
 from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
 left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-where message.id = looked.id and not is_draft and missing_look is null and size <= $3
+where message.id = looked.id and not is_draft and missing_look is null and coalesce(size, 0) <= $3
 limit 1
 ) as placed
 where not exists (select from message_blob where message_id = looked.id offset 0)
@@ -318,12 +318,12 @@ and id >= $2
 and (received_at, id) < ($3, $4::uuid)
 order by received_at desc, id desc limit $5) as looked
 cross join lateral (
-select is_draft, size::float8 as size, false as is_renumbered, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
+select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
 from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
 left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-where message.id = looked.id and not is_draft and missing_look is null and size <= $6
+where message.id = looked.id and not is_draft and missing_look is null and coalesce(size, 0) <= $6
 limit 1
 ) as placed
 where not exists (select from message_blob where message_id = looked.id offset 0)

@@ -3,6 +3,7 @@ export interface CyrusSettings {
   programs: string
   port: number
   tlsPort: number
+  lmtpPort: number
   hasTls: boolean
 }
 
@@ -50,8 +51,8 @@ tcp_keepalive: no
 `
 }
 
-/** cyrus.conf(5): IMAP and what it needs, nothing else. */
-export function masterConfig({ folder, programs, port, tlsPort, hasTls }: CyrusSettings): string {
+/** cyrus.conf(5): IMAP, LMTP and what they need, nothing else. */
+export function masterConfig({ folder, programs, port, tlsPort, lmtpPort, hasTls }: CyrusSettings): string {
   const imapd = `${programs}/imapd -C ${folder}/imapd.conf -U 100`
   return `START {
   recover cmd="${programs}/ctl_cyrusdb -C ${folder}/imapd.conf -r"
@@ -60,6 +61,7 @@ export function masterConfig({ folder, programs, port, tlsPort, hasTls }: CyrusS
 SERVICES {
   imap cmd="${imapd}" listen="127.0.0.1:${port}" proto="tcp4" prefork=1
 ${hasTls ? `  imaps cmd="${imapd} -s" listen="127.0.0.1:${tlsPort}" proto="tcp4" prefork=0` : ''}
+  lmtp cmd="${programs}/lmtpd -C ${folder}/imapd.conf -a" listen="127.0.0.1:${lmtpPort}" proto="tcp4" prefork=0
 }
 EVENTS {
   checkpoint cmd="${programs}/ctl_cyrusdb -C ${folder}/imapd.conf -c" period=30

@@ -7,24 +7,26 @@ import { type CyrusSettings, imapdConfig, masterConfig } from './cyrus-config.ts
 import { startDaemon } from './daemon.ts'
 import { encodeMailboxName, quote } from './imap-values.ts'
 import { requireCyrus } from './install.ts'
-import { type MailServer, makeUpName, type TestUser } from './mail-server.ts'
+import { type LmtpServer, type MailServer, makeUpName, type TestUser } from './mail-server.ts'
 import { openWitness } from './witness.ts'
 
 const run = promisify(execFile)
 
+const DOMAIN = 'cyrus.test'
+
 /** Starts a Cyrus of its own on free loopback ports, as root (it drops to `mail`). Takes about 100 ms. */
-export async function startCyrus({ tls = false } = {}): Promise<MailServer> {
+export async function startCyrus({ tls = false } = {}): Promise<MailServer & LmtpServer> {
   const { programs, env } = await requireCyrus()
   let ca: string | null = null
   const daemon = await startDaemon({
     name: 'cyrus',
-    portCount: 2,
-    async prepare(folder, [port = 0, tlsPort = 0]) {
+    portCount: 3,
+    async prepare(folder, [port = 0, tlsPort = 0, lmtpPort = 0]) {
       await chmod(folder, 0o755)
       for (const name of ['conf', 'conf/socket', 'spool', 'run', 'run/proc', 'run/lock'])
         await mkdir(join(folder, name))
       if (tls) ca = await makeCertificates(folder)
-      const settings: CyrusSettings = { folder, programs, port, tlsPort, hasTls: tls }
+      const settings: CyrusSettings = { folder, programs, port, tlsPort, lmtpPort, hasTls: tls }
       await writeFile(join(folder, 'imapd.conf'), imapdConfig(settings))
       await writeFile(join(folder, 'cyrus.conf'), masterConfig(settings))
       await savePassword(folder, 'admin', 'secret of admin')
@@ -40,8 +42,10 @@ export async function startCyrus({ tls = false } = {}): Promise<MailServer> {
     },
   })
   const { folder, ports } = daemon
-  const server: MailServer = {
+  const server: MailServer & LmtpServer = {
     kind: 'cyrus',
+    domain: DOMAIN,
+    lmtpPort: ports[2] ?? 0,
     host: '127.0.0.1',
     port: ports[0] ?? 0,
     tlsPort: tls ? (ports[1] ?? 0) : null,
@@ -52,7 +56,7 @@ export async function startCyrus({ tls = false } = {}): Promise<MailServer> {
     processGroup: daemon.pid,
     logFile: join(folder, 'master.log'),
     async addUser(name = makeUpName()) {
-      const user: TestUser = { user: name, password: `secret of ${name}`, email: `${name}@cyrus.test` }
+      const user: TestUser = { user: name, password: `secret of ${name}`, email: `${name}@${DOMAIN}` }
       await savePassword(folder, user.user, user.password)
       return user
     },

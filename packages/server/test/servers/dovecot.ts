@@ -8,7 +8,7 @@ import { startChaosProxy } from './chaos-proxy.ts'
 import { startDaemon } from './daemon.ts'
 import { dovecotConfig, type Flavour } from './dovecot-config.ts'
 import { requireDovecot } from './install.ts'
-import { type MailServer, makeUpName, type TestUser } from './mail-server.ts'
+import { type LmtpServer, type MailServer, makeUpName, type TestUser } from './mail-server.ts'
 import { openWitness } from './witness.ts'
 
 const run = promisify(execFile)
@@ -20,18 +20,18 @@ export interface DovecotOptions {
   /** Also listens with TLS, and offers STARTTLS; takes another 50 ms to start. */
   tls?: boolean
   connectionsPerUserMax?: number
+  /** Domain of its users' addresses. */
+  domain?: string
 }
 
-/** A Dovecot, with the ports where a mail transport agent delivers and asks about passwords. */
-export interface DovecotServer extends MailServer {
-  readonly domain: string
-  readonly lmtpPort: number
+/** A Dovecot, with the port where a mail transport agent asks whether a password is right. */
+export interface DovecotServer extends MailServer, LmtpServer {
   readonly saslPort: number
 }
 
 /** Starts a Dovecot of its own on free loopback ports; many may run at once. Takes about 50 ms. */
 export async function startDovecot(options: DovecotOptions = {}): Promise<DovecotServer> {
-  const { flavour = 'full', tls = false, connectionsPerUserMax = 500 } = options
+  const { flavour = 'full', tls = false, connectionsPerUserMax = 500, domain = DOMAIN } = options
   if (tls && flavour === 'poor') throw new Error('the poor server speaks in the clear only')
   const executable = await requireDovecot()
   let ca: string | null = null
@@ -69,7 +69,7 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<Doveco
   const bareness = flavour === 'poor' ? await startChaosProxy({ host: '127.0.0.1', port }, BARE_SERVER) : null
   const doveadm = (...args: string[]) => run('doveadm', ['-c', join(folder, 'dovecot.conf'), ...args])
   const server: DovecotServer = {
-    domain: DOMAIN,
+    domain,
     lmtpPort,
     saslPort,
     kind: flavour === 'full' ? 'dovecot' : 'dovecot-poor',
@@ -83,7 +83,7 @@ export async function startDovecot(options: DovecotOptions = {}): Promise<Doveco
     processGroup: daemon.pid,
     logFile: join(folder, 'dovecot.log'),
     async addUser(name) {
-      const user = await addUser(folder, name ?? makeUpName())
+      const user = await addUser(folder, name ?? makeUpName(), domain)
       await makeMailboxes(server, user)
       return user
     },
@@ -130,8 +130,8 @@ async function changePassword(server: MailServer, folder: string, user: TestUser
   throw new Error('Dovecot does not take the new password')
 }
 
-async function addUser(folder: string, name: string): Promise<TestUser> {
-  const email = name.includes('@') ? name : `${name}@${DOMAIN}`
+async function addUser(folder: string, name: string, domain: string): Promise<TestUser> {
+  const email = name.includes('@') ? name : `${name}@${domain}`
   const user = { user: email, password: `secret of ${name}`, email }
   await writePassword(folder, user)
   return user

@@ -36,6 +36,12 @@ export interface MailServer extends AsyncDisposable {
   kick(user?: TestUser): Promise<void>
 }
 
+/** Where a mail transport agent delivers the mail of a domain. */
+export interface LmtpServer {
+  readonly domain: string
+  readonly lmtpPort: number
+}
+
 export function makeUpName(): string {
   return `user-${randomBytes(5).toString('hex')}`
 }

@@ -1,3 +1,5 @@
+import type { LmtpServer } from './mail-server.ts'
+
 export interface PostfixSettings {
   folder: string
   port: number
@@ -6,13 +8,17 @@ export interface PostfixSettings {
   hasTls: boolean
   messageBytesMax: number
   /** Where it delivers, and asks about passwords. */
-  dovecot: { domain: string; lmtpPort: number; saslPort: number }
+  dovecot: LmtpServer & { saslPort: number }
+  beside: readonly LmtpServer[]
 }
 
 /** main.cf of Postfix 3.7 (https://www.postfix.org/postconf.5.html). */
 export function postfixConfig(settings: PostfixSettings): string {
-  const { folder, hasTls, messageBytesMax, dovecot } = settings
+  const { folder, hasTls, messageBytesMax, dovecot, beside } = settings
   const { domain } = dovecot
+  const servers = [dovecot, ...beside]
+  const table = (value: (server: LmtpServer) => string) =>
+    `inline:{ ${servers.map(server => `{${server.domain}=${value(server)}}`).join(', ')} }`
   return `
 compatibility_level = 3.6
 queue_directory = ${folder}/queue
@@ -39,8 +45,8 @@ smtp_host_lookup = native
 # Nothing leaves the machine.
 default_transport = error:5.1.2 outside mail is disabled here
 relay_transport = error:5.1.2 outside mail is disabled here
-virtual_mailbox_domains = inline:{ {${domain}=1} }
-virtual_transport = lmtp:inet:127.0.0.1:${dovecot.lmtpPort}
+virtual_mailbox_domains = ${table(() => '1')}
+transport_maps = ${table(({ lmtpPort }) => `lmtp:inet:127.0.0.1:${lmtpPort}`)}
 virtual_mailbox_maps = static:ok
 recipient_delimiter = +
 message_size_limit = ${messageBytesMax}

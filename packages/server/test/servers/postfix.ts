@@ -6,6 +6,7 @@ import { makeCertificates } from './certificate.ts'
 import { startDaemon } from './daemon.ts'
 import type { DovecotServer } from './dovecot.ts'
 import { POSTFIX_MASTER, requirePostfix } from './install.ts'
+import type { LmtpServer } from './mail-server.ts'
 import { postfixConfig, postfixServices } from './postfix-config.ts'
 
 const run = promisify(execFile)
@@ -24,6 +25,8 @@ export interface PostfixServer extends AsyncDisposable {
 export interface PostfixOptions {
   tls?: boolean
   messageBytesMax?: number
+  /** Other servers that it delivers to. */
+  beside?: readonly LmtpServer[]
 }
 
 /**
@@ -35,7 +38,7 @@ export async function startPostfix(
   options: PostfixOptions = {},
 ): Promise<PostfixServer> {
   const executable = requirePostfix()
-  const { tls = false, messageBytesMax = 36_700_160 } = options
+  const { tls = false, messageBytesMax = 36_700_160, beside = [] } = options
   let ca: string | null = null
   const daemon = await startDaemon({
     name: 'postfix',
@@ -46,7 +49,7 @@ export async function startPostfix(
       await run('chown', ['postfix', join(folder, 'data')])
       if (tls) ca = await makeCertificates(folder)
       const log = join(folder, 'postfix.log')
-      const settings = { folder, port, tlsPort, hasTls: tls, messageBytesMax, dovecot }
+      const settings = { folder, port, tlsPort, hasTls: tls, messageBytesMax, dovecot, beside }
       await writeFile(join(folder, 'etc/main.cf'), postfixConfig(settings))
       await writeFile(join(folder, 'etc/master.cf'), postfixServices(settings))
       const config = ['-c', join(folder, 'etc')]

@@ -1,10 +1,14 @@
 import { ImapFlow } from 'imapflow'
+import { createTransport } from 'nodemailer'
 import { describe, expect, test } from 'vitest'
 import { startCyrus } from './cyrus.ts'
 import { startDovecot } from './dovecot.ts'
 import type { MailServer, TestUser } from './mail-server.ts'
+import { startPostfix } from './postfix.ts'
 import { readTruth } from './reference.ts'
 import { SERVER_KINDS } from './shared-server.ts'
+import { startSmtpSink } from './smtp-sink.ts'
+import { waitUntil } from '../wait-until.ts'
 import { openWitness, RefusedCommand } from './witness.ts'
 import { openWorld } from './world.ts'
 
@@ -98,6 +102,67 @@ describe('startDovecot', () => {
     const user = await first.addUser('anna')
 
     await expect(openWitness(second, user)).rejects.toThrow(RefusedCommand)
+  })
+})
+
+describe('startPostfix', () => {
+  test('takes mail of a user of Dovecot, and delivers it there and to other servers', async () => {
+    await using dovecot = await startDovecot()
+    await using poor = await startDovecot({ flavour: 'poor', domain: 'poor.test' })
+    await using cyrus = await startCyrus()
+    await using postfix = await startPostfix(dovecot, { tls: true, beside: [poor, cyrus] })
+    const user = await dovecot.addUser()
+    const others = [
+      { server: poor, other: await poor.addUser() },
+      { server: cyrus, other: await cyrus.addUser() },
+    ]
+    const transport = createTransport({
+      host: postfix.host,
+      port: postfix.port,
+      requireTLS: true,
+      tls: { ca: postfix.ca ?? '' },
+      auth: { user: user.user, pass: user.password },
+    })
+    const valid = [user.email, ...others.map(({ other }) => other.email)]
+    const to = [...valid, `nobody@${dovecot.domain}`, `greylist@${dovecot.domain}`, 'someone@elsewhere.test']
+
+    const sent = await transport.sendMail({ envelope: { from: user.email, to }, raw: message(1).raw })
+
+    expect(sent.accepted).toEqual(valid)
+    expect(sent.rejectedErrors?.map(error => error.responseCode)).toEqual([550, 450, 554])
+    for (const { server, other } of [{ server: dovecot, other: user }, ...others])
+      await waitUntil('the message', async () => {
+        const truth = await readTruth(server, other)
+        return truth.find(({ path }) => path === 'INBOX')?.messages[0]?.messageId === '<1@a.test>'
+      })
+  })
+
+  test('sends nothing for a stranger', async () => {
+    await using dovecot = await startDovecot()
+    await using postfix = await startPostfix(dovecot)
+    const transport = createTransport({ host: postfix.host, port: postfix.port, ignoreTLS: true })
+    const envelope = { from: 'a@elsewhere.test', to: `bob@${dovecot.domain}` }
+    await expect(transport.sendMail({ envelope, raw: message(1).raw })).rejects.toThrow(/554/)
+  })
+})
+
+describe('startSmtpSink', () => {
+  test('keeps what it accepts in a journal, and only that', async () => {
+    await using sink = await startSmtpSink()
+    const transport = createTransport({ host: '127.0.0.1', port: sink.port, ignoreTLS: true })
+    const raw = `${message(1).raw}.\r\n..\r\n`
+    const send = (to: string) => transport.sendMail({ envelope: { from: 'a@a.test', to }, raw })
+
+    await send('b@b.test')
+    sink.behave = ({ step, argument }) => (step === 'dot' && argument === '<1@a.test>' ? '451 later' : null)
+    await expect(send('c@b.test')).rejects.toThrow('451')
+    sink.behave = ({ step, times }) => (step === 'dot' && times === 3 ? { does: 'accept_and_drop' } : null)
+    await expect(send('d@b.test')).rejects.toThrow()
+
+    expect((await sink.accepted()).map(({ from, to, content }) => ({ from, to, content }))).toEqual([
+      { from: 'a@a.test', to: ['b@b.test'], content: raw },
+      { from: 'a@a.test', to: ['d@b.test'], content: raw },
+    ])
   })
 })
 

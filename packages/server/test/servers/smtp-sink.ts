@@ -64,6 +64,7 @@ export interface SmtpSinkOptions {
   /** Keeps what was accepted over several sinks; by default a file that goes with the sink. */
   journal?: string
   port?: number
+  behave?: SmtpSink['behave']
 }
 
 export interface SmtpSink extends AsyncDisposable {
@@ -158,7 +159,7 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
     get poured() {
       return state.poured
     },
-    behave: () => null,
+    behave: options.behave ?? (() => null),
     async accepted() {
       const lines = (await readFile(journal, 'utf8')).split('\n').filter(line => line !== '')
       return lines.map(line => JSON.parse(line) as AcceptedMessage)

@@ -60,7 +60,7 @@ function arrivalFrom(address: string, mailbox: PlacedMailbox, uid: number) {
     categories: [],
     importance: 'normal',
     draftMark: null,
-          size: 100,
+    size: 100,
   }
   return { message, mailboxes: [mailbox] }
 }

@@ -69,6 +69,9 @@ create index outbox_due on outbox (account_id, due_at) where due_at is not null;
 create index outbox_waiting on outbox (send_at) where due_at is not null;
 create index outbox_claimed on outbox (account_id) where phase is not null;
 create index outbox_task on outbox (task_at) where task is not null;
+-- a process that ends leaves its claims
+create index outbox_claimed_by on outbox (claimed_by) where claimed_by is not null;
+create index outbox_task_by on outbox (task_by) where task_by is not null;
 create index outbox_ended on outbox (ended_at) where ended_at is not null;
 create index outbox_unknown on outbox (ended_at) where status = 'failed' and error_reason = 'outcome_unknown';
 
@@ -115,6 +118,14 @@ create table sending_account (
   message_bytes_max bigint
 );
 create index sending_account_due on sending_account (due_at) where due_at is not null;
+
+-- The history of the database that the outbox belongs to. Where it differs from that of the feed, the database was
+-- restored, and what was due may have been sent since the backup.
+create table sending_epoch (
+  is_only boolean primary key default true check (is_only),
+  epoch text not null
+);
+insert into sending_epoch (epoch) select epoch from feed_epoch;
 
 -- Sends that were queued on a day in UTC, of tenants whose plan limits them.
 create table tenant_sends (

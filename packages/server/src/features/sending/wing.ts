@@ -2,7 +2,6 @@ import { Counter, type Metric } from 'prom-client'
 import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
-import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 import type { ReadContext } from '../mail/content/body.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { EndWatch } from './outbox/await-end.ts'
@@ -12,9 +11,7 @@ import { outboxOperations } from './outbox/operations.ts'
 import { OutboxWorker } from './outbox/outbox-worker.ts'
 import { measureOutbox } from './outbox/store.ts'
 import { failHeldBack, settleByCopies, sweepEntries } from './outbox/sweep.ts'
-
-/** Tables with a column `account_id`; those that refer to others go first. */
-const TABLES = ['outbox_content', 'outbox', 'sending_account'] as const
+import { purgeSending } from './purge.ts'
 
 /** @param content reads messages of mail */
 export function openSending(resources: Resources, content: ReadContext) {
@@ -55,7 +52,7 @@ export function openSending(resources: Resources, content: ReadContext) {
       wakes.on(['waxwing_wake'], { onWake: wakeChanged, onListening: wake })
     },
     gauges: outboxGauges(resources),
-    purgeStep: (accountId, signal) => deleteOfAccount(db, TABLES, accountId, signal),
+    purgeStep: (accountId, signal) => purgeSending(db, accountId, signal),
   } satisfies Wing
 }
 

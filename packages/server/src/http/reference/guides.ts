@@ -15,6 +15,7 @@ export const GUIDES = [
   'reading-mail',
   'searching',
   'identities',
+  'sending',
   'autoconfig',
   'configuration',
 ] as const

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LineEnd } from './line-breaker.ts'
 import { asBuffer, encodeQuotedPrintable } from './transfer.ts'
 import { messageWalker, type MessageVisitor, type WalkedPart } from './walk-message.ts'
@@ -15,7 +16,7 @@ const SOFT_BREAK = Buffer.from('=\r\n')
 const ENCODED_LF = Buffer.from('=\r\n=0A=\r\n')
 const ENCODED_CR = Buffer.from('=\r\n=0D=\r\n')
 const NUL = 0
-/** What is written before others get their turn. */
+/** What is looked at before others get their turn. */
 const SLICE_BYTES = 64 * 1024
 
 /** What a message has that SMTP may not carry. */
@@ -62,9 +63,19 @@ export async function surveyMessage(content: AsyncIterable<Uint8Array>): Promise
     },
     end: () => undefined,
   })
-  for await (const bytes of content) walker.push(asBuffer(bytes))
+  for await (const bytes of slices(content)) walker.push(bytes)
   walker.end()
   return { unfit, beyondAscii, hasSealed8Bit, isHopeless }
+}
+
+/** Content in memory would otherwise keep the event loop to itself. */
+async function* slices(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const bytes of content) {
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+      yield asBuffer(bytes.subarray(at, at + SLICE_BYTES))
+      if (bytes.length >= SLICE_BYTES / 2) await nextTurn()
+    }
+  }
 }
 
 function is8Bit(line: Buffer): boolean {
@@ -85,11 +96,9 @@ export async function* refitMessage(
 ): AsyncGenerator<Buffer> {
   const out: Buffer[] = []
   const walker = messageWalker(refitter(survey, options, out))
-  for await (const bytes of content) {
-    for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-      walker.push(asBuffer(bytes.subarray(at, at + SLICE_BYTES)))
-      if (out.length > 0) yield Buffer.concat(out.splice(0))
-    }
+  for await (const bytes of slices(content)) {
+    walker.push(bytes)
+    if (out.length > 0) yield Buffer.concat(out.splice(0))
   }
   walker.end()
   if (out.length > 0) yield Buffer.concat(out)
@@ -122,7 +131,7 @@ function refitter(survey: Survey, options: RefitOptions, out: Buffer[]): Message
         return
       }
       if (lastEnd !== null) out.push(encodedBreak(lastEnd, part.isText))
-      out.push(Buffer.from(encodeQuotedPrintable(line), 'latin1'))
+      out.push(encodeQuotedPrintable(line))
       lastEnd = end
     },
     other(line, end) {

@@ -1,5 +1,3 @@
-import { toHex } from './encoded-words.ts'
-
 /* Transfer encodings (RFC 2045 section 6), so that every body is 7-bit with lines of at most 76 characters. */
 
 const LINE_LENGTH_MAX = 76
@@ -66,45 +64,61 @@ export function encodeText(text: string): { encoding: 'quoted-printable' | 'base
   let beyondAscii = 0
   for (const byte of bytes) if (byte > 126) beyondAscii++
   if (beyondAscii > bytes.length / 6) return { encoding: 'base64', body: encodeLines(bytes, true) }
-  return { encoding: 'quoted-printable', body: Buffer.from(encodeQuotedPrintable(bytes), 'latin1') }
+  return { encoding: 'quoted-printable', body: encodeQuotedPrintable(bytes) }
 }
+
+/** Characters of an escape, and of a soft line break. */
+const ESCAPE_LENGTH = 3
+const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte > SPACE && byte <= 126 && byte !== EQUALS),
+)
+const DIGITS = Buffer.from('0123456789ABCDEF')
 
 /**
  * Quoted-printable (section 6.7). Line breaks are CRLF; a CR or LF alone is encoded. So are a dot and `From ` at the
  * start of a line, which careless servers change.
  */
-export function encodeQuotedPrintable(bytes: Uint8Array): string {
-  const lines: string[] = []
-  let line = ''
+export function encodeQuotedPrintable(bytes: Uint8Array): Buffer {
+  const out = Buffer.allocUnsafe(Math.ceil(bytes.length * ESCAPE_LENGTH * 1.05) + ESCAPE_LENGTH)
+  let length = 0
+  let column = 0
+  const breakLine = () => {
+    out[length++] = CR
+    out[length++] = LF
+    column = 0
+  }
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!
-    if (byte === CR && bytes[at + 1] === LF) {
-      lines.push(line)
-      line = ''
+    if (isLineBreak(bytes, at)) {
+      breakLine()
       at++
       continue
     }
-    const next = bytes[at + 1]
-    const isLast = next === undefined || (next === CR && bytes[at + 2] === LF)
-    let piece = isPlain(byte, isLast) ? String.fromCharCode(byte) : `=${toHex(byte)}`
+    const isLast = at + 1 === bytes.length || isLineBreak(bytes, at + 1)
+    let isPlain = PLAIN[byte] === 1 || ((byte === SPACE || byte === TAB) && !isLast)
     // The last place of a line is for the soft line break, unless the line ends by itself.
-    if (line.length + piece.length > LINE_LENGTH_MAX - (isLast ? 0 : 1)) {
-      lines.push(`${line}=`)
-      line = ''
+    if (column + (isPlain ? 1 : ESCAPE_LENGTH) > LINE_LENGTH_MAX - (isLast ? 0 : 1)) {
+      out[length++] = EQUALS
+      breakLine()
     }
-    if (line === '' && isHazard(bytes, at)) piece = `=${toHex(byte)}`
-    line += piece
+    if (column === 0 && isHazard(bytes, at)) isPlain = false
+    if (isPlain) out[length++] = byte
+    else {
+      out[length++] = EQUALS
+      out[length++] = DIGITS[byte >> 4]!
+      out[length++] = DIGITS[byte & 15]!
+    }
+    column += isPlain ? 1 : ESCAPE_LENGTH
   }
-  lines.push(line)
-  return lines.join('\r\n')
+  return out.subarray(0, length)
 }
 
-function isPlain(byte: number, isLast: boolean): boolean {
-  if (byte === SPACE || byte === TAB) return !isLast
-  return byte !== EQUALS && byte > SPACE && byte <= 126
+function isLineBreak(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === CR && bytes[at + 1] === LF
 }
 
 /** Whether a line must not begin with what is at this position. */
 function isHazard(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === DOT || FROM.every((byte, index) => bytes[at + index] === byte)
+  if (bytes[at] === DOT) return true
+  return bytes[at] === FROM[0] && FROM.every((byte, index) => bytes[at + index] === byte)
 }

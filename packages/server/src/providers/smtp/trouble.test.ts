@@ -71,7 +71,7 @@ describe('what concerns the account or its server', () => {
     ['mail', '451 4.7.1 slow down', 'throttled'],
     ['mail', '530 5.7.0 log in', 'login_failed'],
     ['mail', drop, 'unavailable'],
-    ['rcpt', '421 4.3.2 closing', 'unavailable'],
+    ['rcpt', '421 4.7.0 slow down', 'throttled'],
     ['rcpt', drop, 'unavailable'],
     ['data', '421 4.3.2 closing', 'unavailable'],
     ['data', drop, 'unavailable'],
@@ -205,6 +205,17 @@ describe('a hostile server', () => {
     expect(sink.poured).toBeLessThan(POURED_BYTES_MAX)
   })
 
+  test('that answers twice is not asked again, so that no answer counts for another message', async () => {
+    await using sink = await startSink()
+    sink.behave = ({ step }) => (step === 'dot' ? '250 2.0.0 ok\r\n250 2.0.0 ok' : null)
+    await using account = await connect(sink.port)
+    const message = outgoing(LOGIN.user, ['one@sink.test'], small())
+    await account.sending.send(message)
+    await waitUntil('the end of the connection', async () => !account.isOpen)
+    await expect(account.sending.send(message)).rejects.toMatchObject({ isBeforeAcceptance: true })
+    expect(await sink.accepted()).toHaveLength(1)
+  })
+
   test('has its words shown printable and cut, without the secrets that it repeats', async () => {
     await using sink = await startSink()
     const encoded = Buffer.from(`\0${LOGIN.user}\0${LOGIN.password}`).toString('base64')
@@ -250,15 +261,18 @@ describe('TLS', () => {
     expect(sink.commands.filter(line => !line.startsWith('EHLO'))).toEqual([])
   })
 
-  test('ends a connection with bytes before the handshake that pass for an answer after it', async () => {
-    await using sink = await startSink({ certificates: folder })
-    sink.behave = ({ step }) => (step === 'starttls' ? '220 go\r\n250-evil\r\n250 AUTH PLAIN' : null)
+  test.each(['220 go\r\n250-evil\r\n250 AUTH PLAIN', '220 go\r\n250-evil'])(
+    'ends a connection with bytes before the handshake that pass for an answer after it: %j',
+    async answer => {
+      await using sink = await startSink({ certificates: folder })
+      sink.behave = ({ step }) => (step === 'starttls' ? answer : null)
 
-    const connected = connect(sink.port, { security: 'starttls', authorities: trustAlso(ca) })
+      const connected = connect(sink.port, { security: 'starttls', authorities: trustAlso(ca) })
 
-    await expect(connected).rejects.toMatchObject({ isBeforeAcceptance: true })
-    expect(sink.commands.filter(line => line.startsWith('AUTH'))).toEqual([])
-  })
+      await expect(connected).rejects.toMatchObject({ isBeforeAcceptance: true })
+      expect(sink.commands.filter(line => line.startsWith('AUTH'))).toEqual([])
+    },
+  )
 })
 
 describe('what is asked', () => {

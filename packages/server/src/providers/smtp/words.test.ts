@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { clientName } from './client-name.ts'
-import { stuffed } from './content.ts'
+import { DamagedContent, stuffed } from './content.ts'
 import { planEnvelope, xtext } from './envelope.ts'
 import { NO_EXTENSIONS, readExtensions } from './extensions.ts'
 import { planLogin } from './login.ts'
@@ -163,5 +163,31 @@ test('stuffs dots so that a server reads the same content, however it is cut', a
       expect(`\r\n${sent}`).not.toContain('\r\n.\r\n')
       expect(sent.replaceAll(/^\./gm, '')).toBe(bytes.toString())
     }),
+  )
+})
+
+test('lets no bytes pass that a lax server could take for the end of the message', async () => {
+  const piece = fc.string({ unit: fc.constantFrom('.', '\r', '\n', '\r\n', 'a'), maxLength: 4 })
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece), async pieces => {
+      const bytes = pieces.map(text => Buffer.from(text))
+      const content = {
+        byteLength: Buffer.concat(bytes).length,
+        is8Bit: false,
+        hasUtf8Header: false,
+        open: async function* () {
+          yield* bytes
+        },
+      }
+      let sent = '\r\n'
+      try {
+        for await (const stuffedPiece of stuffed(content)) sent += Buffer.from(stuffedPiece).toString()
+      } catch (error) {
+        expect(error).toBeInstanceOf(DamagedContent)
+        return
+      }
+      expect(sent).not.toMatch(/[\r\n]\.[\r\n]|\r(?!\n)|(?<!\r)\n/)
+    }),
+    { numRuns: 10_000 },
   )
 })

@@ -9,26 +9,12 @@ import {
 import { markMissing, recordDeleted } from '../../features/mail/messages/record-missing.ts'
 import { recordStates } from '../../features/mail/messages/record-states.ts'
 import type { FollowedSource, MailAccount } from '../../features/mail/messages/rules.ts'
-import type { KnownMessages, LocatedMessage, MessageKey } from '../../providers/mail.ts'
+import type { LocatedMessage, MessageKey } from '../../providers/mail.ts'
 import { quarantine } from './quarantine.ts'
 import { mailboxesOf, type Session, underFence } from './session.ts'
 import { findCursor, listUnindexed } from './source-store.ts'
 
 const LOOKED_AT_ONCE = 500
-
-/**
- * What the cursor of a source counts: the index as it was before the interface changed it. So what the interface removed
- * is reported as gone once, and what it added as arrived once, which both change nothing.
- */
-export function withoutChanges(known: KnownMessages, changed: readonly ChangedKey[]): KnownMessages {
-  const added = new Set(uidsOf(changed.filter(({ isAdded }) => isAdded).map(({ key }) => key)))
-  const removed = new Set(uidsOf(changed.filter(({ isRemoved }) => isRemoved).map(({ key }) => key)))
-  if (added.size === 0 && removed.size === 0) return known
-  const flags = new Map([...removed].map(uid => [uid, 0]))
-  for (const [at, uid] of known.keys.entries()) flags.set(uid, known.flags[at]!)
-  const keys = [...flags.keys()].filter(uid => !added.has(uid)).toSorted((a, b) => a - b)
-  return { keys: Uint32Array.from(keys), flags: Uint8Array.from(keys, uid => flags.get(uid)!) }
-}
 
 type Of = Pick<Session, 'owned'>
 

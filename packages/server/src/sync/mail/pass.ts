@@ -10,6 +10,7 @@ import {
   settleMissing,
   startLook,
 } from './mailbox-pass.ts'
+import { ProviderFailure } from '../../providers/failure.ts'
 import type { Cursor } from '../../providers/mail.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import { ChangedMeanwhile, MailboxUnlisted, type Session } from './session.ts'
@@ -53,7 +54,10 @@ export async function runPass(session: Session, options: PassOptions): Promise<P
     try {
       return await passOnce(session, options)
     } catch (error) {
-      if (error instanceof ChangedMeanwhile && ++changes < CHANGES_MAX) continue
+      if (error instanceof ChangedMeanwhile) {
+        if (++changes < CHANGES_MAX) continue
+        throw new ProviderFailure('unavailable', 'the account is changed too often to be read')
+      }
       if (!(error instanceof MailboxUnlisted) || session.unlisted.size >= UNLISTED_MAX) throw error
       if (relisted.has(error.key)) session.unlisted.add(error.key)
       relisted.add(error.key)

@@ -9,7 +9,7 @@ import type { FollowOptions, MailProvider } from '../../providers/mail.ts'
 import type { Doubts } from './doubts.ts'
 import type { LookTimes } from './look-times.ts'
 import { fenceAccount, type OwnedAccount } from '../ownership.ts'
-import { withoutChanges } from './changed-keys.ts'
+import { withoutChanges } from './counted-messages.ts'
 import { loadQuarantine } from './quarantine.ts'
 import { findCursor, loadKnown } from './source-store.ts'
 

@@ -5,12 +5,12 @@ import { eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
 import type { TestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
 import type { TestUser } from '../../../../test/servers/mail-server.ts'
-import type { SmtpServer } from '../../../../test/smtp-server.ts'
+import type { SmtpSink } from '../../../../test/servers/smtp-sink.ts'
 
 const mail = useImapAccounts()
 
 describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
-  async function connect(app: TestApp, user: TestUser, smtp: SmtpServer | null = null) {
+  async function connect(app: TestApp, user: TestUser, smtp: SmtpSink | null = null) {
     const { body } = await app.post<Account>('/v1/imap-accounts', mail.connection(user, smtp))
     return { account: body, path: `/v1/accounts/${body.id}/imap-settings` }
   }
@@ -195,7 +195,7 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     })
 
     expect((await asked.answer).status).not.toBe(200)
-    const sent = smtp.lines.map(line => Buffer.from(line.split(' ')[2] ?? '', 'base64').toString())
+    const sent = smtp.commands.map(line => Buffer.from(line.split(' ')[2] ?? '', 'base64').toString())
     expect(sent.join()).not.toContain(user.password)
   })
 
@@ -225,10 +225,11 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     const user = await mail.dovecot.addUser()
     const { path } = await connect(app, user)
     const { promise: authHold, resolve: letGo } = Promise.withResolvers<void>()
-    await using smtp = await mail.openSmtp(user, { authHold })
+    await using smtp = await mail.openSmtp(user)
+    smtp.behave = ({ step }) => (step === 'auth' ? authHold.then(() => null) : null)
 
     const slow = app.patch(path, { smtp: { host: 'localhost', port: smtp.port } })
-    await expect.poll(() => smtp.lines.some(line => line.startsWith('AUTH'))).toBe(true)
+    await expect.poll(() => smtp.commands.some(line => line.startsWith('AUTH'))).toBe(true)
     const quick = await app.patch(path, { password: user.password })
     letGo()
 

@@ -4,7 +4,7 @@ import { tablesWith } from '../../../../test/database-text.ts'
 import { accountCount, eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
 import { openTestApp } from '../../../../test/open-app.ts'
 import { startDovecot } from '../../../../test/servers/dovecot.ts'
-import type { SmtpServerOptions } from '../../../../test/smtp-server.ts'
+import type { SmtpSinkOptions } from '../../../../test/servers/smtp-sink.ts'
 
 const mail = useImapAccounts()
 
@@ -43,7 +43,7 @@ describe('POST /v1/imap-accounts', () => {
         dav: null,
       },
     })
-    expect(smtp.lines.filter(line => line.startsWith('AUTH'))).toHaveLength(1)
+    expect(smtp.commands.filter(line => line.startsWith('AUTH'))).toHaveLength(1)
     expect((await app.get(`/v1/accounts/${made.body.id}`)).body).toEqual(made.body)
     expect(await eventsOf(app)).toMatchObject([
       {
@@ -93,7 +93,8 @@ describe('POST /v1/imap-accounts', () => {
     expect(rows).toEqual([{ name: 'imap_password' }])
   })
 
-  test.each<[string, Record<string, unknown>, number, string, Partial<SmtpServerOptions>?]>([
+  const later: SmtpSinkOptions['behave'] = ({ step }) => (step === 'auth' ? '454 4.7.0 later' : null)
+  test.each<[string, Record<string, unknown>, number, string, Partial<SmtpSinkOptions>?]>([
     ['a wrong password', { password: 'wrong' }, 400, 'login_failed'],
     ['a wrong password of the SMTP server', { smtpPassword: 'wrong' }, 400, 'login_failed'],
     ['calendars', { dav: { calendarUrl: 'https://dav.example.com/' } }, 400, 'provider_unsupported'],
@@ -111,7 +112,7 @@ describe('POST /v1/imap-accounts', () => {
     ['an unusual port', { imap: { host: 'mail.example.com', port: 22 } }, 400, 'server_not_allowed'],
     ['a server that is down', { imap: { host: 'localhost', port: 9 } }, 502, 'provider_unavailable'],
     ['an SMTP server without STARTTLS', {}, 400, 'provider_unsupported', { certificates: undefined }],
-    ['an SMTP server in trouble', {}, 502, 'provider_unavailable', { authAnswer: '454 4.7.0 later' }],
+    ['an SMTP server in trouble', {}, 502, 'provider_unavailable', { behave: later }],
     ['an invalid address', { email: 'not an address' }, 400, 'invalid_input'],
     ['a URL as a host', { imap: { host: 'imaps://mail.example.com', port: 993 } }, 400, 'invalid_input'],
     ['a host with its port', { imap: { host: 'mail.example.com:993', port: 993 } }, 400, 'invalid_input'],
@@ -128,7 +129,7 @@ describe('POST /v1/imap-accounts', () => {
     expect(answer).toMatchObject({ status, body: { defined: true, code, status } })
     expect(await accountCount(app)).toBe(0)
     expect(await eventsOf(app)).toEqual([])
-    if (smtpOptions && 'certificates' in smtpOptions) expect(smtp.lines.join()).not.toContain('AUTH')
+    if (smtpOptions && 'certificates' in smtpOptions) expect(smtp.commands.join()).not.toContain('AUTH')
   })
 
   test('refuses a certificate of an untrusted authority, and sends no password', async () => {
@@ -140,7 +141,7 @@ describe('POST /v1/imap-accounts', () => {
 
     expect(answer).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
     expect(String(answer.body['message'])).toMatch(/^SMTP: No secure connection/)
-    expect(smtp.lines.join()).not.toContain('AUTH')
+    expect(smtp.commands.join()).not.toContain('AUTH')
   })
 
   test('says what to do if the port does not use TLS', async () => {
@@ -253,7 +254,7 @@ describe('POST /v1/imap-accounts', () => {
       })
 
       expect(made.status, security).toBe(200)
-      expect(smtp.lines.includes('STARTTLS')).toBe(security === 'starttls')
+      expect(smtp.commands.includes('STARTTLS')).toBe(security === 'starttls')
     }
   })
 

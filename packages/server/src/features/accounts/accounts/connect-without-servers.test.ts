@@ -46,7 +46,7 @@ describe('POST /v1/imap-accounts without servers', () => {
       imap: { host: 'localhost', port: mail.dovecot.tlsPort, security: 'tls', user: user.email },
       smtp: { host: 'localhost', port: smtp.port, security: 'starttls', user: user.email },
     })
-    expect(smtp.lines.filter(line => line.startsWith('AUTH'))).toHaveLength(1)
+    expect(smtp.commands.filter(line => line.startsWith('AUTH'))).toHaveLength(1)
   })
 
   test('finds only the one that is missing', async () => {

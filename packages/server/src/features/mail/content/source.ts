@@ -4,7 +4,7 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import { effectiveSettings, reachedAs } from '../../accounts/accounts/rules.ts'
 import { refuseFailure } from '../../provider-failure.ts'
 import { refuse } from '../../refuse.ts'
-import { openCopy } from './message-copy.ts'
+import { openCopy } from './record-copy.ts'
 import { findLocation } from '../messages/location.ts'
 import type { FullRow } from '../messages/store.ts'
 import {

@@ -2,18 +2,15 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { toRow } from './message-row.ts'
 import { recordChangedKeys } from './record-changed-keys.ts'
-import {
-  addedTo,
-  announceRewritten,
-  type FormerLocation,
-  type KeylessMessage,
-  lasting,
-  type NewLocation,
-  placeAll,
-  removedFrom,
-} from './record-changes.ts'
+import { addedTo, announceRewritten, lasting, removedFrom } from './record-changes.ts'
 import { countContents } from './record-content-version.ts'
 import { type HeldMessage, lockHeldById } from './record-known.ts'
+import {
+  type FormerLocation,
+  type KeylessMessage,
+  type NewLocation,
+  placeAll,
+} from './record-new-locations.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
 /** A draft, and the content that it has now. */

@@ -17,7 +17,10 @@ export interface HeldMessage extends MessageRow {
   id: string
   /** Where it is, is not known now. */
   is_missing: boolean
+  /** Null if it has a lasting id, or its UID is not known now. */
   uid: number | null
+  /** The source in which its UID holds. */
+  source: string | null
 }
 
 /** What is to become of an indexed message. */
@@ -35,7 +38,11 @@ export interface Rewriting {
 const SEARCHED = new Set<keyof MessageRow>(['subject', 'from', 'to', 'cc', 'bcc', 'snippet', 'received_at'])
 
 const heldColumns = sql`id, ${rowColumns}, missing_look is not null as is_missing, size::float8 as size,
-  (select uid::float8 from message_mailbox where message_id = message.id and uid is not null limit 1) as uid`
+  held.uid, held.source`
+const heldFrom = sql`message left join lateral (
+  select uid::float8 as uid, mailbox.source from message_mailbox join mailbox on mailbox.id = mailbox_id
+  where message_id = message.id and uid is not null limit 1
+) as held on true`
 
 /** The messages that the index holds under these lasting ids, by id of the provider. */
 export async function lockHeld(
@@ -45,8 +52,8 @@ export async function lockHeld(
 ): Promise<Map<string, HeldMessage>> {
   if (remoteIds.length === 0) return new Map()
   const { rows } = await sql<HeldMessage & { remote_id: string }>`
-    select ${heldColumns} from message
-    where account_id = ${account.id} and remote_id = any(${remoteIds}::text[]) order by id for update
+    select ${heldColumns} from ${heldFrom}
+    where account_id = ${account.id} and remote_id = any(${remoteIds}::text[]) order by id for update of message
   `.execute(unit.sql)
   return new Map(rows.map(row => [row.remote_id, row]))
 }
@@ -59,14 +66,20 @@ export async function lockHeldById(
 ): Promise<Map<string, HeldMessage>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<HeldMessage>`
-    select ${heldColumns} from message
-    where account_id = ${account.id} and id = any(${ids}::uuid[]) order by id for update
+    select ${heldColumns} from ${heldFrom}
+    where account_id = ${account.id} and id = any(${ids}::uuid[]) order by id for update of message
   `.execute(unit.sql)
   return new Map(rows.map(row => [row.id, row]))
 }
 
 /** What the provider says of a held message. */
-export function rowOf({ id: _id, is_missing: _isMissing, uid: _uid, ...row }: HeldMessage): MessageRow {
+export function rowOf({
+  id: _id,
+  is_missing: _isMissing,
+  uid: _uid,
+  source: _source,
+  ...row
+}: HeldMessage): MessageRow {
   return row
 }
 

@@ -14,7 +14,7 @@ import {
 import { refitMessage, staysBeyondAscii, surveyMessage } from '../../../kit/mime-writing/refit.ts'
 import { UnwalkableMessage } from '../../../kit/mime-writing/walk-message.ts'
 import type { Mailbox } from '../../../kit/mime-writing/fields.ts'
-import { type Allowance, type AttachedFile, counted, newAllowance } from './attached.ts'
+import { type Allowance, type AttachedFile, counted, newAllowance, writableTraits } from './attached.ts'
 import { writeHeader } from './header.ts'
 import { signHtml, signText, textToHtml } from './rules.ts'
 import type { ContentLayout } from './stored-content.ts'
@@ -74,15 +74,20 @@ export async function composeMessage(composition: Composition): Promise<Composed
   const body = signedBody(composition)
   // Each reading of the message counts its attachments anew.
   const reading = { allowance: newAllowance() }
-  const { entities, is8Bit } = await attachAll(composition.attachments, reading)
-  const root = structure(body, entities, composition.attachments)
+  const files = composition.attachments.map(file => ({
+    ...writableTraits(file),
+    byteLength: file.byteLength,
+    open: () => file.open(),
+  }))
+  const { entities, is8Bit } = await attachAll(files, reading)
+  const root = structure(body, entities, files)
   const { header, layout } = writeHeader(cleanNames(composition))
   const segments: Segment[] = [header, ...root.segments, Buffer.from('\r\n')]
   return {
     layout: { ...layout, is8Bit },
     byteLength: segmentsLength(segments),
     text: body.text,
-    hasAttachments: composition.attachments.some(isCounted),
+    hasAttachments: files.some(isCounted),
     async *open() {
       reading.allowance = newAllowance()
       yield* readSegments(segments)

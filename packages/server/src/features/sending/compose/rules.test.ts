@@ -69,6 +69,11 @@ describe('planReply', () => {
     expect(plan.inReplyTo).toBe(original.messageId)
   })
 
+  test('reads fields as they stand in a header', () => {
+    const original = { messageId: ' <c@x> \r\n', references: '\r\n <a@x>\r\n\t<b@x>\r\n', inReplyTo: null }
+    expect(planReply(original)).toEqual({ inReplyTo: '<c@x>', references: ['<a@x>', '<b@x>', '<c@x>'] })
+  })
+
   test('keeps the first and the newest of more than 100 ids', () => {
     const ids = Array.from({ length: 150 }, (_, index) => `<${index}@x>`)
     const { references } = planReply({ messageId: '<new@x>', references: ids.join(' '), inReplyTo: null })

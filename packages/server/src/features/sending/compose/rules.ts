@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import { wireAddress } from '../../../kit/mail-address.ts'
-import { readIds } from '../../../kit/mime/message-ids.ts'
+import { readIds, readMessageId } from '../../../kit/mime/message-ids.ts'
 import type { Mailbox } from '../../../kit/mime-writing/fields.ts'
 
 const REFERENCES_MAX = 100
@@ -45,7 +45,8 @@ export interface ThreadFields {
  * list the first and the newest.
  */
 export function planReply(original: ThreadFields): { inReplyTo: string | null; references: string[] } {
-  const own = original.messageId !== null && ID.test(original.messageId) ? original.messageId : null
+  const originalId = readMessageId(original.messageId)
+  const own = originalId !== null && ID.test(originalId) ? originalId : null
   const referred = readIds(original.references)
   const earlier = new Set(referred.length > 0 ? referred : readIds(original.inReplyTo))
   const all = [...earlier].filter(id => ID.test(id) && id !== own)

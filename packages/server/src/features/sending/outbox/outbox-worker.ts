@@ -2,7 +2,14 @@ import type { Instance } from '../../../jobs/instance.ts'
 import type { Lease } from '../../../jobs/lease.ts'
 import { WokenLoop } from '../../../jobs/woken-loop.ts'
 import { type AttemptOutcome, type AttemptServices, makeAttempt } from './attempt.ts'
-import { claimDue, type ClaimedEntry, listDueAccounts, recoverClaims, secondsToNext } from './claims.ts'
+import {
+  claimDue,
+  type ClaimedEntry,
+  holdAfterRestore,
+  listDueAccounts,
+  recoverClaims,
+  secondsToNext,
+} from './claims.ts'
 import { claimTasks, type Task } from './record-task.ts'
 import { cancelOfDeleted } from './sweep.ts'
 import { doTask, type TaskServices } from './tasks.ts'
@@ -58,6 +65,7 @@ export class OutboxWorker implements AsyncDisposable {
     const { db, instance } = this.#options
     const lease = await instance.awaitLease(stopped)
     const signal = AbortSignal.any([stopped, lease.lapsed])
+    await holdAfterRestore(db)
     await recoverClaims(db, lease, [...this.#sends.keys()])
     await this.#startSends(lease, signal)
     await this.#startTasks(lease, signal)

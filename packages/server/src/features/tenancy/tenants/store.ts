@@ -54,10 +54,10 @@ export async function findTenantByName(db: Db, name: string): Promise<TenantRow 
 }
 
 /** Refuses new sends and accounts of the tenant, or allows them again. Every process heeds it at once. */
-export async function setPastDue(db: Db, tenantId: string, isPastDue: boolean): Promise<void> {
+export async function setPastDue(db: Db, tenantId: string, isOverdue: boolean): Promise<void> {
   await db
     .updateTable('tenant')
-    .set({ past_due_at: isPastDue ? sql<Date>`coalesce(past_due_at, clock_timestamp())` : null })
+    .set({ past_due_at: isOverdue ? sql<Date>`coalesce(past_due_at, clock_timestamp())` : null })
     .where('id', '=', tenantId)
     .execute()
 }

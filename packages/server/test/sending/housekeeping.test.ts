@@ -1,0 +1,177 @@
+import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { recordRestore } from '../../src/database/feed-epoch.ts'
+import type { Db } from '../../src/database/pool.ts'
+import { purgeDueAccounts } from '../../src/features/accounts/accounts/purge.ts'
+import { purgeMail } from '../../src/features/mail/purge.ts'
+import { sweepContent } from '../../src/features/sending/outbox/content.ts'
+import { settleByCopies, sweepEntries } from '../../src/features/sending/outbox/sweep.ts'
+import { purgeSending } from '../../src/features/sending/purge.ts'
+import { openBlobStore } from '../../src/kit/blobs/blob-store.ts'
+import { newId } from '../../src/kit/ids.ts'
+import { openTestApp } from '../open-app.ts'
+import { sampleMailbox, sampleMessageIn } from '../sample-rows.ts'
+import { waitUntil } from '../wait-until.ts'
+import { connectSender, openSendingApp, readEntry, send, sendEvents, waitForStatus } from './open-sending.ts'
+
+const never = new AbortController().signal
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
+
+async function countRows(db: Db, table: string): Promise<number> {
+  const { rows } = await sql<{
+    count: number
+  }>`select count(*)::int as count from ${sql.table(table)}`.execute(db)
+  return rows[0]!.count
+}
+
+test('after a restore, what was due is looked up and not sent again; what is scheduled is sent', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app, sink } = opened
+  const accountId = await connectSender(app, opened)
+  const due = await send(app, accountId)
+  const scheduled = await send(app, accountId, { sendAt: inAnHour() })
+  await recordRestore(app.db)
+  const { database, keyRing } = app
+  await using _jobs = await openTestApp({
+    roles: ['jobs'],
+    egressAllow: ['127.0.0.1/32'],
+    allowPlaintext: true,
+    database,
+    keyRing,
+  })
+  const fresh = await send(app, accountId)
+  await waitForStatus(app, fresh, 'sent')
+  expect(await readEntry(app, scheduled)).toMatchObject({ status: 'queued' })
+  await app.patch(`/v1/accounts/${accountId}/outbox/${scheduled.id}`, { sendAt: null })
+  await waitForStatus(app, scheduled, 'sent')
+  const lost = await waitUntil('the end of the look-ups', async () => {
+    await sql`update outbox set task_at = clock_timestamp() where task is not null and task_by is null`.execute(
+      app.db,
+    )
+    const entry = await readEntry(app, due)
+    return entry.status === 'failed' ? entry : null
+  })
+  expect(lost.lastError).toMatchObject({ reason: 'outcome_unknown' })
+  expect((await sink.accepted()).map(({ messageId }) => messageId)).toEqual([
+    fresh.internetMessageId,
+    scheduled.internetMessageId,
+  ])
+})
+
+test('a send whose outcome was unknown is sent once its copy is indexed', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  const entry = await send(app, accountId)
+  await sql`
+    update outbox set status = 'failed', error_reason = 'outcome_unknown', error_message = 'lost', due_at = null,
+      ended_at = clock_timestamp(), handed_over_at = clock_timestamp()
+  `.execute(app.db)
+  await settleByCopies(app.db, never)
+  expect(await readEntry(app, entry)).toMatchObject({ status: 'failed', messageId: null })
+
+  const account = { id: accountId, tenantId: app.tenantId }
+  const mailbox = await sampleMailbox(app.db, account, { role: 'sent', name: 'Sent' })
+  const messageId = await sampleMessageIn(app.db, account, mailbox.id)
+  await sql`update message set outbox_id = ${entry.id} where id = ${messageId}`.execute(app.db)
+  await settleByCopies(app.db, never)
+  expect(await readEntry(app, entry)).toMatchObject({ status: 'sent', lastError: null, messageId })
+  expect((await sendEvents(app)).map(({ type }) => type)).toEqual(['send.sent'])
+  await settleByCopies(app.db, never)
+  expect(await sendEvents(app)).toHaveLength(1)
+})
+
+test('entries are kept for 30 days after their end, and their copies are known longer', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  const entries: OutboxEntry[] = []
+  for (let count = 0; count < 3; count++) entries.push(await send(app, accountId, { sendAt: inAnHour() }))
+  const [old, recent, queued] = entries.map(({ id }) => id)
+  for (const id of [old, recent]) await app.delete(`/v1/accounts/${accountId}/outbox/${id}`)
+  await sql`
+    update outbox set ended_at = clock_timestamp() - interval '30 days 1 minute' where id = ${old}`.execute(
+    app.db,
+  )
+  await sql`
+    update outbox set ended_at = clock_timestamp() - interval '29 days' where id = ${recent}`.execute(app.db)
+  await sweepEntries(app.db, never)
+  const { body } = await app.get<{ items: OutboxEntry[] }>(`/v1/accounts/${accountId}/outbox`)
+  expect(body.items.map(({ id }) => id).toSorted()).toEqual([recent, queued].toSorted())
+  expect(await countRows(app.db, 'sent_message')).toBe(3)
+  expect(await countRows(app.db, 'outbox_content')).toBe(1)
+})
+
+test('content that no entry was made of goes after some hours, and content of an entry never does', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  await send(app, accountId, { sendAt: inAnHour() })
+  const insert = (hours: number) =>
+    sql`
+    insert into outbox_content (id, account_id, layout, bytes, created_at)
+    values (${newId()}, ${accountId}, '{}', 0, clock_timestamp() - make_interval(hours => ${hours}))
+  `.execute(app.db)
+  await insert(1)
+  await insert(7)
+  await sql`update outbox_content set created_at = '2020-01-01' where outbox_id is not null`.execute(app.db)
+  await sweepContent(app.db, never)
+  const { rows } = await sql<{ is_bound: boolean }>`
+    select outbox_id is not null as is_bound from outbox_content order by 1`.execute(app.db)
+  expect(rows).toEqual([{ is_bound: false }, { is_bound: true }])
+})
+
+test('a purge leaves nothing of what was sent', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  await send(app, accountId, { sendAt: inAnHour() })
+  await app.delete(`/v1/accounts/${accountId}?purge=true`)
+  const steps = [
+    (id: string, signal: AbortSignal) => purgeSending(app.db, id, signal),
+    (id: string, signal: AbortSignal) => purgeMail(app.db, openBlobStore('/nonexistent'), id, signal),
+  ]
+  await purgeDueAccounts(app.db, steps, never)
+  for (const table of ['outbox', 'outbox_content', 'outbox_piece', 'sending_account', 'sent_message'])
+    expect({ table, count: await countRows(app.db, table) }).toEqual({ table, count: 0 })
+})
+
+test('a service that stops waits for the answer to what it handed over, and gives back what it did not', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app, sink } = opened
+  const { database, keyRing } = app
+  const [waiting, other] = [await connectSender(app, opened), await connectSender(app, opened)]
+  const atDot = Promise.withResolvers<void>()
+  const atMail = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
+  const handedOver = await send(app, waiting)
+  sink.behave = async ({ step, argument }) => {
+    if (step === 'dot') {
+      atDot.resolve()
+      await answer.promise
+    }
+    if (step === 'rcpt' && argument === 'slow@example.org') {
+      atMail.resolve()
+      return { does: 'silence' }
+    }
+    return null
+  }
+  const jobs = await openTestApp({
+    roles: ['jobs'],
+    egressAllow: ['127.0.0.1/32'],
+    allowPlaintext: true,
+    database,
+    keyRing,
+  })
+  await atDot.promise
+  const early = await send(app, other, { to: [{ address: 'slow@example.org' }] })
+  await atMail.promise
+  const stopped = jobs[Symbol.asyncDispose]()
+  await waitUntil('the entry to be given back', async () => (await readEntry(app, early)).status === 'queued')
+  expect(await readEntry(app, handedOver)).toMatchObject({ status: 'sending' })
+  answer.resolve()
+  await stopped
+  expect(await readEntry(app, handedOver)).toMatchObject({ status: 'sent' })
+  expect(await readEntry(app, early)).toMatchObject({ status: 'queued', attempts: 0 })
+})
