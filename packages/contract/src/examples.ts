@@ -242,6 +242,7 @@ export const bodyExamples: Record<string, unknown> = {
   'accounts.update': { status: 'paused' },
   'accounts.updateImapSettings': { password: 'a new app password' },
   'drafts.create': { to: [GRACE], subject: 'Notes', text: 'Dear Grace,\n' },
+  'drafts.send': { undoSendSeconds: 10 },
   'drafts.replace': { to: [GRACE], subject: 'Notes', text: 'Dear Grace,\n\nthank you.\n' },
   'identities.create': { name: 'Sales', address: 'sales@example.com', signature },
   'identities.update': { signature },

@@ -3,7 +3,8 @@ import { CHANGING_REASONS } from '../mail/changing-reasons.ts'
 import { message } from '../mail/messages.ts'
 import { operation } from '../operation.ts'
 import { accountPath, pathId } from '../shapes.ts'
-import { draftBody, SEND_BODY_BYTES_MAX } from './send-body.ts'
+import { outboxEntry } from './outbox.ts'
+import { draftBody, draftSendBody, SEND_BODY_BYTES_MAX } from './send-body.ts'
 
 const draftPath = accountPath.extend({ messageId: pathId.describe('The draft’s `id`.') })
 
@@ -71,5 +72,34 @@ export const drafts = {
     refuses: [...CHANGING_REASONS, ...DRAFT_REASONS, 'provider_conflict', 'provider_not_found'],
     params: draftPath,
     output: z.null(),
+  }),
+
+  send: operation({
+    method: 'POST',
+    path: '/v1/accounts/{accountId}/drafts/{messageId}/send',
+    scope: 'send',
+    accountToken: true,
+    audit: 'draft.send',
+    isConditional: true,
+    summary: 'Send a draft.',
+    description:
+      'Takes what the draft says now, whoever wrote it, and answers as soon as it is stored and will be sent. Later ' +
+      'changes of the draft do not change what is sent. Once it is sent, the draft is removed if it still says the ' +
+      'same; cancelling leaves it. While one send of a draft is `queued` or `sending`, another one is refused with ' +
+      '`provider_conflict`.',
+    refuses: [
+      ...CHANGING_REASONS,
+      ...DRAFT_REASONS,
+      'attachments_too_large',
+      'billing_past_due',
+      'from_not_allowed',
+      'no_recipients',
+      'plan_limit_sends',
+      'provider_conflict',
+      'provider_not_found',
+    ],
+    params: draftPath,
+    body: draftSendBody,
+    output: outboxEntry,
   }),
 }

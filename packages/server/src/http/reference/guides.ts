@@ -15,6 +15,7 @@ export const GUIDES = [
   'reading-mail',
   'searching',
   'identities',
+  'drafts',
   'sending',
   'autoconfig',
   'configuration',

@@ -5,7 +5,9 @@ import type { RequestContext } from '../../context.ts'
 import { requireDraft } from './access.ts'
 import { createDraft } from './create.ts'
 import { deleteDraft } from './delete.ts'
+import { requireMaySend } from '../outbox/limits.ts'
 import { replaceContent } from './replace.ts'
+import { sendDraft } from './send-draft.ts'
 import type { DraftServices } from './services.ts'
 
 const on = implement(drafts).$context<RequestContext>()
@@ -25,5 +27,10 @@ export function draftOperations(services: DraftServices) {
     delete: on.delete.handler(async ({ input: { params }, context }) =>
       deleteDraft(context, services, await requireDraft(context, params)),
     ),
+
+    send: on.send.handler(async ({ input: { params, body }, context }) => {
+      await requireMaySend(context.db, context.tenantId)
+      return sendDraft(context, services, await requireDraft(context, params), body)
+    }),
   }
 }

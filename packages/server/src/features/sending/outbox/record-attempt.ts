@@ -3,6 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
 import type { Claim } from './claims.ts'
+import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { announceSend, bringForward } from './record.ts'
 import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
 
@@ -43,7 +44,7 @@ export async function recordOutcome(
 ): Promise<boolean> {
   const { id, claim, accountId } = attempt
   const isFirst = next.status === 'sent' && !attempt.isSent
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await sql<{ draft_id: string | null; draft_version: number | null }>`
     update outbox set status = ${next.status}, phase = null, claim = null, claimed_by = null,
       waiting = ${next.waiting}, rejected = ${JSON.stringify(next.rejected)}, due_at = ${next.dueAt},
       attempts = attempts + 1, error_reason = ${next.error?.reason ?? null},
@@ -56,9 +57,11 @@ export async function recordOutcome(
       task_at = case when ${isFirst} and ${task}::text is not null then clock_timestamp() else task_at end,
       task_tries = case when ${isFirst} then 0 else task_tries end
     where id = ${id} and claim = ${claim} and status in ('sending', 'sent', 'failed')
-    returning id
+    returning draft_id, draft_version
   `.execute(unit.sql)
-  if (rows.length === 0) return false
+  const [row] = rows
+  if (!row) return false
+  if (isFirst) await recordDraftSent(unit, accountId, row)
   await discardContent(unit, id)
   if (next.dueAt) await bringForward(unit, accountId, next.dueAt)
   await announceOutcome(unit, attempt, next)
