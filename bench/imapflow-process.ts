@@ -1,7 +1,6 @@
 /** The yardstick in a separate process: imapflow alone, with its task as JSON on the command line. */
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { ImapFlow } from 'imapflow'
+import { answerTask, runTask } from './child-task.ts'
 import { readCpuSeconds, readMemory } from './process-stats.ts'
 
 interface Login {
@@ -31,23 +30,9 @@ export interface IdleFigures {
 }
 
 export const runFetch = (login: Login, wanted: Wanted = 'headers') =>
-  runTask<FetchFigures>({ type: 'fetch', login, wanted })
+  runTask<FetchFigures>(import.meta.url, { type: 'fetch', login, wanted })
 export const runIdle = (task: Omit<Task & { type: 'idle' }, 'type'>) =>
-  runTask<IdleFigures>({ type: 'idle', ...task })
-
-function runTask<Figures>(task: Task): Promise<Figures> {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  child.stdin.end(JSON.stringify(task))
-  let output = ''
-  child.stdout.on('data', (text: Buffer) => (output += text.toString()))
-  return new Promise((resolve, reject) => {
-    child.once('close', code =>
-      code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`imapflow: ${code}`)),
-    )
-  })
-}
+  runTask<IdleFigures>(import.meta.url, { type: 'idle', ...task })
 
 function open({ host, port, user, password }: Login) {
   return new ImapFlow({ host, port, secure: false, auth: { user, pass: password }, logger: false })
@@ -101,11 +86,7 @@ export function wait(seconds: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, seconds * 1000))
 }
 
-if (import.meta.main) {
-  let input = ''
-  for await (const text of process.stdin) input += String(text)
-  // Written by `runTask` above.
-  const task = JSON.parse(input) as Task
-  process.stdout.write(JSON.stringify(task.type === 'fetch' ? await fetchAll(task) : await idle(task)))
-  process.exit(0)
-}
+if (import.meta.main)
+  await answerTask((task: Task): Promise<FetchFigures | IdleFigures> =>
+    task.type === 'fetch' ? fetchAll(task) : idle(task),
+  )

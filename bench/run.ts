@@ -15,6 +15,7 @@ import { memory } from './memory.ts'
 import { notice } from './notice.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
 import { search } from './search.ts'
+import { sends } from './sends.ts'
 import { storedBodies } from './stored-bodies.ts'
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -26,6 +27,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   notice,
   memory,
   idleAccounts,
+  sends,
 ]
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })

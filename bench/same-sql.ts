@@ -11,6 +11,7 @@ export async function openItsDatabase(dataDir: string) {
   const pool = new Pool({ ...clientSettings(embedded.address, 'waxwing bench'), max: 16 })
   return {
     pool,
+    address: embedded.address,
     async [Symbol.asyncDispose]() {
       await pool.end()
       await embedded[Symbol.asyncDispose]()

@@ -17,12 +17,12 @@ export interface BenchService extends Caller, AsyncDisposable {
   folder: DataFolder
   /**
    * Connects an account with full history without waiting for its mail. `port` is that of a proxy before the server, if
-   * any.
+   * any. With `smtpPort` it sends by a server on this machine, without copies in the mailbox of sent mail.
    */
   connect(
     server: MailServer,
     user: TestUser,
-    options?: { port?: number; bodyStorage?: 'none' | 'cache' | 'full' },
+    options?: { port?: number; bodyStorage?: 'none' | 'cache' | 'full'; smtpPort?: number },
   ): Promise<string>
   /** Waits until the first sync of an account is done; returns ms since `performance.timeOrigin`. */
   untilInitialized(accountId: string): Promise<number>
@@ -35,8 +35,11 @@ interface Account {
   runtime: unknown
 }
 
-/** @param folders removes the service's data at its own end. Without it, they are removed when the service ends. */
-export async function startBenchService(folders?: AsyncDisposableStack): Promise<BenchService> {
+/** @param options.folders removes the service's data at its own end. Without it, they are removed when the service ends. */
+export async function startBenchService({
+  folders,
+  connectionsPerHost = 1000,
+}: { folders?: AsyncDisposableStack; connectionsPerHost?: number } = {}): Promise<BenchService> {
   await using opened = new AsyncDisposableStack()
   const folder = (folders ?? opened).use(await makeDataFolder())
   const service = opened.use(
@@ -44,7 +47,7 @@ export async function startBenchService(folders?: AsyncDisposableStack): Promise
       env: {
         WAXWING_EGRESS_ALLOW: '127.0.0.1',
         WAXWING_ALLOW_PLAINTEXT: 'true',
-        WAXWING_CONNECTIONS_PER_HOST: '1000',
+        WAXWING_CONNECTIONS_PER_HOST: String(connectionsPerHost),
         WAXWING_LOG_LEVEL: 'info',
       },
     }),
@@ -59,14 +62,16 @@ export async function startBenchService(folders?: AsyncDisposableStack): Promise
     address,
     key,
     folder,
-    async connect(server, { user, password, email }, { port = server.port, bodyStorage = 'none' } = {}) {
+    async connect(server, { user, password, email }, options = {}) {
+      const { port = server.port, bodyStorage = 'none', smtpPort } = options
       const imap = { host: server.host, port, security: 'none', user }
       const settings = { syncWindowDays: null, bodyStorage }
       const answer = await caller.post<Account>('/v1/imap-accounts', {
         email,
         password,
         imap,
-        smtp: null,
+        smtp: smtpPort === undefined ? null : { host: '127.0.0.1', port: smtpPort, security: 'none', user },
+        appendSent: smtpPort === undefined,
         settings,
       })
       if (answer.status !== 200 && answer.status !== 201) throw new Error(JSON.stringify(answer.body))

@@ -46,7 +46,7 @@ async function timeStoring(
   user: TestUser,
   folders: AsyncDisposableStack,
 ): Promise<number> {
-  await using service = await startBenchService(folders)
+  await using service = await startBenchService({ folders })
   await using database = await openItsDatabase(service.folder.path)
   const start = performance.now()
   const accountId = await service.connect(server, user, { bodyStorage: 'full' })

@@ -6,15 +6,15 @@ import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { afterAll, beforeAll } from 'vitest'
 import { type TestApp, type TestAppOptions, openTestApp } from './open-app.ts'
 import { makeCertificates } from './servers/certificate.ts'
-import { startDovecot } from './servers/dovecot.ts'
-import type { MailServer, TestUser } from './servers/mail-server.ts'
+import { type DovecotServer, startDovecot } from './servers/dovecot.ts'
+import type { TestUser } from './servers/mail-server.ts'
 import { type SmtpSink, type SmtpSinkOptions, startSmtpSink } from './servers/smtp-sink.ts'
 
 /**
  * Starts an IMAP server for all tests of a file, makes certificates for others, and opens an API that trusts them all.
  */
 export function useImapAccounts() {
-  let dovecot: MailServer | undefined
+  let dovecot: DovecotServer | undefined
   let certificates = ''
   let authorities = ''
   beforeAll(async () => {

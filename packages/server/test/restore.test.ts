@@ -8,8 +8,13 @@ import { migrate, readMigrations } from '../src/database/migrate.ts'
 import { clientSettings, type DatabaseAddress } from '../src/database/pool.ts'
 import { createBackup, readBackup } from '../src/cli/backup/backup-file.ts'
 import { callerOf } from './caller.ts'
+import { SERVER_KINDS, useServer } from './servers/shared-server.ts'
+import { openWorld } from './servers/world.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
+import { connectMailbox, readMessages, waitForFirstSync } from './sync/followed-account.ts'
+import { waitUntil } from './wait-until.ts'
 
+const LOCAL_MAIL = { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' }
 const KEY = randomBytes(32).toString('base64')
 
 async function query<Row extends object>(address: DatabaseAddress, statement: string): Promise<Row[]> {
@@ -41,6 +46,8 @@ async function makeOwnedDatabase() {
   }
 }
 
+const useIt = useServer(SERVER_KINDS[0].start)
+
 test('a backup of the embedded database restores into another server, and back with its key', async () => {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await makeDataFolder())
@@ -48,8 +55,16 @@ test('a backup of the embedded database restores into another server, and back w
   const external = opened.use(await makeOwnedDatabase())
   const back = opened.use(await makeDataFolder())
   const file = path.join(place.path, 'backup')
-  const first = opened.use(await startServiceProcess(folder, { env: { WAXWING_SECRET_KEY: KEY } }))
+  const first = opened.use(
+    await startServiceProcess(folder, { env: { WAXWING_SECRET_KEY: KEY, ...LOCAL_MAIL } }),
+  )
   const { key } = first
+  const server = useIt()
+  const user = await server.addUser()
+  const world = opened.use(await openWorld(server, user))
+  await world.deliver({ raw: 'Subject: before\r\n\r\n' })
+  const accountId = await connectMailbox(callerOf(first.address, key), server, user)
+  await waitForFirstSync(callerOf(first.address, key), accountId)
   await callerOf(first.address, key).patch('/v1/settings', { syncWindowDays: 17 })
   const env = { WAXWING_DATA_DIR: folder.path, WAXWING_SECRET_KEY: KEY }
   expect((await runWaxwing(['backup', file], { env })).code).toBe(0)
@@ -57,9 +72,16 @@ test('a backup of the embedded database restores into another server, and back w
 
   const inPlace = { ...external.env, WAXWING_DATA_DIR: place.path }
   expect(await runWaxwing(['restore', file], { env: inPlace })).toMatchObject({ code: 0 })
-  const second = opened.use(await startServiceProcess(place, { env: external.env }))
+  const second = opened.use(await startServiceProcess(place, { env: { ...external.env, ...LOCAL_MAIL } }))
   const settings = await callerOf(second.address, key).get('/v1/settings')
   expect(settings.body).toMatchObject({ syncWindowDays: 17 })
+  // The process that owned the account is not in the backup; another one follows it at once.
+  await world.deliver({ raw: 'Subject: after\r\n\r\n' })
+  await waitUntil('the new mail', async () => {
+    const messages = await readMessages(callerOf(second.address, key), accountId)
+    return messages.some(({ subject }) => subject === 'after')
+  })
+  expect(await readMessages(callerOf(second.address, key), accountId)).toHaveLength(2)
   const { body } = await callerOf(second.address, key).get('/v1/changes')
   expect((await runWaxwing(['restore', '--replace', file], { env: inPlace })).stderr).toContain(
     'Another Waxwing process uses the database',

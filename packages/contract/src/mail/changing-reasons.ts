@@ -5,6 +5,8 @@ export const CHANGING_REASONS = [
   'account_disabled',
   'account_reauth_required',
   'account_misconfigured',
+  'provider_not_found',
+  'provider_conflict',
   'provider_rejected',
   'provider_unsupported',
   'provider_forbidden',

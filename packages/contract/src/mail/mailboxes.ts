@@ -72,7 +72,7 @@ export const mailboxes = {
     description:
       'Creates it at the provider and subscribes to it. It is indexed and announced (`mailbox.created`) ' +
       'before the answer.',
-    refuses: [...CHANGING_REASONS, 'unknown_mailbox', 'mailbox_parent', 'provider_conflict'],
+    refuses: [...CHANGING_REASONS, 'unknown_mailbox', 'mailbox_parent'],
     params: accountPath,
     body: z.strictObject({
       name: mailboxName,
@@ -91,14 +91,7 @@ export const mailboxes = {
     description:
       'Mailboxes below it, and subscriptions, follow. Each mailbox whose path changes is announced by ' +
       'one `mailbox.updated`. Only mailboxes with the role `custom` can be renamed or moved.',
-    refuses: [
-      ...CHANGING_REASONS,
-      'unknown_mailbox',
-      'mailbox_parent',
-      'mailbox_protected',
-      'provider_conflict',
-      'provider_not_found',
-    ],
+    refuses: [...CHANGING_REASONS, 'unknown_mailbox', 'mailbox_parent', 'mailbox_protected'],
     params: mailboxPath,
     body: z.strictObject({
       name: mailboxName.optional(),
@@ -118,7 +111,7 @@ export const mailboxes = {
       'A label of Gmail is removed and its messages stay. A mailbox with other mailboxes below it is ' +
       'refused with `provider_rejected`. The mailbox leaves the index at once; its messages leave with ' +
       'the next sync.',
-    refuses: [...CHANGING_REASONS, 'unknown_mailbox', 'mailbox_protected', 'provider_not_found'],
+    refuses: [...CHANGING_REASONS, 'unknown_mailbox', 'mailbox_protected'],
     params: mailboxPath,
     output: z.null(),
   }),

@@ -213,13 +213,7 @@ export const messages = {
       'Absent fields stay. The provider is changed first, flags before the move; if the move then fails, ' +
       'its error is answered and the flags are changed, indexed and announced. One `message.updated` ' +
       'names what changed. A message keeps its `id` when it moves.',
-    refuses: [
-      ...CHANGING_REASONS,
-      'message_not_found',
-      'unknown_mailbox',
-      'mailbox_not_label',
-      'provider_not_found',
-    ],
+    refuses: [...CHANGING_REASONS, 'message_not_found', 'unknown_mailbox', 'mailbox_not_label'],
     params: messagePath,
     body: z
       .strictObject({
@@ -253,7 +247,7 @@ export const messages = {
     summary: 'Move a message to Trash, or delete it for good.',
     description:
       'A message that is in Trash already stays there. A Trash mailbox that the provider lacks is created.',
-    refuses: [...CHANGING_REASONS, 'message_not_found', 'provider_not_found'],
+    refuses: [...CHANGING_REASONS, 'message_not_found'],
     params: messagePath,
     query: z.strictObject({
       permanent: queryBoolean

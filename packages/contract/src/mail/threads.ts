@@ -71,7 +71,7 @@ export const threads = {
     description:
       'Messages that are in that state already are skipped. A failure part way leaves the messages before ' +
       'it changed; repeating the request finishes the rest.',
-    refuses: [...CHANGING_REASONS, 'thread_not_found', 'unknown_mailbox', 'provider_not_found'],
+    refuses: [...CHANGING_REASONS, 'thread_not_found', 'unknown_mailbox'],
     params: threadPath,
     body: z.strictObject({
       isRead: z.boolean().optional(),
@@ -90,7 +90,7 @@ export const threads = {
     description:
       'Messages that are in Trash already stay there. A failure part way leaves the messages before it ' +
       'moved; repeating the request finishes the rest.',
-    refuses: [...CHANGING_REASONS, 'thread_not_found', 'provider_not_found'],
+    refuses: [...CHANGING_REASONS, 'thread_not_found'],
     params: threadPath,
     output: z.null(),
   }),

@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { makeExternalDatabase } from '../../test/external-database.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
+import { startSmtpSink } from '../../test/servers/smtp-sink.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from '../../test/service-process.ts'
 import { findInstallationId } from '../database/installation-id.ts'
 import { createTenant } from '../features/tenancy/tenants/store.ts'
@@ -293,6 +294,42 @@ describe('waxwing doctor with DATABASE_URL', () => {
         .map(({ message }) => message)
         .join(),
     ).not.toContain('10.1.2.3')
+  })
+
+  test('greets the SMTP servers of accounts, without logging in', async () => {
+    await using external = await makeExternalDatabase({ migrated: true })
+    const { db } = external.database
+    const env = { DATABASE_URL: external.url, WAXWING_SECRET_KEY: KEY, WAXWING_EGRESS_ALLOW: '127.0.0.1' }
+    const said = async (more: Environment = {}) =>
+      (await examine({ ...env, ...more })).of('sending').map(({ state, message }) => `${state}: ${message}`)
+    expect(await said()).toEqual(['ok: No account has an SMTP server.'])
+
+    await using sink = await startSmtpSink({ user: 'someone', password: 'secret' })
+    await using silent = await openListener()
+    const tenant = await createTenant(db, 'acme')
+    for (const port of [sink.port, sink.port, silent.port]) {
+      const smtp = { host: '127.0.0.1', port, security: 'none', user: 'someone' }
+      const imap = { imap: { host: '127.0.0.1', port: 993 }, smtp }
+      await sampleAccount(db, tenant!.id, { imap: JSON.stringify(imap) })
+    }
+    expect(await said()).toEqual([
+      'warning: SMTP servers are told no name of this service, since its address is not public. Some of them then refuse mail.',
+      'ok: SMTP servers of accounts that answer: 1',
+      `warning: 127.0.0.1:${silent.port}, accounts: 1. The server closed the connection.`,
+    ])
+    const [name] = await said({ WAXWING_BASE_URL: 'https://mail.example.com' })
+    expect(name).toBe('ok: SMTP servers are told the name mail.example.com.')
+    expect(sink.commands).toEqual(['EHLO [127.0.0.1]', 'QUIT', 'EHLO mail.example.com', 'QUIT'])
+
+    // The check of egress reports servers that may not be reached.
+    const refused = await examine({ ...env, WAXWING_EGRESS_ALLOW: '10.0.0.0/8' })
+    expect(refused.of('sending')).toHaveLength(1)
+    expect(
+      refused
+        .of('egress')
+        .map(({ message }) => message)
+        .join(),
+    ).toContain('127.0.0.1')
   })
 })
 

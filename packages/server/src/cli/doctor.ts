@@ -9,6 +9,7 @@ import { checkEgress, type Target } from './doctor/check-egress.ts'
 import { checkFolders } from './doctor/check-folders.ts'
 import { checkSealingKey } from './doctor/check-sealing-key.ts'
 import { checkSearch } from './doctor/check-search.ts'
+import { checkSending } from './doctor/check-sending.ts'
 import { checkService, type OwnId } from './doctor/check-service.ts'
 import { checkBaseUrl, checkSettings } from './doctor/check-settings.ts'
 import { CHECKS, type Finding, ok, wordsOf, wrong } from './doctor/finding.ts'
@@ -31,7 +32,8 @@ export function register(program: Command) {
       'after',
       `
 Changes nothing, and works whether the service runs or not. The exit code is 1 if something is wrong. Names of servers
-are resolved and checked against WAXWING_EGRESS_ALLOW; it connects only to those named with --connect.
+are resolved and checked against WAXWING_EGRESS_ALLOW. It connects, without logging in, to the SMTP servers of accounts
+and to those named with --connect.
 
 Examples:
   $ npx waxwing doctor
@@ -76,6 +78,7 @@ async function examineDatabase(config: Config, connect: Target[]): Promise<Findi
     ...(await checkDatabase(database, config)),
     ...(await checkAccounts(database)),
     ...(await checkSearch(database)),
+    ...(await checkSending(config, database)),
     ...(await examineAround(config, connect, { database, isNew })),
   ]
 }

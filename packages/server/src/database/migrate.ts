@@ -17,7 +17,7 @@ export interface Migration {
 /** The oldest PostgreSQL on which the schema is tested. */
 const SERVER_VERSION_MIN = 16
 const MIGRATION_LOCK = 0x57_41_58_4d
-const LOCK_WAIT_SECONDS = 600
+export const LOCK_WAIT_SECONDS = 600
 /** Generous, since rewriting or indexing the largest table takes long. */
 const STATEMENT_HOURS_MAX = 12
 /** A migration that waits for a lock blocks everything behind it, so it gives up quickly and retries. */

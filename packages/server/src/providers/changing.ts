@@ -64,6 +64,12 @@ export interface NewLocation {
   isValidUnder(cursor: Cursor | null): boolean
 }
 
+export interface RemovedBatch {
+  removed: MessageKey[]
+  /** Keys that the source did not have: another client moved or removed these messages. */
+  gone: MessageKey[]
+}
+
 export interface MovedMessage {
   /** The key that it was given by. */
   key: MessageKey
@@ -213,11 +219,8 @@ export interface ChangingProvider {
     labels: { add: readonly string[]; remove: readonly string[] },
   ): AsyncGenerator<ChangedBatch, void, void>
 
-  /**
-   * Removes messages for good, and no others: never what another client marked as deleted.
-   * @yields keys that the source no longer has, whoever removed them
-   */
-  remove(at: MessageSet): AsyncGenerator<MessageKey[], void, void>
+  /** Removes messages for good, and no others: never what another client marked as deleted. */
+  remove(at: MessageSet): AsyncGenerator<RemovedBatch, void, void>
 
   /**
    * Adds a message, such as the copy of a sent one. It is not repeated after a failure, so look for it with `find`

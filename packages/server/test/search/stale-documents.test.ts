@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Db } from '../../src/database/pool.ts'
 import { SEARCH_VERSION } from '../../src/kit/search-text/version.ts'
+import type { Clock } from '../../src/kit/clock.ts'
 import { openBlobFolder } from '../bodies/blob-folder.ts'
 import { findFreePort, readMetric } from '../metrics.ts'
 import type { TestApp } from '../open-app.ts'
@@ -14,8 +15,12 @@ import { openSearchedAccount, saying, subjectsOf } from './found-mail.ts'
 const FULL = { syncWindowDays: null, bodyStorage: 'full' }
 
 /** Opens another process of the same installation, which does background work. */
-function openJobs({ database, keyRing }: TestApp, config: { blobDir?: string; metricsPort?: number } = {}) {
-  return openSyncApp({ database, keyRing, roles: ['jobs'], config })
+function openJobs(
+  { database, keyRing }: TestApp,
+  config: { blobDir?: string; metricsPort?: number } = {},
+  clock?: Clock,
+) {
+  return openSyncApp({ database, keyRing, roles: ['jobs'], config, ...(clock && { clock }) })
 }
 
 async function versionOf(db: Db, accountId: string) {
@@ -94,6 +99,52 @@ test('documents written by an older release are stale', async () => {
   await sql`update account set search_version = ${SEARCH_VERSION + 1}`.execute(app.db)
   await world.deliver(saying('heron', 1))
   await waitUntil('its mail', async () => (await versionOf(app.db, accountId)) === SEARCH_VERSION)
+})
+
+test('a body that cannot be read for an hour keeps its words, and its account becomes current', async () => {
+  await using blobs = await openBlobFolder()
+  await using account = await openSearchedAccount({
+    config: { blobDir: blobs.folder },
+    settings: FULL,
+    arrange: world => world.deliver([saying('heron', 1), saying('crane', 2)]),
+  })
+  const { app, accountId, search } = account
+  const find = async (q: string) => subjectsOf(await search({ q, source: 'index' }))
+  await (async () => {
+    await using _ = await openJobs(app, { blobDir: blobs.folder })
+    await waitUntil('the bodies', async () => (await find('"as you asked"')).length === 2)
+    await waitUntil('their files', async () => (await blobs.files()).length === 2)
+  })()
+  await makeStale(app.db, accountId)
+  await sql`
+    update message_search set document = '''old'':1A ''asked'':2' where account_id = ${accountId}
+  `.execute(app.db)
+  await rename(blobs.folder, `${blobs.folder}.away`)
+  await writeFile(blobs.folder, 'no folder')
+
+  // Each time the clock is read, five minutes have passed.
+  let passed = 0
+  const clock = { now: () => Date.now() + 300_000 * passed++ }
+  await using jobs = await openJobs(app, { blobDir: blobs.folder }, clock)
+  await waitUntil(
+    'the account is current',
+    async () => (await versionOf(app.db, accountId)) === SEARCH_VERSION,
+  )
+  expect(passed).toBeGreaterThan(12)
+  expect((await find('asked')).toSorted()).toEqual(['crane 2', 'heron 1'])
+  expect(await find('heron')).toEqual(['heron 1'])
+  expect(await find('old')).toEqual([])
+  const told = () =>
+    jobs.logLines
+      .map(line => JSON.parse(line) as { message: string; count?: number })
+      .filter(({ message }) => message.startsWith('Rewr'))
+  await waitUntil('the last line', () => Promise.resolve(told().length > 1))
+  expect(told().map(({ message, count }) => `${message}: ${count}`)).toEqual([
+    'Rewriting the search documents of accounts: 1',
+    'Rewrote search documents: 2',
+  ])
+  await rm(blobs.folder)
+  await rename(`${blobs.folder}.away`, blobs.folder)
 })
 
 test('a body that cannot be read keeps its words, and does not hold up others', async () => {

@@ -81,8 +81,13 @@ describe('a draft of another client', () => {
     ['cc', 'Cc: a@b@example.org'],
     ['bcc', 'Bcc: x@localhost'],
     ['from', 'From: root'],
+    ['from', 'From: ada@example.com, grace@example.org'],
+    ['from', 'From: ada@example.com\nFrom: grace@example.org'],
+    ['from', 'From: undisclosed:;'],
+    ['to', `To${' '.repeat(40)}: grace@example.org`],
+    ['replyTo', 'Reply-To: ada@example.com\nReply-To: grace@example.org'],
     ['to', `To: ${'grace@example.org, '.repeat(4000)}x@example.org`.replaceAll(/(.{900}),/g, '$1,\n')],
-  ])('names %s if its addresses cannot be read', async (field, line) => {
+  ])('names %s if its addresses cannot be read, or not in one way', async (field, line) => {
     expect((await prepare(`${line}\nSubject: x\n\nHi\n`))!.unreadable).toEqual([field])
   })
 
@@ -95,7 +100,7 @@ describe('a draft of another client', () => {
   })
 
   test('has no way to hide Bcc from us', async () => {
-    for (const name of ['BCC', 'bcc ', 'Bcc\t']) {
+    for (const name of ['BCC', 'bcc ', 'Bcc\t', 'Resent-Bcc']) {
       const raw = await wireOf(await prepare(`To: a@example.org\n${name}: h@example.net\n\nHi\n`))
       expect(raw).not.toContain('h@example.net')
     }

@@ -2,6 +2,7 @@ import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
+import { GOOD_EXTENSIONS } from '../servers/smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'
 import {
   connectSender,
@@ -299,6 +300,23 @@ describe('a server', () => {
     const [first, second] = accepted.map(({ content }) => content)
     expect(second).toBe(first)
     expect((await sendEvents(app)).map(({ type }) => type)).toEqual(['send.sent'])
+  })
+
+  test('without SMTPUTF8 gets no message for an address beyond ASCII, in any spelling', async () => {
+    const extensions = GOOD_EXTENSIONS.filter(name => name !== 'SMTPUTF8')
+    await using opened = await openSendingApp({ sink: { extensions } })
+    const { app, sink } = opened
+    const accountId = await connectSender(app, opened)
+    const entry = await send(app, accountId, { to: [{ address: 'жук@example.org' }, GRACE] })
+    expect(await waitForStatus(app, entry, 'sent')).toMatchObject({
+      rejectedRecipients: [{ address: 'жук@example.org', status: '5.6.7' }],
+    })
+    expect((await sink.accepted()).map(({ to }) => to)).toEqual([[GRACE.address]])
+    const alone = await send(app, accountId, { to: [{ address: 'жук@example.org' }] })
+    expect(await waitForStatus(app, alone, 'failed')).toMatchObject({
+      lastError: { reason: 'provider_rejected' },
+    })
+    expect(await sink.accepted()).toHaveLength(1)
   })
 
   test('that refuses everybody fails the send at once', async () => {

@@ -11,6 +11,8 @@ export interface KillableService extends AsyncDisposable {
   /** Ends the process with SIGKILL at once, and starts it again in the background. */
   kill(): void
   killCount: number
+  /** What its processes have logged as errors. */
+  errors(): string[]
 }
 
 export async function openKillableService(): Promise<KillableService> {
@@ -27,9 +29,11 @@ export async function openKillableService(): Promise<KillableService> {
   let current: ServiceProcess | null = first
   opened.defer(async () => (await running)[Symbol.asyncDispose]())
 
+  const processes = [first]
   const restart = async (killed: ServiceProcess) => {
     await killed.ended
     current = await startServiceProcess(folder, options)
+    processes.push(current)
     return current
   }
   const call = async <T>(work: (caller: Caller) => Promise<T>): Promise<T> => {
@@ -45,6 +49,13 @@ export async function openKillableService(): Promise<KillableService> {
   const owned = opened.move()
   const service: KillableService = {
     killCount: 0,
+    errors: () =>
+      processes.flatMap(process =>
+        process
+          .output()
+          .split('\n')
+          .filter(line => line.includes('"level":"error"')),
+      ),
     caller: {
       get: path => call(caller => caller.get(path)),
       post: (path, body) => call(caller => caller.post(path, body)),

@@ -1,5 +1,6 @@
 import type { Random } from '../seeded.ts'
 import type { MailServer } from '../servers/mail-server.ts'
+import type { TrueMailbox } from '../servers/reference.ts'
 import type { World } from '../servers/world.ts'
 
 const MAILBOXES_MAX = 9
@@ -8,6 +9,10 @@ const MAILBOXES_MAX = 9
 export interface OtherClient {
   /** The content of each mailbox: the number of the content by UID. */
   mailboxes: Map<string, Map<number, number>>
+  /** Contents that were in each mailbox at any time, by its path. */
+  held: Map<string, Set<number>>
+  /** Contents that it expunged, or that were in a mailbox that it deleted. */
+  removed: Set<number>
   /** Contents that ever had more than one copy. */
   copied: Set<number>
   moved: Set<number>
@@ -16,6 +21,20 @@ export interface OtherClient {
   /** Delivers this many new contents. */
   deliver(path: string, count: number): Promise<void>
   create(path: string): Promise<void>
+  /** Goes on over another connection, with what the mailboxes have now. Needed if others change them too. */
+  lookAgain(world: World, truth: readonly TrueMailbox[]): void
+}
+
+export interface OtherClientOptions {
+  /** The flags that it sets and clears. */
+  flags?: readonly string[]
+  /** Called when it has changed a flag. */
+  onFlagged?: (change: {
+    path: string
+    uids: readonly number[]
+    flag: string
+    isSet: boolean
+  }) => Promise<void>
 }
 
 interface Acting {
@@ -23,31 +42,59 @@ interface Acting {
   server: MailServer
   random: Random
   client: OtherClient
+  options: OtherClientOptions
   made: { contents: number; mailboxes: number }
 }
 
-export function openOtherClient(world: World, server: MailServer, random: Random): OtherClient {
+export function openOtherClient(
+  world: World,
+  server: MailServer,
+  random: Random,
+  options: OtherClientOptions = {},
+): OtherClient {
   const client: OtherClient = {
     mailboxes: new Map(),
+    held: new Map(),
+    removed: new Set(),
     copied: new Set(),
     moved: new Set(),
     act: () => act(acting),
     async deliver(path, count) {
       const contents = Array.from({ length: count }, () => acting.made.contents++)
-      const uids = await world.deliver(contents.map(letter), path)
+      const uids = await acting.world.deliver(contents.map(letter), path)
       uids.forEach((uid, index) => client.mailboxes.get(path)?.set(uid, contents[index] ?? 0))
+      noteHeld(client, path)
     },
     async create(path) {
-      await world.createMailbox(path)
+      await acting.world.createMailbox(path)
       client.mailboxes.set(path, new Map())
     },
+    lookAgain(renewed, truth) {
+      acting.world = renewed
+      client.mailboxes = new Map(
+        truth.map(({ path, messages }) => [
+          path,
+          new Map(messages.map(one => [one.uid, contentOf(one.subject)])),
+        ]),
+      )
+      for (const path of client.mailboxes.keys()) noteHeld(client, path)
+    },
   }
-  const acting: Acting = { world, server, random, client, made: { contents: 0, mailboxes: 0 } }
+  const made = { contents: 0, mailboxes: 0 }
+  const acting: Acting = { world, server, random, client, options, made }
   return client
 }
 
 export function subjectOf(content: number): string {
   return `content ${content}`
+}
+
+export function contentOf(subject: string | null): number {
+  return Number(/^content (\d+)$/.exec(subject ?? '')?.[1])
+}
+
+function noteHeld({ held, mailboxes }: OtherClient, path: string): void {
+  held.set(path, new Set([...(held.get(path) ?? []), ...(mailboxes.get(path)?.values() ?? [])]))
 }
 
 function letter(content: number) {
@@ -86,6 +133,7 @@ async function act(acting: Acting): Promise<string> {
     return `copy ${contents} of ${path} to ${target}`
   }
   if (kind < 78) {
+    for (const uid of uids) client.removed.add(held.get(uid) ?? 0)
     await world.expunge(path, uids)
     for (const uid of uids) held.delete(uid)
     return `expunge ${contents} of ${path}`
@@ -99,10 +147,17 @@ function pickSome(random: Random, uids: number[]): number[] {
   return chosen.length > 0 || uids.length === 0 ? chosen : [random.pick(uids)]
 }
 
-async function changeFlags({ world, random }: Acting, path: string, uids: number[]): Promise<string> {
-  const flag = random.pick(['\\Seen', '\\Flagged', 'work', 'later', '\\Answered'])
+const FLAGS = ['\\Seen', '\\Flagged', 'work', 'later', '\\Answered']
+
+async function changeFlags(
+  { world, random, options }: Acting,
+  path: string,
+  uids: number[],
+): Promise<string> {
+  const flag = random.pick(options.flags ?? FLAGS)
   const verb = random.pick(['flag', 'unflag'] as const)
   await world[verb](path, uids, flag)
+  await options.onFlagged?.({ path, uids, flag, isSet: verb === 'flag' })
   return `${verb} ${uids.join()} of ${path} ${flag}`
 }
 
@@ -116,6 +171,7 @@ async function transfer(
   const contents = uids.toSorted((a, b) => a - b).map(uid => client.mailboxes.get(path)?.get(uid) ?? 0)
   const arrived = await world[verb](path, uids, target)
   arrived.forEach((uid, index) => client.mailboxes.get(target)?.set(uid, contents[index] ?? 0))
+  noteHeld(client, target)
 }
 
 async function changeMailboxes(acting: Acting, path: string): Promise<string> {
@@ -131,6 +187,8 @@ async function changeMailboxes(acting: Acting, path: string): Promise<string> {
   if (verb === 'rename' && isCustom) return rename(acting, path)
   if (verb === 'delete' && isCustom && isLeaf) {
     await world.deleteMailbox(path)
+    noteHeld(client, path)
+    for (const content of client.held.get(path) ?? []) client.removed.add(content)
     client.mailboxes.delete(path)
     return `delete ${path}`
   }

@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import { ask } from './bounded.ts'
 
 /** A table with the columns that COPY transfers. */
 export interface CopiedTable {
@@ -24,7 +25,8 @@ export const SESSION_SETTINGS = `
  * are left out: they are null in the copy.
  */
 export async function listTables(client: Client): Promise<CopiedTable[]> {
-  const { rows } = await client.query<CopiedTable & { refers: string[] }>(
+  const { rows } = await ask<CopiedTable & { refers: string[] }>(
+    client,
     `select c.relname as name,
        array(
          select attname::text from pg_attribute
@@ -59,7 +61,8 @@ export async function listTables(client: Client): Promise<CopiedTable[]> {
 }
 
 export async function listSequences(client: Client) {
-  const { rows } = await client.query<{ name: string; last: string; isCalled: boolean }>(
+  const { rows } = await ask<{ name: string; last: string; isCalled: boolean }>(
+    client,
     `select sequencename as name, coalesce(last_value, start_value)::text as last, last_value is not null as "isCalled"
      from pg_sequences where schemaname = current_schema() order by 1`,
   )
@@ -68,14 +71,15 @@ export async function listSequences(client: Client) {
 
 /** Returns whether the database has tables, and whether they belong to an installation with data. */
 export async function lookForData(client: Client): Promise<'empty' | 'schema' | 'data' | 'foreign'> {
-  const { rows } = await client.query<{ tables: number; isOurs: boolean }>(
+  const { rows } = await ask<{ tables: number; isOurs: boolean }>(
+    client,
     `select count(*)::int as tables, coalesce(bool_or(relname = 'schema_migration'), false) as "isOurs"
      from pg_class c where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not ${OF_EXTENSION}`,
   )
   const { tables = 0, isOurs = false } = rows[0] ?? {}
   if (tables === 0) return 'empty'
   if (!isOurs) return 'foreign'
-  const { rowCount } = await client.query('select from tenant limit 1').catch(() => ({ rowCount: 0 }))
+  const { rowCount } = await ask(client, 'select from tenant limit 1').catch(() => ({ rowCount: 0 }))
   return rowCount ? 'data' : 'schema'
 }
 

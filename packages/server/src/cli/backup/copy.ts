@@ -4,15 +4,11 @@ import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { Client } from 'pg'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { PIECE_BYTES } from './backup-file.ts'
+import { LONG_SECONDS, STALL_SECONDS, within } from './bounded.ts'
 import type { CopiedTable } from './catalog.ts'
 
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
-
-/** A server that neither sends nor takes rows for this long is frozen or gone. */
-const STALL_SECONDS = 120
-/** Long, because the foreign keys of a table are checked row by row at its end. */
-const END_SECONDS = 6 * 3600
 
 /** Reads the rows of a table in compressed pieces. @returns their number */
 export async function* copyOut(client: Client, table: CopiedTable): AsyncGenerator<Buffer, number> {
@@ -63,19 +59,9 @@ export function copyIn(client: Client, table: CopiedTable): CopyIn {
     },
     async end() {
       stream.end()
-      await within(client, END_SECONDS, finished)
+      await within(client, LONG_SECONDS, finished)
       return stream.rowCount
     },
-  }
-}
-
-/** Ends the connection if nothing comes in time, so that the pending work rejects. */
-async function within<T>(client: Client, seconds: number, work: Promise<T>): Promise<T> {
-  const timer = setTimeout(() => void client.end().catch(() => {}), seconds * 1000)
-  try {
-    return await work
-  } finally {
-    clearTimeout(timer)
   }
 }
 

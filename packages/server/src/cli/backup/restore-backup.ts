@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { recordRestoreHere } from '../../database/feed-epoch.ts'
 import { SETTLED_SECONDS } from '../../database/kept-session.ts'
-import { applyMigrations, lockOutOthers, type Migration, readMigrations } from '../../database/migrate.ts'
+import {
+  applyMigrations,
+  LOCK_WAIT_SECONDS,
+  lockOutOthers,
+  type Migration,
+  readMigrations,
+} from '../../database/migrate.ts'
 import { clientSettings, type DatabaseAddress } from '../../database/pool.ts'
 import { CommandError } from '../command-error.ts'
 import {
@@ -14,6 +20,7 @@ import {
   storedFile,
   table,
 } from './backup-file.ts'
+import { ask, LONG_SECONDS, STALL_SECONDS, within } from './bounded.ts'
 import { openStaging } from './blob-files.ts'
 import { DROP_EVERYTHING, listTables, lookForData, SESSION_SETTINGS } from './catalog.ts'
 import { type CopyIn, copyIn } from './copy.ts'
@@ -71,24 +78,24 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
   client.on('error', () => {}) // the query in progress rejects with the same error
   await client.connect()
   try {
-    await client.query(SESSION_SETTINGS)
-    await client.query(`set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`)
+    await ask(client, SESSION_SETTINGS)
+    await ask(client, `set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`)
     // First, so that a service that starts from now on waits for the end of the restore.
-    await lockOutOthers(client)
+    await within(client, LOCK_WAIT_SECONDS + STALL_SECONDS, lockOutOthers(client))
     await requireAlone(client)
     await requireRoom(client, mayReplace)
     await using staging = await openStaging(blobDir, options.warn)
-    await client.query('begin')
-    await client.query(DROP_EVERYTHING)
-    await applyMigrations(client, first)
+    await ask(client, 'begin')
+    await within(client, LONG_SECONDS, client.query(DROP_EVERYTHING))
+    await within(client, LONG_SECONDS, applyMigrations(client, first))
     await bringIn(client, staging, options)
-    await applyMigrations(client, later)
-    await recordRestoreHere(client)
+    await within(client, LONG_SECONDS, applyMigrations(client, later))
+    await within(client, STALL_SECONDS, recordRestoreHere(client))
     options.beforeCommit()
     await staging.swap()
-    await client.query('commit')
+    await within(client, LONG_SECONDS, client.query('commit'))
     staging.keep()
-    await client.query('analyze')
+    await within(client, LONG_SECONDS, client.query('analyze'))
   } finally {
     await client.end()
   }
@@ -97,7 +104,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
 /** Refuses if another process uses the database. Every service and command holds a connection as long as it runs. */
 async function requireAlone(client: Client) {
   await sleep(SETTLED_SECONDS * 1000)
-  const { rows } = await client.query<{ name: string }>(
+  const { rows } = await ask<{ name: string }>(
+    client,
     `select application_name as name from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'waxwing %'
      order by application_name desc limit 1`,
@@ -130,7 +138,7 @@ async function bringIn(client: Client, staging: Staging, options: RestoreOptions
   const { file, contents, progress } = options
   const tables = await listTables(client)
   const names = tables.map(({ name }) => client.escapeIdentifier(name)).join(', ')
-  await client.query(`truncate ${names} cascade`)
+  await ask(client, `truncate ${names} cascade`)
   const counted: Record<string, number> = {}
   await using open = openTarget(client, staging, counted)
   for await (const record of readBackup(file)) {
@@ -145,7 +153,7 @@ async function bringIn(client: Client, staging: Staging, options: RestoreOptions
     )
   }
   for (const { name, last, isCalled } of contents.ending.sequences) {
-    await client.query('select setval($1::regclass, $2::bigint, $3)', [
+    await ask(client, 'select setval($1::regclass, $2::bigint, $3)', [
       client.escapeIdentifier(name),
       last,
       isCalled,

@@ -3,6 +3,7 @@ import product from '../../../package.json' with { type: 'json' }
 import { blobKey } from '../../features/mail/content/record-blobs.ts'
 import { CommandError } from '../command-error.ts'
 import { type BackupEnding, type BackupHeader, type BackupWriter, createBackup } from './backup-file.ts'
+import { ask } from './bounded.ts'
 import { openStoredFile } from './blob-files.ts'
 import { LEFT_OUT, listSequences, listTables, SESSION_SETTINGS } from './catalog.ts'
 import { copyOut } from './copy.ts'
@@ -25,8 +26,8 @@ const FILES_PER_FETCH = 200
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupEnding & { bytes: number }> {
   const { client, file, blobDir, keys, progress } = options
-  await client.query(SESSION_SETTINGS)
-  await client.query('begin isolation level repeatable read read only')
+  await ask(client, SESSION_SETTINGS)
+  await ask(client, 'begin isolation level repeatable read read only')
   const header = await readHeader(client, keys !== null)
   await using writer = await createBackup(file)
   await writer.write('H', header)
@@ -48,7 +49,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupEnding 
   // Read last: a sequence cannot be read as of the snapshot, and may only be ahead of the rows.
   const sequences = await listSequences(client)
   const files = rows['message_blob'] ? await writeFiles(writer, client, blobDir, progress) : NO_FILES
-  await client.query('commit')
+  await ask(client, 'commit')
   const ending = { rows, sequences, ...files }
   await writer.write('E', ending)
   return { ...ending, bytes: await writer.commit() }
@@ -57,21 +58,26 @@ export async function writeBackup(options: BackupOptions): Promise<BackupEnding 
 const NO_FILES = { files: 0, fileBytes: 0, missingFiles: 0 }
 
 async function readHeader(client: Client, hasKeys: boolean): Promise<BackupHeader> {
-  const { rows: known } = await client.query<{ exists: boolean }>(
+  const { rows: known } = await ask<{ exists: boolean }>(
+    client,
     `select to_regclass('schema_migration') is not null and to_regclass('sealed_value') is not null as exists`,
   )
   if (!known[0]?.exists)
     throw new CommandError('There is nothing to back up: the database has no schema yet.')
-  const { rows: migrations } = await client.query<BackupHeader['migrations'][number]>(
+  const { rows: migrations } = await ask<BackupHeader['migrations'][number]>(
+    client,
     'select version, name, checksum from schema_migration order by version',
   )
-  const { rows: sealedValues } = await client.query<BackupHeader['sealedValues'][number]>(
+  const { rows: sealedValues } = await ask<BackupHeader['sealedValues'][number]>(
+    client,
     `select name, translate(encode(sealed, 'base64'), E'\\n', '') as sealed from sealed_value order by name`,
   )
-  const { rows: keyIds } = await client.query<{ id: string }>(
+  const { rows: keyIds } = await ask<{ id: string }>(
+    client,
     `select distinct encode(substring(data_key from 1 for 8), 'hex') as id from account where data_key is not null`,
   )
-  const { rows: server } = await client.query<{ version: string }>(
+  const { rows: server } = await ask<{ version: string }>(
+    client,
     `select current_setting('server_version') as version`,
   )
   return {
@@ -92,12 +98,14 @@ async function readHeader(client: Client, hasKeys: boolean): Promise<BackupHeade
  */
 async function writeFiles(writer: BackupWriter, client: Client, blobDir: string, progress: Progress) {
   const total = { ...NO_FILES }
-  await client.query(
+  await ask(
+    client,
     `declare stored no scroll cursor for
      select id, tenant_id, account_id from message_blob where message_id is not null`,
   )
   for (;;) {
-    const { rows } = await client.query<{ id: string; tenant_id: string; account_id: string }>(
+    const { rows } = await ask<{ id: string; tenant_id: string; account_id: string }>(
+      client,
       `fetch ${FILES_PER_FETCH} from stored`,
     )
     if (rows.length === 0) return total

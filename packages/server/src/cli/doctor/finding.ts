@@ -11,6 +11,7 @@ export const CHECKS = [
   'sealing key',
   'base URL',
   'egress',
+  'sending',
 ] as const
 
 /** The result of one check. */

@@ -125,6 +125,19 @@ describe('openEmbedded', () => {
     expect((await readdir(folder.path)).filter(name => name.startsWith('postgres.new'))).toEqual([])
   })
 
+  test('prepares the database once when many commands start at the same time', async () => {
+    await using folder = await makeFolder()
+    await using _service = await openService(folder.path)
+    const admin = await superuserOf(folder.path, 'waxwing')
+    for (let round = 1; round <= 5; round++) {
+      await query(admin, 'reassign owned by waxwing_service to waxwing; drop role waxwing_service')
+      const commands = await Promise.all(Array.from({ length: 12 }, () => openCommand(folder.path)))
+      for (const { address } of commands)
+        expect(await query(address, 'select current_user as name')).toEqual([{ name: 'waxwing_service' }])
+      for (const command of commands) await command[Symbol.asyncDispose]()
+    }
+  })
+
   test('lets commands start and end while a service runs', async () => {
     await using folder = await makeFolder()
     await using service = await openService(folder.path)

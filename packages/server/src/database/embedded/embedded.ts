@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Client, DatabaseError } from 'pg'
+import type { Client } from 'pg'
 import { describeDiskTrouble, diskTroubleIn, diskTroubleOf, findDiskTrouble } from '../../kit/disk-room.ts'
 import type { Logger } from '../../kit/log.ts'
 import { connectWhenReady, serverPid, spawnServer, SUPERUSER, tryConnect } from './cluster.ts'
@@ -15,6 +15,7 @@ import {
   rotateLog,
 } from './data-folder.ts'
 import { findOwner, joinUsers, tryBeLast, tryLockOutUsers, tryOwn } from './embedded-lock.ts'
+import { ensureDatabase } from './ensure-database.ts'
 import type { DatabaseAddress } from '../pool.ts'
 import {
   findBinaries,
@@ -22,7 +23,7 @@ import {
   PostgresUnavailable,
   reachableBinaries,
 } from './postgres-binaries.ts'
-import { ensureServiceRole, SERVICE_ROLE, servicePassword } from './service-role.ts'
+import { SERVICE_ROLE, servicePassword } from './service-role.ts'
 import { postgresUser, type SystemUser } from './system-user.ts'
 
 /** Thrown if another service uses the data folder. */
@@ -115,8 +116,7 @@ async function openCluster(options: EmbeddedOptions): Promise<EmbeddedPostgres> 
   const control = await takeHold(server)
   try {
     if (options.as === 'service') await removeStaged(dataFolder)
-    await ensureDatabase(control)
-    await ensureServiceRole(control, addressOf(cluster, DATABASE))
+    await ensureDatabase(control, addressOf(cluster, DATABASE))
   } catch (error) {
     // The held connection would keep this process alive. The next start takes over the server.
     await control.end().catch(() => {})
@@ -286,18 +286,6 @@ async function isGone(pid: number, seconds: number) {
     await sleep(20)
   }
   return false
-}
-
-async function ensureDatabase(control: Client) {
-  const { rowCount } = await control.query('select from pg_database where datname = $1', [DATABASE])
-  if (rowCount) return
-  try {
-    await control.query(`create database ${DATABASE}`)
-  } catch (error) {
-    // Another process was first: duplicate_database, or unique_violation at the same moment.
-    const isThere = error instanceof DatabaseError && (error.code === '42P04' || error.code === '23505')
-    if (!isThere) throw error
-  }
 }
 
 /** The address for the superuser, who holds and prepares the server. */

@@ -9,9 +9,7 @@ import { clientSettings, type DatabaseAddress } from '../pool.ts'
  */
 export const SERVICE_ROLE = 'waxwing_service'
 
-const ROLE_LOCK = 0x57_41_58_52
-/** duplicate_object, or unique_violation in the same moment */
-const IS_THERE = new Set(['42710', '23505'])
+const DUPLICATE_OBJECT = '42710'
 
 /**
  * Derived from the superuser's password, so that only one secret must be kept. The superuser's password cannot be
@@ -23,7 +21,8 @@ export function servicePassword(superuserPassword: string): string {
 
 /**
  * Creates the role if it is missing, and makes it the owner of the database. A database of an earlier release, in which
- * the superuser owned everything, is transferred as a whole, once.
+ * the superuser owned everything, is transferred as a whole, once. The caller holds the lock that keeps others from
+ * doing the same.
  *
  * @param control a superuser's session
  * @param database the address of the database for the superuser
@@ -32,11 +31,6 @@ export async function ensureServiceRole(
   control: Client,
   database: Extract<DatabaseAddress, { password: string }>,
 ): Promise<void> {
-  const { rows } = await control.query<{ owner: string }>(
-    'select datdba::regrole::text as owner from pg_database where datname = $1',
-    [database.database],
-  )
-  if (rows[0]?.owner === SERVICE_ROLE) return
   await createRole(control, servicePassword(database.password))
   // The role needs no other database.
   await control.query('revoke connect on database postgres, template1 from public')
@@ -47,7 +41,7 @@ async function createRole(control: Client, password: string) {
   try {
     await control.query(`create role ${SERVICE_ROLE} login password ${control.escapeLiteral(password)}`)
   } catch (error) {
-    if (!(error instanceof DatabaseError && IS_THERE.has(error.code ?? ''))) throw error
+    if (!(error instanceof DatabaseError && error.code === DUPLICATE_OBJECT)) throw error
   }
 }
 
@@ -57,7 +51,6 @@ async function handOver(address: Extract<DatabaseAddress, { password: string }>)
   await client.connect()
   try {
     await client.query('begin')
-    await client.query('select pg_advisory_xact_lock($1)', [ROLE_LOCK])
     await client.query(HAND_OVER)
     await client.query(`alter database ${client.escapeIdentifier(address.database)} owner to ${SERVICE_ROLE}`)
     await client.query('commit')

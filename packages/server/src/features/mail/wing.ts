@@ -76,7 +76,7 @@ export function openMail(resources: Resources) {
         registers: [metrics],
       })
       const onRewritten = (count: number) => rewritten.inc(count)
-      workers.use(new DocumentRewriter({ ...stored, reader, onRewritten }))
+      workers.use(new DocumentRewriter({ ...stored, reader, clock, onRewritten }))
     },
     gauges: [
       askingGauge(

@@ -88,8 +88,10 @@ function passDelimiter(walk: Walk, line: Buffer, end: LineEnd): boolean {
   const text = line.toString('latin1', 2).trimEnd()
   for (let level = walk.levels.length - 1; level >= 0; level--) {
     const { boundary } = walk.levels[level]!
-    const isOpening = text === boundary
-    if (!isOpening && text !== `${boundary}--`) continue
+    const isOpening = text.length === boundary.length
+    // Lengths first: a message may have millions of such lines, within many levels.
+    if (!isOpening && text.length !== boundary.length + 2) continue
+    if (!text.startsWith(boundary) || (!isOpening && !text.endsWith('--'))) continue
     if (walk.header) endHeader(walk, walk.header, false)
     walk.levels.length = isOpening ? level + 1 : level
     walk.isSealed = walk.levels.at(-1)?.isSealed ?? false

@@ -70,6 +70,15 @@ function isThrottled(reply: Reply): boolean {
   return statusOf(reply).startsWith('4.7.')
 }
 
+/**
+ * Whether a reply to RCPT says that the message has too many recipients: RFC 3463 section 3.6, and the code of old
+ * servers (RFC 5321 section 4.5.3.1.10).
+ */
+export function isOneTooMany(reply: Reply): boolean {
+  const status = statusOf(reply)
+  return status === '5.5.3' || (reply.code === 552 && status === '5.0.0')
+}
+
 export function refusalOf(of: Refusal['of'], reply: Reply): Refusal {
   const status = statusOf(reply)
   // RFC 5321 section 4.2.3 gives 552 to a full mailbox as well, which is a matter of the recipient.

@@ -6,8 +6,8 @@ const LINE_BYTES_MAX = 8192
 /** A server with every known extension has about 30. */
 const REPLY_LINES_MAX = 100
 
-/** RFC 5321 section 4.2. */
-const REPLY_LINE = /^([2-5][0-5]\d)(?:([ -])(.*))?$/s
+/** RFC 5321 section 4.2, with any second digit: servers in use answer with 571, for example. */
+const REPLY_LINE = /^([2-5]\d\d)(?:([ -])(.*))?$/s
 /** RFC 2034 section 4; the class is that of the reply. */
 const ENHANCED = /^([245])\.(\d{1,3})\.(\d{1,3})(?= |$)/
 

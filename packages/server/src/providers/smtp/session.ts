@@ -25,12 +25,12 @@ export interface SmtpSession {
 }
 
 /**
- * Connects, greets, secures and logs in, all within `seconds`. TLS is verified and at least 1.2; with `starttls`,
+ * Connects, greets, secures and logs in (unless `login` is null), all within `seconds`. TLS is verified and at least 1.2; with `starttls`,
  * nothing but EHLO is said before the handshake. Throws `ProviderFailure`: nothing was accepted.
  */
 export async function openSession(
   endpoint: SmtpEndpoint,
-  login: SmtpLogin,
+  login: SmtpLogin | null,
   seconds: number,
   signal?: AbortSignal,
 ): Promise<SmtpSession> {
@@ -62,7 +62,7 @@ function connect(destination: Destination, seconds: number, signal: AbortSignal)
 async function begin(
   wire: SmtpWire,
   { destination: { host, port }, security, authorities, clientName }: SmtpEndpoint,
-  login: SmtpLogin,
+  login: SmtpLogin | null,
   seconds: number,
 ): Promise<Extensions> {
   if (security === 'tls') await wire.secure(host, authorities, seconds)
@@ -77,7 +77,7 @@ async function begin(
     // RFC 3207 section 4.2: what was offered before the handshake is forgotten.
     extensions = await greet(wire, clientName, seconds)
   }
-  await logIn(wire, login, extensions.authMechanisms, { host, port, seconds })
+  if (login) await logIn(wire, login, extensions.authMechanisms, { host, port, seconds })
   return extensions
 }
 

@@ -2,7 +2,14 @@ import { ProviderFailure } from '../failure.ts'
 import type { OutgoingMessage, RecipientOutcome, Refusal, SendOutcome } from '../sending.ts'
 import { DamagedContent, stuffed } from './content.ts'
 import { type EnvelopePlan, planEnvelope } from './envelope.ts'
-import { beforeAcceptance, isAboutAccount, outcomeUnknown, refusalOf, sessionFailure } from './failure.ts'
+import {
+  beforeAcceptance,
+  isAboutAccount,
+  isOneTooMany,
+  outcomeUnknown,
+  refusalOf,
+  sessionFailure,
+} from './failure.ts'
 import type { Reply } from './reply.ts'
 import type { SmtpSession } from './session.ts'
 import type { SmtpWire } from './wire.ts'
@@ -89,15 +96,34 @@ async function sendEnvelope(
   if (isAboutAccount(mail)) throw accountFailure(mail)
   const refusal = mail.code === 250 ? null : refusalOf('message', required(mail, 250))
   if (refusal && !extensions.hasPipelining) return refusal
+  if (refusal?.isPermanent) {
+    await skipReplies(plan.recipients.length, read)
+    return refusal
+  }
   for (const { address, line } of plan.recipients) {
     if (!extensions.hasPipelining) wire.ask(line)
     const reply = await read()
     if (reply.code === 421) throw accountFailure(reply)
     if (refusal) continue
     const isAccepted = reply.code >= 250 && reply.code <= 252
-    outcome.add(address, isAccepted ? null : refusalOf('recipient', required(reply, 250)))
+    outcome.add(address, isAccepted ? null : recipientRefusal(required(reply, 250), outcome.accepted))
   }
   return refusal
+}
+
+/** Reads what is said of the recipients of a refused sender. A server that leaves instead has said enough. */
+async function skipReplies(count: number, read: () => Promise<Reply>): Promise<void> {
+  try {
+    for (let left = count; left > 0; left--) if ((await read()).code === 421) return
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+  }
+}
+
+/** A server that takes only so many recipients at once takes the others with the next attempt. */
+function recipientRefusal(reply: Reply, accepted: number): Refusal {
+  const refusal = refusalOf('recipient', reply)
+  return accepted > 0 && isOneTooMany(reply) ? { ...refusal, isPermanent: false } : refusal
 }
 
 async function askForData(wire: SmtpWire): Promise<Refusal | null> {

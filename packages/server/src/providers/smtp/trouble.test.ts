@@ -120,6 +120,46 @@ describe('what concerns the message', () => {
     expect(recipients.map(({ refusal }) => refusal?.status)).toEqual(['5.1.1', '4.3.0'])
   })
 
+  test.each<[SinkAnswer]>([[drop], ['421 4.3.2 closing'], ['503 5.5.1 MAIL first']])(
+    'keeps a final refusal of the sender if the recipients are answered with %j',
+    async answer => {
+      await using sink = await startSink()
+      sink.behave = ({ step }) => {
+        if (step === 'mail') return '550 5.7.1 not from you'
+        return step === 'rcpt' ? answer : null
+      }
+
+      const { recipients } = await send(sink)
+
+      for (const { refusal } of recipients)
+        expect(refusal).toMatchObject({ of: 'message', isPermanent: true, status: '5.7.1' })
+    },
+  )
+
+  test.each([
+    ['550 5.5.3 too many recipients', false],
+    ['552 too many recipients', false],
+    ['452 4.5.3 too many recipients', false],
+    ['552 5.2.2 mailbox full', true],
+  ])('after a recipient who was accepted, %j counts as final: %s', async (answer, isPermanent) => {
+    await using sink = await startSink()
+    sink.behave = ({ argument }) => (argument === 'two@sink.test' ? answer : null)
+
+    const { recipients } = await send(sink)
+
+    expect(recipients.map(({ refusal }) => refusal && refusal.isPermanent)).toEqual([null, isPermanent])
+    expect((await sink.accepted()).map(({ to }) => to)).toEqual([['one@sink.test']])
+  })
+
+  test.each(['571 5.7.1 refused', '569 refused'])('understands the unusual code of %j', async answer => {
+    await using sink = await startSink()
+    sink.behave = ({ step }) => (step === 'dot' ? answer : null)
+
+    const { recipients } = await send(sink)
+
+    for (const { refusal } of recipients) expect(refusal).toMatchObject({ of: 'message', isPermanent: true })
+  })
+
   test('counts a connection that is lost in the content as a temporary refusal of this message', async () => {
     await using sink = await startSink()
     sink.behave = ({ step }) => (step === 'content' ? drop : null)

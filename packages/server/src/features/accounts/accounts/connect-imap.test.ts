@@ -4,6 +4,7 @@ import { tablesWith } from '../../../../test/database-text.ts'
 import { accountCount, eventsOf, useImapAccounts } from '../../../../test/imap-accounts.ts'
 import { openTestApp } from '../../../../test/open-app.ts'
 import { startDovecot } from '../../../../test/servers/dovecot.ts'
+import { setPastDue } from '../../tenancy/tenants/store.ts'
 import type { SmtpSinkOptions } from '../../../../test/servers/smtp-sink.ts'
 
 const mail = useImapAccounts()
@@ -130,6 +131,33 @@ describe('POST /v1/imap-accounts', () => {
     expect(await accountCount(app)).toBe(0)
     expect(await eventsOf(app)).toEqual([])
     if (smtpOptions && 'certificates' in smtpOptions) expect(smtp.commands.join()).not.toContain('AUTH')
+  })
+
+  test('refuses a tenant whose payment became overdue while it logged in, and stores nothing', async () => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    const [entered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await using smtp = await mail.openSmtp(user, {
+      behave: async ({ step }) => {
+        if (step !== 'auth') return null
+        entered.resolve()
+        await released.promise
+        return null
+      },
+    })
+    const connecting = app.post('/v1/imap-accounts', mail.connection(user, smtp))
+    await entered.promise
+    await setPastDue(app.db, app.tenantId, true)
+    released.resolve()
+
+    const refused = { status: 402, body: { defined: true, code: 'billing_past_due' } }
+    expect(await connecting).toMatchObject(refused)
+    expect(await app.post('/v1/imap-accounts', mail.connection(user, smtp))).toMatchObject(refused)
+    expect(smtp.connections).toBe(1)
+    expect(await accountCount(app)).toBe(0)
+    expect(await eventsOf(app)).toEqual([])
+    await setPastDue(app.db, app.tenantId, false)
+    expect(await app.post('/v1/imap-accounts', mail.connection(user, smtp))).toMatchObject({ status: 200 })
   })
 
   test('refuses a certificate of an untrusted authority, and sends no password', async () => {

@@ -1,6 +1,7 @@
 import { runAlone } from '../../../database/alone.ts'
 import { pause } from '../../../jobs/nudge.ts'
 import { WokenLoop } from '../../../jobs/woken-loop.ts'
+import type { Clock } from '../../../kit/clock.ts'
 import type { MessageReader } from '../../../kit/mime/message-reader.ts'
 import {
   countStaleAccounts,
@@ -19,10 +20,13 @@ const TURN_SECONDS = 5
 const ACCOUNTS_LISTED_MAX = 100
 /** Seconds until what could not be read is tried again. */
 const RETRY_SECONDS = 300
+/** A body that could not be read for this long keeps the words that it has in the index. */
+const KEEP_AFTER_SECONDS = 3600
 
 export interface RewriterContext extends StoredContext {
   /** Separate from the reader of the API, so that callers do not wait for documents that are being rewritten. */
   reader: MessageReader
+  clock: Clock
   /** Called with the number of rewritten documents. */
   onRewritten(count: number): void
 }
@@ -33,8 +37,10 @@ interface Progress {
   /** The number of stale documents that this walk found, and of those that it wrote. */
   found: number
   written: number
-  /** The earliest time for the next walk, by `performance.now()`, since this one could write nothing. */
-  retryAt: number
+  /** When a walk could first write nothing, since no body that is left can be read; null if the last one did write. */
+  stuckAt: number | null
+  /** When the last walk ended that could write nothing. */
+  retriedAt: number | null
 }
 
 /**
@@ -69,14 +75,20 @@ export class DocumentRewriter implements AsyncDisposable {
     const [first] = await listStaleAccounts(db, null, 1)
     if (!first) return this.#progress.clear()
     const startedAt = performance.now()
-    const begun = await countStaleAccounts(db)
-    log.info({ count: begun }, 'Rewriting the search documents of accounts')
+    let isTold = false
+    // What is only tried again is not worth a line.
+    const tell = async () => {
+      if (isTold) return
+      isTold = true
+      log.info({ count: await countStaleAccounts(db) }, 'Rewriting the search documents of accounts')
+    }
     let documents = 0
     for (;;) {
-      const { turns, written } = await this.#giveTurns(signal)
+      const { turns, written } = await this.#giveTurns(tell, signal)
       documents += written
       if (signal.aborted || turns === 0) break
     }
+    if (!isTold && documents === 0) return
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     const left = await countStaleAccounts(db)
     log.info({ count: documents, seconds }, 'Rewrote search documents')
@@ -84,7 +96,10 @@ export class DocumentRewriter implements AsyncDisposable {
   }
 
   /** Works on each stale account for a while. */
-  async #giveTurns(signal: AbortSignal): Promise<{ turns: number; written: number }> {
+  async #giveTurns(
+    tell: () => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<{ turns: number; written: number }> {
     let turns = 0
     let written = 0
     let last: StaleAccount | null = null
@@ -94,8 +109,9 @@ export class DocumentRewriter implements AsyncDisposable {
       for (const account of accounts) {
         last = account
         const progress = this.#progress.get(account.id) ?? beginning()
-        if (signal.aborted || performance.now() < progress.retryAt) continue
+        if (signal.aborted || this.#isWaiting(progress)) continue
         this.#progress.set(account.id, progress)
+        if (progress.stuckAt === null) await tell()
         turns++
         written += await this.#takeTurn(account, progress, signal)
       }
@@ -103,12 +119,24 @@ export class DocumentRewriter implements AsyncDisposable {
     return { turns, written }
   }
 
+  #isWaiting({ retriedAt }: Progress): boolean {
+    if (retriedAt === null) return false
+    const passed = this.#context.clock.now() - retriedAt
+    // A clock that was set back must not hold it up.
+    return passed >= 0 && passed < RETRY_SECONDS * 1000
+  }
+
   async #takeTurn(account: StaleAccount, progress: Progress, signal: AbortSignal): Promise<number> {
     let written = 0
     const until = performance.now() + TURN_SECONDS * 1000
+    const { stuckAt } = progress
+    const keepsUnread = stuckAt !== null && this.#context.clock.now() - stuckAt >= KEEP_AFTER_SECONDS * 1000
     while (!signal.aborted && performance.now() < until) {
       const startedAt = performance.now()
-      const batch = await rewriteAccountBatch(this.#context, account, progress.below)
+      const batch = await rewriteAccountBatch(this.#context, account, {
+        below: progress.below,
+        keepsUnread,
+      })
       this.#context.onRewritten(batch.written)
       written += batch.written
       progress.found += batch.found
@@ -123,7 +151,7 @@ export class DocumentRewriter implements AsyncDisposable {
 
   /** @returns whether the account has nothing more to do now */
   async #endWalk({ id, tenant_id: tenantId }: StaleAccount, progress: Progress): Promise<boolean> {
-    const { db, log } = this.#context
+    const { db, log, clock } = this.#context
     if (progress.found === 0) {
       await markCurrent(db, id)
       this.#progress.delete(id)
@@ -131,12 +159,13 @@ export class DocumentRewriter implements AsyncDisposable {
       return true
     }
     const isStuck = progress.written === 0
-    Object.assign(progress, beginning())
-    if (isStuck) progress.retryAt = performance.now() + RETRY_SECONDS * 1000
+    const now = clock.now()
+    const stuck = isStuck ? { stuckAt: progress.stuckAt ?? now, retriedAt: now } : {}
+    Object.assign(progress, beginning(), stuck)
     return isStuck
   }
 }
 
 function beginning(): Progress {
-  return { below: null, found: 0, written: 0, retryAt: 0 }
+  return { below: null, found: 0, written: 0, stuckAt: null, retriedAt: null }
 }

@@ -16,7 +16,7 @@ const BATCH_MESSAGES_MAX = 100
 const BODIES_AT_ONCE = 20
 
 /** A message without a document, or with one of an earlier version. */
-interface StaleMessage extends Omit<WholeMessage, 'words'> {
+interface StaleMessage extends Omit<WholeMessage, 'words' | 'keepsWords'> {
   is_missing: boolean
 }
 
@@ -30,14 +30,14 @@ interface RewriteContext extends StoredContext {
 }
 
 /**
- * Rewrites the next stale documents of an account as they would be written today, and commits them. Leaves out those
- * whose stored body cannot be read now.
+ * Rewrites the next stale documents of an account as they would be written today, and commits them. A document whose
+ * stored body cannot be read now is left out, or, with `keepsUnread`, keeps the words of that body.
  * @param below continues below this message; null starts at the newest
  */
 export async function rewriteAccountBatch(
   context: RewriteContext,
   { id: accountId, tenant_id: tenantId }: StaleAccount,
-  below: WalkPlace | null,
+  { below, keepsUnread }: { below: WalkPlace | null; keepsUnread: boolean },
 ): Promise<{ found: number; written: number; end: WalkPlace | null }> {
   const { db } = context
   const { found, end } = await listStale(db, accountId, below)
@@ -47,7 +47,7 @@ export async function rewriteAccountBatch(
   )
   let written = 0
   for (const messages of byBodies(found)) {
-    const whole = await readBodies(context, { accountId, tenantId }, messages)
+    const whole = await readBodies(context, { accountId, tenantId, keepsUnread }, messages)
     if (whole.length === 0) continue
     written += await inTransaction(db, tenantId, async unit => {
       const count = await rewriteDocuments(unit, whole)
@@ -96,18 +96,19 @@ function byBodies(messages: readonly StaleMessage[]): StaleMessage[][] {
 
 async function readBodies(
   context: RewriteContext,
-  { accountId, tenantId }: { accountId: string; tenantId: string },
+  { accountId, tenantId, keepsUnread }: { accountId: string; tenantId: string; keepsUnread: boolean },
   messages: readonly StaleMessage[],
 ): Promise<RereadMessage[]> {
   const hasBodies = messages.some(({ blobId }) => blobId !== null)
   const account = hasBodies ? await findAccountView(context.db, tenantId, accountId) : null
   const whole = await Promise.all(
     messages.map(async (message): Promise<RereadMessage | null> => {
-      if (message.blobId === null) return { ...message, words: null, content: null }
+      const unread = { ...message, words: null, content: null }
+      if (message.blobId === null) return { ...unread, keepsWords: false }
       const read = account ? await readStored(context, account, message.id) : undefined
-      if (read === undefined) return null
+      if (read === undefined) return keepsUnread ? { ...unread, keepsWords: true } : null
       const content = read && { messageId: message.id, facts: read.facts }
-      return { ...message, words: read?.words ?? null, content }
+      return { ...message, words: read?.words ?? null, keepsWords: false, content }
     }),
   )
   return whole.flatMap(message => message ?? [])

@@ -44,7 +44,10 @@ export function messageChangeOperations({ connections }: { connections: Connecti
       const changing = changingFor(context)
       if (query.permanent) {
         const located = await requireLocated(context, account, message)
-        await changeAtProvider(context, account, () => removeMessages(changing, account, [located]))
+        const gone = await changeAtProvider(context, account, () =>
+          removeMessages(changing, account, [located]),
+        )
+        if (gone.size > 0) await refuseGone(context, account)
       } else if (!(await isInTrash(context, account, message))) {
         const located = await requireLocated(context, account, message)
         const gone = await changeAtProvider(context, account, async () => {

@@ -74,44 +74,39 @@ export async function changeMessages(
   messages: readonly LocatedMessage[],
   { flags, labels, targetKey }: ProviderChange,
 ): Promise<Set<string>> {
-  const gone = new Set<string>()
-  const change = (run: (set: ChangedSet, provider: ChangingProvider) => AsyncGenerator<MessageKey[]>) =>
-    eachSet(messages, gone, async set => {
-      const work = async (provider: ChangingProvider) => {
-        for await (const goneKeys of run(set, provider)) {
-          for (const key of goneKeys) gone.add(set.idOf(key))
-          if (performance.now() > context.endsAt)
-            throw new ProviderFailure('unavailable', 'The change takes too long. Repeat it to do the rest.')
-        }
-      }
-      await context.connections.use(reachedAs(account), 'changing', work, { isRepeatable: false })
-    })
-
+  let left = messages
+  const allGone = new Set<string>()
+  const change = async (run: RunSet) => {
+    const gone = await changeEachSet(context, account, left, run)
+    for (const id of gone) allGone.add(id)
+    left = left.filter(({ id }) => !gone.has(id))
+  }
   if (flags) await change((set, provider) => changeFlags(context, account, set, provider, flags))
   if (labels) await change((set, provider) => changeLabels(context, account, set, provider, labels))
   if (targetKey !== null) await change((set, provider) => move(context, account, set, provider, targetKey))
-  return gone
+  return allGone
 }
 
-/** Removes messages for good, at the provider and here. Messages that the provider no longer had count as removed. */
+/**
+ * Removes messages for good, at the provider and here. Throws `ProviderFailure`.
+ * @returns ids of messages that the provider did not have where they were: perhaps another client moved them
+ */
 export async function removeMessages(
   context: ChangeContext,
   account: AccountRow,
   messages: readonly LocatedMessage[],
-): Promise<void> {
-  await eachSet(messages, new Set(), async set => {
-    const work = async (provider: ChangingProvider) => {
-      for await (const keys of provider.remove(set.at)) {
-        await record(context, account, async (unit, mailAccount) => {
-          const removals = keys.map(key => ({
-            messageId: set.idOf(key),
-            from: { source: set.at.source, key },
-          }))
-          await recordRemovals(unit, mailAccount, removals)
-        })
-      }
+): Promise<Set<string>> {
+  return changeEachSet(context, account, messages, async function* (set, provider) {
+    for await (const { removed, gone } of provider.remove(set.at)) {
+      await record(context, account, async (unit, mailAccount) => {
+        const removals = removed.map(key => ({
+          messageId: set.idOf(key),
+          from: { source: set.at.source, key },
+        }))
+        await recordRemovals(unit, mailAccount, removals)
+      })
+      yield gone
     }
-    await context.connections.use(reachedAs(account), 'changing', work, { isRepeatable: false })
   })
 }
 
@@ -121,18 +116,37 @@ interface ChangedSet {
   idOf(key: MessageKey): string
 }
 
-async function eachSet(
+/** Changes one set at the provider, and records each batch. @yields keys that the source no longer has, for each batch */
+type RunSet = (set: ChangedSet, provider: ChangingProvider) => AsyncGenerator<MessageKey[]>
+
+/** Changes messages source by source, until the time of the request is over. @returns ids of those that are gone */
+async function changeEachSet(
+  { connections, endsAt }: ChangeContext,
+  account: AccountRow,
   messages: readonly LocatedMessage[],
-  gone: ReadonlySet<string>,
-  work: (set: ChangedSet) => Promise<void>,
-): Promise<void> {
-  const left = messages.filter(({ id }) => !gone.has(id))
-  for (const ofSource of Map.groupBy(left, ({ location }) => location.source).values()) {
+  run: RunSet,
+): Promise<Set<string>> {
+  const gone = new Set<string>()
+  for (const set of setsOf(messages)) {
+    const work = async (provider: ChangingProvider) => {
+      for await (const goneKeys of run(set, provider)) {
+        for (const key of goneKeys) gone.add(set.idOf(key))
+        if (performance.now() > endsAt)
+          throw new ProviderFailure('unavailable', 'The change takes too long. Repeat it to do the rest.')
+      }
+    }
+    await connections.use(reachedAs(account), 'changing', work, { isRepeatable: false })
+  }
+  return gone
+}
+
+function* setsOf(messages: readonly LocatedMessage[]): Generator<ChangedSet> {
+  for (const ofSource of Map.groupBy(messages, ({ location }) => location.source).values()) {
     for (let start = 0; start < ofSource.length; start += CHANGED_KEYS_MAX) {
       const taken = ofSource.slice(start, start + CHANGED_KEYS_MAX)
       const ids = new Map(taken.map(({ id, location }) => [location.key, id]))
       const { source, cursor } = taken[0]!.location
-      await work({ at: { source, cursor, keys: [...ids.keys()] }, idOf: key => ids.get(key)! })
+      yield { at: { source, cursor, keys: [...ids.keys()] }, idOf: key => ids.get(key)! }
     }
   }
 }

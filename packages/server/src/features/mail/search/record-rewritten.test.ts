@@ -11,7 +11,7 @@ test('rewrites a document with the current snippet, not with the one from when t
   const mailbox = await sampleMailbox(db, account)
   const id = await sampleMessageIn(db, account, mailbox.id, { subject: 'heron', snippet: 'corrected' })
   const read = { subject: 'heron', from: null, to: [], cc: [], bcc: [], snippet: 'outdated' }
-  const message = { id, received_at: new Date(), ...read, blobId: null, words: null }
+  const message = { id, received_at: new Date(), ...read, blobId: null, words: null, keepsWords: false }
 
   expect(await db.transaction().execute(tx => rewriteDocuments({ sql: tx }, [message]))).toBe(1)
   const { rows } = await sql<{ words: string[] }>`

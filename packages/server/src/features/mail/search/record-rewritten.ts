@@ -11,6 +11,8 @@ export interface WholeMessage extends Searchable {
   blobId: string | null
   /** The words of that body (`bodyVector`), or null if it is too hard to read. */
   words: Uint8Array | null
+  /** Whether the document keeps the words of the body that it has, since the body cannot be read. */
+  keepsWords: boolean
 }
 
 /** Creates empty, stale documents for messages without one, so that bodies stored meanwhile find them. */
@@ -38,18 +40,23 @@ export async function rewriteDocuments(
   // A document that stays the same touches neither the index nor its out-of-line storage.
   const { rows } = await sql<{ count: number }>`
     with read as (
-      select message_id, blob_id,
+      select message_id, blob_id, header, keeps_words,
         case when body is null then header else ts_filter(header, '{a,b,c}') || body end as document
       from unnest(
         ${held.map(({ id }) => id)}::uuid[],
         ${held.map(({ blobId }) => blobId)}::uuid[],
         ${vectors(held.map(message => documentOf(message)))}::tsvector[],
-        ${vectors(held.map(({ words }) => words))}::tsvector[]
-      ) as read (message_id, blob_id, header, body)
+        ${vectors(held.map(({ words }) => words))}::tsvector[],
+        ${held.map(({ keepsWords }) => keepsWords)}::boolean[]
+      ) as read (message_id, blob_id, header, body, keeps_words)
     ),
     rewritten as (
       update message_search as search
-      set document = case when search.document = read.document then search.document else read.document end,
+      set document = case
+          when keeps_words then ts_filter(header, '{a,b,c}') || ts_filter(search.document, '{d}')
+          when search.document = read.document then search.document
+          else read.document
+        end,
         version = ${SEARCH_VERSION}
       from read
       where search.message_id = read.message_id and (read.blob_id is not null or not exists (

@@ -25,7 +25,10 @@ const FIELD_LENGTH_MAX = 60 * 1024
 /** What a send makes of a draft that another client wrote. */
 export interface ForeignDraft extends Omit<Composed, 'text' | 'hasAttachments' | 'byteLength'> {
   people: Record<AddressField, Mailbox[]>
-  /** Fields with an address that is not of the form `name@domain`, or that is too long to be read. */
+  /**
+   * Fields with an address that is not of the form `name@domain`, that are too long to be read, or that readers could
+   * take in two ways: two of From, or a From of several people or of nobody.
+   */
   unreadable: AddressField[]
 }
 
@@ -96,18 +99,25 @@ async function* afterHeader(content: AsyncIterable<Buffer>, headerBytes: number)
 function readPeople(block: Buffer): Pick<ForeignDraft, 'people' | 'unreadable'> {
   const text = `${block.toString('latin1')}\r\n`
   const header = readHeader(text, 0, text.length)
+  const names = fieldsOf(block).map(nameOf)
   const people: ForeignDraft['people'] = { from: [], to: [], cc: [], bcc: [], replyTo: [] }
   const unreadable: AddressField[] = []
   for (const [field, name] of Object.entries(ADDRESS_FIELDS) as Array<[AddressField, FieldName]>) {
     const value = fieldText(header, name)
     people[field] = readAddresses(value)
     const isLong = value !== null && value.length > FIELD_LENGTH_MAX
-    if (isLong || !people[field].every(({ address }) => isMailAddress(address))) unreadable.push(field)
+    const times = names.filter(found => found === name).length
+    const isAmbiguous =
+      (times > 0 && value === null) ||
+      (times > 1 && (field === 'from' || field === 'replyTo')) ||
+      (times > 0 && field === 'from' && people.from.length !== 1)
+    if (isLong || isAmbiguous || !people[field].every(({ address }) => isMailAddress(address)))
+      unreadable.push(field)
   }
   return { people, unreadable }
 }
 
-const REPLACED = /^(?:date|message-id|bcc|x-waxwing-[^:]*)[ \t]*:/i
+const REPLACED = /^(?:date|message-id|(?:resent-)?bcc|x-waxwing-[^:]*)[ \t]*:/i
 const FIELD = /^([!-9;-~]+)[ \t]*:/
 
 /** The fields as they stand, with ours in place of the draft's. */
@@ -119,7 +129,7 @@ function changedHeader(
   const writing = newHeader()
   const fields = fieldsOf(block)
   const has = (name: string) => fields.some(field => nameOf(field) === name)
-  for (const field of fields) if (nameOf(field) === 'bcc') add(writing, field, 'copy')
+  for (const field of fields) if (/^(?:resent-)?bcc$/.test(nameOf(field))) add(writing, field, 'copy')
   addDate(writing, send.date)
   add(writing, wordsField('Message-ID', [send.internetMessageId]))
   addOutboxId(writing, send.outboxId)

@@ -97,8 +97,11 @@ export async function forwardedFiles(
   account: AccountView,
   message: FullRow,
 ): Promise<AttachedFile[]> {
-  const attachments = (await readMessage(content, account, message))?.attachments ?? []
-  return attachments.map(({ id, filename, contentType, contentId, isInline, size }) => ({
+  const read = await readMessage(content, account, message)
+  // Without them it would be another message.
+  if (!read)
+    return refuse('attachments_too_large', undefined, { message: 'The forwarded message is too large.' })
+  return read.attachments.map(({ id, filename, contentType, contentId, isInline, size }) => ({
     filename,
     contentType,
     contentId,

@@ -8,10 +8,9 @@ import { type DraftMark, draftMark } from '../../../providers/draft-mark.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import type { KeylessMessage } from '../../mail/messages/record-new-locations.ts'
-import { refuse } from '../../refuse.ts'
-import { AttachmentsTooLarge } from '../compose/attached.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { type ContentForm, copyForm } from '../compose/stored-content.ts'
+import { refuseContent } from '../outbox/accept.ts'
 import { openWritten, removeContent, writeContent } from '../outbox/content.ts'
 import type { DraftServices } from './services.ts'
 
@@ -41,15 +40,13 @@ export async function writeDraft(
   mark: DraftMark,
 ): Promise<DraftContent> {
   const { internetMessageId, date } = composition
-  const composed = await composeMessage({ ...composition, outboxId: null, draftMark: draftMark(mark) })
+  const composed = await composeMessage({ ...composition, outboxId: null, draftMark: draftMark(mark) }).catch(
+    refuseContent,
+  )
   const sealingOf = accountKeys.outboxSealing(account)
   const step: RequestContext['step'] = work => context.step(work)
-  const written = await writeContent(composed, { accountId: account.id, sealingOf, step }).catch(
-    (error: unknown) => {
-      if (error instanceof AttachmentsTooLarge) return refuse('attachments_too_large')
-      throw error
-    },
-  )
+  const to = { accountId: account.id, sealingOf, step }
+  const written = await writeContent(composed, to).catch(refuseContent)
   const discard = async (unit?: UnitOfWork) => {
     if (written.pieces !== null) return
     if (unit) await removeContent(unit, written.id)

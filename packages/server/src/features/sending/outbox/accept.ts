@@ -11,7 +11,7 @@ import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import type { RequestContext } from '../../context.ts'
 import { recordSend } from '../../mail/messages/record-sends.ts'
 import { refuse } from '../../refuse.ts'
-import { AttachmentsTooLarge } from '../compose/attached.ts'
+import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
 import type { Composed } from '../compose/compose.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import { copyForm } from '../compose/stored-content.ts'
@@ -126,9 +126,15 @@ async function write(
       step: work => context.step(work),
     })
   } catch (error) {
-    if (error instanceof AttachmentsTooLarge) refuse('attachments_too_large')
-    throw error
+    return refuseContent(error)
   }
+}
+
+/** Refuses what composing or reading a message throws because of its attachments. Any other error is thrown on. */
+export function refuseContent(error: unknown): never {
+  if (error instanceof AttachmentsTooLarge) refuse('attachments_too_large')
+  if (error instanceof AttachmentChanged) refuse('provider_unavailable')
+  throw error
 }
 
 async function insertSend(

@@ -30,6 +30,7 @@ import {
   planLookUpSeconds,
   planOutcome,
   planTrouble,
+  planUtf8,
   type SendError,
   sendErrorOf,
 } from './rules.ts'
@@ -128,17 +129,21 @@ async function attempt(
     beforeHandOver: (trace: string | null) => Promise<void>,
   ): Promise<SendOutcome> {
     const { has8BitMime, hasSmtpUtf8, messageBytesMax } = provider.limits
+    const from = wireAddress(account!.email)
+    const { to, refused } = planUtf8({ from, to: entry.waiting }, hasSmtpUtf8)
+    if (to.length === 0) return { recipients: refused, given: { key: null, ...NOTHING_GIVEN } }
     const content = await wireForm(stored, { date: entry.datedAt, has8BitMime, hasSmtpUtf8 })
     if (messageBytesMax !== null && content.byteLength > messageBytesMax) throw new TooLarge()
     await services.reach('mail_from', entry.id)
-    return provider.send({
-      envelope: { from: wireAddress(account!.email), to: entry.waiting },
+    const outcome = await provider.send({
+      envelope: { from, to },
       content,
       envelopeId: entry.id,
       threadId: entry.threadId,
       beforeHandOver,
       signal,
     })
+    return { ...outcome, recipients: [...outcome.recipients, ...refused] }
   }
 }
 

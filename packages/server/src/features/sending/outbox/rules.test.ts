@@ -10,6 +10,7 @@ import {
   planRetry,
   planSendTime,
   planTrouble,
+  planUtf8,
 } from './rules.ts'
 
 const MINUTE = 60_000
@@ -194,6 +195,27 @@ describe('trouble of the account or its server', () => {
 
   test('that is permanent fails at once', () => {
     expect(planGivenUp(fresh, ['a'], error)).toMatchObject({ status: 'failed', rejected: [], error })
+  })
+})
+
+describe('a server without SMTPUTF8', () => {
+  const all = ['ada@example.org', 'жук@example.org']
+  test.each([
+    [
+      'reaches those with ASCII addresses',
+      'ada@example.org',
+      false,
+      ['ada@example.org'],
+      ['жук@example.org'],
+    ],
+    ['reaches nobody if the sender is beyond ASCII', 'жук@example.org', false, [], all],
+    ['matters to nobody if it has the extension', 'жук@example.org', true, all, []],
+  ])('%s', (_, from, hasSmtpUtf8, to, refused) => {
+    const plan = planUtf8({ from, to: all }, hasSmtpUtf8)
+    expect(plan.to).toEqual(to)
+    expect(plan.refused.map(({ address }) => address)).toEqual(refused)
+    for (const { refusal: no } of plan.refused)
+      expect(no).toMatchObject({ isPermanent: true, status: '5.6.7' })
   })
 })
 

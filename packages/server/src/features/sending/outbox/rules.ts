@@ -1,6 +1,7 @@
 import type { OutboxEntry, SendFailure } from '@waxwing/contract/sending/outbox.ts'
 import type { FailureKind } from '../../../providers/failure.ts'
-import type { RecipientOutcome } from '../../../providers/sending.ts'
+import { needsSmtpUtf8 } from '../../../kit/mail-address.ts'
+import type { RecipientOutcome, Refusal } from '../../../providers/sending.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -98,6 +99,28 @@ export const OUTCOME_UNKNOWN: SendError = {
 }
 
 export type RejectedRecipient = OutboxEntry['rejectedRecipients'][number]
+
+/**
+ * Those whom a server without SMTPUTF8 cannot reach (RFC 6531 section 3.7.4.2): nothing is sent to them in another
+ * spelling. If the sender is one of them, nobody can be.
+ */
+export function planUtf8(
+  envelope: { from: string; to: readonly string[] },
+  hasSmtpUtf8: boolean,
+): { to: string[]; refused: RecipientOutcome[] } {
+  const isUnreachable = (address: string) => !hasSmtpUtf8 && needsSmtpUtf8(address)
+  const isOfSender = isUnreachable(envelope.from)
+  const to = envelope.to.filter(address => !isOfSender && !isUnreachable(address))
+  const refusal: Refusal = {
+    of: isOfSender ? 'message' : 'recipient',
+    isPermanent: true,
+    isTooLarge: false,
+    status: '5.6.7',
+    message: 'The server does not support addresses beyond ASCII (SMTPUTF8).',
+  }
+  const refused = envelope.to.filter(address => !to.includes(address))
+  return { to, refused: refused.map(address => ({ address, refusal })) }
+}
 
 /** An entry as an attempt found it. */
 export interface TriedEntry {

@@ -9,7 +9,7 @@ import { findMailSettings } from '../../mail/mail-settings/store.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
-import { acceptSend, type AcceptServices, requireSendable } from './accept.ts'
+import { acceptSend, type AcceptServices, refuseContent, requireSendable } from './accept.ts'
 
 export interface SendServices extends AcceptServices {
   /** Reads messages that are replied to, forwarded or attached from. */
@@ -54,7 +54,7 @@ export async function sendMessage(
     threadId: originals.replied?.thread_id ?? null,
     forwardOf: originals.forwarded?.id ?? null,
     draftId: null,
-    content: await composeMessage(composition),
+    content: await composeMessage(composition).catch(refuseContent),
     options: body,
   })
 }

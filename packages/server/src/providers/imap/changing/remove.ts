@@ -1,11 +1,11 @@
-import type { MessageSet } from '../../changing.ts'
+import type { MessageSet, RemovedBatch } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
-import type { MessageKey } from '../../mail.ts'
 import { uidSets } from '../compare.ts'
 import type { ImapConnection } from '../connection.ts'
 import { UIDS_PER_CHANGE } from '../expected-answers.ts'
 import type { Following } from '../follow.ts'
 import { searchDeleted, searchPresent } from '../search.ts'
+import { readFetched } from '../translate.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import { isKept, openSource, uidsOf } from './open-source.ts'
 
@@ -21,14 +21,12 @@ const sequence = (value: string) => ({ type: 'SEQUENCE', value })
 export function removeMessages(
   following: Following,
   at: MessageSet,
-): AsyncGenerator<MessageKey[], void, void> {
+): AsyncGenerator<RemovedBatch, void, void> {
   return changingInBatches(following.connection, async function* (effect) {
     await openSource(following, at)
     const uids = uidsOf(at.keys)
     for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
-      const batch = uids.slice(from, to)
-      await removeFromOpen(following.connection, effect, batch)
-      yield batch
+      yield await removeFromOpen(following.connection, effect, uids.slice(from, to))
     }
   })
 }
@@ -38,20 +36,30 @@ export async function removeFromOpen(
   connection: ImapConnection,
   effect: Effect,
   uids: readonly number[],
-): Promise<void> {
+): Promise<RemovedBatch> {
   if (connection.selected && !isKept(connection.selected, '\\Deleted'))
     throw new ProviderFailure('forbidden', 'The server does not let messages of this mailbox be removed.')
-  if (uids.length === 0) return
-  if (connection.has('UIDPLUS')) {
-    await mark(effect, uids, '+FLAGS.SILENT')
-    for (const { set } of uidSets(uids, UIDS_PER_CHANGE))
-      await effect.run({ name: 'UID EXPUNGE', arguments: [sequence(set)] })
-  } else {
-    await expungeAlone(connection, effect, uids)
-  }
+  if (uids.length === 0) return { removed: [], gone: [] }
+  const removed = new Set(
+    connection.has('UIDPLUS')
+      ? await expungeByUid(connection, effect, uids)
+      : await expungeAlone(connection, effect, uids),
+  )
   const kept = await searchPresent(connection, uids)
   if (kept.length > 0)
     throw new ProviderFailure('rejected', `The server keeps ${kept.length} of the messages.`)
+  return { removed: [...removed], gone: uids.filter(uid => !removed.has(uid)) }
+}
+
+async function expungeByUid(
+  connection: ImapConnection,
+  effect: Effect,
+  uids: readonly number[],
+): Promise<number[]> {
+  const marked = await markPresent(connection, effect, uids)
+  for (const { set } of uidSets(marked, UIDS_PER_CHANGE))
+    await effect.run({ name: 'UID EXPUNGE', arguments: [sequence(set)] })
+  return marked
 }
 
 /**
@@ -64,7 +72,7 @@ async function expungeAlone(
   connection: ImapConnection,
   effect: Effect,
   uids: readonly number[],
-): Promise<void> {
+): Promise<number[]> {
   const ours = new Set(uids)
   const others = new Set<number>()
   const unmarkOthers = async () => {
@@ -78,13 +86,14 @@ async function expungeAlone(
   }
   try {
     await unmarkOthers()
-    await mark(effect, uids, '+FLAGS.SILENT')
+    const marked = await markPresent(connection, effect, uids)
     for (let rounds = 1; (await unmarkOthers()) > 0; rounds++) {
       if (rounds < ROUNDS_MAX) continue
       await mark(effect, uids, '-FLAGS.SILENT')
       throw new ProviderFailure('conflict', 'Another client keeps marking messages as deleted.')
     }
     await effect.run({ name: 'EXPUNGE' })
+    return marked
   } finally {
     if (!connection.isClosed) {
       await mark(
@@ -94,6 +103,31 @@ async function expungeAlone(
       )
     }
   }
+}
+
+/** Marks messages as deleted. @returns those of them that the mailbox has */
+async function markPresent(
+  connection: ImapConnection,
+  effect: Effect,
+  uids: readonly number[],
+): Promise<number[]> {
+  const present = new Set<number>()
+  for (const { set } of uidSets(uids, UIDS_PER_CHANGE)) {
+    await effect.run({
+      name: 'UID STORE',
+      arguments: [sequence(set), atom('+FLAGS'), [atom('\\Deleted')]],
+      answers: {
+        FETCH(_, [list]) {
+          const fetched = readFetched(list)
+          if (fetched) present.add(fetched.uid)
+        },
+      },
+    })
+  }
+  // RFC 9051 section 6.4.6: a server need not answer what a STORE did not change.
+  const untold = uids.filter(uid => !present.has(uid))
+  for (const uid of untold.length > 0 ? await searchPresent(connection, untold) : []) present.add(uid)
+  return uids.filter(uid => present.has(uid))
 }
 
 /** Marks messages as deleted, or takes the mark away. */
