@@ -5,7 +5,7 @@ import { bodyExamples, schemaExamples } from '@waxwing/contract/examples.ts'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { COMMON_REASONS, type Reason, dataSchemaOf, reasons } from '@waxwing/contract/reasons.ts'
 import { sections } from '@waxwing/contract/sections.ts'
-import { DESCRIPTION, ERROR, HEADERS, IDEMPOTENCY_KEY } from './openapi-parts.ts'
+import { DESCRIPTION, ERROR, HEADERS, IDEMPOTENCY_KEY, IF_MATCH } from './openapi-parts.ts'
 
 type Json = { [name: string]: unknown }
 
@@ -68,7 +68,7 @@ export function openapiDocument(): Json {
           .map(([name, schema]) => [name, withExample(name, schema)]),
       ),
       responses: commonResponses(write),
-      parameters: { 'Idempotency-Key': IDEMPOTENCY_KEY },
+      parameters: { 'Idempotency-Key': IDEMPOTENCY_KEY, 'If-Match': IF_MATCH },
       headers: HEADERS,
       securitySchemes: {
         bearer: {
@@ -164,6 +164,7 @@ function describeOperation(section: string, name: string, operation: Operation, 
     ...parametersOf('path', write(params)),
     ...parametersOf('query', write(query)),
     ...(meta.method === 'POST' ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
+    ...(meta.isConditional ? [{ $ref: '#/components/parameters/If-Match' }] : []),
   ]
   const hasBody = Object.keys(body.shape).length > 0
   const written = write(body)
@@ -252,8 +253,12 @@ function errorResponse(status: number, some: readonly Reason[], write: WriteSche
   return { ...answer(description, schema), headers }
 }
 
-function answerOf({ method, successStatus }: OperationMeta, schema: Json): Json {
-  const names = method === 'POST' ? ([...COUNTED_HEADERS, 'Idempotent-Replayed'] as const) : COUNTED_HEADERS
+function answerOf({ method, successStatus, hasEtag }: OperationMeta, schema: Json): Json {
+  const names = [
+    ...COUNTED_HEADERS,
+    ...(method === 'POST' ? (['Idempotent-Replayed'] as const) : []),
+    ...(hasEtag ? (['ETag'] as const) : []),
+  ]
   return { ...answer(successStatus === 202 ? 'Accepted' : 'OK', schema), headers: headersOf(names) }
 }
 

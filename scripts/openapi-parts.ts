@@ -32,6 +32,11 @@ export const HEADERS = {
     description: '`true` if this is the answer of an earlier request with the same `Idempotency-Key`.',
     schema: { const: 'true' },
   },
+  ETag: {
+    description:
+      'Names the content of a draft. Send it as `If-Match` to change the draft only if it still has that content.',
+    schema: { type: 'string' },
+  },
 }
 
 export const IDEMPOTENCY_KEY = {
@@ -42,6 +47,16 @@ export const IDEMPOTENCY_KEY = {
     'Makes it safe to repeat a request: the first answer is kept for 24 hours and sent again with `Idempotent-Replayed: true`. ' +
     'Answers with status 5xx or 429 are not kept, so a repeated request runs again.',
   schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+}
+
+export const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description:
+    'An `ETag` that the draft was answered with. If the draft has other content by now, also because another client ' +
+    'changed it, the answer is `provider_conflict`. Without it, the last writer wins.',
+  schema: { type: 'string' },
 }
 
 export const ERROR = {

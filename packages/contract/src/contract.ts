@@ -1,6 +1,7 @@
 import { accounts } from './accounts/accounts.ts'
 import { autoconfig } from './accounts/autoconfig.ts'
 import { changes } from './notifications/changes.ts'
+import { drafts } from './sending/drafts.ts'
 import { identities } from './mail/identities.ts'
 import { mailboxes } from './mail/mailboxes.ts'
 import { mailSettings } from './mail/mail-settings.ts'
@@ -21,6 +22,7 @@ export const contract = {
   search,
   identities,
   mailSettings,
+  drafts,
   outbox,
   changes,
 }

@@ -53,6 +53,10 @@ export interface OperationMeta {
   successStatus: number
   /** The media type of an answer that is a `Download`; null for JSON. */
   produces: string | null
+  /** Whether the call may have a header `If-Match`. Operations that are not conditional ignore it. */
+  isConditional: boolean
+  /** Whether answers may have a header `ETag`. */
+  hasEtag: boolean
 }
 
 type Declared<R extends Reason> = {
@@ -120,6 +124,7 @@ export type Operation<
  *   `params` has a `token` of it.
  * - `successStatus` defaults to 200.
  * - `produces` names the media type of a `download`: an answer that is not JSON.
+ * - `isConditional` lets the call have a header `If-Match`, and `hasEtag` the answer a header `ETag`.
  *
  * The result goes to `implement(contract.accounts).$context<RequestContext>()`.
  */
@@ -147,6 +152,8 @@ export function operation<
     produces?: string
     module?: Module
     bodyBytesMax?: number
+    isConditional?: boolean
+    hasEtag?: boolean
   } & Audited<M, S> &
     Hosted<S>,
 ): Operation<P, Q, B, O, R> {
@@ -176,6 +183,8 @@ export function operation<
       reasons: declared,
       successStatus,
       produces: declaration.produces ?? null,
+      isConditional: declaration.isConditional ?? false,
+      hasEtag: declaration.hasEtag ?? false,
     },
     route: { method, path, summary, description, successStatus, inputStructure: 'detailed' },
     // The defaults above stand for the type parameters' defaults, which TypeScript cannot see.

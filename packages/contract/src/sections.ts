@@ -35,6 +35,12 @@ export const sections: Record<keyof typeof contract, Section> = {
     description: 'The addresses that an account may send from, with their names and signatures.',
   },
   mailSettings: { title: 'Mail settings', description: 'How an account sends by default.' },
+  drafts: {
+    title: 'Drafts',
+    description:
+      'Messages that are still being written. A draft is a message of the mailbox: other clients see and change it, ' +
+      'and it is read like any other message.',
+  },
   outbox: {
     title: 'Outbox',
     description:

@@ -6,23 +6,30 @@ export interface Answer<Body> {
 }
 
 type Json = Record<string, unknown>
+type GivenHeaders = Record<string, string>
 
 /** Calls of the API with one credential. */
 export interface Caller {
   get<Body = Json>(path: string): Promise<Answer<Body>>
-  post<Body = Json>(path: string, body?: unknown): Promise<Answer<Body>>
-  patch<Body = Json>(path: string, body?: unknown): Promise<Answer<Body>>
-  put<Body = Json>(path: string, body?: unknown): Promise<Answer<Body>>
-  delete<Body = Json>(path: string, body?: unknown): Promise<Answer<Body>>
+  post<Body = Json>(path: string, body?: unknown, headers?: GivenHeaders): Promise<Answer<Body>>
+  patch<Body = Json>(path: string, body?: unknown, headers?: GivenHeaders): Promise<Answer<Body>>
+  put<Body = Json>(path: string, body?: unknown, headers?: GivenHeaders): Promise<Answer<Body>>
+  delete<Body = Json>(path: string, body?: unknown, headers?: GivenHeaders): Promise<Answer<Body>>
 }
 
 export function callerOf(address: string, credential: string | null): Caller {
-  async function call<Body>(method: string, path: string, body?: unknown): Promise<Answer<Body>> {
+  async function call<Body>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: GivenHeaders = {},
+  ): Promise<Answer<Body>> {
     const answer = await fetch(address + path, {
       method,
       headers: {
         ...(credential === null ? {} : { authorization: `Bearer ${credential}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
@@ -37,9 +44,9 @@ export function callerOf(address: string, credential: string | null): Caller {
   }
   return {
     get: path => call('GET', path),
-    post: (path, body) => call('POST', path, body),
-    patch: (path, body) => call('PATCH', path, body),
-    put: (path, body) => call('PUT', path, body),
-    delete: (path, body) => call('DELETE', path, body),
+    post: (path, body, headers) => call('POST', path, body, headers),
+    patch: (path, body, headers) => call('PATCH', path, body, headers),
+    put: (path, body, headers) => call('PUT', path, body, headers),
+    delete: (path, body, headers) => call('DELETE', path, body, headers),
   }
 }

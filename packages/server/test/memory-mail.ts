@@ -397,6 +397,7 @@ export function remoteMessage({
     sentAt: null,
     hasAttachments: false,
     importance: 'normal',
+    draftMark: null,
     size: content.length,
   }
 }

@@ -164,8 +164,9 @@ export const messages = {
       'it is read from the provider and stored. With `none`, and for drafts, it is always read from the ' +
       'provider. A message over 50 MiB has neither body nor attachments here. One with more than 1,000 ' +
       'parts or 64 levels has no body, and its list of attachments ends at that limit. `raw` always ' +
-      'returns the whole message.',
+      'returns the whole message. A draft is answered with an `ETag`.',
     refuses: READING_REASONS,
+    hasEtag: true,
     params: messagePath,
     output: message,
   }),

@@ -111,6 +111,14 @@ create table changed_key (
 );
 CREATE UNIQUE INDEX changed_key_key ON public.changed_key USING btree (account_id, source, uid, remote_id) NULLS NOT DISTINCT;
 
+create table draft_change (
+  message_id uuid not null,
+  generation integer not null,
+  held_until timestamp with time zone,
+  constraint draft_change_pkey PRIMARY KEY (message_id),
+  constraint draft_change_message_id_fkey FOREIGN KEY (message_id) REFERENCES message(id) ON DELETE CASCADE
+);
+
 create table event (
   tenant_id uuid not null,
   id bigint not null,
@@ -142,6 +150,8 @@ create table idempotency_key (
   status integer,
   answer bytea,
   expires_at timestamp with time zone not null,
+  attempt uuid default gen_random_uuid() not null,
+  has_failed boolean default false not null,
   constraint idempotency_key_pkey PRIMARY KEY (tenant_id, key),
   constraint idempotency_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
@@ -250,11 +260,16 @@ create table message (
   size bigint,
   missing_look double precision,
   remote_id text collate "C",
+  draft_id text,
+  draft_generation integer,
+  content_version integer default 0 not null,
+  kept_until timestamp with time zone,
   constraint message_pkey PRIMARY KEY (id),
   constraint message_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint message_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
   constraint message_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
+CREATE INDEX message_draft ON public.message USING btree (account_id, draft_id) WHERE (draft_id IS NOT NULL);
 CREATE INDEX message_identity ON public.message USING btree (account_id, identity);
 CREATE INDEX message_list ON public.message USING btree (account_id, received_at DESC, id DESC);
 CREATE INDEX message_missing ON public.message USING btree (account_id) WHERE (missing_look IS NOT NULL);
@@ -278,6 +293,14 @@ CREATE INDEX message_blob_account ON public.message_blob USING btree (account_id
 CREATE UNIQUE INDEX message_blob_message ON public.message_blob USING btree (message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX message_blob_unindexed ON public.message_blob USING btree (id) WHERE ((message_id IS NOT NULL) AND (NOT is_indexed));
 CREATE INDEX message_blob_unused ON public.message_blob USING btree (created_at) WHERE (message_id IS NULL);
+
+create table message_copy (
+  message_id uuid not null,
+  number integer not null,
+  sealed bytea not null,
+  constraint message_copy_pkey PRIMARY KEY (message_id, number),
+  constraint message_copy_message_id_fkey FOREIGN KEY (message_id) REFERENCES message(id) ON DELETE CASCADE
+);
 
 create table message_mailbox (
   mailbox_id uuid not null,
@@ -346,6 +369,7 @@ create table outbox (
   ended_at timestamp with time zone,
   created_at timestamp(3) with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null,
+  draft_version integer,
   constraint outbox_pkey PRIMARY KEY (id),
   constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
   constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
@@ -357,6 +381,7 @@ create table outbox (
 );
 CREATE INDEX outbox_claimed ON public.outbox USING btree (account_id) WHERE (phase IS NOT NULL);
 CREATE INDEX outbox_claimed_by ON public.outbox USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
+CREATE INDEX outbox_draft ON public.outbox USING btree (draft_id) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
 CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);

@@ -91,6 +91,12 @@ export interface ChangedKeyTable {
   mark: Generated<string>
 }
 
+export interface DraftChangeTable {
+  message_id: string
+  generation: number
+  held_until: Timestamp | null
+}
+
 export interface EventTable {
   tenant_id: string
   id: Int8
@@ -117,6 +123,8 @@ export interface IdempotencyKeyTable {
   status: number | null
   answer: Buffer | null
   expires_at: Timestamp
+  attempt: Generated<string>
+  has_failed: Generated<boolean>
 }
 
 export interface IdentityTable {
@@ -205,6 +213,10 @@ export interface MessageTable {
   size: Int8 | null
   missing_look: number | null
   remote_id: string | null
+  draft_id: string | null
+  draft_generation: number | null
+  content_version: Generated<number>
+  kept_until: Timestamp | null
 }
 
 export interface MessageBlobTable {
@@ -215,6 +227,12 @@ export interface MessageBlobTable {
   bytes: Generated<Int8>
   created_at: Generated<Timestamp>
   is_indexed: Generated<boolean>
+}
+
+export interface MessageCopyTable {
+  message_id: string
+  number: number
+  sealed: Buffer
 }
 
 export interface MessageMailboxTable {
@@ -276,6 +294,7 @@ export interface OutboxTable {
   ended_at: Timestamp | null
   created_at: Generated<Timestamp>
   updated_at: Generated<Timestamp>
+  draft_version: number | null
 }
 
 export interface OutboxContentTable {
@@ -393,6 +412,7 @@ export interface Tables {
   account_token: AccountTokenTable
   api_key: ApiKeyTable
   changed_key: ChangedKeyTable
+  draft_change: DraftChangeTable
   event: EventTable
   feed_epoch: FeedEpochTable
   idempotency_key: IdempotencyKeyTable
@@ -403,6 +423,7 @@ export interface Tables {
   mailbox: MailboxTable
   message: MessageTable
   message_blob: MessageBlobTable
+  message_copy: MessageCopyTable
   message_mailbox: MessageMailboxTable
   message_search: MessageSearchTable
   outbox: OutboxTable

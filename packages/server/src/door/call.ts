@@ -10,6 +10,8 @@ export interface Call {
   /** The credential presented, or null. Hosted operations take `params.token` instead. */
   credential: string | null
   params: Record<string, string>
+  /** What the state of the resource must match; null without a condition. */
+  ifMatch: string | null
 }
 
 /** The decision on a call. The surface calls `end` when the last byte of the answer is out, whatever the outcome. */

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { type Transaction, sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { Tables } from '../database/tables.ts'
-import type { AnswerHeaders } from '../features/context.ts'
+import type { AnswerHeaders, Attempt } from '../features/context.ts'
 import { refuse } from '../features/refuse.ts'
 import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
@@ -13,8 +13,8 @@ const KEPT_HOURS = 24
 /** A process that has not renewed for this many seconds is taken for dead, and its requests may be repeated. */
 const LEASE_SECONDS = 15
 const RENEW_SECONDS = 5
-/** Maximum size of a kept answer. The answers to POST are far smaller. */
-const ANSWER_BYTES_MAX = 4 * 1024 * 1024
+/** Maximum size of a kept answer. A draft with two long texts takes up to 13 MB as JSON. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 /** Attempts to read a record that was found taken and then vanished. */
 const LOOKS_MAX = 5
 
@@ -43,14 +43,16 @@ export interface KeptAnswer extends GivenAnswer {
 
 /** The right to run a request under its key, as the first process or in place of one that died. */
 export interface Claim {
+  attempt: Attempt
   /**
    * Keeps the answer in the transaction of its effect, so that they are committed together. Refuses, which rolls back
    * the effect, if another process has taken over the request. `scopes` are what a caller needs to get the answer.
    */
   keep(tx: Transaction<Tables>, answer: GivenAnswer & { scopes: readonly string[] }): Promise<void>
   /**
-   * Ends the request. A repeatable answer (5xx, 429) is forgotten; any other is kept. Null means that `keep` has kept
-   * the answer and its transaction was committed.
+   * Ends the request. After a failure (5xx) the request may be sent again, and is then the same attempt; 429 did
+   * nothing and is forgotten; any other answer is kept. Null means that `keep` has kept the answer and its transaction
+   * was committed.
    */
   end(answer: GivenAnswer | null): Promise<void>
 }
@@ -94,10 +96,11 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
     return numUpdatedRows > 0n
   }
 
-  function claimOf(request: KeyedRequest, id: string): Claim {
+  function claimOf(request: KeyedRequest, id: string, attempt: Attempt): Claim {
     const run = { request, id }
     running.add(run)
     return {
+      attempt,
       async keep(tx, answer) {
         if (!(await store(tx, run, answer))) refuseRunning()
       },
@@ -105,7 +108,8 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
         try {
           if (answer === null) return
           // If `keep` has kept an answer and its transaction succeeded, neither finds anything to do.
-          if (answer.status >= 500 || answer.status === 429) await forget(db, run)
+          if (answer.status === 429) await forget(db, run)
+          else if (answer.status >= 500) await release(db, run)
           else await store(db, run, answer)
         } catch (error) {
           // The caller still gets its answer. The lease ends, and a repetition runs again.
@@ -120,15 +124,17 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
   async function begin(request: KeyedRequest): Promise<{ claim: Claim } | { answer: KeptAnswer }> {
     const id = newId()
     for (let look = 0; look < LOOKS_MAX; look += 1) {
-      if (await take(db, request, id)) return { claim: claimOf(request, id) }
+      const attempt = await take(db, request, id)
+      if (attempt) return { claim: claimOf(request, id, attempt) }
       const row = await db
         .selectFrom('idempotency_key')
-        .select(['fingerprint', 'scope', 'account_id', 'status', 'answer'])
+        .select(['fingerprint', 'scope', 'account_id', 'status', 'answer', 'has_failed'])
         .where('tenant_id', '=', request.tenantId)
         .where('key', '=', request.key)
         .executeTakeFirst()
       // The first request was forgotten in between.
       if (!row) continue
+      if (row.has_failed) continue
       if (!row.fingerprint.equals(request.fingerprint)) refuse('idempotency_key_reused')
       if (row.status === null || row.answer === null) return refuseRunning()
       const { text, headers } = readAnswer(
@@ -157,22 +163,37 @@ function readAnswer(kept: string): { text: string; headers: AnswerHeaders } {
   return { text: kept.slice(end + 1), headers }
 }
 
-/** Takes a key that is new, has expired, or was held by a process that died. */
-async function take(db: Db, request: KeyedRequest, id: string): Promise<boolean> {
-  const { rows } = await sql`
+/**
+ * Takes a key that is new, has expired, was held by a process that died, or whose request failed. The same request is
+ * the same attempt then; after a failure another request may have the key, too.
+ */
+async function take(db: Db, request: KeyedRequest, id: string): Promise<Attempt | null> {
+  const { rows } = await sql<{ attempt: string }>`
     insert into idempotency_key as known
-      (tenant_id, key, fingerprint, scope, account_id, claim, locked_until, expires_at)
+      (tenant_id, key, fingerprint, scope, account_id, claim, attempt, locked_until, expires_at)
     values (${request.tenantId}, ${request.key}, ${request.fingerprint}, ${request.scopes.join(' ')}, ${request.accountId},
-      ${id}, ${lockedUntil()}, ${keptUntil()})
+      ${id}, ${id}, ${lockedUntil()}, ${keptUntil()})
     on conflict (tenant_id, key) do update set
       fingerprint = excluded.fingerprint, scope = excluded.scope, account_id = excluded.account_id,
-      claim = excluded.claim, locked_until = excluded.locked_until, status = null, answer = null,
+      claim = excluded.claim, locked_until = excluded.locked_until, status = null, answer = null, has_failed = false,
+      attempt = case when known.status is null and known.expires_at >= clock_timestamp()
+        and known.fingerprint = excluded.fingerprint then known.attempt else excluded.attempt end,
       expires_at = excluded.expires_at
-    where (known.expires_at < clock_timestamp() or known.status is null and known.fingerprint = excluded.fingerprint)
+    where (known.expires_at < clock_timestamp()
+        or known.status is null and (known.has_failed or known.fingerprint = excluded.fingerprint))
       and (known.status is not null or known.locked_until < clock_timestamp())
-    returning claim
+    returning attempt
   `.execute(db)
-  return rows.length > 0
+  const [row] = rows
+  return row ? { id: row.attempt, isResumed: row.attempt !== id } : null
+}
+
+/** Lets the request be sent again. Another one may take its key, too. */
+async function release(db: Db, { request, id }: Running): Promise<void> {
+  await sql`
+    update idempotency_key set has_failed = true, locked_until = '-infinity', expires_at = ${keptUntil()}
+    where tenant_id = ${request.tenantId} and key = ${request.key} and claim = ${id} and status is null
+  `.execute(db)
 }
 
 async function forget(db: Db, { request, id }: Running): Promise<void> {

@@ -8,6 +8,7 @@ import type { HostedSessions } from '../features/hosted-session.ts'
 import type { Authenticator, Identity } from '../features/tenancy/credentials/authenticate.ts'
 import type { FailureBrake } from '../features/tenancy/credentials/failure-brake.ts'
 import { refuse } from '../features/refuse.ts'
+import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
 import { type Performed, answerOnce } from './answer-once.ts'
 import { authenticateCall } from './authenticate-call.ts'
@@ -115,7 +116,7 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
   }
 
   async function perform(
-    { requestId, params }: Call,
+    { requestId, params, ifMatch }: Call,
     { tenantId, credential }: Identity,
     given: GivenInput,
     claim: Claim | null,
@@ -133,6 +134,8 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
       cursors,
       log,
       answerHeaders,
+      ifMatch: meta.isConditional ? ifMatch : null,
+      attempt: claim?.attempt ?? { id: newId(), isResumed: false },
       change,
       step,
     }

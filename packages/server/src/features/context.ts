@@ -21,6 +21,17 @@ export interface RequestContext extends Commits {
   log: Logger
   /** Headers of the answer besides those that every answer has. A POST sets them before its change is committed. */
   answerHeaders: AnswerHeaders
+  /** The header `If-Match` as sent; null without it. */
+  ifMatch: string | null
+  attempt: Attempt
+}
+
+/** One request, however often it is sent again under its Idempotency-Key until it has an answer. */
+export interface Attempt {
+  /** Made when it first began. What is created at a provider can be found again by it. */
+  id: string
+  /** Whether an earlier try may have had an effect at the provider. */
+  isResumed: boolean
 }
 
 export interface AnswerHeaders {

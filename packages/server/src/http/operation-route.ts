@@ -42,7 +42,13 @@ export function serveOperation(procedure: AnyProcedure, door: Door): ServeOperat
       return answerReason(headers, 'payload_too_large')
     }
     const credential = bearerOf(request.headers)
-    const admission = await operation.admit({ requestId, client, credential, params })
+    const admission = await operation.admit({
+      requestId,
+      client,
+      credential,
+      params,
+      ifMatch: request.headers.get('if-match'),
+    })
     if (admission.rate) showRate(headers, admission.rate)
     try {
       if (admission.outcome === 'refused') return answerRefusal(headers, admission.refusal)

@@ -49,3 +49,8 @@ function takeRandom(size: number) {
   randomAt += size
   return taken
 }
+
+/** When an id of `newId` was made; null for any other id. */
+export function timeOfId(id: string): number | null {
+  return id[14] === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : null
+}

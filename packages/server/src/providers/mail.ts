@@ -6,6 +6,7 @@
  * passes it back. A *key* names a message at the provider: a number is an IMAP UID, valid within its source; a string is
  * an id that lasts and is unique in the account.
  */
+import type { DraftMark } from './draft-mark.ts'
 import type { MailboxKind, MailboxRole } from './mailbox-role.ts'
 
 export type MessageKey = number | string
@@ -74,6 +75,8 @@ export interface RemoteMessage extends RemoteFlags {
   sentAt: Date | null
   hasAttachments: boolean
   importance: 'high' | 'normal' | 'low' | null
+  /** Which content of which draft of ours it is; null for all other messages. */
+  draftMark: DraftMark | null
   /** Bytes, as the provider counts them; null: it does not say. */
   size: number | null
 }

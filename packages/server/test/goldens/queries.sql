@@ -287,7 +287,7 @@ select id, received_at from message
 where account_id = $1 and true
 order by received_at desc, id desc limit $2) as looked
 cross join lateral (
-select is_draft, size::float8 as size, false as is_renumbered, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
+select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
 from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
@@ -318,7 +318,7 @@ and id >= $2
 and (received_at, id) < ($3, $4::uuid)
 order by received_at desc, id desc limit $5) as looked
 cross join lateral (
-select is_draft, size::float8 as size, false as is_renumbered, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
+select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
 from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null

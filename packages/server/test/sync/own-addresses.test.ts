@@ -59,6 +59,7 @@ function arrivalFrom(address: string, mailbox: PlacedMailbox, uid: number) {
     hasAttachments: false,
     categories: [],
     importance: 'normal',
+    draftMark: null,
     size: 100,
   }
   return { message, mailboxes: [mailbox] }

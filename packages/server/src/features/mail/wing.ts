@@ -11,6 +11,7 @@ import { DocumentRewriter } from './content/document-rewriter.ts'
 import type { ReadContext } from './content/body.ts'
 import { contentOperations } from './content/operations.ts'
 import { openPartPlaces } from './content/part-places.ts'
+import { sweepMessageCopies } from './content/record-copy.ts'
 import { sweepBlobs } from './content/record-blobs.ts'
 import { mailboxChangeOperations } from './mailboxes/change-operations.ts'
 import { mailboxOperations } from './mailboxes/operations.ts'
@@ -19,6 +20,7 @@ import { identityOperations } from './identities/operations.ts'
 import { mailSettingOperations } from './mail-settings/operations.ts'
 import { directionsHandler } from './messages/directions-job.ts'
 import { messageOperations } from './messages/operations.ts'
+import { settleDraftHandler } from './messages/settle-draft-job.ts'
 import { purgeMail } from './purge.ts'
 import { searchOperations } from './search/operations.ts'
 import { countStaleAccounts } from './search/record-version.ts'
@@ -58,9 +60,10 @@ export function openMail(resources: Resources) {
       mailSettings: mailSettingOperations,
       search: searchOperations({ connections, searches: openSemaphore(SEARCHES) }),
     },
-    jobHandlers: [directionsHandler(db)],
+    jobHandlers: [directionsHandler(db), settleDraftHandler({ db, connections })],
     recurringTasks: () => [
       { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
+      { name: 'sweep_message_copies', schedule: '43 * * * *', run: signal => sweepMessageCopies(db, signal) },
       { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },
     ],
     startWorkers(workers) {

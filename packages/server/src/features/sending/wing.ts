@@ -3,6 +3,8 @@ import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
+import { draftOperations } from './drafts/operations.ts'
+import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
 import { EndWatch } from './outbox/await-end.ts'
 import { wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
@@ -17,7 +19,11 @@ export function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
   const services = { db, connections, accountKeys: accountKeys(keyRing), log, reach }
   return {
-    operations: { outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }) },
+    operations: {
+      drafts: draftOperations({ ...services, content }),
+      outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }),
+    },
+    jobHandlers: [removeSentDraftHandler({ db, connections, wakeSync: accountId => waker.wake(accountId) })],
     recurringTasks: () => [
       { name: 'fail_sends', schedule: '* * * * *', run: signal => failHeldBack(db, signal) },
       { name: 'settle_sends', schedule: '* * * * *', run: signal => settleByCopies(db, signal) },

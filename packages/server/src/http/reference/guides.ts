@@ -16,6 +16,7 @@ export const GUIDES = [
   'searching',
   'changing-mail',
   'identities',
+  'drafts',
   'sending',
   'autoconfig',
   'configuration',

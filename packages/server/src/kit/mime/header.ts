@@ -26,6 +26,7 @@ const NAMES = [
   'content-transfer-encoding',
   'content-disposition',
   'content-id',
+  'x-waxwing-draft',
 ] as const
 export type FieldName = (typeof NAMES)[number]
 

@@ -23,6 +23,8 @@ export interface MessageSummary {
   replyTo: ParsedAddress[]
   sentAt: Date | null
   importance: 'high' | 'normal' | 'low'
+  /** The value of X-Waxwing-Draft, by which the service knows its own drafts. */
+  draftMark: string | null
   /** At most 200 characters of the first part with text, on one line. */
   snippet: string
   /** As far as the given bytes show it. */
@@ -62,6 +64,7 @@ export function summarize(source: Buffer, isCut = false): MessageSummary {
     replyTo: readAddresses(fieldText(header, 'reply-to')),
     sentAt: readDate(fieldText(header, 'date')),
     importance: readImportance(header),
+    draftMark: fieldText(header, 'x-waxwing-draft'),
     snippet,
     hasAttachments: parts.hasAttachments,
     isMultipart: /^\s*multipart\//i.test(header.fields.get('content-type') ?? ''),

@@ -3,6 +3,7 @@ import { identityOf } from '../../kit/mime/identity.ts'
 import { bodyHalfOf, countsAsAttachment, type PartPlace, type PartTraits } from '../../kit/mime/part-role.ts'
 import type { MessageSummary } from '../../kit/mime/summary.ts'
 import { cleanLine } from '../../kit/mime/text.ts'
+import { readDraftMark } from '../draft-mark.ts'
 import type { RemoteFlags, RemoteMessage } from '../mail.ts'
 import { decodeMailboxName, encodeKeyword } from './names.ts'
 import { bytesOf, type ImapAttribute, modseqOf, numberOf, pairsOf, textOf, textsOf } from './values.ts'
@@ -136,6 +137,7 @@ export function toRemoteMessage(
     snippet: summary.snippet,
     hasAttachments: summary.hasAttachments,
     importance: summary.importance,
+    draftMark: readDraftMark(summary.draftMark),
     ...facts,
     ...(fetched.flags ?? toFlags([])),
   }

@@ -15,6 +15,7 @@ import {
   dropCursor,
   findCursor,
   findMoveCandidates,
+  findReplacedDrafts,
   type MoveCandidate,
 } from './source-store.ts'
 
@@ -99,17 +100,23 @@ function arrivedIn({ steps }: PageStep): number {
 /**
  * Indexed messages that equal an arrival of the step: copies of it, or messages that moved before this pass could see
  * them vanish. Which of both, the provider tells when it is asked again, after the iteration has ended. A message with a
- * lasting id needs no such question: it has that id wherever it moves.
+ * lasting id needs no such question: it has that id wherever it moves. The same goes for drafts of the same Message-ID: a
+ * client that saves a draft again adds it, and removes the old one.
  */
 async function findCandidates(
   session: Session,
-  { mailboxes: [mailbox] }: FollowedSource,
+  followed: FollowedSource,
   step: Arrived,
 ): Promise<MoveCandidate[]> {
+  const [mailbox] = followed.mailboxes
   if (!mailbox || !session.isInitialized || step.origin === 'widened') return []
-  const arrivals = step.messages.flatMap(({ identity, key }) => uidsOf([key]).map(uid => ({ identity, uid })))
+  const arrivals = step.messages.flatMap(({ key, identity, internetMessageId }) =>
+    uidsOf([key]).map(uid => ({ uid, identity, internetMessageId })),
+  )
   if (arrivals.length === 0) return []
-  return findMoveCandidates(session.db, session.owned.id, mailbox.id, arrivals)
+  const moved = await findMoveCandidates(session.db, session.owned.id, mailbox.id, arrivals)
+  if (mailbox.role !== 'drafts') return moved
+  return [...moved, ...(await findReplacedDrafts(session.db, followed, mailbox, arrivals))]
 }
 
 async function missMoved(session: Session, candidates: readonly MoveCandidate[]): Promise<void> {

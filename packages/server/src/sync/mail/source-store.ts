@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import type { PlacedMailbox } from '../../features/mail/messages/rules.ts'
+import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import { roleOf } from '../../providers/mailbox-role.ts'
 import { keyOf, remoteIdsOf, uidsOf } from '../../features/mail/messages/keys.ts'
 import { type Cursor, FlagBit, type KnownMessages, type MessageKey } from '../../providers/mail.ts'
@@ -127,6 +127,22 @@ export async function findMoveCandidates(
   }))
 }
 
+/** Drafts of a mailbox that arrivals in it may replace: they have the same Message-ID. */
+export async function findReplacedDrafts(
+  db: Kysely<Tables>,
+  { source }: FollowedSource,
+  mailbox: PlacedMailbox,
+  arrivals: ReadonlyArray<{ uid: number; internetMessageId: string | null }>,
+): Promise<MoveCandidate[]> {
+  const { rows } = await sql<{ uid: string }>`
+    select held.uid from message_mailbox as held join message on message.id = held.message_id
+    where held.mailbox_id = ${mailbox.id} and held.uid is not null and missing_look is null
+      and not held.uid = any(${arrivals.map(({ uid }) => uid)}::bigint[])
+      and internet_message_id = any(${arrivals.map(arrival => arrival.internetMessageId)}::text[])
+  `.execute(db)
+  return rows.map(({ uid }) => ({ source, mailbox, uid: Number(uid) }))
+}
+
 /** How many messages of these mailboxes wait to be recognised since their source was reset. */
 export async function countUnrecognised(
   db: Kysely<Tables>,
@@ -167,7 +183,8 @@ export async function findUnfinished(db: Kysely<Tables>, accountId: string): Pro
         where message.account_id = ${accountId} and missing_look = 'infinity' and uid is null
           and mailbox.source is not null
       ) as sources,
-      exists (select from message where account_id = ${accountId} and missing_look is not null) as has_missing,
+      exists (select from message where account_id = ${accountId} and missing_look is not null
+        and (kept_until is null or kept_until < clock_timestamp())) as has_missing,
       (select count(*)::int from quarantined_message where account_id = ${accountId}) as unreadable
   `.execute(db)
   const { sources, has_missing, unreadable } = rows[0]!

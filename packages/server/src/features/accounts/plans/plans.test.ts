@@ -68,6 +68,8 @@ function contextOf(db: Db, tenantId: string): RequestContext {
     change,
     step,
     answerHeaders: {},
+    ifMatch: null,
+    attempt: { id: newId(), isResumed: false },
     credential: { kind: 'api_key', id: newId(), scopes: ['write'], accountIds: null },
     requestId: 'test',
     cursors: createCursorCodec(randomBytes(32)),

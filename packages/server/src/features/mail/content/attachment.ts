@@ -11,6 +11,7 @@ import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { refuse } from '../../refuse.ts'
 import { type ReadContext, readMessage } from './body.ts'
+import { openCopy } from './record-copy.ts'
 import { isStorable, openAtProvider } from './source.ts'
 import type { FullRow } from '../messages/store.ts'
 import { openStored, resume } from './stored-source.ts'
@@ -33,12 +34,18 @@ export async function openAttachment(
   const attachments = known ?? (await readMessage(context, account, message))?.attachments
   const attachment = attachments?.find(part => part.id === id)
   if (!attachment) return openRemotePart(context, account, message, id)
-  const stored = isStorable(account, message) ? await openStored(context, account, message.id) : 'none'
+  const stored = await openKept(context, account, message)
   const content =
     stored === 'none' || stored === 'unreadable'
       ? await readRange(context, account, message, attachment)
       : slice(stored, attachment.start, attachment.end)
   return toDownload(attachment, content)
+}
+
+/** The whole message, if it is stored here. */
+async function openKept(context: ReadContext, account: AccountView, message: FullRow) {
+  if (message.is_kept) return openCopy(context, account, message.id)
+  return isStorable(account, message) ? openStored(context, account, message.id) : 'none'
 }
 
 /**

@@ -4,7 +4,7 @@ import { isUuid } from '../../../kit/ids.ts'
 import { requireAccountView } from '../../accounts/accounts/access.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
-import { presentMessage } from '../messages/present.ts'
+import { presentEtag, presentMessage } from '../messages/present.ts'
 import { type FullRow, findMessage } from '../messages/store.ts'
 import { openAttachment } from './attachment.ts'
 import { correctMessage, type ReadContext, readMessage } from './body.ts'
@@ -18,6 +18,7 @@ export function contentOperations(content: ReadContext) {
     get: on.get.handler(async ({ input: { params }, context }) => {
       const account = await requireAccountView(context, params.accountId)
       const message = await requireMessage(context, account.id, params.messageId)
+      if (message.is_draft) context.answerHeaders.etag = presentEtag(message)
       const read = await readMessage(content, account, message)
       return presentMessage(read ? await correctMessage(content, account, message, read) : message, read)
     }),

@@ -4,6 +4,7 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import { effectiveSettings, reachedAs } from '../../accounts/accounts/rules.ts'
 import { refuseFailure } from '../../provider-failure.ts'
 import { refuse } from '../../refuse.ts'
+import { openCopy } from './record-copy.ts'
 import { findLocation } from '../messages/location.ts'
 import type { FullRow } from '../messages/store.ts'
 import {
@@ -18,7 +19,7 @@ import {
 const SOURCE_BYTES_MAX = 1024 ** 3
 
 /** The columns needed to read a message. */
-export type SourceRow = Pick<FullRow, 'id' | 'size' | 'is_draft' | 'is_renumbered'>
+export type SourceRow = Pick<FullRow, 'id' | 'size' | 'is_draft' | 'is_renumbered' | 'is_kept'>
 
 /**
  * Whether the account's `bodyStorage` allows the message to be stored. Drafts change, so they are always read from the
@@ -39,6 +40,7 @@ export async function openSource(
   message: SourceRow,
   onSettled?: (outcome: CopyOutcome) => void,
 ): Promise<AsyncGenerator<Buffer>> {
+  if (message.is_kept) return openCopy(context, account, message.id)
   if (!isStorable(account, message)) return readFromProvider(context, account, message)
   const stored = await openStored(context, account, message.id)
   if (stored !== 'none' && stored !== 'unreadable') return stored

@@ -12,6 +12,7 @@ function messages(...sizes: number[]): UnstoredMessage[] {
     size,
     is_draft: false,
     is_renumbered: false,
+    is_kept: false,
     received_at: new Date(nth),
     source: 'INBOX',
     cursor: null,

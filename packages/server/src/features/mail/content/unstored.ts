@@ -58,7 +58,7 @@ export async function listUnstored(
     select looked.id, looked.received_at, placed.*
     from ${looked}
     cross join lateral (
-      select is_draft, size::float8 as size, false as is_renumbered, ${locationColumns}
+      select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, ${locationColumns}
       from message join ${located}
       where message.id = looked.id and not is_draft and missing_look is null and coalesce(size, 0) <= ${STORED_BYTES_MAX}
       limit 1

@@ -39,7 +39,7 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
       const parentKey = parentId === undefined ? null : parents.get(parentId)!.provider_key
 
       const created = await change(context, account, provider =>
-        provider.createMailbox({ parentKey, name, mayExist: false }),
+        provider.createMailbox({ parentKey, name, mayExist: context.attempt.isResumed }),
       )
       return context.change(async unit => {
         const id = await recordCreatedMailbox(unit, await lockMailAccount(unit, account.id), created)

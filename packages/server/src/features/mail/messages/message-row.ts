@@ -31,6 +31,8 @@ const COLUMNS = {
   direction: 'text',
   importance: 'text',
   size: 'bigint',
+  draft_id: 'text',
+  draft_generation: 'integer',
 } as const
 
 const names = Object.keys(COLUMNS).map(name => `"${name}"`)
@@ -73,6 +75,8 @@ export function toRow(
     has_attachments: message.hasAttachments,
     importance: message.importance,
     size: message.size,
+    draft_id: message.draftMark?.draftId ?? null,
+    draft_generation: message.draftMark?.generation ?? null,
     ...toState(account, message, mailboxes),
   }
 }

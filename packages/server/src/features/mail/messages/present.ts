@@ -59,6 +59,11 @@ export function presentSummary(row: SummaryRow): MessageSummary {
   }
 }
 
+/** The ETag of a draft. */
+export function presentEtag({ id, content_version }: { id: string; content_version: number }): string {
+  return `"${id}.${content_version}"`
+}
+
 /** A message with what was read of its source; null where that was too much to read. A part of a body never looks like the whole. */
 export function presentMessage(
   row: SummaryRow & { bcc: Address[]; reply_to: Address[] },

@@ -8,6 +8,8 @@ import { announceCreated, announceUpdated, type Changes } from './announce.ts'
 import { keyColumns, remoteIdsOf } from './keys.ts'
 import { differingColumns, fieldsOf, rowColumns, rowTypes, toRow, toState } from './message-row.ts'
 import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld } from './record-known.ts'
+import { countContents } from './record-content-version.ts'
+import { takeMarkedContents, takeSavedContents } from './record-new-contents.ts'
 import { linkSends } from './record-sends.ts'
 import { type MailAccount, type PlacedMailbox, pairUp, type UnplacedMessage } from './rules.ts'
 
@@ -18,7 +20,7 @@ export interface Arrival<K extends MessageKey | null = MessageKey> {
 }
 
 /** Without a key it is a message that the interface added: a sync has yet to find its key in its mailbox. */
-type AnyArrival = Arrival<MessageKey | null>
+export type AnyArrival = Arrival<MessageKey | null>
 
 /**
  * Records messages that a source handed over. A message that is missing elsewhere and turns up here moved: it keeps its
@@ -34,19 +36,26 @@ export async function recordArrivals(
   isNews: boolean,
 ): Promise<{ ids: string[] }> {
   const { fresh, known } = await sortOut(unit, account, arrivals)
-  const unplaced = account.hasMissing ? await lockUnplaced(unit, account, fresh) : []
-  const { found, created } = pairUp(fresh, unplaced)
+  const marked = await takeMarkedContents(unit, account, fresh)
+  const unplaced = account.hasMissing ? await lockUnplaced(unit, account, marked.others) : []
+  const { found, created } = pairUp(marked.others, unplaced)
+  const placed = await placeFound(unit, account, found)
+  // Only now: what was found is no longer missing.
+  const saved = await takeSavedContents(unit, account, account.hasMissing ? created : [])
+  const replacing = [...marked.rewritings, ...saved.rewritings]
 
   const changes: Changes = new Map([
-    ...(await placeFound(unit, account, found)),
-    ...(await rewriteHeld(unit, account, known)),
+    ...placed,
+    ...(await rewriteHeld(unit, account, [...known, ...replacing])),
   ])
-  const ids = await insertMessages(unit, account, created, changes)
+  const replacedIds = replacing.map(({ held }) => held.id)
+  await countContents(unit, replacedIds)
+  const ids = await insertMessages(unit, account, account.hasMissing ? saved.others : created, changes)
   if (account.isInitialized) {
     await announceUpdated(unit, account, changes)
     if (isNews) await announceCreated(unit, account, ids)
   }
-  return { ids: [...found.map(one => one.unplaced.id), ...ids] }
+  return { ids: [...found.map(one => one.unplaced.id), ...replacedIds, ...ids] }
 }
 
 /** Tells the messages that the index lacks from those that it holds under the key of the arrival. */
@@ -138,7 +147,7 @@ async function placeFound(
   await sql`
     update message set mailbox_ids = placed.mailbox_ids, is_read = placed.is_read, is_flagged = placed.is_flagged,
       is_draft = placed.is_draft, categories = placed.categories, direction = placed.direction,
-      remote_id = placed.remote_id, missing_look = null
+      remote_id = placed.remote_id, missing_look = null, kept_until = null
     from json_to_recordset(${json}::json) as placed (id uuid, mailbox_ids uuid[], is_read boolean,
       is_flagged boolean, is_draft boolean, categories text[], direction text, remote_id text)
     where message.id = placed.id

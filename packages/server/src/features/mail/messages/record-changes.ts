@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteFlags } from '../../../providers/mail.ts'
 import { announceDeleted, announceUpdated } from './announce.ts'
-import { toRow, toState } from './message-row.ts'
+import { toState } from './message-row.ts'
 import { recordArrivals } from './record-arrivals.ts'
 import { recordChangedKeys } from './record-changed-keys.ts'
 import { type HeldMessage, lockHeldById, type Rewriting, rewriteHeld, rowOf } from './record-known.ts'
@@ -43,7 +43,7 @@ export async function recordChangedStates(
     const row = held.get(messageId)
     return row ? [{ held: row, next: stateAfter(account, row, flags, mailboxes), location: null }] : []
   })
-  await announce(unit, account, rewritings)
+  await announceRewritten(unit, account, rewritings)
   await recordChangedKeys(
     unit,
     account.id,
@@ -93,7 +93,7 @@ export async function recordMoves(
     const next = stateAfter(account, row, null, move.mailboxes)
     return lasting(row, next, locations.get(row.id) ?? 'awaited')
   })
-  await announce(unit, account, rewritings)
+  await announceRewritten(unit, account, rewritings)
   await recordChangedKeys(
     unit,
     account.id,
@@ -101,11 +101,14 @@ export async function recordMoves(
   )
 }
 
-/** Deletes messages that were removed at the provider. One that the sync has found elsewhere in the meantime stays. */
+/**
+ * Deletes messages that were removed at the provider. One that the sync has found elsewhere in the meantime stays.
+ * `from` is null if it was not known where the message was.
+ */
 export async function recordRemovals(
   unit: UnitOfWork,
   account: MailAccount,
-  removals: ReadonlyArray<{ messageId: string; from: FormerLocation }>,
+  removals: ReadonlyArray<{ messageId: string; from: FormerLocation | null }>,
 ): Promise<void> {
   const held = await lockHeldById(
     unit,
@@ -114,14 +117,14 @@ export async function recordRemovals(
   )
   const ids = removals.flatMap(({ messageId, from }) => {
     const row = held.get(messageId)
-    return row && isStillAt(row, from) ? [messageId] : []
+    return row && (from ? isStillAt(row, from) : row.uid === null) ? [messageId] : []
   })
   if (account.isInitialized) await announceDeleted(unit, account, ids)
   await sql`delete from message where id = any(${ids}::uuid[])`.execute(unit.sql)
   await recordChangedKeys(
     unit,
     account.id,
-    removals.map(({ from }) => ({ ...from, isRemoved: true })),
+    removals.flatMap(({ from }) => (from ? { ...from, isRemoved: true } : [])),
   )
 }
 
@@ -144,33 +147,9 @@ export async function recordAdded(
   return ids[0]!
 }
 
-/** Records that a message has other content under another key, as a draft on IMAP that was replaced; it keeps its id. */
-export async function recordReplaced(
-  unit: UnitOfWork,
-  account: MailAccount,
-  replaced: {
-    messageId: string
-    from: FormerLocation | null
-    message: KeylessMessage
-    mailboxes: readonly PlacedMailbox[]
-    to: NewLocation | null
-  },
-): Promise<void> {
-  const { messageId, from, message, mailboxes, to } = replaced
-  const row = (await lockHeldById(unit, account, [messageId])).get(messageId)
-  if (row) {
-    const { identity } = message
-    const place = { id: messageId, identity, mailboxes, to }
-    const locations = await placeAll(unit, account, [place])
-    const next = toRow(account, { ...message, key: null }, mailboxes, row.thread_id)
-    await announce(unit, account, [lasting(row, next, locations.get(messageId) ?? 'awaited')])
-  }
-  await recordChangedKeys(unit, account.id, [...(from ? removedFrom(from, to) : []), ...addedTo(to)])
-}
-
 type Located = FormerLocation | 'awaited'
 
-function lasting(held: HeldMessage, next: Rewriting['next'], location: Located): Rewriting {
+export function lasting(held: HeldMessage, next: Rewriting['next'], location: Located): Rewriting {
   if (location === 'awaited') return { held, next: { ...next, remote_id: null }, location }
   const { key } = location
   if (typeof key === 'number') return { held, next: { ...next, remote_id: null }, location: { uid: key } }
@@ -203,15 +182,16 @@ function isStillAt(row: HeldMessage, { source, key }: FormerLocation): boolean {
 }
 
 /** A number is gone from its source; a lasting id may be the same in another one. */
-function removedFrom({ source, key }: FormerLocation, to: FormerLocation | null) {
+export function removedFrom({ source, key }: FormerLocation, to: FormerLocation | null) {
   return [{ source, key, isRemoved: typeof key === 'number' || key !== to?.key }]
 }
 
-function addedTo(to: FormerLocation | null) {
+export function addedTo(to: FormerLocation | null) {
   return to ? [{ source: to.source, key: to.key, isAdded: typeof to.key === 'number' }] : []
 }
 
-async function announce(
+/** Rewrites messages, and announces those that read differently then. */
+export async function announceRewritten(
   unit: UnitOfWork,
   account: MailAccount,
   rewritings: readonly Rewriting[],

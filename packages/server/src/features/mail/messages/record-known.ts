@@ -108,7 +108,8 @@ export async function rewriteHeld(
   }))
   await sql`
     update message set ${rowSetters}, missing_look = case known_as
-      when 'kept' then missing_look when 'awaited' then 'infinity' end
+      when 'kept' then missing_look when 'awaited' then 'infinity' end,
+      kept_until = case when known_as <> 'known' then kept_until end
     from json_to_recordset(${JSON.stringify(rows)}::json) as next (id uuid, known_as text, ${rowTypes})
     where message.id = next.id
   `.execute(unit.sql)

@@ -136,6 +136,7 @@ export async function recordLost(
   const { rows } = await sql<{ id: string }>`
     select id from message
     where account_id = ${account.id} and missing_look < ${look} and remote_id is null
+      and (kept_until is null or kept_until < clock_timestamp())
     order by id limit ${limit} for update
   `.execute(unit.sql)
   await deleteMessages(

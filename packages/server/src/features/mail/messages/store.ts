@@ -15,13 +15,21 @@ export interface FullRow extends SummaryRow {
   size: number | null
   /** Its mailbox is being read again, so its location is not known yet. */
   is_renumbered: boolean
+  /** The provider lost this draft, and a copy of ours is kept for a while. */
+  is_kept: boolean
+  /** The draft of ours that it is, and which of its contents; null for all other messages. */
+  draft_id: string | null
+  draft_generation: number | null
+  /** Grows with each new content under the same id. */
+  content_version: number
 }
 
 /** A message of the account; null where the index has none of this id. */
 export async function findMessage(db: Db, accountId: string, id: string): Promise<FullRow | null> {
   const { rows } = await sql<FullRow>`
     select ${summaryColumns}, bcc, reply_to, size::float8 as size,
-      coalesce(missing_look = 'infinity', false) as is_renumbered
+      coalesce(missing_look = 'infinity', false) as is_renumbered,
+      coalesce(kept_until > clock_timestamp(), false) as is_kept, draft_id, draft_generation, content_version
     from message where id = ${id} and account_id = ${accountId}
   `.execute(db)
   return rows[0] ?? null

@@ -78,6 +78,15 @@ export async function bindContent(
   return numAffectedRows > 0n
 }
 
+/** Reads content that was written, before it is bound. It may be read again. */
+export function openWritten(
+  db: Db,
+  { id, bytes, pieces }: WrittenContent,
+  sealing: Sealing,
+): AsyncGenerator<Buffer> {
+  return decompress(openFrames(pieces ?? readPieces(db, id), sealing), bytes)
+}
+
 /** Removes written content that no entry needs. */
 export async function removeContent(unit: Pick<UnitOfWork, 'sql'>, id: string): Promise<void> {
   await sql`delete from outbox_content where id = ${id} and outbox_id is null`.execute(unit.sql)

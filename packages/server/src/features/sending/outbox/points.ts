@@ -1,6 +1,6 @@
 import type { ReachPoint } from '../../../kit/reach-point.ts'
 
-/** Moments of a send at which a test ends the process, to see that nothing is lost and nothing is sent twice. */
+/** Moments of a send, or of a change of a draft, at which a test ends the process, to see that nothing is lost and nothing is sent twice. */
 export type SendPoint =
   | 'content_write'
   | 'content_written'
@@ -17,6 +17,9 @@ export type SendPoint =
   | 'copy_append'
   | 'copy_appended'
   | 'copy_recorded'
+  | 'draft_append'
+  | 'draft_appended'
+  | 'draft_commit'
 
-/** Called with the id of the entry. */
+/** Called with the id of the entry, or of the draft. */
 export type ReachSendPoint = ReachPoint<SendPoint>

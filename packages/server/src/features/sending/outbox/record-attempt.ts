@@ -3,6 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
 import type { Claim } from './claims.ts'
+import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { announceSend, bringForward } from './record.ts'
 import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
 
@@ -43,7 +44,7 @@ export async function recordOutcome(
 ): Promise<boolean> {
   const { id, claim, accountId } = attempt
   const isFirst = next.status === 'sent' && !attempt.isSent
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await sql<{ draft_id: string | null; draft_version: number | null }>`
     update outbox set status = ${next.status}, phase = null, claim = null, claimed_by = null,
       waiting = ${next.waiting}, rejected = ${JSON.stringify(next.rejected)}, due_at = ${next.dueAt},
       attempts = attempts + 1, error_reason = ${next.error?.reason ?? null},
@@ -58,9 +59,11 @@ export async function recordOutcome(
     where id = ${id} and claim = ${claim}
       -- Of a send that was given up as unknown, nothing but its acceptance is news: its content is gone.
       and (status in ('sending', 'sent') or (status = 'failed' and ${next.status} = 'sent'))
-    returning id
+    returning draft_id, draft_version
   `.execute(unit.sql)
-  if (rows.length === 0) return false
+  const [row] = rows
+  if (!row) return false
+  if (isFirst) await recordDraftSent(unit, accountId, row)
   await discardContent(unit, id)
   if (next.dueAt) await bringForward(unit, accountId, next.dueAt)
   await announceOutcome(unit, attempt, next)

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive, type Lease } from '../../../jobs/lease.ts'
+import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { announceSend, bringForward } from './record.ts'
 import { discardContent } from './record-attempt.ts'
 import { OUTCOME_UNKNOWN } from './rules.ts'
@@ -142,7 +143,7 @@ export async function recordFound(
   entry: { id: string; accountId: string },
   { isCopied }: { isCopied: boolean },
 ): Promise<void> {
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await sql<{ draft_id: string | null; draft_version: number | null }>`
     update outbox set status = 'sent', phase = null, claim = null, claimed_by = null, waiting = '{}',
       attempts = attempts + case when status = 'sending' then 1 else 0 end,
       error_reason = null, error_message = null, sent_at = coalesce(handed_over_at, clock_timestamp()),
@@ -152,9 +153,11 @@ export async function recordFound(
       task_at = clock_timestamp(), task_by = null, task_tries = 0
     where id = ${entry.id} and account_id = ${entry.accountId} and (
       (status = 'sending' and phase = 'unknown') or (status = 'failed' and error_reason = 'outcome_unknown'))
-    returning id
+    returning draft_id, draft_version
   `.execute(unit.sql)
-  if (rows.length === 0) return
+  const [row] = rows
+  if (!row) return
+  await recordDraftSent(unit, entry.accountId, row)
   await discardContent(unit, entry.id)
   await announceSend(unit, entry, { type: 'send.sent' })
 }

@@ -1,12 +1,13 @@
-import type { AddedMessage, NewMessage } from '../../changing.ts'
+import type { AddedMessage, NewLocation, NewMessage } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { RemoteFlags } from '../../mail.ts'
+import { fetchItems } from '../fetch.ts'
 import { type Following, wireNameOf } from '../follow.ts'
 import { keywordOf } from '../translate.ts'
 import { readAppendUid } from './copy-uid.ts'
 import type { Effect } from './effect.ts'
 import { findByMessageId } from './find.ts'
-import { locationOf } from './open-source.ts'
+import { locationOf, openForReading } from './open-source.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
@@ -36,7 +37,29 @@ export async function appendMessage(
   const location = told
     ? locationOf(mailboxKey, told.uidValidity, told.uid)
     : await locateAppended(following, mailboxKey, message)
-  return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId: null }
+  const threadId = await findThread(following, mailboxKey, location)
+  return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId }
+}
+
+/** The thread that the server put the message into; null if it keeps no threads, or cannot say now. */
+async function findThread(
+  following: Following,
+  mailboxKey: string,
+  location: NewLocation | null,
+): Promise<string | null> {
+  const { connection } = following
+  if (!location || !connection.has('OBJECTID')) return null
+  try {
+    await openForReading(following, mailboxKey)
+    let found: string | null = null
+    await fetchItems(connection, [Number(location.key)], ['UID', 'THREADID'].map(atom), ({ threadId }) => {
+      found = threadId
+    })
+    return found
+  } catch (error) {
+    if (error instanceof ProviderFailure) return null
+    throw error
+  }
 }
 
 /** Without UIDPLUS: the newest message with the Message-ID and the size. */

@@ -46,7 +46,8 @@ export async function replaceDraft(
   const same = before.find(found => found.generation === generation)
   const added = same ? toAdded(draft, same.location) : await appendDraft(following, effect, draft)
   if (!same && !(await isThere(following, draft, added))) {
-    const isFormerThere = before.length > 0 || (await hasFormer(following, draft))
+    const isFormerThere =
+      (await findGenerations(following, draft)).length > 0 || (await hasFormer(following, draft))
     if (!isFormerThere) return { type: 'lost' }
     throw new ProviderFailure('unavailable', 'The server says that it took the draft, but does not have it.')
   }

@@ -6,8 +6,8 @@ import { openAttachment } from '../../mail/content/attachment.ts'
 import { type ReadContext, readMessage } from '../../mail/content/body.ts'
 import { openSource } from '../../mail/content/source.ts'
 import { type FullRow, findMessage } from '../../mail/messages/store.ts'
-import type { AttachedFile } from '../compose/attached.ts'
-import type { ThreadFields } from '../compose/rules.ts'
+import type { AttachedFile } from './attached.ts'
+import type { ThreadFields } from './rules.ts'
 
 /** A message that the one to be sent refers to. */
 export async function findOriginal(
@@ -27,18 +27,26 @@ export async function readThreadFields(
   account: AccountView,
   original: FullRow,
 ): Promise<ThreadFields> {
-  const known = { messageId: original.internet_message_id, references: null, inReplyTo: null }
   try {
-    const fields = await readFields(await openSource(content, account, original))
-    const valueOf = (name: FieldName) => fields.get(name) ?? null
-    return {
-      messageId: known.messageId ?? readIds(valueOf('message-id'))[0] ?? null,
-      references: valueOf('references'),
-      inReplyTo: valueOf('in-reply-to'),
-    }
+    return await readOwnFields(content, account, original)
   } catch (error) {
-    if (error instanceof Refusal) return known
-    throw error
+    if (!(error instanceof Refusal)) throw error
+    return { messageId: original.internet_message_id, references: null, inReplyTo: null }
+  }
+}
+
+/** The same; it refuses if the provider does not hand out the message. */
+export async function readOwnFields(
+  content: ReadContext,
+  account: AccountView,
+  message: FullRow,
+): Promise<ThreadFields> {
+  const fields = await readFields(await openSource(content, account, message))
+  const valueOf = (name: FieldName) => fields.get(name) ?? null
+  return {
+    messageId: message.internet_message_id ?? readIds(valueOf('message-id'))[0] ?? null,
+    references: valueOf('references'),
+    inReplyTo: valueOf('in-reply-to'),
   }
 }
 

@@ -1,0 +1,184 @@
+import { sql } from 'kysely'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { enqueue, type JobKind } from '../../../jobs/enqueue.ts'
+import { toRow } from './message-row.ts'
+import type { AnyArrival } from './record-arrivals.ts'
+import { recordChangedKeys } from './record-changed-keys.ts'
+import { type HeldMessage, lockHeldById, type Rewriting } from './record-known.ts'
+import { isDraftIn, type MailAccount } from './rules.ts'
+
+/*
+ * Where a draft cannot be changed in place, its new content is another message, which arrives while the old one vanishes.
+ * It is the same draft here, and keeps its id.
+ */
+
+/** Removes old contents of a draft at the provider. */
+export interface SettleDraft {
+  accountId: string
+  mailboxId: string
+  internetMessageId: string
+  draftId: string
+}
+
+export const settleDraftJob: JobKind<SettleDraft> = {
+  name: 'settle_draft',
+  parse(stored) {
+    const { accountId, mailboxId, internetMessageId, draftId } = Object(stored) as Partial<SettleDraft>
+    if (!accountId || !mailboxId || !internetMessageId || !draftId) throw new Error('The job names no draft')
+    return { accountId, mailboxId, internetMessageId, draftId }
+  },
+}
+
+interface NewContents {
+  rewritings: Rewriting[]
+  /** Arrivals that are messages of their own. */
+  others: AnyArrival[]
+}
+
+/**
+ * Arrivals that are contents of drafts of ours, by the mark that we gave them. A later content replaces the one that the
+ * index has. An earlier one was left behind when a replacement was interrupted: it is not indexed. In both cases a job
+ * removes what is left of the old one.
+ */
+export async function takeMarkedContents(
+  unit: UnitOfWork,
+  account: MailAccount,
+  arrivals: readonly AnyArrival[],
+): Promise<NewContents> {
+  const marked = arrivals.filter(({ message }) => message.draftMark !== null && isNumbered(message))
+  const held = await lockDrafts(unit, account, [
+    ...new Set(marked.flatMap(({ message }) => message.draftMark?.draftId ?? [])),
+  ])
+  const others = new Set(arrivals)
+  const latest = new Map<HeldMessage, AnyArrival>()
+  const unsettled = new Map<string, SettleDraft>()
+  for (const arrival of marked) {
+    const { message, mailboxes } = arrival
+    const { draftId, generation } = message.draftMark!
+    const row = held.find(
+      one => one.draft_id === draftId && mailboxes.some(({ id }) => one.mailbox_ids.includes(id)),
+    )
+    // A copy that another client made of it is a message of its own.
+    if (!row || row.draft_generation === generation) continue
+    others.delete(arrival)
+    const best = latest.get(row)?.message.draftMark?.generation ?? row.draft_generation ?? 0
+    if (generation > best) latest.set(row, arrival)
+    const settling = settlingOf(account, arrival)
+    if (settling) unsettled.set(draftId, settling)
+  }
+  const replaced = [...latest].map(([row, arrival]) => ({ row, arrival }))
+  await recordChangedKeys(
+    unit,
+    account.id,
+    await formerKeys(
+      unit,
+      replaced.map(({ row }) => row),
+    ),
+  )
+  await enqueue(unit, settleDraftJob, [...unsettled.values()])
+  return { rewritings: replaced.map(pair => replacing(account, pair)), others: [...others] }
+}
+
+function settlingOf(account: MailAccount, { message, mailboxes: [mailbox] }: AnyArrival): SettleDraft | null {
+  const { draftMark, internetMessageId } = message
+  if (!draftMark || internetMessageId === null || !mailbox) return null
+  return { accountId: account.id, mailboxId: mailbox.id, internetMessageId, draftId: draftMark.draftId }
+}
+
+/**
+ * Arrivals that replace drafts under the same Message-ID, as other clients save them: the draft is gone from the mailbox
+ * that the arrival is in.
+ */
+export async function takeSavedContents(
+  unit: UnitOfWork,
+  account: MailAccount,
+  arrivals: readonly AnyArrival[],
+): Promise<NewContents> {
+  const drafts = arrivals.filter(
+    ({ message, mailboxes }) =>
+      message.internetMessageId !== null && isNumbered(message) && isDraftIn(mailboxes, message.isDraft),
+  )
+  const missing = await lockMissingDrafts(unit, account, drafts)
+  const others = new Set(arrivals)
+  const rewritings = drafts.flatMap((arrival): Rewriting[] => {
+    const row = missing.find(
+      one =>
+        one.internet_message_id === arrival.message.internetMessageId &&
+        arrival.mailboxes.some(({ id }) => one.mailbox_ids.includes(id)),
+    )
+    if (!row) return []
+    missing.splice(missing.indexOf(row), 1)
+    others.delete(arrival)
+    return [replacing(account, { row, arrival })]
+  })
+  return { rewritings, others: [...others] }
+}
+
+function isNumbered({ key }: AnyArrival['message']): boolean {
+  return typeof key === 'number'
+}
+
+function replacing(
+  account: MailAccount,
+  { row, arrival }: { row: HeldMessage; arrival: AnyArrival },
+): Rewriting {
+  const { message, mailboxes } = arrival
+  const next = { ...toRow(account, message, mailboxes, row.thread_id), remote_id: null }
+  return { held: row, next, location: { uid: Number(message.key) } }
+}
+
+async function lockDrafts(
+  unit: UnitOfWork,
+  account: MailAccount,
+  draftIds: string[],
+): Promise<HeldMessage[]> {
+  if (draftIds.length === 0) return []
+  const { rows } = await sql<{ id: string }>`
+    select id from message where account_id = ${account.id} and draft_id = any(${draftIds}::text[])
+  `.execute(unit.sql)
+  return [
+    ...(
+      await lockHeldById(
+        unit,
+        account,
+        rows.map(({ id }) => id),
+      )
+    ).values(),
+  ]
+}
+
+async function lockMissingDrafts(
+  unit: UnitOfWork,
+  account: MailAccount,
+  arrivals: readonly AnyArrival[],
+): Promise<HeldMessage[]> {
+  if (arrivals.length === 0) return []
+  const { rows } = await sql<{ id: string }>`
+    select id from message
+    where account_id = ${account.id} and missing_look is not null and is_draft
+      and internet_message_id = any(${arrivals.map(({ message }) => message.internetMessageId)}::text[])
+      and mailbox_ids && ${arrivals.flatMap(({ mailboxes }) => mailboxes.map(({ id }) => id))}::uuid[]
+  `.execute(unit.sql)
+  return [
+    ...(
+      await lockHeldById(
+        unit,
+        account,
+        rows.map(({ id }) => id),
+      )
+    ).values(),
+  ]
+}
+
+/** Where replaced drafts were: what the sync still says of these keys is older than the replacement. */
+async function formerKeys(unit: UnitOfWork, rows: readonly HeldMessage[]) {
+  const located = rows.filter(({ uid }) => uid !== null)
+  if (located.length === 0) return []
+  const { rows: keys } = await sql<{ source: string; key: number }>`
+    select mailbox.source, held.uid::float8 as key from message_mailbox as held
+    join mailbox on mailbox.id = held.mailbox_id
+    where held.message_id = any(${located.map(({ id }) => id)}::uuid[]) and held.uid is not null
+      and mailbox.source is not null
+  `.execute(unit.sql)
+  return keys.map(key => ({ ...key, isRemoved: true }))
+}

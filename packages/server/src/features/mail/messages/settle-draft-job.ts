@@ -1,0 +1,33 @@
+import { sql } from 'kysely'
+import type { Connections } from '../../../connections/connections.ts'
+import type { Db } from '../../../database/pool.ts'
+import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
+import { ProviderFailure } from '../../../providers/failure.ts'
+import { reachedAs } from '../../accounts/accounts/rules.ts'
+import { findAccountView } from '../../accounts/accounts/store.ts'
+import { settleDraftJob } from './record-new-contents.ts'
+
+/** Runs `settleDraftJob`. What it removes is in no index. */
+export function settleDraftHandler({ db, connections }: { db: Db; connections: Connections }): JobHandler {
+  return jobHandler(settleDraftJob, async ({ accountId, mailboxId, ...draft }, { tenantId, signal }) => {
+    const account = await findAccountView(db, tenantId, accountId)
+    if (!account) return
+    if (account.status !== 'active') throw new Error('The account cannot be used now')
+    const { rows } = await sql<{ key: string }>`
+      select provider_key as key from mailbox where id = ${mailboxId} and account_id = ${accountId} and not is_deleted
+    `.execute(db)
+    const [mailbox] = rows
+    if (!mailbox) return
+    try {
+      await connections.use(
+        reachedAs(account),
+        'changing',
+        provider => provider.settleDraft({ mailboxKey: mailbox.key, ...draft }),
+        { isRepeatable: true, signal },
+      )
+    } catch (error) {
+      // With its mailbox the draft is gone, too.
+      if (!(error instanceof ProviderFailure && error.kind === 'not_found')) throw error
+    }
+  })
+}

@@ -1,0 +1,118 @@
+import { type MessageReader, type ReadMessage, ReaderLost } from '../../../kit/mime/message-reader.ts'
+import { HEADER_BYTES_MAX } from '../../../kit/mime/header.ts'
+import { identityOf } from '../../../kit/mime/identity.ts'
+import { summarize } from '../../../kit/mime/summary.ts'
+import type { NewMessage } from '../../../providers/changing.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { type DraftMark, draftMark } from '../../../providers/draft-mark.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { RequestContext } from '../../context.ts'
+import type { KeylessMessage } from '../../mail/messages/record-new-locations.ts'
+import { composeMessage, type Composition } from '../compose/compose.ts'
+import { type ContentForm, copyForm } from '../compose/stored-content.ts'
+import { refuseContent } from '../outbox/accept.ts'
+import { openWritten, removeContent, writeContent } from '../outbox/content.ts'
+import type { DraftServices } from './services.ts'
+
+/** A draft is filed as read: its author knows it. */
+const FLAGS = { isRead: true, isFlagged: false, isDraft: true, categories: [] }
+
+/** The content of a draft, written down: what it is made of is read only once. */
+export interface DraftContent {
+  form: ContentForm
+  /** As the index shows it. */
+  message: KeylessMessage
+  /** As the interface shows it; null if it is too much to read. */
+  read: ReadMessage | null
+  /** As it is handed to the provider. */
+  newMessage: NewMessage
+  mark: DraftMark
+  /** Deletes what was written, in the commit of a success, or after a failure. Its content must not be read then. */
+  discard(unit?: UnitOfWork): Promise<void>
+}
+
+/** Composes a draft, and writes it down until it is at the provider. */
+export async function writeDraft(
+  context: RequestContext,
+  { accountKeys, content: { reader } }: DraftServices,
+  account: AccountView,
+  composition: Omit<Composition, 'outboxId' | 'draftMark'>,
+  mark: DraftMark,
+): Promise<DraftContent> {
+  const { internetMessageId, date } = composition
+  const composed = await composeMessage({ ...composition, outboxId: null, draftMark: draftMark(mark) }).catch(
+    refuseContent,
+  )
+  const sealingOf = accountKeys.outboxSealing(account)
+  const step: RequestContext['step'] = work => context.step(work)
+  const to = { accountId: account.id, sealingOf, step }
+  const written = await writeContent(composed, to).catch(refuseContent)
+  const discard = async (unit?: UnitOfWork) => {
+    if (written.pieces !== null) return
+    if (unit) await removeContent(unit, written.id)
+    // What stays is swept later.
+    else await context.step(own => removeContent(own, written.id)).catch(() => {})
+  }
+  try {
+    const open = () => openWritten(context.db, written, sealingOf(written.id))
+    const form = copyForm({ layout: composed.layout, byteLength: written.bytes, open }, date)
+    const { hasAttachments } = composed
+    const message = { ...(await summaryOf(form, date)), hasAttachments, draftMark: mark }
+    const read = await readForm(reader, form)
+    const { byteLength } = form
+    const newMessage = {
+      internetMessageId,
+      byteLength,
+      open: () => form.open(),
+      flags: FLAGS,
+      receivedAt: date,
+      threadId: null,
+    }
+    return { form, message, read, newMessage, mark, discard }
+  } catch (error) {
+    await discard()
+    throw error
+  }
+}
+
+async function summaryOf(
+  form: ContentForm,
+  receivedAt: Date,
+): Promise<Omit<KeylessMessage, 'draftMark' | 'hasAttachments'>> {
+  const head: Buffer[] = []
+  let bytes = 0
+  for await (const piece of form.open()) {
+    head.push(piece)
+    bytes += piece.length
+    if (bytes >= HEADER_BYTES_MAX) break
+  }
+  const { internetMessageId, references, subject, from, to, cc, bcc, replyTo, ...summary } = summarize(
+    Buffer.concat(head),
+    bytes < form.byteLength,
+  )
+  const { sentAt, snippet, importance } = summary
+  const facts = { internetMessageId, subject, from, sentAt, receivedAt, size: form.byteLength }
+  return {
+    mailboxKeys: [],
+    identity: identityOf(facts),
+    threadId: null,
+    references,
+    to,
+    cc,
+    bcc,
+    replyTo,
+    snippet,
+    importance,
+    ...facts,
+    ...FLAGS,
+  }
+}
+
+async function readForm(reader: MessageReader, form: ContentForm): Promise<ReadMessage | null> {
+  try {
+    return await reader.read(form.open())
+  } catch (error) {
+    if (!(error instanceof ReaderLost)) throw error
+    return reader.read(form.open())
+  }
+}

@@ -1,0 +1,93 @@
+import { DRAFT_FIELD, readDraftMark } from '../../../providers/draft-mark.ts'
+import type { FoundMessage } from '../../../providers/changing.ts'
+import type { Location } from '../../../providers/content.ts'
+import { reachedAs } from '../../accounts/accounts/rules.ts'
+import { changeAtProvider, refuseGone } from '../../mail/at-provider.ts'
+import { findLocation } from '../../mail/messages/location.ts'
+import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'
+import type { PlacedMailbox } from '../../mail/messages/rules.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import { readOwnFields } from '../compose/original.ts'
+import type { ThreadFields } from '../compose/rules.ts'
+import type { DraftServices } from './services.ts'
+import type { FoundDraft } from './access.ts'
+import { CHANGED } from './record-change.ts'
+import { keptThreading } from './rules.ts'
+
+/** A draft as the provider has it now. */
+export interface CurrentDraft {
+  /** Where it is, as the index knows it; null if that is not known, or another client has changed it since. */
+  former: Location | null
+  /** Contents that other clients have given it since. */
+  others: readonly FoundMessage[]
+  threading: ReturnType<typeof keptThreading>
+}
+
+/**
+ * Asks the provider for a draft that is to be changed. What the sync has not seen yet counts: with `If-Match`, a draft
+ * that another client has changed is refused, and without it, that client's content is the one that is replaced.
+ */
+export async function requireCurrent(
+  context: RequestContext,
+  services: DraftServices,
+  { account, draft }: FoundDraft,
+): Promise<CurrentDraft> {
+  const former = await findLocation(context.db, draft.id)
+  const found = await findContents(context, services, { account, draft })
+  const there = found.find(message => former !== null && isAt(message, former))
+  if (there) return { former, others: [], threading: keptThreading(fieldsOf(there)) }
+  // Without a Message-ID that can be searched for, only its number says whether it is there.
+  if (draft.is_kept || (former && draft.internet_message_id === null)) {
+    const fields = await readOwnFields(services.content, account, draft)
+    return { former, others: found.filter(isForeign), threading: keptThreading(fields) }
+  }
+  if (former && context.ifMatch !== null) await refuseChanged(context, account.id)
+  const [newest] = found
+  if (!newest) return refuseGone(context, account)
+  return { former: null, others: found.filter(isForeign), threading: keptThreading(fieldsOf(newest)) }
+}
+
+/** Refuses a draft that another client has changed, and lets the sync see that. */
+export async function refuseChanged(context: RequestContext, accountId: string): Promise<never> {
+  await context.step(async unit => unit.wake(accountId))
+  return refuse('provider_conflict', undefined, CHANGED)
+}
+
+export function isAt({ location }: FoundMessage, { source, key, cursor }: Location): boolean {
+  return location.source === source && location.key === key && location.isValidUnder(cursor)
+}
+
+const isForeign = ({ fields }: FoundMessage) => readDraftMark(fields.get(DRAFT_FIELD)) === null
+
+function fieldsOf({ fields }: FoundMessage): Pick<ThreadFields, 'references' | 'inReplyTo'> {
+  return { references: fields.get('References') ?? null, inReplyTo: fields.get('In-Reply-To') ?? null }
+}
+
+/** All contents of a draft that are in its mailbox, newest first. */
+export async function findContents(
+  context: RequestContext,
+  { connections }: DraftServices,
+  { account, draft }: FoundDraft,
+): Promise<FoundMessage[]> {
+  const { internet_message_id: messageId } = draft
+  if (messageId === null) return []
+  const mailbox = await requireOwnMailbox(context, { account, draft })
+  return changeAtProvider(context, account, () =>
+    connections.use(
+      reachedAs(account),
+      'changing',
+      provider => provider.find(mailbox.key, messageId, [DRAFT_FIELD, 'References', 'In-Reply-To']),
+      { isRepeatable: true },
+    ),
+  )
+}
+
+/** The mailbox that a draft is in. */
+export async function requireOwnMailbox(
+  { db }: RequestContext,
+  { account, draft }: FoundDraft,
+): Promise<PlacedMailbox> {
+  const placed = await listPlacedMailboxes(db, account.id)
+  return placed.find(({ id }) => draft.mailbox_ids.includes(id)) ?? refuse('draft_not_found')
+}

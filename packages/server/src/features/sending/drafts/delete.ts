@@ -1,0 +1,50 @@
+import { DRAFT_FIELD, readDraftMark } from '../../../providers/draft-mark.ts'
+import type { RequestContext } from '../../context.ts'
+import { findLocation } from '../../mail/messages/location.ts'
+import { lockMailAccount } from '../../mail/messages/record-account.ts'
+import { recordRemovals } from '../../mail/messages/record-changes.ts'
+import type { FoundDraft } from './access.ts'
+import { findContents, isAt, refuseChanged, requireOwnMailbox } from './current.ts'
+import { changeDrafts, removeAll } from './provider.ts'
+import { beginDraftChange, endDraftChange } from './record-change.ts'
+import type { DraftServices } from './services.ts'
+
+/** Deletes a draft for good, with whatever an interrupted change has left of it. */
+export async function deleteDraft(
+  context: RequestContext,
+  services: DraftServices,
+  { account, draft }: FoundDraft,
+): Promise<null> {
+  const generation = await context.step(unit => beginDraftChange(unit, account.id, draft.id, context.ifMatch))
+  try {
+    const former = await findLocation(context.db, draft.id)
+    const found = await findContents(context, services, { account, draft })
+    const isThere = former !== null && found.some(message => isAt(message, former))
+    const isChanged = former !== null && draft.internet_message_id !== null && !isThere
+    if (isChanged && context.ifMatch !== null) await refuseChanged(context, account.id)
+    // Without If-Match, what another client has made of it meanwhile goes, too. Copies of it stay.
+    const ours = found.filter(
+      ({ fields, location }) =>
+        (draft.draft_id !== null && readDraftMark(fields.get(DRAFT_FIELD))?.draftId === draft.draft_id) ||
+        (!isThere && location.key !== former?.key),
+    )
+    const mailbox = await requireOwnMailbox(context, { account, draft })
+    await changeDrafts(context, services, account, async provider => {
+      if (former) {
+        const { key, ...source } = former
+        for await (const _ of provider.remove({ ...source, keys: [key] }));
+      }
+      await removeAll(provider, mailbox.key, ours)
+    })
+    return await context.change(async unit => {
+      const mailAccount = await lockMailAccount(unit, account.id)
+      await recordRemovals(unit, mailAccount, [{ messageId: draft.id, from: former }])
+      await endDraftChange(unit, draft.id, generation)
+      unit.wake(account.id)
+      return null
+    })
+  } catch (error) {
+    await context.step(unit => endDraftChange(unit, draft.id, generation)).catch(() => {})
+    throw error
+  }
+}

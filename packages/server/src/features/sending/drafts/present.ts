@@ -1,0 +1,32 @@
+import type { Message } from '@waxwing/contract/mail/messages.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { ReadMessage } from '../../../kit/mime/message-reader.ts'
+import type { AddedMessage } from '../../../providers/changing.ts'
+import type { RequestContext } from '../../context.ts'
+import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'
+import { presentEtag, presentMessage } from '../../mail/messages/present.ts'
+import type { PlacedMailbox } from '../../mail/messages/rules.ts'
+import { findMessage } from '../../mail/messages/store.ts'
+import { refuse } from '../../refuse.ts'
+
+/** The answer of an operation that wrote a draft, with its ETag. */
+export async function presentDraft(
+  context: RequestContext,
+  unit: UnitOfWork,
+  { accountId, id }: { accountId: string; id: string },
+  read: ReadMessage | null,
+): Promise<Message> {
+  const row = (await findMessage(unit.sql, accountId, id)) ?? refuse('draft_not_found')
+  context.answerHeaders.etag = presentEtag(row)
+  return presentMessage(row, read)
+}
+
+/** The mailboxes of the index that the provider put a draft into. */
+export async function placedIn(
+  unit: UnitOfWork,
+  accountId: string,
+  { mailboxKeys }: Pick<AddedMessage, 'mailboxKeys'>,
+): Promise<PlacedMailbox[]> {
+  const placed = await listPlacedMailboxes(unit.sql, accountId)
+  return placed.filter(({ key }) => mailboxKeys.includes(key))
+}

@@ -1,0 +1,61 @@
+import type { Connections } from '../../../connections/connections.ts'
+import type { Db } from '../../../database/pool.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
+import { reachedAs } from '../../accounts/accounts/rules.ts'
+import { findAccountView } from '../../accounts/accounts/store.ts'
+import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'
+import { findLocation } from '../../mail/messages/location.ts'
+import { lockMailAccount } from '../../mail/messages/record-account.ts'
+import { recordRemovals } from '../../mail/messages/record-changes.ts'
+import { findMessage, type FullRow } from '../../mail/messages/store.ts'
+import { isAt } from './current.ts'
+import { removeSentDraftJob } from './record-sent-draft.ts'
+
+interface RemovalServices {
+  db: Db
+  connections: Connections
+  wakeSync(accountId: string): void
+}
+
+/** Removes a draft that was sent, unless anybody has changed it since. */
+export function removeSentDraftHandler(services: RemovalServices): JobHandler {
+  const { db, connections, wakeSync } = services
+  return jobHandler(removeSentDraftJob, async ({ accountId, draftId, version }, { tenantId, signal }) => {
+    const account = await findAccountView(db, tenantId, accountId)
+    const draft = account && (await findMessage(db, accountId, draftId))
+    if (!draft?.is_draft || draft.content_version !== version) return
+    if (account?.status !== 'active') throw new Error('The account cannot be used now')
+    const former = await findLocation(db, draftId)
+    if (!former && !draft.is_kept) throw new Error('It is not known where the draft is')
+    if (former) {
+      const mailboxKey = await findOwnMailbox(db, accountId, draft)
+      const isRemoved = await connections.use(
+        reachedAs(account),
+        'changing',
+        async provider => {
+          const { key, ...source } = former
+          const { internet_message_id: messageId } = draft
+          const found =
+            messageId === null || mailboxKey === null ? [] : await provider.find(mailboxKey, messageId)
+          // Another client has saved it again: the sync sees what it is now.
+          if (messageId !== null && !found.some(message => isAt(message, former))) return false
+          for await (const _ of provider.remove({ ...source, keys: [key] }));
+          return true
+        },
+        { isRepeatable: true, signal },
+      )
+      if (!isRemoved) return wakeSync(accountId)
+    }
+    await inTransaction(db, tenantId, async unit => {
+      const mailAccount = await lockMailAccount(unit, accountId)
+      await recordRemovals(unit, mailAccount, [{ messageId: draftId, from: former }])
+    })
+    wakeSync(accountId)
+  })
+}
+
+async function findOwnMailbox(db: Db, accountId: string, { mailbox_ids }: FullRow): Promise<string | null> {
+  const placed = await listPlacedMailboxes(db, accountId)
+  return placed.find(({ id }) => mailbox_ids.includes(id))?.key ?? null
+}

@@ -1,0 +1,143 @@
+import { sql } from 'kysely'
+import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import type { DraftSendBody } from '@waxwing/contract/sending/send-body.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { newId } from '../../../kit/ids.ts'
+import { readIds } from '../../../kit/mime/message-ids.ts'
+import type { RequestContext } from '../../context.ts'
+import { openSource } from '../../mail/content/source.ts'
+import { requireSender, type Sender } from '../../mail/identities/access.ts'
+import { presentEtag } from '../../mail/messages/present.ts'
+import { refuse } from '../../refuse.ts'
+import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft.ts'
+import { readOwnFields } from '../compose/original.ts'
+import { newInternetMessageId } from '../compose/rules.ts'
+import { acceptSend, requireSendable } from '../outbox/accept.ts'
+import type { FoundDraft } from './access.ts'
+import { requireCurrent } from './current.ts'
+import { CHANGED } from './record-change.ts'
+import { matches } from './rules.ts'
+import type { DraftServices } from './services.ts'
+
+/** Accepts what a draft says now. It is sent as it is, whoever wrote it. */
+export async function sendDraft(
+  context: RequestContext,
+  services: DraftServices,
+  { account, draft }: FoundDraft,
+  body: DraftSendBody,
+): Promise<OutboxEntry> {
+  if (!matches(context.ifMatch, presentEtag(draft))) refuse('provider_conflict', undefined, CHANGED)
+  const recipients = [...draft.to, ...draft.cc, ...draft.bcc]
+  await requireSendable(context, account, recipients, body)
+  await requireNothingQueued({ sql: context.db }, draft.id, null)
+  // A connection that is open may still show a draft that another client has replaced.
+  if (!draft.is_kept) await requireCurrent(context, services, { account, draft })
+  const sender = await requireSender(context.db, account, draft.from)
+  const id = newId()
+  const internetMessageId = newInternetMessageId(id, sender.address)
+  const { content } = services
+  const prepared = await prepareForeignDraft(
+    async function* open() {
+      yield* await openSource(content, account, draft)
+    },
+    { internetMessageId, outboxId: id, date: new Date(), from: sender },
+  )
+  if (!prepared) return refuse('provider_rejected', undefined, UNSENDABLE)
+  const from = await requireReadable(context, prepared, { account, draft }, sender)
+  const { to, cc, bcc, replyTo } = prepared.people
+  return acceptSend(
+    context,
+    services,
+    account,
+    {
+      id,
+      internetMessageId,
+      from,
+      to,
+      cc,
+      bcc,
+      replyTo,
+      subject: draft.subject ?? '',
+      importance: draft.importance === 'normal' ? null : draft.importance,
+      inReplyTo: await findReplied(context, services, { account, draft }),
+      threadId: draft.thread_id,
+      forwardOf: null,
+      draftId: draft.id,
+      content: {
+        layout: prepared.layout,
+        byteLength: null,
+        text: draft.snippet,
+        hasAttachments: draft.has_attachments,
+        open: () => prepared.open(),
+      },
+      options: body,
+    },
+    async unit => {
+      await requireUntouched(unit, draft, context.ifMatch)
+      await requireNothingQueued(unit, draft.id, id)
+      await sql`update outbox set draft_version = ${draft.content_version} where id = ${id}`.execute(unit.sql)
+    },
+  )
+}
+
+const UNSENDABLE = {
+  message:
+    'The draft cannot be sent as it is: its header does not end, or something signed in it has lines that are too long.',
+}
+
+/** Refuses addresses that cannot be read, and authors who are not the account. */
+async function requireReadable(
+  context: RequestContext,
+  { people, unreadable }: ForeignDraft,
+  { account }: FoundDraft,
+  sender: Sender,
+) {
+  const issues = unreadable.map(field => ({ path: [field], message: 'has an address that cannot be read' }))
+  if (issues.length > 0) refuse('invalid_input', { issues })
+  for (const author of people.from) await requireSender(context.db, account, author)
+  return people.from[0] ?? { name: sender.name, address: sender.address }
+}
+
+/** One send of a draft at a time. */
+async function requireNothingQueued(
+  { sql: db }: Pick<UnitOfWork, 'sql'> | { sql: RequestContext['db'] },
+  draftId: string,
+  own: string | null,
+): Promise<void> {
+  const { rows } = await sql`
+    select from outbox where draft_id = ${draftId} and status in ('queued', 'sending')
+      and id is distinct from ${own}::uuid limit 1
+  `.execute(db)
+  if (rows.length > 0)
+    refuse('provider_conflict', undefined, {
+      message: 'The draft is being sent already. Cancel that send first.',
+    })
+}
+
+/** Holds the draft until the commit, so that of two sends at once the second sees the first. */
+async function requireUntouched(
+  unit: UnitOfWork,
+  draft: FoundDraft['draft'],
+  ifMatch: string | null,
+): Promise<void> {
+  const { rows } = await sql<{ content_version: number }>`
+    select content_version from message where id = ${draft.id} for update
+  `.execute(unit.sql)
+  const version = rows[0]?.content_version
+  if (ifMatch !== null && version !== draft.content_version) refuse('provider_conflict', undefined, CHANGED)
+}
+
+/** The message that the draft replies to, if the index has it. */
+async function findReplied(
+  { db }: RequestContext,
+  { content }: DraftServices,
+  { account, draft }: FoundDraft,
+): Promise<string | null> {
+  const [replied] = readIds((await readOwnFields(content, account, draft)).inReplyTo)
+  if (replied === undefined) return null
+  const { rows } = await sql<{ id: string }>`
+    select id from message
+    where account_id = ${account.id} and thread_id = ${draft.thread_id} and internet_message_id = ${replied} limit 1
+  `.execute(db)
+  return rows[0]?.id ?? null
+}
