@@ -441,6 +441,7 @@ create table sending_account (
   due_at timestamp with time zone,
   paused_until timestamp with time zone,
   pauses integer default 0 not null,
+  troubled_since timestamp with time zone,
   pause_reason text,
   pause_message text,
   served_at timestamp with time zone default '-infinity'::timestamp with time zone not null,

@@ -335,6 +335,7 @@ export interface SendingAccountTable {
   due_at: Timestamp | null
   paused_until: Timestamp | null
   pauses: Generated<number>
+  troubled_since: Timestamp | null
   pause_reason: string | null
   pause_message: string | null
   served_at: Generated<Timestamp>

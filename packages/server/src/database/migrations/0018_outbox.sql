@@ -41,7 +41,7 @@ create table outbox (
   attempts integer not null default 0,
   error_reason text,
   error_message text,
-  -- the Date of the message: when it was first tried
+  -- the Date of the message: when its first attempt began
   dated_at timestamptz,
   -- an attempt: before its hand-over, after it, or with an outcome that was lost
   phase text check (phase in ('pre', 'handed_over', 'unknown')),
@@ -107,8 +107,9 @@ create table sending_account (
   -- never later than the first attempt that is due
   due_at timestamptz,
   paused_until timestamptz,
-  -- pauses in a row
+  -- pauses in a row, and when the first of them began
   pauses integer not null default 0,
+  troubled_since timestamptz,
   pause_reason text,
   pause_message text,
   served_at timestamptz not null default '-infinity',
