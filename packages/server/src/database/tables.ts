@@ -272,6 +272,7 @@ export interface OutboxTable {
   task_by: string | null
   copy_searches: Generated<number>
   copy_filed_at: Timestamp | null
+  filed_copy: Json | null
   sent_at: Timestamp | null
   ended_at: Timestamp | null
   created_at: Generated<Timestamp>

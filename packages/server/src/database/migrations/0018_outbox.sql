@@ -57,6 +57,8 @@ create table outbox (
   -- searches that did not find the copy, and when ours was about to be filed
   copy_searches integer not null default 0,
   copy_filed_at timestamptz,
+  -- {source, key} of the copy that we filed; the server may still file one by itself
+  filed_copy jsonb,
   sent_at timestamptz,
   ended_at timestamptz,
   -- the precision of cursors
@@ -72,6 +74,7 @@ create index outbox_task on outbox (task_at) where task is not null;
 -- a process that ends leaves its claims
 create index outbox_claimed_by on outbox (claimed_by) where claimed_by is not null;
 create index outbox_task_by on outbox (task_by) where task_by is not null;
+create index outbox_filed on outbox (copy_filed_at) where filed_copy is not null;
 create index outbox_ended on outbox (ended_at) where ended_at is not null;
 create index outbox_unknown on outbox (ended_at) where status = 'failed' and error_reason = 'outcome_unknown';
 

@@ -6,6 +6,7 @@ import type { ReadContext } from '../mail/content/body.ts'
 import { EndWatch } from './outbox/await-end.ts'
 import { wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
+import { findDoubleCopies, settleCopiesHandler } from './outbox/double-copies.ts'
 import { outboxOperations } from './outbox/operations.ts'
 import { OutboxWorker } from './outbox/outbox-worker.ts'
 import { measureOutbox } from './outbox/store.ts'
@@ -18,9 +19,11 @@ export function openSending(resources: Resources, content: ReadContext) {
   const services = { db, connections, accountKeys: accountKeys(keyRing), log, reach }
   return {
     operations: { outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }) },
+    jobHandlers: [settleCopiesHandler({ db, connections, wakeSync: accountId => waker.wake(accountId) })],
     recurringTasks: () => [
       { name: 'fail_sends', schedule: '* * * * *', run: signal => failHeldBack(db, signal) },
       { name: 'settle_sends', schedule: '* * * * *', run: signal => settleByCopies(db, signal) },
+      { name: 'settle_sent_copies', schedule: '* * * * *', run: signal => findDoubleCopies(db, signal) },
       { name: 'sweep_outbox', schedule: '17 * * * *', run: signal => sweepEntries(db, signal) },
       { name: 'sweep_outbox_content', schedule: '27 * * * *', run: signal => sweepContent(db, signal) },
     ],

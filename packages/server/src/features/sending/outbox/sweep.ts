@@ -105,7 +105,7 @@ export async function sweepEntries(db: Db, signal: AbortSignal): Promise<void> {
 }
 
 /** Works on what a statement finds, batch by batch, in one transaction for each tenant. */
-async function inBatches(
+export async function inBatches(
   db: Db,
   signal: AbortSignal,
   find: ReturnType<typeof sql>,
