@@ -146,7 +146,7 @@ describe('connections for sending', () => {
       signal: stop.signal,
     })
     stop.abort()
-    await expect(waiting).rejects.toMatchObject({ isBeforeAcceptance: true })
+    await expect(waiting).rejects.toMatchObject({ isBeforeAcceptance: true, isBusy: true })
     pause.resolve()
     await holding
     expect(made).toHaveLength(1)

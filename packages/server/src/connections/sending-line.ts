@@ -189,11 +189,11 @@ function waitFor(signal: AbortSignal | undefined): AbortSignal {
 }
 
 function busy(): ProviderFailure {
-  return unasked('Every connection to the server is in use. Try again.')
+  return unasked('Every connection to the server is in use. Try again.', true)
 }
 
-function unasked(message: string): ProviderFailure {
-  return new ProviderFailure('unavailable', message, { isBeforeAcceptance: true })
+function unasked(message: string, isBusy = false): ProviderFailure {
+  return new ProviderFailure('unavailable', message, { isBeforeAcceptance: true, isBusy })
 }
 
 function isLost(error: unknown): error is ProviderFailure {

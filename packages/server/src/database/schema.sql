@@ -365,6 +365,7 @@ create table outbox (
   task_by uuid,
   copy_searches integer default 0 not null,
   copy_filed_at timestamp with time zone,
+  filed_copy jsonb,
   sent_at timestamp with time zone,
   ended_at timestamp with time zone,
   created_at timestamp(3) with time zone default clock_timestamp() not null,
@@ -384,6 +385,7 @@ CREATE INDEX outbox_claimed_by ON public.outbox USING btree (claimed_by) WHERE (
 CREATE INDEX outbox_draft ON public.outbox USING btree (draft_id) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
 CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX outbox_filed ON public.outbox USING btree (copy_filed_at) WHERE (filed_copy IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX outbox_task ON public.outbox USING btree (task_at) WHERE (task IS NOT NULL);
 CREATE INDEX outbox_task_account ON public.outbox USING btree (account_id, task_at) WHERE (task IS NOT NULL);
@@ -467,6 +469,7 @@ create table sending_account (
   due_at timestamp with time zone,
   paused_until timestamp with time zone,
   pauses integer default 0 not null,
+  troubled_since timestamp with time zone,
   pause_reason text,
   pause_message text,
   served_at timestamp with time zone default '-infinity'::timestamp with time zone not null,

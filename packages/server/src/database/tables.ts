@@ -290,6 +290,7 @@ export interface OutboxTable {
   task_by: string | null
   copy_searches: Generated<number>
   copy_filed_at: Timestamp | null
+  filed_copy: Json | null
   sent_at: Timestamp | null
   ended_at: Timestamp | null
   created_at: Generated<Timestamp>
@@ -354,6 +355,7 @@ export interface SendingAccountTable {
   due_at: Timestamp | null
   paused_until: Timestamp | null
   pauses: Generated<number>
+  troubled_since: Timestamp | null
   pause_reason: string | null
   pause_message: string | null
   served_at: Generated<Timestamp>

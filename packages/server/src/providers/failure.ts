@@ -35,6 +35,8 @@ interface FailureOptions {
   retryAfterSeconds?: number
   /** Whether the provider certainly carried out nothing; by default only `unavailable` leaves that open. */
   isBeforeAcceptance?: boolean
+  /** Whether the service itself had no connection to spare, which says nothing about the provider. */
+  isBusy?: boolean
 }
 
 /**
@@ -47,11 +49,14 @@ export class ProviderFailure extends Error {
   readonly retryAfterSeconds: number | null
   /** False where the provider may have carried out what was asked: then it must not be repeated blindly. */
   readonly isBeforeAcceptance: boolean
+  /** True if the service itself had no connection to spare, which says nothing about the provider. */
+  readonly isBusy: boolean
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, { cause: options.cause })
     this.kind = kind
     this.retryAfterSeconds = options.retryAfterSeconds ?? null
+    this.isBusy = options.isBusy ?? false
     this.isBeforeAcceptance = options.isBeforeAcceptance ?? kind !== 'unavailable'
   }
 
@@ -65,7 +70,7 @@ export function restate(
   failure: ProviderFailure,
   change: { kind?: FailureKind; message?: string; isBeforeAcceptance?: boolean },
 ): ProviderFailure {
-  const { kind, message, retryAfterSeconds, isBeforeAcceptance } = {
+  const { kind, message, retryAfterSeconds, isBeforeAcceptance, isBusy } = {
     ...failure,
     message: failure.message,
     ...change,
@@ -73,6 +78,7 @@ export function restate(
   return new ProviderFailure(kind, message, {
     cause: failure,
     isBeforeAcceptance,
+    isBusy,
     ...(retryAfterSeconds !== null && { retryAfterSeconds }),
   })
 }

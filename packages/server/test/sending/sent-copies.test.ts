@@ -1,11 +1,19 @@
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { describe, expect, test } from 'vitest'
+import { findDoubleCopies } from '../../src/features/sending/outbox/double-copies.ts'
 import type { TestApp } from '../open-app.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import { readMailboxes, waitForFirstSync, QUICK_PACE } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
-import { connectSender, openSendingApp, send, waitForEntry, waitForStatus } from './open-sending.ts'
+import {
+  connectSender,
+  openSendingApp,
+  readEntry,
+  send,
+  waitForEntry,
+  waitForStatus,
+} from './open-sending.ts'
 
 /** The whole service, with an account that files its sent copies. */
 async function openFiling({ appendSent = true } = {}) {
@@ -41,10 +49,12 @@ async function flagsOf(world: World, mailbox: string): Promise<string> {
   return JSON.stringify(untagged)
 }
 
+interface Feed {
+  items: Array<{ type: string; data: { message: MessageSummary } }>
+}
+
 async function createdEvents(app: TestApp, outboxId: string) {
-  const { body } = await app.get<{ items: Array<{ type: string; data: { message: MessageSummary } }> }>(
-    '/v1/changes?limit=200&types=message.created,message.updated',
-  )
+  const { body } = await app.get<Feed>('/v1/changes?limit=200&types=message.created,message.updated')
   return body.items.filter(({ data }) => data.message.outboxId === outboxId)
 }
 
@@ -93,6 +103,64 @@ describe('the sent copy', () => {
     expect(await world.uids('Sent')).toHaveLength(1)
     const held = await app.db.selectFrom('sending_account').select('files_copies').executeTakeFirstOrThrow()
     expect(held.files_copies).toBe(true)
+  })
+
+  /** Sends a message, whose copy the service files, and then the server files another one. */
+  async function sendTwiceFiled(opened: Awaited<ReturnType<typeof openFiling>>) {
+    const { app, sink, world, accountId } = opened
+    const entry = await send(app, accountId)
+    const done = await waitForCopy(app, entry)
+    const [ours] = await world.uids('Sent')
+    const [accepted] = await sink.accepted()
+    const [theirs] = await world.deliver({ raw: accepted!.content, flags: [String.raw`\Seen`] }, 'Sent')
+    await waitUntil('the second copy', async () => (await createdEvents(app, entry.id)).length === 2)
+    return { entry, done, ours: ours!, theirs: theirs! }
+  }
+
+  const settle = async ({ app }: { app: TestApp }) => {
+    await findDoubleCopies(app.db, new AbortController().signal)
+    await waitUntil('the end of the job', async () => {
+      const jobs = await app.db
+        .selectFrom('job')
+        .select('id')
+        .where('kind', '=', 'settle_sent_copies')
+        .execute()
+      return jobs.length === 0
+    })
+  }
+
+  /** A search alone may still report what was removed over another connection. */
+  const uidsNow = async (world: World) => {
+    await world.witness.command('NOOP')
+    return world.uids('Sent')
+  }
+
+  test('gives way to one that the server files by itself later', async () => {
+    await using opened = await openFiling()
+    const { app, world, accountId } = opened
+    const { entry, done, theirs } = await sendTwiceFiled(opened)
+    await settle(opened)
+    expect(await uidsNow(world)).toEqual([theirs])
+    const now = await readEntry(app, entry)
+    expect(now.messageId).not.toBe(null)
+    expect(now.messageId).not.toBe(done.messageId)
+    const { items } = (await app.get<Feed>('/v1/changes?limit=200&types=message.created,message.deleted'))
+      .body
+    expect(items.map(({ type }) => type)).toEqual(['message.created', 'message.created', 'message.deleted'])
+    expect(await readSummary(app, accountId, now.messageId)).toMatchObject({ outboxId: entry.id })
+    const held = await app.db.selectFrom('sending_account').select('files_copies').executeTakeFirstOrThrow()
+    expect(held.files_copies).toBe(true)
+    await settle(opened)
+    expect(await uidsNow(world)).toEqual([theirs])
+  })
+
+  test('stays beside a later one if somebody has marked it', async () => {
+    await using opened = await openFiling()
+    const { world } = opened
+    const { ours, theirs } = await sendTwiceFiled(opened)
+    await world.flag('Sent', [ours], String.raw`\Flagged`)
+    await settle(opened)
+    expect(await uidsNow(world)).toEqual([ours, theirs])
   })
 
   test('is not filed where the account does not want one', async () => {

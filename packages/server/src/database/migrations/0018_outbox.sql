@@ -41,7 +41,7 @@ create table outbox (
   attempts integer not null default 0,
   error_reason text,
   error_message text,
-  -- the Date of the message: when it was first tried
+  -- the Date of the message: when its first attempt began
   dated_at timestamptz,
   -- an attempt: before its hand-over, after it, or with an outcome that was lost
   phase text check (phase in ('pre', 'handed_over', 'unknown')),
@@ -57,6 +57,8 @@ create table outbox (
   -- searches that did not find the copy, and when ours was about to be filed
   copy_searches integer not null default 0,
   copy_filed_at timestamptz,
+  -- {source, key} of the copy that we filed; the server may still file one by itself
+  filed_copy jsonb,
   sent_at timestamptz,
   ended_at timestamptz,
   -- the precision of cursors
@@ -73,6 +75,7 @@ create index outbox_task_account on outbox (account_id, task_at) where task is n
 -- a process that ends leaves its claims
 create index outbox_claimed_by on outbox (claimed_by) where claimed_by is not null;
 create index outbox_task_by on outbox (task_by) where task_by is not null;
+create index outbox_filed on outbox (copy_filed_at) where filed_copy is not null;
 create index outbox_ended on outbox (ended_at) where ended_at is not null;
 create index outbox_unknown on outbox (ended_at) where status = 'failed' and error_reason = 'outcome_unknown';
 
@@ -108,8 +111,9 @@ create table sending_account (
   -- never later than the first attempt that is due
   due_at timestamptz,
   paused_until timestamptz,
-  -- pauses in a row
+  -- pauses in a row, and when the first of them began
   pauses integer not null default 0,
+  troubled_since timestamptz,
   pause_reason text,
   pause_message text,
   served_at timestamptz not null default '-infinity',

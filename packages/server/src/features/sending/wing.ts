@@ -8,6 +8,7 @@ import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
 import { EndWatch } from './outbox/await-end.ts'
 import { wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
+import { findDoubleCopies, settleCopiesHandler } from './outbox/double-copies.ts'
 import { outboxOperations } from './outbox/operations.ts'
 import { OutboxWorker } from './outbox/outbox-worker.ts'
 import { measureOutbox } from './outbox/store.ts'
@@ -18,15 +19,17 @@ import { purgeSending } from './purge.ts'
 export function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
   const services = { db, connections, accountKeys: accountKeys(keyRing), log, reach }
+  const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
   return {
     operations: {
       drafts: draftOperations({ ...services, content }),
       outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }),
     },
-    jobHandlers: [removeSentDraftHandler({ db, connections, wakeSync: accountId => waker.wake(accountId) })],
+    jobHandlers: [removeSentDraftHandler(settling), settleCopiesHandler(settling)],
     recurringTasks: () => [
       { name: 'fail_sends', schedule: '* * * * *', run: signal => failHeldBack(db, signal) },
       { name: 'settle_sends', schedule: '* * * * *', run: signal => settleByCopies(db, signal) },
+      { name: 'settle_sent_copies', schedule: '* * * * *', run: signal => findDoubleCopies(db, signal) },
       { name: 'sweep_outbox', schedule: '17 * * * *', run: signal => sweepEntries(db, signal) },
       { name: 'sweep_outbox_content', schedule: '27 * * * *', run: signal => sweepContent(db, signal) },
     ],

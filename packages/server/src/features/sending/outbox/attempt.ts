@@ -156,7 +156,7 @@ function learnFrom(
   const { isHandedOver, isStopped, log, entry } = about
   if (error instanceof ClaimLost) return { type: 'released' }
   if (error instanceof ProviderFailure && (error.isBeforeAcceptance || !isHandedOver)) {
-    if (isStopped || error.kind === 'account_deleted') return { type: 'released' }
+    if (isStopped || error.isBusy || error.kind === 'account_deleted') return { type: 'released' }
     const { retryAfterSeconds } = error
     return { type: 'trouble', error: sendErrorOf(error), retryAfterSeconds, isOfAccount: true }
   }

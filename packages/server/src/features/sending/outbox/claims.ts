@@ -147,7 +147,8 @@ export async function recoverClaims(db: Db, lease: Lease, running: readonly stri
       )
       for update skip locked
     ), queued as (
-      update outbox set status = case when status = 'sending' then 'queued' else status end, phase = null,
+      update outbox set dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
+        status = case when status = 'sending' then 'queued' else status end, phase = null,
         claim = null, claimed_by = null, due_at = clock_timestamp(), updated_at = clock_timestamp()
       from lost where outbox.id = lost.id and phase = 'pre' returning account_id
     ), unknown as (

@@ -95,7 +95,8 @@ export async function discardContent(unit: Pick<UnitOfWork, 'sql'>, id: string):
  */
 export async function recordReleased(unit: UnitOfWork, { id, claim, accountId }: Claim): Promise<void> {
   const { rows } = await sql<{ due_at: Date }>`
-    update outbox set status = case when status = 'sending' then 'queued' else status end, phase = null, claim = null,
+    update outbox set dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
+      status = case when status = 'sending' then 'queued' else status end, phase = null, claim = null,
       claimed_by = null, due_at = clock_timestamp(), updated_at = clock_timestamp()
     where id = ${id} and claim = ${claim} and phase in ('pre', 'handed_over') returning due_at
   `.execute(unit.sql)
@@ -126,7 +127,7 @@ export async function recordPause(
   if (!held || held.is_paused) return
   const seconds = planPauseSeconds(held.pauses + 1, retryAfterSeconds)
   await sql`
-    update sending_account set pauses = pauses + 1, pause_reason = ${error.reason}, pause_message = ${error.message},
+    update sending_account set pauses = pauses + 1, troubled_since = coalesce(troubled_since, clock_timestamp()), pause_reason = ${error.reason}, pause_message = ${error.message},
       paused_until = clock_timestamp() + make_interval(secs => ${seconds}),
       due_at = clock_timestamp() + make_interval(secs => ${seconds})
     where account_id = ${accountId}
@@ -140,7 +141,7 @@ export async function recordAnswered(
   bytesMax: number | null,
 ): Promise<void> {
   await sql`
-    update sending_account set pauses = 0, paused_until = null, pause_reason = null, pause_message = null,
+    update sending_account set pauses = 0, paused_until = null, troubled_since = null, pause_reason = null, pause_message = null,
       message_bytes_max = ${bytesMax}, due_at = case when pauses > 0 then clock_timestamp() else due_at end
     where account_id = ${accountId} and (pauses > 0 or message_bytes_max is distinct from ${bytesMax}::bigint)
   `.execute(unit.sql)

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive, type Lease } from '../../../jobs/lease.ts'
+import type { MessageKey } from '../../../providers/mail.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { announceSend, bringForward } from './record.ts'
 import { discardContent } from './record-attempt.ts'
@@ -109,18 +110,40 @@ export async function recordFiling(db: Db, { id }: Task): Promise<void> {
   await sql`update outbox set copy_filed_at = clock_timestamp() where id = ${id}`.execute(db)
 }
 
+/** Where the copy that we filed is. */
+export interface FiledCopy {
+  source: string
+  key: MessageKey
+}
+
+/** How the copy of a sent message came about, as far as is known. */
+export interface CopyOutcome {
+  isFiledByServer: boolean
+  /** Null if the server filed it, or it is not known where it is. */
+  filed: FiledCopy | null
+}
+
 /** The copy is there, or is given up: the content is needed no more, and the original is marked next. */
-export async function recordCopyDone(unit: UnitOfWork, task: Task, isFiledByServer: boolean): Promise<void> {
+export async function recordCopyDone(
+  unit: UnitOfWork,
+  task: Task,
+  { isFiledByServer, filed }: CopyOutcome,
+): Promise<void> {
   const next = task.repliedTo ?? task.forwarded
   await sql`
     update outbox set task = ${next === null ? null : 'mark_original'}, task_by = null, task_tries = 0,
-      task_at = ${next === null ? null : sql`clock_timestamp()`}, updated_at = clock_timestamp()
+      task_at = ${next === null ? null : sql`clock_timestamp()`}, updated_at = clock_timestamp(),
+      filed_copy = ${filed === null ? null : JSON.stringify(filed)}
     where id = ${task.id} and task = 'file_copy'
   `.execute(unit.sql)
   await discardContent(unit, task.id)
-  if (!isFiledByServer) return
+  if (isFiledByServer) await recordFilesCopies(unit, task.accountId)
+}
+
+/** The server was seen to file sent mail by itself. */
+export async function recordFilesCopies(unit: UnitOfWork, accountId: string): Promise<void> {
   await sql`
-    update sending_account set files_copies = true where account_id = ${task.accountId} and not files_copies
+    update sending_account set files_copies = true where account_id = ${accountId} and not files_copies
   `.execute(unit.sql)
 }
 

@@ -45,7 +45,7 @@ describe('retries', () => {
     const gaps: number[] = []
     let now = NOW
     for (let attempts = 1; ; attempts++) {
-      const next = planRetry({ now, sendAt: NOW, attempts, retryAfterSeconds: null })
+      const next = planRetry({ now, sendAt: NOW, datedAt: NOW, attempts, retryAfterSeconds: null })
       if (next === null) break
       gaps.push((next.getTime() - now.getTime()) / MINUTE)
       now = next
@@ -59,7 +59,26 @@ describe('retries', () => {
     ['a shorter one does not', 5, MINUTE],
     ['a wait of more than a day is cut', 10 * 86_400, DAY],
   ])('%s', (_, retryAfterSeconds, expected) => {
-    expect(planRetry({ now: NOW, sendAt: NOW, attempts: 1, retryAfterSeconds })).toEqual(at(expected))
+    expect(planRetry({ now: NOW, sendAt: NOW, datedAt: NOW, attempts: 1, retryAfterSeconds })).toEqual(
+      at(expected),
+    )
+  })
+
+  test.each([
+    ['at its first attempt, if that came late: it is tried again', 72, 0, MINUTE],
+    ['at its first attempt, up to the last one', 96, 47.5, HOUR / 2],
+    ['at its first attempt, and end 48 hours later', 96, 48, null],
+    ['when it is due, if it was moved after an attempt', 1, 72, DAY],
+  ])('begin to count %s', (_, dueHoursAgo, datedHoursAgo, expected) => {
+    const [sendAt, datedAt] = [at(-dueHoursAgo * HOUR), at(-datedHoursAgo * HOUR)]
+    const planned = planRetry({
+      now: NOW,
+      sendAt,
+      datedAt,
+      attempts: datedHoursAgo === 0 ? 1 : 9,
+      retryAfterSeconds: null,
+    })
+    expect(planned).toEqual(expected === null ? null : at(expected))
   })
 
   test('pauses of an account follow the same schedule', () => {
@@ -83,8 +102,8 @@ const later = (address: string): RecipientOutcome => ({
   address,
   refusal: refusal({ isPermanent: false, status: '4.2.0', message: 'greylisted' }),
 })
-const fresh = { isSent: false, rejected: [], sendAt: NOW, attempts: 0 }
-const over = { ...fresh, sendAt: at(-48 * HOUR), attempts: 9 }
+const fresh = { isSent: false, rejected: [], sendAt: NOW, datedAt: NOW, attempts: 0 }
+const over = { ...fresh, sendAt: at(-48 * HOUR), datedAt: at(-48 * HOUR), attempts: 9 }
 const rejectedGone = { address: 'b', status: '5.1.1', message: 'no such user' }
 const rejectedLater = { address: 'c', status: '4.2.0', message: 'greylisted' }
 
@@ -157,7 +176,8 @@ describe('an outcome', () => {
         fc.integer({ min: 0, max: 60 }),
         (makers, isSent, hoursAgo) => {
           const outcomes = makers.map((make, index) => make(`r${index}`))
-          const entry = { isSent, rejected: [], sendAt: at(-hoursAgo * HOUR), attempts: 3 }
+          const sendAt = at(-hoursAgo * HOUR)
+          const entry = { isSent, rejected: [], sendAt, datedAt: sendAt, attempts: 3 }
           const next = planOutcome(entry, outcomes, NOW)
           const taken = outcomes.flatMap(({ address, refusal: no }) => (no ? [] : [address]))
           const lost = next.rejected.map(({ address }) => address)

@@ -17,7 +17,7 @@ const RETRY_PAUSES_MS = [
   12 * HOUR_MS,
   24 * HOUR_MS,
 ]
-/** The last attempt is made this long after the message was due. */
+/** The last attempt is made this long after the message was due, or after its first attempt if that was later. */
 export const LAST_ATTEMPT_HOURS = 48
 /** A server that names a longer time is asked again after this one. */
 const RETRY_AFTER_HOURS_MAX = 24
@@ -44,14 +44,16 @@ export interface Retrying {
   now: Date
   /** When the message was due at first. */
   sendAt: Date
+  /** When its first attempt began: much later if the service was down. */
+  datedAt: Date
   /** Attempts that ended, the last one included. */
   attempts: number
   retryAfterSeconds: number | null
 }
 
 /** When a message is tried again; null: the last attempt was made. */
-export function planRetry({ now, sendAt, attempts, retryAfterSeconds }: Retrying): Date | null {
-  const lastAt = sendAt.getTime() + LAST_ATTEMPT_HOURS * HOUR_MS
+export function planRetry({ now, sendAt, datedAt, attempts, retryAfterSeconds }: Retrying): Date | null {
+  const lastAt = Math.max(sendAt.getTime(), datedAt.getTime()) + LAST_ATTEMPT_HOURS * HOUR_MS
   if (now.getTime() >= lastAt) return null
   const pause = RETRY_PAUSES_MS[Math.min(attempts, RETRY_PAUSES_MS.length) - 1] ?? MINUTE_MS
   const named = Math.min((retryAfterSeconds ?? 0) * 1_000, RETRY_AFTER_HOURS_MAX * HOUR_MS)
@@ -128,6 +130,8 @@ export interface TriedEntry {
   isSent: boolean
   rejected: readonly RejectedRecipient[]
   sendAt: Date
+  /** When its first attempt began. */
+  datedAt: Date
   /** Attempts that ended before this one. */
   attempts: number
 }
@@ -152,8 +156,7 @@ export function planOutcome(entry: TriedEntry, outcomes: readonly RecipientOutco
   const isSent = entry.isSent || refused.length < outcomes.length
   const later = refused.filter(({ isPermanent }) => !isPermanent)
   const attempts = entry.attempts + 1
-  const retryAt =
-    later.length > 0 ? planRetry({ now, sendAt: entry.sendAt, attempts, retryAfterSeconds: null }) : null
+  const retryAt = later.length > 0 ? planRetry({ ...entry, now, attempts, retryAfterSeconds: null }) : null
   const lost = retryAt === null ? refused : refused.filter(({ isPermanent }) => isPermanent)
   const rejected = [...entry.rejected, ...lost.map(toRejected)]
   const waiting = retryAt === null ? [] : later.map(({ address }) => address)
@@ -180,8 +183,8 @@ export function planTrouble(
   trouble: { now: Date; error: SendError; retryAfterSeconds: number | null },
 ): NextState {
   const { now, error, retryAfterSeconds } = trouble
-  const { sendAt, isSent, rejected } = entry
-  const dueAt = planRetry({ now, sendAt, attempts: entry.attempts + 1, retryAfterSeconds })
+  const { isSent, rejected } = entry
+  const dueAt = planRetry({ ...entry, now, attempts: entry.attempts + 1, retryAfterSeconds })
   if (dueAt)
     return {
       status: isSent ? 'sent' : 'queued',
@@ -194,7 +197,11 @@ export function planTrouble(
 }
 
 /** No more attempts for those who wait; where others were accepted, they count as refused. */
-export function planGivenUp(entry: TriedEntry, waiting: readonly string[], error: SendError): NextState {
+export function planGivenUp(
+  entry: Pick<TriedEntry, 'isSent' | 'rejected'>,
+  waiting: readonly string[],
+  error: SendError,
+): NextState {
   const lost = waiting.map(address => ({ address, status: '4.0.0', message: error.message }))
   return {
     status: entry.isSent ? 'sent' : 'failed',

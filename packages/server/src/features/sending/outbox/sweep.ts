@@ -41,7 +41,10 @@ export async function cancelOfDeleted(
   )
 }
 
-/** Gives up what was held back for 48 hours, since its account or its server could not be used. */
+/**
+ * Gives up what was held back for 48 hours, since its account or its server could not be used. A message that was never
+ * tried, since the service was down, is not given up before its server has been in trouble for as long.
+ */
 export async function failHeldBack(db: Db, signal: AbortSignal): Promise<void> {
   await inBatches(
     db,
@@ -52,7 +55,13 @@ export async function failHeldBack(db: Db, signal: AbortSignal): Promise<void> {
       join sending_account as held on held.account_id = outbox.account_id
       where outbox.due_at is not null and account.deleted_at is null
         and outbox.send_at < clock_timestamp() - make_interval(hours => ${LAST_ATTEMPT_HOURS})
-        and (account.status <> 'active' or held.paused_until > clock_timestamp())
+        and (
+          account.status <> 'active' or (
+            held.paused_until > clock_timestamp()
+            and coalesce(outbox.dated_at, held.troubled_since)
+              < clock_timestamp() - make_interval(hours => ${LAST_ATTEMPT_HOURS})
+          )
+        )
       order by outbox.send_at limit ${BATCH_ROWS}`,
     async (unit, ids) => {
       for (const entry of await lockQueued(unit, ids)) await failEntry(unit, entry)
@@ -96,7 +105,7 @@ export async function sweepEntries(db: Db, signal: AbortSignal): Promise<void> {
 }
 
 /** Works on what a statement finds, batch by batch, in one transaction for each tenant. */
-async function inBatches(
+export async function inBatches(
   db: Db,
   signal: AbortSignal,
   find: ReturnType<typeof sql>,
@@ -122,8 +131,6 @@ interface HeldEntry {
   is_sent: boolean
   waiting: string[]
   rejected: RejectedRecipient[]
-  send_at: Date
-  attempts: number
   account_status: string
   pause_reason: SendError['reason'] | null
   pause_message: string | null
@@ -131,8 +138,7 @@ interface HeldEntry {
 
 async function lockQueued(unit: UnitOfWork, ids: readonly string[]): Promise<HeldEntry[]> {
   const { rows } = await sql<HeldEntry>`
-    select outbox.id, outbox.account_id, outbox.status = 'sent' as is_sent, waiting, rejected, send_at, attempts,
-      account.status as account_status, held.pause_reason, held.pause_message
+    select outbox.id, outbox.account_id, outbox.status = 'sent' as is_sent, waiting, rejected, account.status as account_status, held.pause_reason, held.pause_message
     from outbox join account on account.id = outbox.account_id
     join sending_account as held on held.account_id = outbox.account_id
     where outbox.id = any(${[...ids]}::uuid[]) and outbox.due_at is not null
@@ -143,8 +149,8 @@ async function lockQueued(unit: UnitOfWork, ids: readonly string[]): Promise<Hel
 
 async function failEntry(unit: UnitOfWork, entry: HeldEntry): Promise<void> {
   const error = holdingError(entry)
-  const { is_sent: isSent, rejected, send_at: sendAt, attempts } = entry
-  const next = planGivenUp({ isSent, rejected, sendAt, attempts }, entry.waiting, error)
+  const { is_sent: isSent, rejected } = entry
+  const next = planGivenUp({ isSent, rejected }, entry.waiting, error)
   await sql`
     update outbox set status = ${next.status}, waiting = '{}', rejected = ${JSON.stringify(next.rejected)}, due_at = null,
       error_reason = ${error.reason}, error_message = ${error.message}, updated_at = clock_timestamp(),

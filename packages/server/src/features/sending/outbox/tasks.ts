@@ -2,6 +2,7 @@ import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { Logger } from '../../../kit/log.ts'
+import type { NewLocation } from '../../../providers/changing.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
@@ -11,6 +12,8 @@ import { findLocation } from '../../mail/messages/location.ts'
 import { copyForm } from '../compose/stored-content.ts'
 import type { ReachSendPoint } from './points.ts'
 import {
+  type CopyOutcome,
+  type FiledCopy,
   recordAccountGone,
   recordCopyDone,
   recordFiling,
@@ -72,7 +75,7 @@ async function putOff(services: TaskServices, task: Task): Promise<void> {
   if (!isOver) return recordPutOff(db, task, planTaskPauseSeconds(task.tries + 1), 'try')
   services.log.warn({ outboxId: task.id, accountId: task.accountId }, 'A task of a send is given up')
   if (task.kind !== 'file_copy') return recordTaskDone(db, task)
-  await inTransaction(db, task.tenantId, unit => recordCopyDone(unit, task, false))
+  await inTransaction(db, task.tenantId, unit => recordCopyDone(unit, task, NOT_FILED))
 }
 
 /** Finds out what became of a message that was handed over: by its copy in the index, the provider, and its copy there. */
@@ -134,25 +137,28 @@ async function fileCopy(
   signal: AbortSignal,
 ): Promise<void> {
   const { db, connections, reach } = services
-  const done = (isFiledByServer: boolean) =>
-    inTransaction(db, task.tenantId, unit => recordCopyDone(unit, task, isFiledByServer))
+  const done = (outcome: CopyOutcome) =>
+    inTransaction(db, task.tenantId, unit => recordCopyDone(unit, task, outcome))
   const stored = account.imap?.appendSent ? await openContent(services, account, task.id) : null
-  if (!stored) return done(false)
+  if (!stored) return done(NOT_FILED)
   await reach('copy_search', task.id)
   const filed = await connections.use(
     reachedAs(account),
     'changing',
-    async provider => {
+    async (provider): Promise<CopyOutcome | number> => {
       const { mailbox } = await provider.requireMailbox('sent')
       const copies = await provider.find(mailbox.key, task.internetMessageId)
-      if (copies.length > 0) return 'found'
+      const [found] = copies
+      // After a try that was interrupted, the newest one counts as ours.
+      if (found)
+        return { isFiledByServer: !task.mayBeFiled, filed: task.mayBeFiled ? filedAt(found.location) : null }
       const seconds = planCopySearchSeconds(task.searches + 1, task.filesCopies)
       if (seconds !== null) return seconds
       signal.throwIfAborted()
       await recordFiling(db, task)
       await reach('copy_append', task.id)
       const { byteLength, open } = copyForm(stored, task.datedAt)
-      await provider.addMessage(mailbox.key, {
+      const { location } = await provider.addMessage(mailbox.key, {
         internetMessageId: task.internetMessageId,
         byteLength,
         open,
@@ -161,14 +167,20 @@ async function fileCopy(
         threadId: task.threadId,
       })
       await reach('copy_appended', task.id)
-      return 'filed'
+      return { isFiledByServer: false, filed: filedAt(location) }
     },
     { isRepeatable: false, signal },
   )
   if (typeof filed === 'number') return recordPutOff(db, task, filed, 'search')
-  await done(filed === 'found' && !task.mayBeFiled)
+  await done(filed)
   services.wakeSync(task.accountId)
   await reach('copy_recorded', task.id)
+}
+
+const NOT_FILED: CopyOutcome = { isFiledByServer: false, filed: null }
+
+function filedAt(location: NewLocation | null): FiledCopy | null {
+  return location && { source: location.source, key: location.key }
 }
 
 /** Marks the message that was replied to or forwarded, where that works. */
