@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 
 /** A message that is sent through the interface. */
@@ -9,17 +9,15 @@ export interface SentMessage {
   reference: string | null
 }
 
-/** Lets copies of a message that is sent be known as such, until the account is purged. Call it before it is sent. */
-export async function recordSend(
-  unit: Pick<UnitOfWork, 'sql'>,
-  accountId: string,
-  sent: SentMessage,
-): Promise<void> {
-  await sql`
+/**
+ * Lets copies of a message that is sent be known as such, until the account is purged: an insert for the statement that
+ * accepts it.
+ */
+export function insertingSend(accountId: string, sent: SentMessage): RawBuilder<unknown> {
+  return sql`
     insert into sent_message (account_id, internet_message_id, outbox_id, reference)
     values (${accountId}, ${sent.internetMessageId}, ${sent.outboxId}, ${sent.reference})
-    on conflict do nothing
-  `.execute(unit.sql)
+    on conflict do nothing`
 }
 
 /**

@@ -48,7 +48,7 @@ export async function writeDraft(
   const to = { accountId: account.id, sealingOf, step }
   const written = await writeContent(composed, to).catch(refuseContent)
   const discard = async (unit?: UnitOfWork) => {
-    if (written.pieces !== null) return
+    if (written.piece !== null) return
     if (unit) await removeContent(unit, written.id)
     // What stays is swept later.
     else await context.step(own => removeContent(own, written.id)).catch(() => {})

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
@@ -9,19 +9,25 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import { effectiveSettings } from '../../accounts/accounts/rules.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import type { RequestContext } from '../../context.ts'
-import { recordSend } from '../../mail/messages/record-sends.ts'
+import { insertingSend } from '../../mail/messages/record-sends.ts'
 import { refuse } from '../../refuse.ts'
 import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
 import type { Composed } from '../compose/compose.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import { copyForm } from '../compose/stored-content.ts'
-import { bindContent, removeContent, type WrittenContent, writeContent } from './content.ts'
+import { bindingContent, removeContent, type WrittenContent, writeContent } from './content.ts'
 import { countSend } from './limits.ts'
 import type { ReachSendPoint } from './points.ts'
-import { presentEntry } from './present.ts'
-import { bringForward, requireEntry } from './record.ts'
+import { entryColumns, type EntryRow, presentEntry } from './present.ts'
+import { bringForward, lookedAt } from './record.ts'
 import { planSendTime } from './rules.ts'
 import { readClock } from './store.ts'
+
+/**
+ * The worker is woken for what is due within this time. It looks once a second, and each look sees when the next entry
+ * is due, so it needs no wake for others.
+ */
+const WAKE_SECONDS = 3
 
 export interface AcceptServices {
   accountKeys: AccountKeys
@@ -75,7 +81,8 @@ export async function requireSendable(
     })
   }
   if (recipients.length === 0) refuse('no_recipients')
-  const planned = planSendTime(await readClock(context.db), sendAt ?? null, 0)
+  if (sendAt == null) return
+  const planned = planSendTime(await readClock(context.db), sendAt, 0)
   if (typeof planned === 'string')
     refuse('invalid_input', { issues: [{ path: ['sendAt'], message: planned }] })
 }
@@ -97,18 +104,18 @@ export async function acceptSend(
   try {
     await services.reach('content_written', send.id)
     const entry = await context.change(async unit => {
-      const accepted = await insertSend(unit, account, send, content)
+      const { row, terms } = await insertSend(unit, account, send, content)
       await also(unit)
-      unit.wake(account.id, 'waxwing_outbox')
-      await countSend(unit)
+      if (terms.isSoon) unit.wake(account.id, 'waxwing_outbox')
+      await countSend(unit, terms.sendsPerDay)
       await services.reach('accept_commit', send.id)
-      return accepted
+      return presentEntry(row)
     })
     await services.reach('accepted', send.id)
     return entry
   } catch (error) {
     // What an entry was made of stays: the commit may have succeeded although it failed here.
-    if (content.pieces === null) await context.step(unit => removeContent(unit, content.id)).catch(() => {})
+    if (content.piece === null) await context.step(unit => removeContent(unit, content.id)).catch(() => {})
     throw error
   }
 }
@@ -137,57 +144,85 @@ export function refuseContent(error: unknown): never {
   throw error
 }
 
+interface Terms {
+  /** As it is now. */
+  accountStatus: AccountView['status']
+  /** The largest message that the account's server takes, as it said last; null where it does not say. */
+  bytesMax: number | null
+  isPastDue: boolean
+  /** Of the tenant's plan; null where it does not limit sends. */
+  sendsPerDay: number | null
+  /** False where the content was swept. */
+  isBound: boolean
+  /** Whether the account is looked at by the time at which the entry is due. */
+  isLookedAt: boolean
+  /** Whether a look of the worker that nobody wakes for it could come too late. */
+  isSoon: boolean
+}
+
+/**
+ * Writes the entry, its content and its Message-ID by one statement, and refuses what may not be sent. The account is
+ * kept from being deleted until the commit: what is deleted accepts nothing more, and what was accepted before is
+ * cancelled.
+ */
 async function insertSend(
   unit: UnitOfWork,
   account: AccountView,
   send: NewSend,
   content: WrittenContent,
-): Promise<OutboxEntry> {
-  const { id, internetMessageId, options } = send
-  const bytesMax = await requireStillSendable(unit, account.id)
+): Promise<{ row: EntryRow; terms: Terms }> {
   const { layout } = send.content
   const size = copyForm({ layout, byteLength: content.bytes, open: nothing }, new Date()).byteLength
-  if (bytesMax !== null && size > bytesMax) refuse('attachments_too_large')
+  const { id, internetMessageId, options } = send
+  const reference = options.reference ?? null
+  const { rows } = await sql<EntryRow & Terms>`
+    with sender as (
+      select account.id, account.status, tenant.past_due_at is not null as is_past_due, plan.sends_per_day
+      from account join tenant on tenant.id = account.tenant_id left join plan on plan.id = tenant.plan_id
+      where account.id = ${account.id} and account.deleted_at is null for key share of account
+    ), added as (${insertingEntry(unit, account, send, size)}),
+    ${bindingContent(content, sql`added`)},
+    sent as (${insertingSend(account.id, { internetMessageId, outboxId: id, reference })})
+    select ${entryColumns}, sender.status as "accountStatus", sender.is_past_due as "isPastDue",
+      sender.sends_per_day as "sendsPerDay", exists (select from bound) as "isBound",
+      exists (${lookedAt(sql`outbox`)}) as "isLookedAt",
+      outbox.due_at < clock_timestamp() + make_interval(secs => ${WAKE_SECONDS}) as "isSoon",
+      (select message_bytes_max::float8 from sending_account as held where held.account_id = sender.id) as "bytesMax"
+    from sender, added as outbox, (select null::uuid as id, null::text as thread_id) as copy
+  `.execute(unit.sql)
+  const row = rows[0] ?? refuse('account_not_found')
+  requireConnectable({ status: row.accountStatus })
+  if (row.isPastDue) refuse('billing_past_due')
+  if (row.bytesMax !== null && size > row.bytesMax) refuse('attachments_too_large')
+  if (!row.isBound) refuse('overloaded')
+  if (!row.isLookedAt) await bringForward(unit, account.id, row.send_at)
+  return { row, terms: row }
+}
+
+function insertingEntry(
+  unit: UnitOfWork,
+  account: AccountView,
+  send: NewSend,
+  size: number | null,
+): RawBuilder<unknown> {
+  const { options } = send
   const undoSeconds =
     options.undoSendSeconds ?? effectiveSettings(account.tenant_settings, account).undoSendSeconds
-  const reference = options.reference ?? null
   const sendAt = sql<Date>`greatest(
     coalesce(${options.sendAt ?? null}::timestamptz, '-infinity'),
     clock_timestamp() + make_interval(secs => ${undoSeconds}))`
-  const { rows } = await sql<{ send_at: Date }>`
+  return sql`
     insert into outbox (id, tenant_id, account_id, "from", "to", cc, bcc, reply_to, subject, snippet, has_attachments,
       size, importance, in_reply_to, forward_of, draft_id, reference, thread_id, internet_message_id, waiting, send_at,
       due_at)
-    select ${id}, ${unit.tenantId}, ${account.id}, ${JSON.stringify(send.from)}::jsonb,
+    select ${send.id}, ${unit.tenantId}, sender.id, ${JSON.stringify(send.from)}::jsonb,
       ${JSON.stringify(send.to)}::jsonb, ${JSON.stringify(send.cc)}::jsonb, ${JSON.stringify(send.bcc)}::jsonb,
       ${JSON.stringify(send.replyTo)}::jsonb, ${send.subject}, ${snippetOf(send.content.text)},
       ${send.content.hasAttachments}, ${size}, ${send.importance}, ${send.inReplyTo}, ${send.forwardOf},
-      ${send.draftId}, ${reference}, ${send.threadId}, ${internetMessageId},
+      ${send.draftId}, ${options.reference ?? null}, ${send.threadId}, ${send.internetMessageId},
       ${envelopeRecipients(send.to, send.cc, send.bcc)}, due.at, due.at
-    from (select ${sendAt} as at) as due
-    returning send_at
-  `.execute(unit.sql)
-  const isBound = await bindContent(unit, { accountId: account.id, id }, content)
-  if (!isBound) refuse('overloaded')
-  await recordSend(unit, account.id, { internetMessageId, outboxId: id, reference })
-  await bringForward(unit, account.id, rows[0]!.send_at)
-  return presentEntry(await requireEntry(unit, { accountId: account.id, id }))
-}
-
-/**
- * The account, kept from being deleted until the commit: what is deleted accepts nothing more, and what was accepted
- * before is cancelled. @returns the largest message that its server takes, as it said last
- */
-async function requireStillSendable(unit: UnitOfWork, accountId: string): Promise<number | null> {
-  const { rows } = await sql<{ status: AccountView['status']; bytes_max: number | null }>`
-    select account.status, (
-      select message_bytes_max::float8 from sending_account as held where held.account_id = account.id
-    ) as bytes_max
-    from account where account.id = ${accountId} and account.deleted_at is null for key share
-  `.execute(unit.sql)
-  const account = rows[0] ?? refuse('account_not_found')
-  requireConnectable(account)
-  return account.bytes_max
+    from sender, (select ${sendAt} as at) as due
+    returning *`
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

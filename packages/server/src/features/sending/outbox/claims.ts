@@ -92,12 +92,20 @@ export async function claimDue(
 ): Promise<ClaimedEntry[]> {
   if (turns.size === 0) return []
   return db.transaction().execute(async tx => {
-    const { rows: held } = await sql<{ account_id: string }>`
-      select account_id from sending_account
-      where account_id = any(${[...turns.keys()]}::uuid[]) and due_at <= clock_timestamp()
-      order by account_id for update skip locked
+    // An entry that is being accepted shares its account's lock. It does not keep others from being claimed, but the
+    // account's time from being set back: nobody sees yet when it is due.
+    const { rows: held } = await sql<{ account_id: string; is_calm: boolean }>`
+      with held as (
+        select account_id from sending_account
+        where account_id = any(${[...turns.keys()]}::uuid[]) and due_at <= clock_timestamp()
+        order by account_id for no key update skip locked
+      ), calm as (
+        select account_id from sending_account where account_id in (select account_id from held) for update skip locked
+      )
+      select account_id, account_id in (select account_id from calm) as is_calm from held
     `.execute(tx)
     const ids = held.map(({ account_id }) => account_id)
+    const calmIds = held.flatMap(({ account_id, is_calm }) => (is_calm ? [account_id] : []))
     // A statement of its own sees everything that was committed before the accounts were held.
     const { rows } = await sql<ClaimedEntry>`
       with turn as (
@@ -123,11 +131,11 @@ export async function claimDue(
     `.execute(tx)
     await sql`
       update sending_account as held set served_at = clock_timestamp(),
-        due_at = (
+        due_at = case when account_id = any(${calmIds}::uuid[]) then (
           select greatest(min(outbox.due_at), held.paused_until) from outbox
           where outbox.account_id = held.account_id and outbox.due_at is not null
           having count(*) > 0
-        )
+        ) else due_at end
       where account_id = any(${ids}::uuid[])
     `.execute(tx)
     return rows

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { openFrames, sealFrames, type Sealing } from '../../../kit/blobs/sealed-frames.ts'
@@ -30,8 +30,8 @@ export interface WrittenContent {
   id: string
   layout: unknown
   bytes: number
-  /** Null if the pieces are written already. */
-  pieces: Buffer[] | null
+  /** All of it where it is small; null where its pieces are written already. */
+  piece: Buffer | null
 }
 
 type Step = <T>(work: (unit: UnitOfWork) => Promise<T>) => Promise<T>
@@ -45,46 +45,60 @@ export async function writeContent<Layout>(
   const id = newId()
   const counted = countBytes(source.open())
   const sealed = cutIntoPieces(sealFrames(compress(counted.bytes), sealingOf(id)))
-  const first = await sealed.next()
+  const first = (await sealed.next()).value ?? Buffer.alloc(0)
   const second = await sealed.next()
-  const isSmall = second.done === true
-  const content = { id, layout: source.layout, bytes: 0 }
-  if (isSmall) return { ...content, bytes: counted.count(), pieces: first.done ? [] : [first.value] }
+  if (second.done) return { id, layout: source.layout, bytes: counted.count(), piece: first }
   try {
-    await step(unit => insertContent(unit, accountId, { ...content, pieces: [first.value!, second.value] }))
+    await step(async unit => {
+      await sql`
+        insert into outbox_content (id, account_id, layout, bytes)
+        values (${id}, ${accountId}, ${JSON.stringify(source.layout)}, 0)
+      `.execute(unit.sql)
+      await insertPiece(unit, id, 0, first)
+      await insertPiece(unit, id, 1, second.value)
+    })
     let number = 2
     for await (const piece of sealed) {
       const at = number++
-      await step(unit => insertPieces(unit, id, at, [piece]))
+      await step(unit => insertPiece(unit, id, at, piece))
     }
   } catch (error) {
     await step(unit => removeContent(unit, id))
     throw error
   }
-  return { ...content, bytes: counted.count(), pieces: null }
+  return { id, layout: source.layout, bytes: counted.count(), piece: null }
 }
 
-/** Makes written content that of an entry. False where it was swept. */
-export async function bindContent(
-  unit: UnitOfWork,
-  entry: { accountId: string; id: string },
-  content: WrittenContent,
-): Promise<boolean> {
-  if (content.pieces) await insertContent(unit, entry.accountId, content)
-  const { numAffectedRows = 0n } = await sql`
-    update outbox_content set outbox_id = ${entry.id}, bytes = ${content.bytes}
-    where id = ${content.id} and outbox_id is null
-  `.execute(unit.sql)
-  return numAffectedRows > 0n
+/**
+ * Makes written content that of an entry: common table expressions for the statement that inserts it. `bound` has no
+ * row where the content was swept.
+ * @param entry the entry's `id` and `account_id`
+ */
+export function bindingContent(
+  { id, layout, bytes, piece }: WrittenContent,
+  entry: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  if (piece === null)
+    return sql`bound as (
+      update outbox_content set outbox_id = entry.id, bytes = ${bytes}
+      from ${entry} as entry where outbox_content.id = ${id} and outbox_id is null returning outbox_content.id
+    )`
+  return sql`bound as (
+      insert into outbox_content (id, account_id, outbox_id, layout, bytes)
+      select ${id}, entry.account_id, entry.id, ${JSON.stringify(layout)}::jsonb, ${bytes} from ${entry} as entry
+      returning id
+    ), piece as (
+      insert into outbox_piece (content_id, number, sealed) select id, 0, ${piece} from bound
+    )`
 }
 
 /** Reads content that was written, before it is bound. It may be read again. */
 export function openWritten(
   db: Db,
-  { id, bytes, pieces }: WrittenContent,
+  { id, bytes, piece }: WrittenContent,
   sealing: Sealing,
 ): AsyncGenerator<Buffer> {
-  return decompress(openFrames(pieces ?? readPieces(db, id), sealing), bytes)
+  return decompress(openFrames(piece ? [piece] : readPieces(db, id), sealing), bytes)
 }
 
 /** Removes written content that no entry needs. */
@@ -130,25 +144,10 @@ export async function sweepContent(db: Db, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function insertContent(
-  unit: UnitOfWork,
-  accountId: string,
-  { id, layout, bytes, pieces }: WrittenContent,
-): Promise<void> {
+async function insertPiece(unit: UnitOfWork, id: string, number: number, sealed: Buffer): Promise<void> {
   await sql`
-    insert into outbox_content (id, account_id, layout, bytes)
-    values (${id}, ${accountId}, ${JSON.stringify(layout)}, ${bytes})
+    insert into outbox_piece (content_id, number, sealed) values (${id}, ${number}, ${sealed})
   `.execute(unit.sql)
-  await insertPieces(unit, id, 0, pieces ?? [])
-}
-
-async function insertPieces(unit: UnitOfWork, id: string, from: number, pieces: Buffer[]): Promise<void> {
-  // One by one: a piece that is a parameter of its own is sent as it is, and one in an array as twice as much text.
-  for (const [index, sealed] of pieces.entries()) {
-    await sql`
-      insert into outbox_piece (content_id, number, sealed) values (${id}, ${from + index}, ${sealed})
-    `.execute(unit.sql)
-  }
 }
 
 async function* readPieces(db: Db, id: string): AsyncGenerator<Buffer> {

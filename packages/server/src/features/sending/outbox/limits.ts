@@ -20,15 +20,9 @@ export async function requireMaySend(db: Db, tenantId: string): Promise<void> {
 /**
  * Counts a send on its day in UTC, where the plan limits sends, and refuses one too many. Call it last: all others that
  * the tenant accepts wait for the end of the transaction.
+ * @param limit of the tenant's plan as it is now
  */
-export async function countSend(unit: UnitOfWork): Promise<void> {
-  const { rows } = await sql<{ past_due_at: Date | null; sends_per_day: number | null }>`
-    select tenant.past_due_at, plan.sends_per_day from tenant left join plan on plan.id = tenant.plan_id
-    where tenant.id = ${unit.tenantId}
-  `.execute(unit.sql)
-  const [tenant] = rows
-  if (tenant?.past_due_at) refuse('billing_past_due')
-  const limit = tenant?.sends_per_day ?? null
+export async function countSend(unit: UnitOfWork, limit: number | null): Promise<void> {
   if (limit === null) return
   // The first one counts what was queued before the plan had a limit; its own row is among them.
   const { numAffectedRows = 0n } = await sql`

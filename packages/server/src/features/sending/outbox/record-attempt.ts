@@ -120,7 +120,7 @@ export async function recordPause(
 ): Promise<void> {
   const { rows } = await sql<{ pauses: number; is_paused: boolean }>`
     select pauses, coalesce(paused_until > clock_timestamp(), false) as is_paused from sending_account
-    where account_id = ${accountId} for update
+    where account_id = ${accountId} for no key update
   `.execute(unit.sql)
   const [held] = rows
   // Of attempts that failed side by side, one counts.

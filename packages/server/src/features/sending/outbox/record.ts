@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { OutboxStatus } from '@waxwing/contract/sending/outbox.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../refuse.ts'
@@ -82,6 +82,17 @@ export async function bringForward(unit: UnitOfWork, accountId: string, dueAt: D
     values (${accountId}, ${unit.tenantId}, ${dueAt})
     on conflict (account_id) do update set due_at = least(held.due_at, greatest(excluded.due_at, held.paused_until))
   `.execute(unit.sql)
+}
+
+/**
+ * A row where the account of a new entry is looked at in time as it is, so that `bringForward` is not needed. The shared
+ * lock keeps claims from setting that back before the entry is committed, and lets others be accepted meanwhile.
+ */
+export function lookedAt(entry: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select from sending_account as held
+    where held.account_id = ${entry}.account_id
+      and held.due_at <= greatest(${entry}.due_at, held.paused_until) for key share of held`
 }
 
 /** Announces where an entry stands now. */
