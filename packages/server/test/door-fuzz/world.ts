@@ -1,3 +1,4 @@
+import { accountKeys } from '../../src/features/accounts/accounts/secrets.ts'
 import { newId } from '../../src/kit/ids.ts'
 import { openTestApp } from '../open-app.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../sample-rows.ts'
@@ -26,6 +27,11 @@ export async function openFuzzWorld() {
   const { db, tenantId } = app
   const stranger = await app.createTenant('stranger')
   const account = await sampleAccount(db, tenantId, { external_ref: 'crm-1' })
+  const keys = accountKeys(app.keyRing)
+  await db.transaction().execute(async tx => {
+    const data_key = await keys.createDataKey(tx, { id: account.id, tenant_id: tenantId })
+    await tx.updateTable('account').set({ data_key }).where('id', '=', account.id).execute()
+  })
   const mailbox = await sampleMailbox(db, account, { name: 'Inbox', role: 'inbox' })
   const thread = newId()
   const messages = await sampleMessages(
