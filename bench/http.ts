@@ -48,34 +48,63 @@ const HEAD_END = Buffer.from('\r\n\r\n')
  * Like `openGet`, for answers with a Content-Length, by a client that does almost nothing, since it shares the
  * processors with what it measures. Dispose it to close its connections.
  */
-export function openPageGet({ address, key }: Pick<BenchService, 'address' | 'key'>, path: string) {
-  const { hostname, port } = new URL(address)
-  const asked = `GET ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${key}\r\n\r\n`
-  const idle: Socket[] = []
-  async function get(): Promise<number> {
-    const socket = idle.pop() ?? connect(Number(port), hostname)
-    const bytes = await new Promise<number>((resolve, reject) => {
-      let left: number | null = null
-      let length = 0
-      socket.removeAllListeners('data').removeAllListeners('error')
-      socket.on('error', reject)
-      socket.on('data', (chunk: Buffer) => {
-        if (left === null) {
-          const end = chunk.indexOf(HEAD_END)
-          const head = chunk.toString('latin1', 0, end)
-          length = Number(/^content-length: (\d+)$/im.exec(head)?.[1])
-          if (!head.startsWith('HTTP/1.1 200 ') || Number.isNaN(length)) return reject(new Error(head))
-          left = length + end + HEAD_END.length
-        }
-        left -= chunk.length
-        if (left === 0) resolve(length)
-      })
-      socket.write(asked)
-    })
-    idle.push(socket)
-    return bytes
+export function openPageGet(service: Pick<BenchService, 'address' | 'key'>, path: string) {
+  const client = openBareClient(service)
+  const get = async () => (await client.send(`GET ${path}`)).length
+  return { get, [Symbol.dispose]: () => client[Symbol.dispose]() }
+}
+
+/** Posts JSON and returns the parsed answer, by the same client. */
+export function openPost(service: Pick<BenchService, 'address' | 'key'>) {
+  const client = openBareClient(service)
+  async function post<Answer>(path: string, value: unknown): Promise<Answer> {
+    const body = await client.send(`POST ${path}`, JSON.stringify(value))
+    // Named by the caller, who knows the operation.
+    return JSON.parse(body.toString()) as Answer
   }
-  return { get, [Symbol.dispose]: () => idle.forEach(socket => socket.destroy()) }
+  return { post, [Symbol.dispose]: () => client[Symbol.dispose]() }
+}
+
+/** Resolves to the body of each answer; rejects if its status is not 200. */
+function openBareClient({ address, key }: Pick<BenchService, 'address' | 'key'>) {
+  const { hostname, port } = new URL(address)
+  const idle: Socket[] = []
+  async function send(line: string, json?: string): Promise<Buffer> {
+    const type = json === undefined ? '' : 'content-type: application/json\r\n'
+    const length = json === undefined ? '' : `content-length: ${Buffer.byteLength(json)}\r\n`
+    const head = `${line} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${key}\r\n${type}${length}\r\n`
+    const socket = idle.pop() ?? connect({ port: Number(port), host: hostname, noDelay: true })
+    const answered = readAnswer(socket)
+    socket.write(head + (json ?? ''))
+    const body = await answered
+    idle.push(socket)
+    return body
+  }
+  return { send, [Symbol.dispose]: () => idle.forEach(socket => socket.destroy()) }
+}
+
+function readAnswer(socket: Socket): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const body: Buffer[] = []
+    let left: number | null = null
+    socket.removeAllListeners('data').removeAllListeners('error')
+    socket.on('error', reject)
+    socket.on('data', (chunk: Buffer) => {
+      let part = chunk
+      if (left === null) {
+        const end = chunk.indexOf(HEAD_END)
+        const head = chunk.toString('latin1', 0, end)
+        const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1])
+        if (!head.startsWith('HTTP/1.1 200 ') || Number.isNaN(length))
+          return reject(new Error(chunk.toString()))
+        left = length
+        part = chunk.subarray(end + HEAD_END.length)
+      }
+      body.push(part)
+      left -= part.length
+      if (left === 0) resolve(Buffer.concat(body))
+    })
+  })
 }
 
 /** Starts a download that is read at this many bytes per second until it is disposed. */

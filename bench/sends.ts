@@ -6,11 +6,12 @@ import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import type { Pool } from 'pg'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { compareLoad, median, percentile, short } from './figures.ts'
+import { openPost } from './http.ts'
 import { wait } from './imapflow-process.ts'
 import { runNodemailer } from './nodemailer-process.ts'
 import type { Benchmark, Report } from './row.ts'
 import { openItsDatabase } from './same-sql.ts'
-import { type BenchService, startBenchService } from './service.ts'
+import { startBenchService } from './service.ts'
 import { startSmtpTaker } from './smtp-taker.ts'
 
 const ACCOUNTS = 5
@@ -23,6 +24,7 @@ const DUE = 100
 const DUE_INTERVAL_MS = 100
 const TEXT = 'The quick brown fox jumps over the lazy dog near the bank of the river.\n'.repeat(40)
 
+type Client = ReturnType<typeof openPost>
 type Taker = Awaited<ReturnType<typeof startSmtpTaker>>
 
 export const sends: Benchmark = {
@@ -41,34 +43,28 @@ export const sends: Benchmark = {
     for (const id of accountIds) await service.untilInitialized(id)
     await using database = await openItsDatabase(service.folder.path)
 
-    await measureAccepting(service, accountIds, database.pool, report)
-    await measureSending(service, accountIds, { taker, address: database.address }, report)
-    await measureDue(service, accountIds, taker, report)
+    using client = openPost(service)
+    await measureAccepting(client, accountIds, database.pool, report)
+    await measureSending(client, accountIds, { taker, address: database.address }, report)
+    await measureDue(client, accountIds, taker, report)
   },
 }
 
 /** Queues a message that is due at this time. */
-async function post(service: BenchService, accountId: string, sendAt: number): Promise<OutboxEntry> {
-  const { status, body } = await service.post<OutboxEntry>(`/v1/accounts/${accountId}/outbox`, {
+function post(client: Client, accountId: string, sendAt: number): Promise<OutboxEntry> {
+  return client.post<OutboxEntry>(`/v1/accounts/${accountId}/outbox`, {
     to: [{ address: 'grace@bench.test', name: 'Grace Hopper' }],
     subject: 'A message of a benchmark',
     text: TEXT,
     sendAt: new Date(sendAt).toISOString(),
   })
-  if (status !== 200) throw new Error(JSON.stringify(body))
-  return body
 }
 
-async function measureAccepting(
-  service: BenchService,
-  accountIds: readonly string[],
-  pool: Pool,
-  report: Report,
-) {
+async function measureAccepting(client: Client, accountIds: readonly string[], pool: Pool, report: Report) {
   // Due long after the benchmark, so that nothing is sent meanwhile.
   const later = Date.now() + 7 * 86_400_000
   let nth = 0
-  const http = () => post(service, accountIds[nth++ % ACCOUNTS] ?? '', later)
+  const http = () => post(client, accountIds[nth++ % ACCOUNTS] ?? '', later)
   const folder = await mkdtemp(join(tmpdir(), 'waxwing-bench-'))
   await pool.query('create table bench_accept (id uuid primary key, at timestamptz not null default now())')
   const flushed = async () => {
@@ -97,7 +93,7 @@ async function measureAccepting(
 }
 
 async function measureSending(
-  service: BenchService,
+  client: Client,
   accountIds: readonly string[],
   { taker, address }: { taker: Taker; address: Parameters<typeof runNodemailer>[0]['address'] },
   report: Report,
@@ -107,7 +103,7 @@ async function measureSending(
   for (let run = 0; run < RUNS; run++) {
     const task = { port: taker.port, address, message, count: MESSAGES, connections: CONNECTIONS }
     theirs.push((await runNodemailer(task)).perSecond)
-    ours.push(await sendAtOnce(service, accountIds, taker))
+    ours.push(await sendAtOnce(client, accountIds, taker))
   }
   report({
     measure: `${ACCOUNTS} accounts, ${CONNECTIONS} connections, sends per second`,
@@ -119,18 +115,14 @@ async function measureSending(
 }
 
 /** Queues all messages, lets them become due at the same time, and returns how many a second were sent. */
-async function sendAtOnce(
-  service: BenchService,
-  accountIds: readonly string[],
-  taker: Taker,
-): Promise<number> {
+async function sendAtOnce(client: Client, accountIds: readonly string[], taker: Taker): Promise<number> {
   const dueAt = Date.now() + QUEUE_SECONDS_MAX * 1000
   const expected = new Set<string>()
   let next = 0
   await Promise.all(
     Array.from({ length: 16 }, async () => {
       for (let nth = next++; nth < MESSAGES; nth = next++) {
-        const { internetMessageId } = await post(service, accountIds[nth % ACCOUNTS] ?? '', dueAt)
+        const { internetMessageId } = await post(client, accountIds[nth % ACCOUNTS] ?? '', dueAt)
         expected.add(internetMessageId)
       }
     }),
@@ -140,17 +132,12 @@ async function sendAtOnce(
   return (MESSAGES * 1000) / (Math.max(...taken.map(({ takenAt }) => takenAt)) - dueAt)
 }
 
-async function measureDue(
-  service: BenchService,
-  accountIds: readonly string[],
-  taker: Taker,
-  report: Report,
-) {
+async function measureDue(client: Client, accountIds: readonly string[], taker: Taker, report: Report) {
   const start = Date.now() + 5000
   const due = new Map<string, number>()
   for (let nth = 0; nth < DUE; nth++) {
     const at = start + nth * DUE_INTERVAL_MS
-    const { internetMessageId } = await post(service, accountIds[nth % ACCOUNTS] ?? '', at)
+    const { internetMessageId } = await post(client, accountIds[nth % ACCOUNTS] ?? '', at)
     due.set(internetMessageId, at)
   }
   const taken = await untilTaken(taker, new Set(due.keys()))

@@ -194,6 +194,28 @@ describe('a scheduled send', () => {
     ])
   })
 
+  test('is sent although its account was served while its acceptance was not yet committed', async () => {
+    const reached = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    let isHeld = false
+    const reachPoint = async (point: string) => {
+      if (point !== 'accept_commit' || !isHeld) return
+      reached.resolve()
+      await released.promise
+    }
+    await using opened = await openSendingApp({ app: { reachPoint } })
+    const { app } = opened
+    const accountId = await connectSender(app, opened)
+    const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString()
+    const earlier = await send(app, accountId, { sendAt: inSeconds(3) })
+    isHeld = true
+    const accepting = send(app, accountId, { sendAt: inSeconds(4) })
+    await reached.promise
+    await waitForStatus(app, earlier, 'sent')
+    released.resolve()
+    await waitForStatus(app, await accepting, 'sent')
+  })
+
   test('can be undone in its first seconds, without an event', async () => {
     await using opened = await openSendingApp()
     const { app, sink } = opened

@@ -81,6 +81,7 @@ export async function requireSendable(
     })
   }
   if (recipients.length === 0) refuse('no_recipients')
+  // Without a time there is nothing to ask the clock of the database for.
   if (sendAt == null) return
   const planned = planSendTime(await readClock(context.db), sendAt, 0)
   if (typeof planned === 'string')
