@@ -153,7 +153,7 @@ async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSig
   const [first] = listed
   if (first && batch.length === 0) {
     const { tenant_id: tenantId, id: accountId } = account
-    context.log.info({ tenantId, accountId }, 'No more bodies are stored: the plan has no room')
+    context.log.info({ tenantId, accountId }, 'Bodies are no longer stored: the plan has no room for more')
     stand.neededBytes = first.size ?? 0
     look.below = null
     return false
