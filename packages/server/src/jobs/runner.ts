@@ -22,6 +22,8 @@ const POLL_SECONDS = 5
  * pool of their own: it gives a client back whose statement took too long, with the statement still under way.
  */
 const CONNECTIONS_MAX = CONCURRENCY + 2
+/** Long, since the library handles nothing when it gets no connection to mark a task as done: a rejection would go unhandled. */
+const CONNECT_SECONDS = 60
 /** Seconds after which stopping interrupts the tasks that still run. */
 const GRACE_SECONDS = 5
 
@@ -39,6 +41,8 @@ export async function startRecurringTasks(options: {
       address,
       applicationName: 'waxwing tasks',
       connectionsMax: CONNECTIONS_MAX,
+      connectSeconds: CONNECT_SECONDS,
+      keepsIdle: true,
       onIdleError: error => log.warn({ error }, 'A database connection of recurring tasks broke'),
     }),
   )
