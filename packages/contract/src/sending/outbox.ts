@@ -68,7 +68,12 @@ export const outboxEntry = z
     importance: importance.nullable(),
     inReplyTo: uuid.nullable().describe('The message that this one replies to.'),
     draftId: uuid.nullable().describe('The draft that was sent.'),
+    templateId: uuid.nullable().describe('The template that it was rendered from, which may be gone.'),
+    listId: z.string().nullable().describe('The suppression list that the send named.'),
+    mailMergeId: uuid.nullable().describe('The mail merge that it belongs to.'),
     reference: z.string().nullable(),
+    trackOpens: z.boolean(),
+    trackClicks: z.boolean(),
     internetMessageId: z.string().describe('The Message-ID, in angle brackets.'),
     messageId: uuid
       .nullable()

@@ -296,6 +296,11 @@ export interface OutboxTable {
   created_at: Generated<Timestamp>
   updated_at: Generated<Timestamp>
   draft_version: number | null
+  template_id: string | null
+  list_id: string | null
+  mail_merge_id: string | null
+  track_opens: Generated<boolean>
+  track_clicks: Generated<boolean>
 }
 
 export interface OutboxContentTable {

@@ -12,11 +12,11 @@ import { MAIL_DATE_LENGTH, mailDate } from './rules.ts'
  * the copy that is filed. Bytes that only one form has are marked. The value of Date is replaced in all of them.
  */
 
-/** Bytes that only one form has: the filed copy, or what goes to servers with or without SMTPUTF8. */
+/** Bytes that only some forms have: the filed copy, all that go to servers, or those to servers with or without SMTPUTF8. */
 export interface FormRange {
   start: number
   end: number
-  of: 'copy' | 'utf8' | 'ascii'
+  of: 'copy' | 'wire' | 'utf8' | 'ascii'
 }
 
 /** How to read the stored content. JSON, kept with it. */
@@ -81,7 +81,8 @@ async function refitForm(
 
 function formOf(stored: StoredContent, date: Date, spelling: 'utf8' | 'ascii', isCopy: boolean): ContentForm {
   const { layout } = stored
-  const skipped = layout.ranges.filter(({ of }) => (of === 'copy' ? !isCopy : of !== spelling))
+  const forms = new Set<FormRange['of']>([isCopy ? 'copy' : 'wire', spelling])
+  const skipped = layout.ranges.filter(({ of }) => !forms.has(of))
   const skippedBytes = skipped.reduce((bytes, { start, end }) => bytes + end - start, 0)
   return {
     byteLength: stored.byteLength - skippedBytes,

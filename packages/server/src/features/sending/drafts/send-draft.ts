@@ -63,6 +63,10 @@ export async function sendDraft(
       threadId: draft.thread_id,
       forwardOf: null,
       draftId: draft.id,
+      templateId: null,
+      listId: null,
+      mailMergeId: null,
+      tracking: { opens: false, clicks: false },
       content: {
         layout: prepared.layout,
         byteLength: null,

@@ -60,6 +60,11 @@ export interface NewSend {
   /** The id of the message that it forwards. */
   forwardOf: string | null
   draftId: string | null
+  templateId: string | null
+  /** The suppression list that it names. */
+  listId: string | null
+  mailMergeId: string | null
+  tracking: { opens: boolean; clicks: boolean }
   content: Composed
   options: SendOptions
 }
@@ -214,13 +219,14 @@ function insertingEntry(
     clock_timestamp() + make_interval(secs => ${undoSeconds}))`
   return sql`
     insert into outbox (id, tenant_id, account_id, "from", "to", cc, bcc, reply_to, subject, snippet, has_attachments,
-      size, importance, in_reply_to, forward_of, draft_id, reference, thread_id, internet_message_id, waiting, send_at,
-      due_at)
+      size, importance, in_reply_to, forward_of, draft_id, template_id, list_id, mail_merge_id, track_opens, track_clicks,
+      reference, thread_id, internet_message_id, waiting, send_at, due_at)
     select ${send.id}, ${unit.tenantId}, sender.id, ${JSON.stringify(send.from)}::jsonb,
       ${JSON.stringify(send.to)}::jsonb, ${JSON.stringify(send.cc)}::jsonb, ${JSON.stringify(send.bcc)}::jsonb,
       ${JSON.stringify(send.replyTo)}::jsonb, ${send.subject}, ${snippetOf(send.content.text)},
       ${send.content.hasAttachments}, ${size}, ${send.importance}, ${send.inReplyTo}, ${send.forwardOf},
-      ${send.draftId}, ${options.reference ?? null}, ${send.threadId}, ${send.internetMessageId},
+      ${send.draftId}, ${send.templateId}, ${send.listId}, ${send.mailMergeId}, ${send.tracking.opens},
+      ${send.tracking.clicks}, ${options.reference ?? null}, ${send.threadId}, ${send.internetMessageId},
       ${envelopeRecipients(send.to, send.cc, send.bcc)}, due.at, due.at
     from sender, (select ${sendAt} as at) as due
     returning *`

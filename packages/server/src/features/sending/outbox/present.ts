@@ -19,7 +19,12 @@ export interface EntryRow {
   importance: OutboxEntry['importance']
   in_reply_to: string | null
   draft_id: string | null
+  template_id: string | null
+  list_id: string | null
+  mail_merge_id: string | null
   reference: string | null
+  track_opens: boolean
+  track_clicks: boolean
   internet_message_id: string
   message_id: string | null
   thread_id: string | null
@@ -38,7 +43,8 @@ export interface EntryRow {
 export const entryColumns = sql`
   outbox.id, outbox.account_id, outbox.status, outbox."from", outbox."to", outbox.cc, outbox.bcc, outbox.reply_to,
   outbox.subject, outbox.snippet, outbox.has_attachments, outbox.size::float8 as size, outbox.importance,
-  outbox.in_reply_to, outbox.draft_id, outbox.reference, outbox.internet_message_id, outbox.send_at, outbox.attempts,
+  outbox.in_reply_to, outbox.draft_id, outbox.template_id, outbox.list_id, outbox.mail_merge_id, outbox.reference,
+  outbox.track_opens, outbox.track_clicks, outbox.internet_message_id, outbox.send_at, outbox.attempts,
   outbox.due_at, outbox.error_reason, outbox.error_message, outbox.rejected, outbox.sent_at, outbox.created_at,
   outbox.updated_at, copy.id as message_id, coalesce(copy.thread_id, outbox.thread_id) as thread_id`
 
@@ -73,7 +79,12 @@ export function presentEntry(row: EntryRow): OutboxEntry {
     importance: row.importance,
     inReplyTo: row.in_reply_to,
     draftId: row.draft_id,
+    templateId: row.template_id,
+    listId: row.list_id,
+    mailMergeId: row.mail_merge_id,
     reference: row.reference,
+    trackOpens: row.track_opens,
+    trackClicks: row.track_clicks,
     internetMessageId: row.internet_message_id,
     messageId: row.message_id,
     threadId: row.thread_id,

@@ -54,6 +54,10 @@ export async function sendMessage(
     threadId: originals.replied?.thread_id ?? null,
     forwardOf: originals.forwarded?.id ?? null,
     draftId: null,
+    templateId: null,
+    listId: null,
+    mailMergeId: null,
+    tracking: { opens: false, clicks: false },
     content: await composeMessage(composition).catch(refuseContent),
     options: body,
   })
