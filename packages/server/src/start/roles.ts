@@ -71,7 +71,18 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
       hostedSessions: hostedSessionsOf(wings),
       isStrict: options.isStrict,
     })
-    api = opened.use(await startApi({ config, door, operations, overload, readiness, metrics }))
+    api = opened.use(
+      await startApi({
+        config,
+        door,
+        operations,
+        publicRoutes: wings.flatMap(({ publicRoutes = [] }) => publicRoutes),
+        clock: options.clock,
+        overload,
+        readiness,
+        metrics,
+      }),
+    )
   }
   const running = opened.move()
   return {

@@ -5,6 +5,7 @@ import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
+import { openLinks } from './links.ts'
 import { EndWatch } from './outbox/await-end.ts'
 import { wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
@@ -16,9 +17,10 @@ import { failHeldBack, settleByCopies, sweepEntries } from './outbox/sweep.ts'
 import { purgeSending } from './purge.ts'
 
 /** @param content reads messages of mail */
-export function openSending(resources: Resources, content: ReadContext) {
+export async function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
-  const services = { db, connections, accountKeys: accountKeys(keyRing), log, reach }
+  const links = await openLinks(resources)
+  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach }
   const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
   return {
     operations: {
