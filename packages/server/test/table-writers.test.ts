@@ -31,6 +31,7 @@ const WRITERS: Record<string, readonly string[]> = {
   outbox_piece: ['sending'],
   plan: ['tenancy'],
   quarantined_message: ['mail'],
+  recurring_task: ['jobs'],
   schema_migration: ['database'],
   sealed_value: ['database'],
   sending_account: ['sending'],
