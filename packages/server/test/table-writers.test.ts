@@ -34,6 +34,7 @@ const WRITERS: Record<string, readonly string[]> = {
   pending_answer: ['sending'],
   plan: ['tenancy'],
   quarantined_message: ['mail'],
+  recurring_task: ['jobs'],
   schema_migration: ['database'],
   sealed_value: ['database'],
   sending_account: ['sending'],

@@ -496,6 +496,14 @@ create table quarantined_message (
 );
 CREATE UNIQUE INDEX quarantined_message_key ON public.quarantined_message USING btree (account_id, source, uid, remote_id) NULLS NOT DISTINCT;
 
+create table recurring_task (
+  name text not null,
+  due_at timestamp with time zone not null,
+  claimed_by uuid,
+  constraint recurring_task_pkey PRIMARY KEY (name),
+  constraint recurring_task_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL
+);
+
 create table schema_migration (
   version integer not null,
   name text not null,

@@ -370,6 +370,12 @@ export interface QuarantinedMessageTable {
   remote_id: string | null
 }
 
+export interface RecurringTaskTable {
+  name: string
+  due_at: Timestamp
+  claimed_by: string | null
+}
+
 export interface SchemaMigrationTable {
   version: number
   name: string
@@ -469,6 +475,7 @@ export interface Tables {
   pending_answer: PendingAnswerTable
   plan: PlanTable
   quarantined_message: QuarantinedMessageTable
+  recurring_task: RecurringTaskTable
   schema_migration: SchemaMigrationTable
   sealed_value: SealedValueTable
   sending_account: SendingAccountTable

@@ -1,4 +1,5 @@
 import { Counter, type Metric } from 'prom-client'
+import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
@@ -29,11 +30,11 @@ export async function openSending(resources: Resources, content: ReadContext) {
     },
     jobHandlers: [removeSentDraftHandler(settling), settleCopiesHandler(settling)],
     recurringTasks: () => [
-      { name: 'fail_sends', schedule: '* * * * *', run: signal => failHeldBack(db, signal) },
-      { name: 'settle_sends', schedule: '* * * * *', run: signal => settleByCopies(db, signal) },
-      { name: 'settle_sent_copies', schedule: '* * * * *', run: signal => findDoubleCopies(db, signal) },
-      { name: 'sweep_outbox', schedule: '17 * * * *', run: signal => sweepEntries(db, signal) },
-      { name: 'sweep_outbox_content', schedule: '27 * * * *', run: signal => sweepContent(db, signal) },
+      { name: 'fail_sends', schedule: everyMinutes(1), run: signal => failHeldBack(db, signal) },
+      { name: 'settle_sends', schedule: everyMinutes(1), run: signal => settleByCopies(db, signal) },
+      { name: 'settle_sent_copies', schedule: everyMinutes(1), run: signal => findDoubleCopies(db, signal) },
+      { name: 'sweep_outbox', schedule: hourlyAt(17), run: signal => sweepEntries(db, signal) },
+      { name: 'sweep_outbox_content', schedule: hourlyAt(27), run: signal => sweepContent(db, signal) },
     ],
     startWorkers(workers) {
       const attempts = new Counter({
