@@ -218,6 +218,7 @@ create table job (
 );
 CREATE INDEX job_claimed ON public.job USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX job_due ON public.job USING btree (due_at);
+CREATE INDEX job_unclaimed ON public.job USING btree (tenant_id, kind) WHERE (claimed_by IS NULL);
 
 create table mail_settings (
   account_id uuid not null,
