@@ -15,6 +15,8 @@ import { newId } from '../../../kit/ids.ts'
 const PIECE_BYTES = 1024 * 1024
 /** Content up to this size is written by the transaction that accepts it. */
 const SMALL_BYTES = 1024 * 1024
+/** Content up to this size is read together with what is known of it. */
+const READ_AHEAD_BYTES = 256 * 1024
 /** Nobody writes the content of one send for so long. */
 const WRITE_HOURS_MAX = 6
 const SWEEP_ROWS = 100
@@ -114,18 +116,34 @@ export interface BoundContent {
   open(sealing: Sealing): AsyncGenerator<Buffer>
 }
 
-/** The content of an entry; null where it is gone. */
-export async function findContent(db: Db, outboxId: string): Promise<BoundContent | null> {
-  const { rows } = await sql<{ id: string; layout: unknown; bytes: number }>`
-    select id, layout, bytes::float8 as bytes from outbox_content where outbox_id = ${outboxId}
+/** The contents of entries, by the entry's id; those that are gone are left out. */
+export async function findContents(db: Db, outboxIds: readonly string[]): Promise<Map<string, BoundContent>> {
+  const { rows } = await sql<ContentRow>`
+    select content.outbox_id, content.id, content.layout, content.bytes::float8 as bytes, piece.sealed
+    from outbox_content as content
+    left join outbox_piece as piece
+      on piece.content_id = content.id and piece.number = 0 and content.bytes <= ${READ_AHEAD_BYTES}
+        and not exists (select from outbox_piece where content_id = content.id and number = 1)
+    where content.outbox_id = any(${[...outboxIds]}::uuid[])
   `.execute(db)
-  const [row] = rows
-  if (!row) return null
+  return new Map(rows.map(row => [row.outbox_id, toBound(db, row)]))
+}
+
+interface ContentRow {
+  outbox_id: string
+  id: string
+  layout: unknown
+  bytes: number
+  /** All of it where it is small. */
+  sealed: Buffer | null
+}
+
+function toBound(db: Db, { id, layout, bytes, sealed }: ContentRow): BoundContent {
   return {
-    id: row.id,
-    layout: row.layout,
-    byteLength: row.bytes,
-    open: sealing => decompress(openFrames(readPieces(db, row.id), sealing), row.bytes),
+    id,
+    layout,
+    byteLength: bytes,
+    open: sealing => decompress(openFrames(sealed ? [sealed] : readPieces(db, id), sealing), bytes),
   }
 }
 
