@@ -12,11 +12,11 @@ export async function openContent(
 ): Promise<StoredContent | null> {
   const found = await findContent(db, outboxId)
   if (!found) return null
-  const sealing = accountKeys.outboxSealing(account)(found.id)
+  const sealingOf = accountKeys.outboxSealing(account)
   return {
     // Only `writeContent` writes it.
     layout: found.layout as ContentLayout,
     byteLength: found.byteLength,
-    open: () => found.open(sealing),
+    open: () => found.open(sealingOf),
   }
 }
