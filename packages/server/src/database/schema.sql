@@ -569,6 +569,59 @@ create table sent_message (
   constraint sent_message_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 
+create table suppression_entry (
+  list_key uuid not null,
+  address text collate "C" not null,
+  id uuid not null,
+  source text not null,
+  reason text not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint suppression_entry_pkey PRIMARY KEY (list_key, address),
+  constraint suppression_entry_list_key_fkey FOREIGN KEY (list_key) REFERENCES suppression_list(key),
+  constraint suppression_entry_source_check CHECK ((source = ANY (ARRAY['unsubscribe'::text, 'bounce'::text, 'api'::text, 'reply'::text, 'complaint'::text, 'inactive'::text])))
+);
+CREATE INDEX suppression_entry_list ON public.suppression_entry USING btree (list_key, created_at DESC, id DESC);
+
+create table suppression_list (
+  key uuid not null,
+  tenant_id uuid not null,
+  id text collate "C" not null,
+  name text not null,
+  description text,
+  unsubscribe integer default 0 not null,
+  bounce integer default 0 not null,
+  api integer default 0 not null,
+  reply integer default 0 not null,
+  complaint integer default 0 not null,
+  inactive integer default 0 not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  deleted_at timestamp with time zone,
+  constraint suppression_list_pkey PRIMARY KEY (key),
+  constraint suppression_list_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX suppression_list_deleted ON public.suppression_list USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
+CREATE UNIQUE INDEX suppression_list_id ON public.suppression_list USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
+
+create table suppression_review (
+  id uuid not null,
+  tenant_id uuid not null,
+  list_id text collate "C" not null,
+  address text collate "C" not null,
+  source text not null,
+  account_id uuid not null,
+  message_id uuid not null,
+  outbox_id uuid,
+  probability double precision not null,
+  alternate_contacts text[] not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint suppression_review_pkey PRIMARY KEY (id),
+  constraint suppression_review_source_check CHECK ((source = ANY (ARRAY['reply'::text, 'inactive'::text]))),
+  constraint suppression_review_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id),
+  constraint suppression_review_tenant_id_list_id_address_key UNIQUE (tenant_id, list_id, address)
+);
+CREATE INDEX suppression_review_account ON public.suppression_review USING btree (account_id);
+CREATE INDEX suppression_review_list ON public.suppression_review USING btree (tenant_id, created_at DESC, id DESC);
+
 create table sync_cursor (
   account_id uuid not null,
   source text not null,
