@@ -99,9 +99,9 @@ function arrivedIn({ steps }: PageStep): number {
 
 /**
  * Finds indexed messages that equal an arrival of the step: copies of it, or messages that moved before this pass
- * could see them vanish. Asking the provider again, after the iteration has ended, tells which. A message with a lasting id
- * needs no such question, since it has that id wherever it moves. Drafts of the same Message-ID are asked about as well:
- * a client that saves a draft again adds the new one and removes the old one.
+ * could see them vanish. Asking the provider again, after the iteration has ended, tells which. A message with a
+ * lasting id needs no such question, since it has that id wherever it moves. Drafts of the same Message-ID are asked
+ * about as well: a client that saves a draft again adds the new one and removes the old one.
  */
 async function findCandidates(
   session: Session,

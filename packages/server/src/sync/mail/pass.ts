@@ -112,8 +112,8 @@ export async function readChanges(session: Session, changed: readonly RemoteSour
 
 /**
  * Deletes messages that are missing everywhere. A message may have moved to a mailbox that was read before, or to a
- * new one, and from there to another: it is given up once a later listing shows that nothing has happened anywhere since the
- * mailboxes were read.
+ * new one, and from there to another: it is given up once a later listing shows that nothing has happened anywhere
+ * since the mailboxes were read.
  */
 async function settle(session: Session, before: MailboxPass): Promise<MailboxPass> {
   let listed = before
