@@ -59,7 +59,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
       'features/(?:tenancy/.+|accounts/accounts/access|context|hosted-session|refuse)\\.ts',
     ),
   ],
-  [/^server\/http\//, room('http|door|database|kit', SQL, 'features/(?:context|refuse)\\.ts')],
+  [/^server\/http\//, room('http|door|database|kit', SQL, 'features/(?:context|public-route|refuse)\\.ts')],
   [
     /^server\/wing\.ts/,
     room(
@@ -67,7 +67,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
       null,
       'config\\.ts',
       'connections/connections\\.ts',
-      'features/(?:hosted-session|accounts/accounts/purge)\\.ts',
+      'features/(?:hosted-session|public-route|accounts/accounts/purge)\\.ts',
       'providers/[^/]+\\.ts',
       'sync/follower\\.ts',
     ),
@@ -79,6 +79,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
       'start|config|http|door|sync|connections|providers|events|jobs|database|kit',
       null,
       'config\\.ts',
+      'features/public-route\\.ts',
       'package\\.json',
       'wings?\\.ts',
     ),

@@ -99,6 +99,18 @@ create table api_key (
 );
 CREATE INDEX api_key_tenant ON public.api_key USING btree (tenant_id, created_at);
 
+create table bounce (
+  outbox_id uuid not null,
+  address text not null,
+  account_id uuid not null,
+  type text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint bounce_pkey PRIMARY KEY (outbox_id, address),
+  constraint bounce_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint bounce_type_check CHECK ((type = ANY (ARRAY['hard'::text, 'soft'::text])))
+);
+CREATE INDEX bounce_account ON public.bounce USING btree (account_id);
+
 create table changed_key (
   account_id uuid not null,
   source text not null,
@@ -130,6 +142,17 @@ create table event (
   constraint event_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
 CREATE INDEX event_created ON public.event USING btree (created_at);
+
+create table event_follower (
+  name text not null,
+  tenant_id uuid not null,
+  after_id bigint default 0 not null,
+  failures integer default 0 not null,
+  due_at timestamp with time zone,
+  constraint event_follower_pkey PRIMARY KEY (name, tenant_id),
+  constraint event_follower_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+) with (fillfactor=50);
+CREATE INDEX event_follower_tenant ON public.event_follower USING btree (tenant_id);
 
 create table feed_epoch (
   is_only boolean default true not null,
@@ -264,6 +287,8 @@ create table message (
   draft_generation integer,
   content_version integer default 0 not null,
   kept_until timestamp with time zone,
+  answered_outbox_id uuid,
+  classification jsonb,
   constraint message_pkey PRIMARY KEY (id),
   constraint message_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint message_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
@@ -421,6 +446,23 @@ create table outbox_piece (
   constraint outbox_piece_content_id_fkey FOREIGN KEY (content_id) REFERENCES outbox_content(id) ON DELETE CASCADE
 );
 
+create table pending_answer (
+  message_id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid not null,
+  due_at timestamp with time zone default clock_timestamp() not null,
+  attempts integer default 0 not null,
+  claimed_by uuid,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint pending_answer_pkey PRIMARY KEY (message_id),
+  constraint pending_answer_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint pending_answer_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
+  constraint pending_answer_message_id_fkey FOREIGN KEY (message_id) REFERENCES message(id) ON DELETE CASCADE,
+  constraint pending_answer_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX pending_answer_claimed ON public.pending_answer USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
+CREATE INDEX pending_answer_due ON public.pending_answer USING btree (account_id, due_at);
+
 create table plan (
   id uuid not null,
   name text not null,
@@ -453,6 +495,14 @@ create table quarantined_message (
   constraint quarantined_message_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 CREATE UNIQUE INDEX quarantined_message_key ON public.quarantined_message USING btree (account_id, source, uid, remote_id) NULLS NOT DISTINCT;
+
+create table recurring_task (
+  name text not null,
+  due_at timestamp with time zone not null,
+  claimed_by uuid,
+  constraint recurring_task_pkey PRIMARY KEY (name),
+  constraint recurring_task_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL
+);
 
 create table schema_migration (
   version integer not null,

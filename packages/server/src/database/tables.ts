@@ -81,6 +81,14 @@ export interface ApiKeyTable {
   created_at: Generated<Timestamp>
 }
 
+export interface BounceTable {
+  outbox_id: string
+  address: string
+  account_id: string
+  type: 'hard' | 'soft'
+  created_at: Generated<Timestamp>
+}
+
 export interface ChangedKeyTable {
   account_id: string
   source: string
@@ -104,6 +112,14 @@ export interface EventTable {
   type: string
   data: Json
   created_at: Generated<Timestamp>
+}
+
+export interface EventFollowerTable {
+  name: string
+  tenant_id: string
+  after_id: Generated<Int8>
+  failures: Generated<number>
+  due_at: Timestamp | null
 }
 
 export interface FeedEpochTable {
@@ -217,6 +233,8 @@ export interface MessageTable {
   draft_generation: number | null
   content_version: Generated<number>
   kept_until: Timestamp | null
+  answered_outbox_id: string | null
+  classification: Json | null
 }
 
 export interface MessageBlobTable {
@@ -318,6 +336,16 @@ export interface OutboxPieceTable {
   sealed: Buffer
 }
 
+export interface PendingAnswerTable {
+  message_id: string
+  tenant_id: string
+  account_id: string
+  due_at: Generated<Timestamp>
+  attempts: Generated<number>
+  claimed_by: string | null
+  created_at: Generated<Timestamp>
+}
+
 export interface PlanTable {
   id: string
   name: string
@@ -340,6 +368,12 @@ export interface QuarantinedMessageTable {
   next_attempt_at: Timestamp
   source: string
   remote_id: string | null
+}
+
+export interface RecurringTaskTable {
+  name: string
+  due_at: Timestamp
+  claimed_by: string | null
 }
 
 export interface SchemaMigrationTable {
@@ -457,9 +491,11 @@ export interface Tables {
   account_secret: AccountSecretTable
   account_token: AccountTokenTable
   api_key: ApiKeyTable
+  bounce: BounceTable
   changed_key: ChangedKeyTable
   draft_change: DraftChangeTable
   event: EventTable
+  event_follower: EventFollowerTable
   feed_epoch: FeedEpochTable
   idempotency_key: IdempotencyKeyTable
   identity: IdentityTable
@@ -475,8 +511,10 @@ export interface Tables {
   outbox: OutboxTable
   outbox_content: OutboxContentTable
   outbox_piece: OutboxPieceTable
+  pending_answer: PendingAnswerTable
   plan: PlanTable
   quarantined_message: QuarantinedMessageTable
+  recurring_task: RecurringTaskTable
   schema_migration: SchemaMigrationTable
   sealed_value: SealedValueTable
   sending_account: SendingAccountTable

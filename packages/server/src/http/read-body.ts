@@ -44,7 +44,7 @@ export async function readBody(
   }
   if (headers.has('expect') && incoming.httpVersion !== '1.0') outgoing.writeContinue()
   try {
-    const body = await readBytes(incoming, bytesMax)
+    const body = await readScanned(incoming, bytesMax)
     if (body === null) return { outcome: 'too_large' }
     // A proxy that does not yet know whether there is a body sends it in chunks, possibly none.
     return { outcome: 'read', body: body.bytes.length === 0 ? null : body }
@@ -59,10 +59,20 @@ function hasBody(headers: Headers): boolean {
   return headers.has('content-length') || headers.has('transfer-encoding')
 }
 
-/** Returns null if the body exceeds the limit. Keeps no more than the limit in memory. */
-async function readBytes(incoming: Readable, bytesMax: number): Promise<BodyBytes | null> {
-  const chunks: Buffer[] = []
+async function readScanned(incoming: Readable, bytesMax: number): Promise<BodyBytes | null> {
   const scan = scanJson()
+  // Scanned piece by piece, so that other requests are served in between, however large the body is.
+  const bytes = await readBytes(incoming, bytesMax, piece => scan.add(piece))
+  return bytes && { bytes, issue: scan.issue() }
+}
+
+/** Returns null if the body exceeds the limit. Keeps no more than the limit in memory. */
+export async function readBytes(
+  incoming: Readable,
+  bytesMax: number,
+  onPiece: (piece: Buffer) => void = () => {},
+): Promise<Buffer<ArrayBuffer> | null> {
+  const chunks: Buffer[] = []
   let size = 0
   // Not as a web stream: that would handle each chunk of HTTP by itself, and a chunk can be a single byte. The
   // connection stays open, because the refusal of a body that is too large goes over it.
@@ -71,10 +81,9 @@ async function readBytes(incoming: Readable, bytesMax: number): Promise<BodyByte
     size += piece.length
     if (size > bytesMax) return null
     chunks.push(piece)
-    // Scanned piece by piece, so that other requests are served in between, however large the body is.
-    scan.add(piece)
+    onPiece(piece)
   }
-  return { bytes: Buffer.concat(chunks), issue: scan.issue() }
+  return Buffer.concat(chunks)
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,4 +1,5 @@
 import { Counter } from 'prom-client'
+import { dailyAt, everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import { openMessageReader } from '../../kit/mime/message-reader.ts'
 import { openSemaphore } from '../../kit/semaphore.ts'
@@ -62,9 +63,9 @@ export function openMail(resources: Resources) {
     },
     jobHandlers: [directionsHandler(db), settleDraftHandler({ db, connections })],
     recurringTasks: () => [
-      { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
-      { name: 'sweep_message_copies', schedule: '43 * * * *', run: signal => sweepMessageCopies(db, signal) },
-      { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },
+      { name: 'sweep_blobs', schedule: everyMinutes(1), run: signal => sweepBlobs(db, blobs, signal) },
+      { name: 'sweep_message_copies', schedule: hourlyAt(43), run: signal => sweepMessageCopies(db, signal) },
+      { name: 'sweep_thread_links', schedule: dailyAt(3, 23), run: signal => sweepThreadLinks(db, signal) },
     ],
     startWorkers(workers) {
       const backfill = workers.use(new Backfill({ ...source, reader, clock }))

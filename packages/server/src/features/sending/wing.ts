@@ -1,10 +1,12 @@
 import { Counter, type Metric } from 'prom-client'
+import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
+import { openLinks } from './links.ts'
 import { EndWatch } from './outbox/await-end.ts'
 import { wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
@@ -19,9 +21,10 @@ import { suppressionReviewOperations } from './suppressions/review-operations.ts
 import { sweepLists } from './suppressions/sweep-lists.ts'
 
 /** @param content reads messages of mail */
-export function openSending(resources: Resources, content: ReadContext) {
+export async function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
-  const services = { db, connections, accountKeys: accountKeys(keyRing), log, reach }
+  const links = await openLinks(resources)
+  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach }
   const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
   return {
     operations: {
@@ -32,12 +35,12 @@ export function openSending(resources: Resources, content: ReadContext) {
     },
     jobHandlers: [removeSentDraftHandler(settling), settleCopiesHandler(settling)],
     recurringTasks: () => [
-      { name: 'fail_sends', schedule: '* * * * *', run: signal => failHeldBack(db, signal) },
-      { name: 'settle_sends', schedule: '* * * * *', run: signal => settleByCopies(db, signal) },
-      { name: 'settle_sent_copies', schedule: '* * * * *', run: signal => findDoubleCopies(db, signal) },
-      { name: 'sweep_suppression_lists', schedule: '*/10 * * * *', run: signal => sweepLists(db, signal) },
-      { name: 'sweep_outbox', schedule: '17 * * * *', run: signal => sweepEntries(db, signal) },
-      { name: 'sweep_outbox_content', schedule: '27 * * * *', run: signal => sweepContent(db, signal) },
+      { name: 'fail_sends', schedule: everyMinutes(1), run: signal => failHeldBack(db, signal) },
+      { name: 'settle_sends', schedule: everyMinutes(1), run: signal => settleByCopies(db, signal) },
+      { name: 'settle_sent_copies', schedule: everyMinutes(1), run: signal => findDoubleCopies(db, signal) },
+      { name: 'sweep_suppression_lists', schedule: everyMinutes(10), run: signal => sweepLists(db, signal) },
+      { name: 'sweep_outbox', schedule: hourlyAt(17), run: signal => sweepEntries(db, signal) },
+      { name: 'sweep_outbox_content', schedule: hourlyAt(27), run: signal => sweepContent(db, signal) },
     ],
     startWorkers(workers) {
       const attempts = new Counter({
