@@ -8,6 +8,7 @@ import { mailSettings } from './mail/mail-settings.ts'
 import { messages } from './mail/messages.ts'
 import { outbox } from './sending/outbox.ts'
 import { search } from './mail/search.ts'
+import { suppressionReviews, suppressions } from './sending/suppressions.ts'
 import { settings } from './accounts/settings.ts'
 import { threads } from './mail/threads.ts'
 
@@ -24,5 +25,7 @@ export const contract = {
   mailSettings,
   drafts,
   outbox,
+  suppressions,
+  suppressionReviews,
   changes,
 }

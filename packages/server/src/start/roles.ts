@@ -34,7 +34,7 @@ export interface RoleOptions {
   resolve: Resolver | undefined
   autoconfig: AutoconfigPlaces
   isStrict: boolean
-  /** In place of what watches this process. */
+  /** Used instead of measuring the load of this process. */
   overload: Overload | undefined
   pace: SyncPace
   reachPoint: ReachPoint

@@ -16,6 +16,9 @@ import { OutboxWorker } from './outbox/outbox-worker.ts'
 import { measureOutbox } from './outbox/store.ts'
 import { failHeldBack, settleByCopies, sweepEntries } from './outbox/sweep.ts'
 import { purgeSending } from './purge.ts'
+import { suppressionOperations } from './suppressions/operations.ts'
+import { suppressionReviewOperations } from './suppressions/review-operations.ts'
+import { sweepLists } from './suppressions/sweep-lists.ts'
 
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
@@ -27,12 +30,15 @@ export async function openSending(resources: Resources, content: ReadContext) {
     operations: {
       drafts: draftOperations({ ...services, content }),
       outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }),
+      suppressions: suppressionOperations,
+      suppressionReviews: suppressionReviewOperations,
     },
     jobHandlers: [removeSentDraftHandler(settling), settleCopiesHandler(settling)],
     recurringTasks: () => [
       { name: 'fail_sends', schedule: everyMinutes(1), run: signal => failHeldBack(db, signal) },
       { name: 'settle_sends', schedule: everyMinutes(1), run: signal => settleByCopies(db, signal) },
       { name: 'settle_sent_copies', schedule: everyMinutes(1), run: signal => findDoubleCopies(db, signal) },
+      { name: 'sweep_suppression_lists', schedule: everyMinutes(10), run: signal => sweepLists(db, signal) },
       { name: 'sweep_outbox', schedule: hourlyAt(17), run: signal => sweepEntries(db, signal) },
       { name: 'sweep_outbox_content', schedule: hourlyAt(27), run: signal => sweepContent(db, signal) },
     ],
