@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Issue } from '@waxwing/contract/reasons.ts'
 import { pathPart } from '../door/input-issues.ts'
 import { scanJson } from './scan-json.ts'
@@ -11,6 +12,8 @@ export interface BodyBytes {
   bytes: Buffer
   issue: Issue | null
 }
+
+type BodyBounds = Pick<OperationMeta, 'bodyBytesMax' | 'bodyValuesMax'>
 
 export type Body =
   /** Null if the request has no body. */
@@ -34,7 +37,7 @@ export async function readBody(
   headers: Headers,
   incoming: IncomingMessage,
   outgoing: Pick<ServerResponse, 'writeContinue'>,
-  bytesMax: number,
+  bounds: BodyBounds,
 ): Promise<Body> {
   const isBodiless = headers.get('content-length') === '0' || !hasBody(headers)
   if (isBodiless) return { outcome: 'read', body: null }
@@ -44,7 +47,7 @@ export async function readBody(
   }
   if (headers.has('expect') && incoming.httpVersion !== '1.0') outgoing.writeContinue()
   try {
-    const body = await readBytes(incoming, bytesMax)
+    const body = await readBytes(incoming, bounds)
     if (body === null) return { outcome: 'too_large' }
     // A proxy that does not yet know whether there is a body sends it in chunks, possibly none.
     return { outcome: 'read', body: body.bytes.length === 0 ? null : body }
@@ -60,16 +63,19 @@ function hasBody(headers: Headers): boolean {
 }
 
 /** Returns null if the body exceeds the limit. Keeps no more than the limit in memory. */
-async function readBytes(incoming: Readable, bytesMax: number): Promise<BodyBytes | null> {
+async function readBytes(
+  incoming: Readable,
+  { bodyBytesMax, bodyValuesMax }: BodyBounds,
+): Promise<BodyBytes | null> {
   const chunks: Buffer[] = []
-  const scan = scanJson()
+  const scan = scanJson(bodyValuesMax)
   let size = 0
   // Not as a web stream: that would handle each chunk of HTTP by itself, and a chunk can be a single byte. The
   // connection stays open, because the refusal of a body that is too large goes over it.
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
   for await (const piece of pieces) {
     size += piece.length
-    if (size > bytesMax) return null
+    if (size > bodyBytesMax) return null
     chunks.push(piece)
     // Scanned piece by piece, so that other requests are served in between, however large the body is.
     scan.add(piece)
