@@ -9,6 +9,7 @@ import { mailSettings } from './mail/mail-settings.ts'
 import { messages } from './mail/messages.ts'
 import { outbox } from './sending/outbox.ts'
 import { search } from './mail/search.ts'
+import { suppressionReviews, suppressions } from './sending/suppressions.ts'
 import { settings } from './accounts/settings.ts'
 import { threads } from './mail/threads.ts'
 
@@ -26,5 +27,7 @@ export const contract = {
   drafts,
   outbox,
   mailMerges,
+  suppressions,
+  suppressionReviews,
   changes,
 }

@@ -8,6 +8,7 @@ import type { Message, MessageSummary } from './mail/messages.ts'
 import type { TenantSettings, TenantSettingsInput } from './accounts/settings.ts'
 import type { MergeItem } from './sending/mail-merges.ts'
 import type { OutboxEntry } from './sending/outbox.ts'
+import type { SuppressionEntry, SuppressionList, SuppressionReview } from './sending/suppressions.ts'
 import type { Thread, ThreadSummary } from './mail/threads.ts'
 
 const ACCOUNT_ID = '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90'
@@ -230,6 +231,34 @@ const identity: Identity = {
   providerSignature: null,
 }
 
+const suppressionList: SuppressionList = {
+  id: 'newsletter',
+  name: 'Newsletter',
+  description: null,
+  count: 3,
+  counts: { unsubscribe: 2, bounce: 0, api: 1, reply: 0, complaint: 0, inactive: 0 },
+  createdAt: '2026-11-21T09:30:00.000Z',
+}
+
+const suppressionEntry: SuppressionEntry = {
+  address: 'grace@example.org',
+  source: 'unsubscribe',
+  reason: 'Unsubscribed by the link of a message.',
+  createdAt: '2026-11-21T10:12:45.310Z',
+}
+
+const suppressionReview: SuppressionReview = {
+  id: '01a1fc3a-4b1d-7f02-8c3e-5d2b7a9f1e44',
+  listId: 'newsletter',
+  address: 'grace@example.org',
+  source: 'reply',
+  accountId: ACCOUNT_ID,
+  messageId: MESSAGE_ID,
+  probability: 0.95,
+  alternateContacts: [],
+  createdAt: '2026-11-21T10:12:45.310Z',
+}
+
 /** Examples of the named schemas, for the OpenAPI document. */
 export const schemaExamples: Record<string, unknown> = {
   Account: account,
@@ -245,6 +274,9 @@ export const schemaExamples: Record<string, unknown> = {
   OutboxEntry: outboxEntry,
   SearchResult: messageSummary,
   Signature: signature,
+  SuppressionEntry: suppressionEntry,
+  SuppressionList: suppressionList,
+  SuppressionReview: suppressionReview,
   TenantSettings: tenantSettings,
   Thread: thread,
   ThreadSummary: threadSummary,
@@ -277,4 +309,7 @@ export const bodyExamples: Record<string, unknown> = {
   },
   'outbox.reschedule': { sendAt: '2026-11-21T10:00:00Z' },
   'settings.update': settingsChange,
+  'suppressions.addEntries': { addresses: ['grace@example.org'], reason: 'Asked by phone' },
+  'suppressions.create': { id: 'newsletter', name: 'Newsletter' },
+  'suppressions.update': { description: 'The letter of the first Monday of each month' },
 }

@@ -30,6 +30,7 @@ export const sendFailure = z.enum([
   'login_failed',
   'server_not_allowed',
   'attachments_too_large',
+  'suppressed',
   'storage_unavailable',
   'account_paused',
   'account_disabled',

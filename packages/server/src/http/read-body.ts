@@ -47,7 +47,7 @@ export async function readBody(
   }
   if (headers.has('expect') && incoming.httpVersion !== '1.0') outgoing.writeContinue()
   try {
-    const body = await readBytes(incoming, bounds)
+    const body = await readScanned(incoming, bounds)
     if (body === null) return { outcome: 'too_large' }
     // A proxy that does not yet know whether there is a body sends it in chunks, possibly none.
     return { outcome: 'read', body: body.bytes.length === 0 ? null : body }
@@ -62,25 +62,34 @@ function hasBody(headers: Headers): boolean {
   return headers.has('content-length') || headers.has('transfer-encoding')
 }
 
-/** Returns null if the body exceeds the limit. Keeps no more than the limit in memory. */
-async function readBytes(
+async function readScanned(
   incoming: Readable,
   { bodyBytesMax, bodyValuesMax }: BodyBounds,
 ): Promise<BodyBytes | null> {
-  const chunks: Buffer[] = []
   const scan = scanJson(bodyValuesMax)
+  // Scanned piece by piece, so that other requests are served in between, however large the body is.
+  const bytes = await readBytes(incoming, bodyBytesMax, piece => scan.add(piece))
+  return bytes && { bytes, issue: scan.issue() }
+}
+
+/** Returns null if the body exceeds the limit. Keeps no more than the limit in memory. */
+export async function readBytes(
+  incoming: Readable,
+  bytesMax: number,
+  onPiece: (piece: Buffer) => void = () => {},
+): Promise<Buffer<ArrayBuffer> | null> {
+  const chunks: Buffer[] = []
   let size = 0
   // Not as a web stream: that would handle each chunk of HTTP by itself, and a chunk can be a single byte. The
   // connection stays open, because the refusal of a body that is too large goes over it.
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
   for await (const piece of pieces) {
     size += piece.length
-    if (size > bodyBytesMax) return null
+    if (size > bytesMax) return null
     chunks.push(piece)
-    // Scanned piece by piece, so that other requests are served in between, however large the body is.
-    scan.add(piece)
+    onPiece(piece)
   }
-  return { bytes: Buffer.concat(chunks), issue: scan.issue() }
+  return Buffer.concat(chunks)
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

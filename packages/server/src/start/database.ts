@@ -24,7 +24,7 @@ export interface InstallationOptions {
   as: 'service' | 'command'
   log: Logger
   connectionsMax?: number
-  /** The embedded database was lost to somebody else. */
+  /** Called when another process has taken over the embedded database. */
   onLost?: (error: unknown) => void
 }
 
@@ -65,7 +65,7 @@ async function openOnEmbedded(
   options: InstallationOptions,
 ): Promise<Installation> {
   const { config } = options
-  // Of data that is there already, only its own key is any good.
+  // Data that is there already can be read with its own key only.
   const lost =
     `${config.dataDir}/secret.key is missing, and the database there is sealed with it. Put the file back from your ` +
     'backup, or its key into WAXWING_SECRET_KEY. Nothing was changed.'

@@ -11,7 +11,7 @@ import { troubleGauges } from '../sync/overview.ts'
 import type { Wing } from '../wing.ts'
 import type { Readiness } from './readiness.ts'
 
-/** How quickly the sync looks and gives up; tests are more impatient than the defaults. */
+/** Intervals and time limits of the sync. Tests use shorter ones than the defaults. */
 export interface SyncPace {
   pollSeconds?: number
   stallSeconds?: number

@@ -24,7 +24,7 @@ import { Turns } from './turns.ts'
 
 const CLAIM_INTERVAL_MS = 3_000
 const CLAIM_AT_ONCE = 50
-/** Of the accounts that are ours by the tables, in about 10 ms; the next ones are checked with the next claim. */
+/** Accounts checked with each claim, of those that the tables assign to this process. They take about 10 ms. */
 const CHECK_AT_ONCE = 5_000
 /** A process whose looks take longer, or have failed for longer, is not ready. */
 const LOOK_SECONDS_MAX = 15
@@ -61,7 +61,7 @@ export class SyncEngine implements AsyncDisposable {
   #claimedAt = Number.NEGATIVE_INFINITY
   #recoveredAt = Number.NEGATIVE_INFINITY
   #lookedAt = Number.NEGATIVE_INFINITY
-  /** Up to this account, ours by the tables are known to be kept. */
+  /** Accounts up to this id, if the tables assign them to this process, are known to be followed. */
   #checkedUpTo = FIRST_ID
 
   private constructor(options: SyncOptions) {
@@ -128,7 +128,7 @@ export class SyncEngine implements AsyncDisposable {
   async #attendAndClaim(lease: Lease): Promise<boolean> {
     const { db } = this.#options
     await this.#attend(lease)
-    // Not with each wake: only what nobody told of is found by it.
+    // Not with each wake: it finds only what nobody announced.
     if (performance.now() - this.#recoveredAt >= CLAIM_INTERVAL_MS) {
       this.#recoveredAt = performance.now()
       const released = await releaseOfDead(db)
@@ -139,7 +139,7 @@ export class SyncEngine implements AsyncDisposable {
     if (performance.now() - this.#claimedAt < CLAIM_INTERVAL_MS) return false
     this.#claimedAt = performance.now()
     const claimed = await claimAccounts(db, lease.id, CLAIM_AT_ONCE)
-    // Where the lease lapsed before the claim was answered, the accounts belong to a dead instance and are taken from it.
+    // If the lease lapsed before the claim was answered, the accounts belong to a dead instance and will be taken from it.
     if (lease.lapsed.aborted) return false
     for (const owned of claimed) this.#keep(owned, lease)
     const hasMore = claimed.length === CLAIM_AT_ONCE
@@ -182,7 +182,7 @@ export class SyncEngine implements AsyncDisposable {
     log.warn({ count: unkept.length }, 'Accounts of this process were not followed; they are claimed again')
     for (let at = 0; at < unkept.length; at += RELEASED_AT_ONCE)
       await releaseAccounts(db, unkept.slice(at, at + RELEASED_AT_ONCE))
-    // Where some were lost, more may be.
+    // If some were lost, there may be more.
     this.#recoverAtOnce()
   }
 

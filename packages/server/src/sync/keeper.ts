@@ -22,9 +22,9 @@ export interface KeeperOptions {
   /** Aborts when the owner's lease lapses: the account is dropped at once, and not released. */
   lease: AbortSignal
   log: Logger
-  /** A pass over all mailboxes at least so often. */
+  /** The longest time between two passes over all mailboxes. */
   pollSeconds: number
-  /** A stage that gets nowhere for so long is ended and tried again. */
+  /** A stage that makes no progress for this long is ended and tried again. */
   stallSeconds: number
   /** How long a login must be refused before the password is taken to be wrong. */
   refusalSeconds: number

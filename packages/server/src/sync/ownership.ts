@@ -54,7 +54,7 @@ export async function beginLook(db: Kysely<Tables>, owned: OwnedAccount): Promis
   return rows[0].look
 }
 
-/** What is paused or waits for a new password is in no trouble. */
+/** An account that is paused or waits for a new password is not in trouble. */
 const troublesOfReleased = sql`
   behind_since = case when status = 'active' then coalesce(behind_since, clock_timestamp()) end,
   failing_since = case when status = 'active' then failing_since end`
@@ -114,7 +114,7 @@ export async function claimAccounts(
 /** Comes before every id. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
-/** A page of the accounts that the instance owns by the tables, by id. */
+/** Lists a page of the accounts that the tables assign to the instance, by id. */
 export async function listOwned(
   db: Kysely<Tables>,
   instanceId: string,

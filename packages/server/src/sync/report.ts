@@ -15,7 +15,7 @@ export class RuntimeReport {
   #state: RuntimeState = 'pending'
   #detail: string | null = null
   #writtenAt = 0
-  /** Unless that is known to be settled: an earlier owner may have failed. */
+  /** True at first, since an earlier owner of the account may have reported a failure. */
   #mayBeFailing = true
 
   constructor(db: Kysely<Tables>, owned: OwnedAccount) {

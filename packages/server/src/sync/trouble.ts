@@ -4,7 +4,7 @@ import { inTransaction } from '../events/unit-of-work.ts'
 import { lockAccount, updateAccount } from '../features/accounts/accounts/store.ts'
 import type { OwnedAccount } from './ownership.ts'
 
-/** The provider refuses the account's grant: only a new one helps. Stops the account and announces it once. */
+/** Stops an account whose grant the provider refuses, and announces that once. Only a new grant helps. */
 export async function recordRefusedGrant(
   db: Kysely<Tables>,
   owned: OwnedAccount,

@@ -171,7 +171,7 @@ async function recordStep(
 
 type Recording = (unit: UnitOfWork, account: MailAccount, arrivals: readonly Arrival[]) => Promise<void>
 
-/** Records halves of halves, so that only the messages that the database refuses stay out. @returns those */
+/** Records arrivals in ever smaller halves, so that only messages that the database refuses are left out. @returns those */
 async function recordPiecemeal(
   session: Session,
   arrivals: readonly Arrival[],

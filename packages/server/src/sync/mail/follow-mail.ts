@@ -49,7 +49,7 @@ export async function followMail(options: FollowMailOptions): Promise<'caught_up
   const { permit, stall, nudge, onCaughtUp } = options
   for (;;) {
     nudge.clear()
-    // Taken here, it is hidden from the engine, and no less wanted.
+    // This clears the request for a restart, so the engine does not see it: it is handled here.
     const { wanted, isInitialized } = await takeWanted(options.db, options.owned)
     if (wanted.includes('restart')) return 'more'
     const session = openSession(options, isInitialized)
@@ -91,7 +91,7 @@ async function pass(session: Session, options: FollowMailOptions): Promise<PassO
   if (!session.isInitialized) await report.tell('syncing', 'reading the mailboxes for the first time')
   const outcome = await runPass(session, {
     async takeTurn() {
-      // Meanwhile new mail waits, and maybe other accounts for the connection: so not longer than to the next pass.
+      // New mail waits meanwhile, and other accounts may wait for the connection, so not beyond the next pass.
       stall.allow(pollSeconds)
       const turn = await turns.take(place, pollSeconds * 1_000, stall.signal)
       hasTurn = turn !== null

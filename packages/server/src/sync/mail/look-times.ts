@@ -1,4 +1,4 @@
-/** Where others never rest, a missing message is given up when it is still missing this long after a look began. */
+/** In an account that others keep changing, a message is given up if it is still missing this long after a look began. */
 const HOLD_MS = 60_000
 const RECORD_INTERVAL_MS = 1_000
 

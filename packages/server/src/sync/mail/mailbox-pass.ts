@@ -40,7 +40,7 @@ export interface MailboxPass {
   vanished: IndexedMailbox[]
 }
 
-/** Lists the provider's mailboxes and brings the index up to them. */
+/** Lists the provider's mailboxes and updates the index to match. */
 export async function passMailboxes(session: Session): Promise<MailboxPass> {
   const plan = await planPass(session)
   session.progressed()
@@ -118,8 +118,8 @@ function urgency({ mailboxes }: RemoteSource): number {
 
 /**
  * Deletes what is missing and turned up nowhere, and the mailboxes that vanished with it.
- * @param look what was missing before it has no place; null when that is not sure, and only what has been missing for a
- *   minute is given up
+ * @param look messages that were missing before this look are deleted; null if that is not certain: then only those
+ *   that have been missing for a minute
  */
 export async function settleMissing(
   session: Session,

@@ -20,7 +20,7 @@ import type { Turn } from '../turns.ts'
 
 /** How long an account reads old mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000
-/** Where others never rest, what is missing is left to a later pass. */
+/** After this many looks at an account that others keep changing, missing messages are left to a later pass. */
 const LOOKS_MAX = 4
 /** The most mailboxes that a provider may name without listing them. */
 const UNLISTED_MAX = 100
@@ -164,7 +164,7 @@ async function incompleteSources(
   )
 }
 
-/** Sources in which something may have happened, or which are not read to their end, or hold a message to try again. */
+/** Sources that may have changed, are not read to their end, or have a message to try again. */
 function changedSources(
   session: Session,
   sources: readonly RemoteSource[],

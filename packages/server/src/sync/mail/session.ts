@@ -47,7 +47,7 @@ export class MailboxUnlisted extends Error {
   }
 }
 
-/** The interface changed what a step speaks of, which may be older than that: the pass begins again. */
+/** Thrown if the interface changed messages of a step, which may be out of date: the pass begins again. */
 export class ChangedMeanwhile extends Error {
   constructor() {
     super('the interface changed the account in the meantime')

@@ -14,6 +14,8 @@ import type { WrittenContent } from './write-content.ts'
 
 /** Content up to this size is compressed at once, and written by the transaction that accepts it. */
 export const SMALL_BYTES = 1024 * 1024
+/** Content up to this size is read together with what is known of it. */
+const READ_AHEAD_BYTES = 256 * 1024
 /** Nobody writes the content of one request for so long. */
 const WRITE_HOURS_MAX = 6
 const SWEEP_ROWS = 100
@@ -42,31 +44,45 @@ export interface BoundContent {
   open(sealingOf: (contentId: string) => Sealing): AsyncGenerator<Buffer>
 }
 
-/** The content of an entry; null where it is gone. */
-export async function findContent(db: Db, outboxId: string): Promise<BoundContent | null> {
-  const { rows } = await sql<{
-    id: string
-    layout: unknown
-    bytes: number
-    tailId: string | null
-    tailBytes: number | null
-  }>`
-    select content.id, content.layout, content.bytes::float8 as bytes, content.tail_id as "tailId",
-      tail.bytes::float8 as "tailBytes"
-    from outbox_content as content left join outbox_content as tail on tail.id = content.tail_id
-    where content.outbox_id = ${outboxId}
+/** The contents of entries, by the entry's id; those that are gone are left out. */
+export async function findContents(db: Db, outboxIds: readonly string[]): Promise<Map<string, BoundContent>> {
+  const { rows } = await sql<ContentRow>`
+    select content.outbox_id, content.id, content.layout, content.bytes::float8 as bytes, piece.sealed,
+      content.tail_id, tail.bytes::float8 as tail_bytes
+    from outbox_content as content
+    left join outbox_content as tail on tail.id = content.tail_id
+    left join outbox_piece as piece
+      on piece.content_id = content.id and piece.number = 0 and content.bytes <= ${READ_AHEAD_BYTES}
+        and not exists (select from outbox_piece where content_id = content.id and number = 1)
+    where content.outbox_id = any(${[...outboxIds]}::uuid[])
+      -- Without its files it would be another message.
+      and (content.tail_id is null or tail.id is not null)
   `.execute(db)
-  const [row] = rows
-  // Without its files it would be another message.
-  if (!row || (row.tailId !== null && row.tailBytes === null)) return null
-  const parts = [{ id: row.id, bytes: row.bytes }]
-  if (row.tailId !== null) parts.push({ id: row.tailId, bytes: row.tailBytes ?? 0 })
+  return new Map(rows.map(row => [row.outbox_id, toBound(db, row)]))
+}
+
+interface ContentRow {
+  outbox_id: string
+  id: string
+  layout: unknown
+  bytes: number
+  /** All of it where it is small. */
+  sealed: Buffer | null
+  tail_id: string | null
+  tail_bytes: number | null
+}
+
+function toBound(db: Db, { id, layout, bytes, sealed, ...tail }: ContentRow): BoundContent {
   return {
-    layout: row.layout,
-    byteLength: parts.reduce((sum, { bytes }) => sum + bytes, 0),
+    layout,
+    byteLength: bytes + (tail.tail_bytes ?? 0),
     async *open(sealingOf) {
-      for (const { id, bytes } of parts)
-        yield* decompress(openFrames(readPieces(db, id), sealingOf(id)), bytes)
+      yield* decompress(openFrames(sealed ? [sealed] : readPieces(db, id), sealingOf(id)), bytes)
+      if (tail.tail_id !== null)
+        yield* decompress(
+          openFrames(readPieces(db, tail.tail_id), sealingOf(tail.tail_id)),
+          tail.tail_bytes ?? 0,
+        )
     },
   }
 }
