@@ -20,11 +20,11 @@ export function openContent(
   account: AccountRow,
   content: BoundContent,
 ): StoredContent {
-  const sealing = accountKeys.outboxSealing(account)(content.id)
+  const sealingOf = accountKeys.outboxSealing(account)
   return {
     // Only `writeContent` writes it.
     layout: content.layout as ContentLayout,
     byteLength: content.byteLength,
-    open: () => content.open(sealing),
+    open: () => content.open(sealingOf),
   }
 }
