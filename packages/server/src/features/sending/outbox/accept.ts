@@ -11,10 +11,12 @@ import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import type { RequestContext } from '../../context.ts'
 import { insertingSend } from '../../mail/messages/record-sends.ts'
 import { refuse } from '../../refuse.ts'
+import type { Links } from '../links.ts'
 import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
 import type { Composed } from '../compose/compose.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import { copyForm } from '../compose/stored-content.ts'
+import { requireUnsuppressed } from '../suppressions/access.ts'
 import { bindingContent, removeContent, type WrittenContent, writeContent } from './content.ts'
 import { countSend } from './limits.ts'
 import type { ReachSendPoint } from './points.ts'
@@ -31,6 +33,7 @@ const WAKE_SECONDS = 3
 
 export interface AcceptServices {
   accountKeys: AccountKeys
+  links: Links
   reach: ReachSendPoint
 }
 
@@ -110,6 +113,7 @@ export async function acceptSend(
   try {
     await services.reach('content_written', send.id)
     const entry = await context.change(async unit => {
+      await requireUnsuppressed(unit, send.listId, envelopeRecipients(send.to, send.cc, send.bcc))
       const { row, terms } = await insertSend(unit, account, send, content)
       await also(unit)
       if (terms.isSoon) unit.wake(account.id, 'waxwing_outbox')

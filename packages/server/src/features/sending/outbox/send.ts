@@ -9,6 +9,8 @@ import { findMailSettings } from '../../mail/mail-settings/store.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
+import { requireListSend } from '../suppressions/access.ts'
+import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
 import { acceptSend, type AcceptServices, refuseContent, requireSendable } from './accept.ts'
 
 export interface SendServices extends AcceptServices {
@@ -23,8 +25,10 @@ export async function sendMessage(
   account: AccountView,
   body: SendBody,
 ): Promise<OutboxEntry> {
-  const { to = [], cc = [], bcc = [] } = body
+  const { to = [], cc = [], bcc = [], listId = null } = body
+  const { tenantId } = context
   await requireSendable(context, account, [...to, ...cc, ...bcc], body)
+  if (listId !== null) requireListSend(services.links, { to, cc, bcc })
   const originals = await requireOriginals(services.content, account, body)
   const sender = await requireSender(context.db, account, body.from ?? null)
   const isSigned = body.sign ?? (await findMailSettings(context.db, account.id)).signByDefault
@@ -35,6 +39,10 @@ export async function sendMessage(
     ...(await planComposition(services.content, account, body, composing)),
     internetMessageId,
     outboxId: id,
+    unsubscribeUrl:
+      listId === null
+        ? null
+        : unsubscribeUrl(services.links, { tenantId, listId, address: to[0]!.address, outboxId: id }),
     draftMark: null,
     // Replaced by the time of the first attempt.
     date: new Date(),
@@ -55,7 +63,7 @@ export async function sendMessage(
     forwardOf: originals.forwarded?.id ?? null,
     draftId: null,
     templateId: null,
-    listId: null,
+    listId,
     mailMergeId: null,
     tracking: { opens: false, clicks: false },
     content: await composeMessage(composition).catch(refuseContent),
