@@ -218,6 +218,18 @@ create table job (
 );
 CREATE INDEX job_claimed ON public.job USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX job_due ON public.job USING btree (due_at);
+CREATE INDEX job_unclaimed ON public.job USING btree (tenant_id, kind) WHERE (claimed_by IS NULL);
+
+create table mail_merge_pace (
+  id uuid not null,
+  account_id uuid not null,
+  interval_seconds integer not null,
+  due_at timestamp with time zone,
+  constraint mail_merge_pace_pkey PRIMARY KEY (id),
+  constraint mail_merge_pace_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint mail_merge_pace_interval_seconds_check CHECK (((interval_seconds >= 1) AND (interval_seconds <= 3600)))
+);
+CREATE INDEX mail_merge_pace_due ON public.mail_merge_pace USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
 
 create table mail_settings (
   account_id uuid not null,
@@ -401,6 +413,7 @@ create table outbox (
   mail_merge_id uuid,
   track_opens boolean default false not null,
   track_clicks boolean default false not null,
+  is_paced boolean default false not null,
   constraint outbox_pkey PRIMARY KEY (id),
   constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
   constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
@@ -413,10 +426,12 @@ create table outbox (
 CREATE INDEX outbox_claimed ON public.outbox USING btree (account_id) WHERE (phase IS NOT NULL);
 CREATE INDEX outbox_claimed_by ON public.outbox USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX outbox_draft ON public.outbox USING btree (draft_id) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
-CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NULL));
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX outbox_filed ON public.outbox USING btree (copy_filed_at) WHERE (filed_copy IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX outbox_merge ON public.outbox USING btree (mail_merge_id, due_at) WHERE (mail_merge_id IS NOT NULL);
+CREATE INDEX outbox_merge_due ON public.outbox USING btree (account_id, due_at) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NOT NULL) AND (NOT is_paced));
 CREATE INDEX outbox_task ON public.outbox USING btree (task_at) WHERE (task IS NOT NULL);
 CREATE INDEX outbox_task_account ON public.outbox USING btree (account_id, task_at) WHERE (task IS NOT NULL);
 CREATE INDEX outbox_task_by ON public.outbox USING btree (task_by) WHERE (task_by IS NOT NULL);
@@ -430,12 +445,14 @@ create table outbox_content (
   layout jsonb not null,
   bytes bigint not null,
   created_at timestamp with time zone default clock_timestamp() not null,
+  tail_id uuid,
   constraint outbox_content_pkey PRIMARY KEY (id),
   constraint outbox_content_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint outbox_content_outbox_id_fkey FOREIGN KEY (outbox_id) REFERENCES outbox(id) ON DELETE CASCADE
 );
 CREATE INDEX outbox_content_account ON public.outbox_content USING btree (account_id);
 CREATE UNIQUE INDEX outbox_content_outbox ON public.outbox_content USING btree (outbox_id) WHERE (outbox_id IS NOT NULL);
+CREATE INDEX outbox_content_tail ON public.outbox_content USING btree (tail_id) WHERE (tail_id IS NOT NULL);
 CREATE INDEX outbox_content_unused ON public.outbox_content USING btree (created_at) WHERE (outbox_id IS NULL);
 
 create table outbox_piece (

@@ -173,6 +173,13 @@ export interface JobTable {
   claimed_by: string | null
 }
 
+export interface MailMergePaceTable {
+  id: string
+  account_id: string
+  interval_seconds: number
+  due_at: Timestamp | null
+}
+
 export interface MailSettingsTable {
   account_id: string
   tenant_id: string
@@ -319,6 +326,7 @@ export interface OutboxTable {
   mail_merge_id: string | null
   track_opens: Generated<boolean>
   track_clicks: Generated<boolean>
+  is_paced: Generated<boolean>
 }
 
 export interface OutboxContentTable {
@@ -328,6 +336,7 @@ export interface OutboxContentTable {
   layout: Json
   bytes: Int8
   created_at: Generated<Timestamp>
+  tail_id: string | null
 }
 
 export interface OutboxPieceTable {
@@ -501,6 +510,7 @@ export interface Tables {
   identity: IdentityTable
   instance: InstanceTable
   job: JobTable
+  mail_merge_pace: MailMergePaceTable
   mail_settings: MailSettingsTable
   mailbox: MailboxTable
   message: MessageTable

@@ -2,6 +2,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../refuse.ts'
 import type { Links } from '../links.ts'
 import { recordNamedList } from './record-lists.ts'
+import { suppressedMessage } from './rules.ts'
 import { findSuppressed } from './store.ts'
 import { hasUnsubscribeLinks } from './unsubscribe-link.ts'
 
@@ -10,9 +11,6 @@ interface Recipients {
   cc: readonly unknown[]
   bcc: readonly unknown[]
 }
-
-/** Addresses that a refusal names. */
-const NAMED_MAX = 20
 
 /** Refuses a send that names a list, but not exactly one recipient, or whose unsubscribe link could not be reached. */
 export function requireListSend(links: Links, recipients?: Recipients): void {
@@ -35,12 +33,4 @@ export async function requireUnsuppressed(
   if (listId !== null) await recordNamedList(unit, listId)
   const suppressed = await findSuppressed(unit.sql, unit.tenantId, listId, addresses)
   if (suppressed.size > 0) refuse('suppressed', undefined, { message: suppressedMessage(suppressed) })
-}
-
-/** What a refusal or a failure says of suppressed recipients. */
-export function suppressedMessage(addresses: Iterable<string>): string {
-  const all = [...addresses].toSorted()
-  const more = all.length > NAMED_MAX ? ` and ${all.length - NAMED_MAX} more` : ''
-  const verb = all.length === 1 ? 'is' : 'are'
-  return `${all.slice(0, NAMED_MAX).join(', ')}${more} ${verb} suppressed.`
 }
