@@ -10,6 +10,7 @@ import { outbox } from './sending/outbox.ts'
 import { search } from './mail/search.ts'
 import { suppressionReviews, suppressions } from './sending/suppressions.ts'
 import { settings } from './accounts/settings.ts'
+import { tracking } from './sending/tracking.ts'
 import { threads } from './mail/threads.ts'
 
 /** Every operation of the service, by section. */
@@ -25,6 +26,7 @@ export const contract = {
   mailSettings,
   drafts,
   outbox,
+  tracking,
   suppressions,
   suppressionReviews,
   changes,

@@ -140,6 +140,19 @@ const contentFields = {
 const sendingFields = {
   sendAt: timestampInput.nullish().describe('When to send, at most 365 days ahead. Default: now.'),
   undoSendSeconds: undoSendSeconds.optional().describe('Default: `undoSendSeconds` of the account.'),
+  trackOpens: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether to add an image that tells when the message is opened. Default: `trackOpens` of the account.',
+    ),
+  trackClicks: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the links of the HTML lead over the service, which tells when one is clicked. Default: ' +
+        '`trackClicks` of the account.',
+    ),
   reference: text({ max: 255 }).nullish().describe('Your own identifier for the send.'),
 }
 

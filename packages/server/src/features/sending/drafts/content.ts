@@ -37,13 +37,16 @@ export async function writeDraft(
   context: RequestContext,
   { accountKeys, content: { reader } }: DraftServices,
   account: AccountView,
-  composition: Omit<Composition, 'outboxId' | 'draftMark'>,
+  composition: Omit<Composition, 'outboxId' | 'draftMark' | 'wireHtml'>,
   mark: DraftMark,
 ): Promise<DraftContent> {
   const { internetMessageId, date } = composition
-  const composed = await composeMessage({ ...composition, outboxId: null, draftMark: draftMark(mark) }).catch(
-    refuseContent,
-  )
+  const composed = await composeMessage({
+    ...composition,
+    wireHtml: null,
+    outboxId: null,
+    draftMark: draftMark(mark),
+  }).catch(refuseContent)
   const sealingOf = accountKeys.outboxSealing(account)
   const step: RequestContext['step'] = work => context.step(work)
   const to = { accountId: account.id, sealingOf, step }

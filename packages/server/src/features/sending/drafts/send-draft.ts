@@ -12,6 +12,7 @@ import { refuse } from '../../refuse.ts'
 import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft.ts'
 import { readOwnFields } from '../compose/original.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
+import { UNTRACKED } from '../tracking/track-send.ts'
 import { acceptSend, requireSendable, requireSendTime } from '../outbox/accept.ts'
 import { readClock } from '../outbox/store.ts'
 import type { FoundDraft } from './access.ts'
@@ -68,7 +69,7 @@ export async function sendDraft(
       templateId: null,
       listId: null,
       mailMergeId: null,
-      tracking: { opens: false, clicks: false },
+      tracking: UNTRACKED,
       content: {
         layout: prepared.layout,
         byteLength: null,

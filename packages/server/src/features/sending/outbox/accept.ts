@@ -9,6 +9,7 @@ import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
+import type { Links } from '../links.ts'
 import type { Composed } from '../compose/compose.ts'
 import { type ContentLayout, copyForm } from '../compose/stored-content.ts'
 import { removeContent } from './content.ts'
@@ -17,10 +18,12 @@ import { countSends } from './limits.ts'
 import type { ReachSendPoint } from './points.ts'
 import { presentEntry } from './present.ts'
 import { planSendTime } from './rules.ts'
+import type { SendTracking } from '../tracking/track-send.ts'
 import { type ContentTarget, type WrittenContent, writeContent } from './write-content.ts'
 
 export interface AcceptServices {
   accountKeys: AccountKeys
+  links: Links
   reach: ReachSendPoint
 }
 
@@ -54,7 +57,7 @@ export interface NewSend {
   /** The suppression list that it names. */
   listId: string | null
   mailMergeId: string | null
-  tracking: { opens: boolean; clicks: boolean }
+  tracking: SendTracking
   content: Composed
   options: SendOptions
 }

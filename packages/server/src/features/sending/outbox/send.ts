@@ -8,6 +8,7 @@ import { refuse } from '../../refuse.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
+import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
 import { acceptSend, type AcceptServices, refuseContent, requireSendable, requireSendTime } from './accept.ts'
 import type { SendingTerms } from './sending-terms.ts'
 
@@ -33,8 +34,16 @@ export async function sendMessage(
   const id = newId()
   const internetMessageId = newInternetMessageId(id, sender.address)
   const composing = { ...originals, sender, isSigned: body.sign ?? signByDefault, kept: null }
+  const asked = { asked: body, hasHtml: (body.html ?? '') !== '' }
+  const tracker = createSendTracker(
+    services,
+    account,
+    await requireTracking(context, services, account, asked),
+    id,
+  )
   const composition: Composition = {
     ...(await planComposition(services.content, account, body, composing)),
+    wireHtml: tracker.wireHtml,
     internetMessageId,
     outboxId: id,
     draftMark: null,
@@ -42,6 +51,7 @@ export async function sendMessage(
     date: new Date(),
   }
   const { from, subject, importance } = composition
+  const composed = await composeMessage(composition).catch(refuseContent)
   return acceptSend(context, services, account, {
     id,
     internetMessageId,
@@ -59,8 +69,8 @@ export async function sendMessage(
     templateId: null,
     listId: null,
     mailMergeId: null,
-    tracking: { opens: false, clicks: false },
-    content: await composeMessage(composition).catch(refuseContent),
+    tracking: tracker.result(),
+    content: composed,
     options: body,
   })
 }
