@@ -51,6 +51,10 @@ export const sections: Record<keyof typeof contract, Section> = {
     title: 'Tracking',
     description: 'Opens and clicks of messages that were sent, those of people apart from those of programs.',
   },
+  mailMerges: {
+    title: 'Mail merges',
+    description: 'One message to each of many recipients, queued together.',
+  },
   suppressions: {
     title: 'Suppressions',
     description:

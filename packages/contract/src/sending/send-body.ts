@@ -104,7 +104,7 @@ export const headerInput = z
 
 const addresses = z.array(addressInput).max(RECIPIENTS_MAX).optional()
 
-const contentFields = {
+export const contentFields = {
   from: addressInput
     .nullish()
     .describe(
@@ -137,7 +137,7 @@ const contentFields = {
 }
 
 /** What is decided when a message is sent, not when it is written. */
-const sendingFields = {
+export const sendingFields = {
   sendAt: timestampInput.nullish().describe('When to send, at most 365 days ahead. Default: now.'),
   undoSendSeconds: undoSendSeconds.optional().describe('Default: `undoSendSeconds` of the account.'),
   trackOpens: z
@@ -156,10 +156,10 @@ const sendingFields = {
   reference: text({ max: 255 }).nullish().describe('Your own identifier for the send.'),
 }
 
-type Content = z.infer<z.ZodObject<typeof contentFields>>
+type Content = Partial<z.infer<z.ZodObject<typeof contentFields>>>
 
 /** The rules that concern several fields. */
-function checkContent(body: Content, issues: z.core.$RefinementCtx): void {
+export function checkContent(body: Content, issues: z.core.$RefinementCtx): void {
   const refuse = (path: Array<string | number>, message: string) =>
     issues.addIssue({ code: 'custom', path, message })
   let recipients = 0

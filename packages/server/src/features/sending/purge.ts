@@ -7,6 +7,7 @@ const TABLES = [
   'tracked_send',
   'outbox_content',
   'outbox',
+  'mail_merge_pace',
   'sending_account',
   'suppression_review',
 ] as const

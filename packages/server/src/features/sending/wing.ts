@@ -6,6 +6,7 @@ import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
+import { mailMergeOperations } from './mail-merges/operations.ts'
 import { openLinks } from './links.ts'
 import { EndWatch } from './outbox/await-end.ts'
 import { wakeAccounts } from './outbox/claims.ts'
@@ -49,6 +50,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
       drafts: draftOperations({ ...services, content }),
       outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }),
       tracking: trackingOperations(services),
+      mailMerges: mailMergeOperations({ ...services, content }),
       suppressions: suppressionOperations,
       suppressionReviews: suppressionReviewOperations,
     },

@@ -44,7 +44,7 @@ interface Terms {
   isSoon: boolean
 }
 
-export type SendTerms = Pick<Terms, 'sendsPerDay' | 'isSoon'>
+export type SendTerms = Pick<Terms, 'sendsPerDay' | 'isSoon' | 'firstDueAt'>
 
 /** Inserts one send, as `insertSends`. */
 export async function insertSend(

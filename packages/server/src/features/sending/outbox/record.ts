@@ -3,6 +3,7 @@ import type { OutboxStatus } from '@waxwing/contract/sending/outbox.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../refuse.ts'
 import { discardingContent } from './content.ts'
+import { bringPaceForward } from './pace.ts'
 import { type EntryRow, presentEntry } from './present.ts'
 import { planSendTime, type SendError } from './rules.ts'
 import { findEntry } from './store.ts'
@@ -31,6 +32,7 @@ export async function recordRescheduled(
   await sql`
     update outbox set send_at = ${planned}, due_at = ${planned}, updated_at = clock_timestamp() where id = ${entry.id}
   `.execute(unit.sql)
+  await bringPaceForward(unit, entry.id, planned)
   await bringForward(unit, entry.accountId, planned)
   const row = await requireEntry(unit, entry)
   unit.announce({ type: 'send.rescheduled', accountId: entry.accountId, data: { outbox: presentEntry(row) } })
