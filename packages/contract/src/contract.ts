@@ -9,6 +9,7 @@ import { messages } from './mail/messages.ts'
 import { outbox } from './sending/outbox.ts'
 import { search } from './mail/search.ts'
 import { settings } from './accounts/settings.ts'
+import { templateRenders, templates } from './sending/templates.ts'
 import { threads } from './mail/threads.ts'
 
 /** Every operation of the service, by section. */
@@ -24,5 +25,7 @@ export const contract = {
   mailSettings,
   drafts,
   outbox,
+  templates,
+  templateRenders,
   changes,
 }

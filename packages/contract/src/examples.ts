@@ -7,6 +7,7 @@ import type { Mailbox } from './mail/mailboxes.ts'
 import type { Message, MessageSummary } from './mail/messages.ts'
 import type { TenantSettings, TenantSettingsInput } from './accounts/settings.ts'
 import type { OutboxEntry } from './sending/outbox.ts'
+import type { RenderedTemplate, Template, TemplateSummary } from './sending/templates.ts'
 import type { Thread, ThreadSummary } from './mail/threads.ts'
 
 const ACCOUNT_ID = '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90'
@@ -175,6 +176,35 @@ const outboxEntry: OutboxEntry = {
   updatedAt: '2026-11-21T09:45:12.118Z',
 }
 
+const templateSummary: TemplateSummary = {
+  id: '01a1fc30-7b1e-7a40-8c02-5e9d1f3a7c44',
+  accountId: null,
+  name: 'order-shipped',
+  description: 'Sent when an order leaves the warehouse.',
+  source: 'handlebars',
+  externalRef: null,
+  createdAt: '2026-11-21T09:40:00.000Z',
+  updatedAt: '2026-11-21T09:40:00.000Z',
+}
+
+const templateFields = {
+  subject: 'Your order {{params.number}} is on its way',
+  html: '<p>Hello {{params.name}},</p><p>your order {{params.number}} is on its way.</p>',
+  text: null,
+  previewText: 'It arrives on {{params.day}}.',
+}
+
+const template: Template = { ...templateSummary, ...templateFields, format: 'html' }
+
+const params = { name: 'Grace', number: 4711, day: 'Friday' }
+
+const renderedTemplate: RenderedTemplate = {
+  subject: 'Your order 4711 is on its way',
+  html: '<div style="display:none">It arrives on Friday.</div><p>Hello Grace,</p><p>your order 4711 is on its way.</p>',
+  text: null,
+  previewText: 'It arrives on Friday.',
+}
+
 const tenantSettings: TenantSettings = {
   ...settings,
   optOutHandling: 'review',
@@ -234,6 +264,9 @@ export const schemaExamples: Record<string, unknown> = {
   OutboxEntry: outboxEntry,
   SearchResult: messageSummary,
   Signature: signature,
+  RenderedTemplate: renderedTemplate,
+  Template: template,
+  TemplateSummary: templateSummary,
   TenantSettings: tenantSettings,
   Thread: thread,
   ThreadSummary: threadSummary,
@@ -260,4 +293,7 @@ export const bodyExamples: Record<string, unknown> = {
   },
   'outbox.reschedule': { sendAt: '2026-11-21T10:00:00Z' },
   'settings.update': settingsChange,
+  'templates.create': { name: 'order-shipped', ...templateFields },
+  'templates.update': { previewText: 'It arrives soon.' },
+  'templateRenders.create': { templateId: template.id, params },
 }

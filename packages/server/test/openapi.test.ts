@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { outboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { renderedTemplate, template, templateSummary } from '@waxwing/contract/sending/templates.ts'
 import { account } from '@waxwing/contract/accounts/accounts.ts'
 import { foundServers } from '@waxwing/contract/accounts/autoconfig.ts'
 import { contract } from '@waxwing/contract/contract.ts'
@@ -90,8 +91,11 @@ describe('packages/contract/openapi.json', () => {
       Message: message,
       MessageSummary: messageSummary,
       OutboxEntry: outboxEntry,
+      RenderedTemplate: renderedTemplate,
       SearchResult: searchResult,
       Signature: signature,
+      Template: template,
+      TemplateSummary: templateSummary,
       TenantSettings: tenantSettings,
       Thread: thread,
       ThreadSummary: threadSummary,

@@ -37,6 +37,7 @@ const WRITERS: Record<string, readonly string[]> = {
   sending_epoch: ['sending'],
   sent_message: ['mail'],
   sync_cursor: ['mail'],
+  template: ['sending'],
   tenant: ['tenancy'],
   tenant_sends: ['sending'],
   tenant_storage: ['mail'],

@@ -12,10 +12,16 @@ const WRITING_REASONS = [
   ...CHANGING_REASONS,
   'attachments_too_large',
   'from_not_allowed',
+  'invalid_template',
+  'params_too_large',
   'provider_conflict',
   'provider_not_found',
+  'template_account_mismatch',
+  'template_and_inline_fields',
+  'template_render_failed',
   'unknown_message',
   'unknown_reply_target',
+  'unknown_template',
 ] as const
 
 const DRAFT_REASONS = ['draft_not_found', 'not_a_draft'] as const

@@ -1,5 +1,6 @@
 import { Counter, type Metric } from 'prom-client'
 import { askingGauge } from '../../kit/metrics.ts'
+import { openRenderer } from '../../kit/templating/renderer.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
@@ -14,16 +15,21 @@ import { OutboxWorker } from './outbox/outbox-worker.ts'
 import { measureOutbox } from './outbox/store.ts'
 import { failHeldBack, settleByCopies, sweepEntries } from './outbox/sweep.ts'
 import { purgeSending } from './purge.ts'
+import { templateOperations } from './templates/operations.ts'
+import { templateRenderOperations } from './templates/render-operations.ts'
 
 /** @param content reads messages of mail */
 export function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
+  const renderer = resources.opened.use(openRenderer())
   const services = { db, connections, accountKeys: accountKeys(keyRing), log, reach }
   const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
   return {
     operations: {
-      drafts: draftOperations({ ...services, content }),
-      outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }),
+      drafts: draftOperations({ ...services, content, renderer }),
+      outbox: outboxOperations({ ...services, content, renderer, ends: new EndWatch(db) }),
+      templates: templateOperations({ renderer }),
+      templateRenders: templateRenderOperations({ renderer }),
     },
     jobHandlers: [removeSentDraftHandler(settling), settleCopiesHandler(settling)],
     recurringTasks: () => [

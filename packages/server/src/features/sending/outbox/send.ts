@@ -8,10 +8,11 @@ import { requireSender } from '../../mail/identities/access.ts'
 import { findMailSettings } from '../../mail/mail-settings/store.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { renderContent, type Rendering, requireContentTemplate } from '../compose/render-content.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { acceptSend, type AcceptServices, refuseContent, requireSendable } from './accept.ts'
 
-export interface SendServices extends AcceptServices {
+export interface SendServices extends AcceptServices, Rendering {
   /** Reads messages that are replied to, forwarded or attached from. */
   content: ReadContext
 }
@@ -27,12 +28,16 @@ export async function sendMessage(
   await requireSendable(context, account, [...to, ...cc, ...bcc], body)
   const originals = await requireOriginals(services.content, account, body)
   const sender = await requireSender(context.db, account, body.from ?? null)
+  const template = await requireContentTemplate(context, account, body)
+  const content = template
+    ? { ...body, ...(await renderContent(context, services, account, template)) }
+    : body
   const isSigned = body.sign ?? (await findMailSettings(context.db, account.id)).signByDefault
   const id = newId()
   const internetMessageId = newInternetMessageId(id, sender.address)
   const composing = { ...originals, sender, isSigned, kept: null }
   const composition: Composition = {
-    ...(await planComposition(services.content, account, body, composing)),
+    ...(await planComposition(services.content, account, content, composing)),
     internetMessageId,
     outboxId: id,
     draftMark: null,
@@ -54,7 +59,7 @@ export async function sendMessage(
     threadId: originals.replied?.thread_id ?? null,
     forwardOf: originals.forwarded?.id ?? null,
     draftId: null,
-    templateId: null,
+    templateId: template?.templateId ?? null,
     listId: null,
     mailMergeId: null,
     tracking: { opens: false, clicks: false },
