@@ -57,6 +57,19 @@ export const sections: Record<keyof typeof contract, Section> = {
     title: 'Template renders',
     description: 'Try a template with values before it is sent.',
   },
+  mailMerges: {
+    title: 'Mail merges',
+    description: 'One message to each of many recipients, queued together.',
+  },
+  suppressions: {
+    title: 'Suppressions',
+    description:
+      'Lists of addresses that nothing is sent to. Every send consults the global list, and the list that it names.',
+  },
+  suppressionReviews: {
+    title: 'Suppression reviews',
+    description: 'Detected opt-outs that wait until a person decides.',
+  },
   changes: {
     title: 'Changes',
     description: 'Every change, made here or at the provider, in one feed without gaps or repetitions.',

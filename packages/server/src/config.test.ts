@@ -24,6 +24,8 @@ describe('readConfig', () => {
       port: 8025,
       host: '127.0.0.1',
       baseUrl: null,
+      linksUrl: null,
+      trackingIp: false,
       dataDir: path.resolve('data'),
       isDataDirGiven: false,
       blobDir: path.resolve('data/blobs'),

@@ -7,9 +7,10 @@ import type { Db } from './database/pool.ts'
 import type { Waker, Wakes } from './database/wake.ts'
 import type { PurgeStep } from './features/accounts/accounts/purge.ts'
 import type { HostedSessions } from './features/hosted-session.ts'
+import type { PublicRoute } from './features/public-route.ts'
 import type { Instance } from './jobs/instance.ts'
 import type { JobHandler } from './jobs/job-worker.ts'
-import type { RecurringTask } from './jobs/runner.ts'
+import type { RecurringTask } from './jobs/recurring-tasks.ts'
 import type { BlobStore } from './kit/blobs/blob-store.ts'
 import type { Clock } from './kit/clock.ts'
 import type { KeyRing } from './kit/key-ring.ts'
@@ -28,6 +29,8 @@ export interface Wing {
   operations?: Record<string, AnyRouter>
   /** Role `api`: finds the sessions of its hosted operations. */
   hostedSessions?: Partial<Record<HostedSessionKind, HostedSessions>>
+  /** Role `api`: its routes outside `/v1`, such as `/u/{token}`. */
+  publicRoutes?: readonly PublicRoute[]
   /** Role `jobs`: work on a schedule. Is given what all wings have registered. */
   recurringTasks?(registered: { purgeSteps: readonly PurgeStep[] }): readonly RecurringTask[]
   /** Role `jobs`: runs the jobs that the wing enqueues. */

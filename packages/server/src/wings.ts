@@ -16,7 +16,7 @@ export async function openWings(resources: Resources) {
   const tenancy = openTenancy(resources)
   const accounts = await openAccounts(resources)
   const mail = openMail(resources)
-  const sending = openSending(resources, mail.content)
+  const sending = await openSending(resources, mail.content)
   const notifications = openNotifications(resources)
 
   const wings: readonly Wing[] = [tenancy, accounts, mail, sending, notifications]

@@ -59,7 +59,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
       'features/(?:tenancy/.+|accounts/accounts/access|context|hosted-session|refuse)\\.ts',
     ),
   ],
-  [/^server\/http\//, room('http|door|database|kit', SQL, 'features/(?:context|refuse)\\.ts')],
+  [/^server\/http\//, room('http|door|database|kit', SQL, 'features/(?:context|public-route|refuse)\\.ts')],
   [
     /^server\/wing\.ts/,
     room(
@@ -67,7 +67,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
       null,
       'config\\.ts',
       'connections/connections\\.ts',
-      'features/(?:hosted-session|accounts/accounts/purge)\\.ts',
+      'features/(?:hosted-session|public-route|accounts/accounts/purge)\\.ts',
       'providers/[^/]+\\.ts',
       'sync/follower\\.ts',
     ),
@@ -79,6 +79,7 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
       'start|config|http|door|sync|connections|providers|events|jobs|database|kit',
       null,
       'config\\.ts',
+      'features/public-route\\.ts',
       'package\\.json',
       'wings?\\.ts',
     ),
@@ -100,7 +101,7 @@ const WINGS = [
 
 /** A noun may use what another noun stores and decides, but not how it answers. */
 const SHARED_BETWEEN_NOUNS =
-  /\/(?:store|rules|access|account|secrets|purge|present|announce|keys|location|record[^/]*|change(?:-rules)?|credential|threading|sync-window|attachment|body|source|compose|plan-composition|render-content|original|accept|limits|send|content|points|attached|stored-content|foreign-draft)\.ts$/
+  /\/(?:store|rules|access|account|plan|secrets|purge|present|announce|keys|location|record[^/]*|change(?:-rules)?|credential|threading|sync-window|attachment|body|source|compose|plan-composition|render-content|original|accept|limits|send|content|points|attached|stored-content|foreign-draft)\.ts$/
 
 interface Import {
   from: string

@@ -16,7 +16,7 @@ export async function openTestDatabase(options: TestDatabaseOptions = {}): Promi
   const { template } = inject('postgres')
   const name = `test_${randomUUID().replaceAll('-', '')}`
   const source = options.migrated === false ? 'template0' : template
-  await administer(`create database ${name} template ${source} strategy wal_log`)
+  await administer(`create database ${name} template ${source} strategy file_copy`)
   const database = openDatabase({
     address: addressOf(name),
     applicationName: 'waxwing test',

@@ -8,8 +8,9 @@ import { createAuthenticator } from '../src/features/tenancy/credentials/authent
 import { createFailureBrake } from '../src/features/tenancy/credentials/failure-brake.ts'
 import { createApiKey } from '../src/features/tenancy/credentials/store.ts'
 import { assignPlan } from '../src/features/accounts/plans/assign.ts'
-import type { PlanLimits } from '../src/features/tenancy/plans/rules.ts'
+import type { PlanLimits } from '../src/features/tenancy/plans/plan.ts'
 import { createPlan } from '../src/features/tenancy/plans/store.ts'
+import type { PublicRoute } from '../src/features/public-route.ts'
 import { refuse } from '../src/features/refuse.ts'
 import { createTenant } from '../src/features/tenancy/tenants/store.ts'
 import { createApp } from '../src/http/app.ts'
@@ -122,6 +123,8 @@ export interface DoorOptions {
   corsOrigins?: string[]
   trustProxy?: string[]
   patience?: Patience
+  publicRoutes?: readonly PublicRoute[]
+  linksHost?: string
 }
 
 /** A front door on a real port, with a database, one tenant, and operations that can be made to fail. */
@@ -164,6 +167,9 @@ export async function openTestDoor(options: DoorOptions = {}) {
     isStrict: options.isStrict ?? true,
     corsOrigins: options.corsOrigins ?? [],
     trustProxy: options.trustProxy ?? [],
+    publicRoutes: options.publicRoutes ?? [],
+    linksHost: options.linksHost ?? null,
+    clock,
     isReady: () => Promise.resolve(true),
     observe,
   })

@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { outboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { renderedTemplate, template, templateSummary } from '@waxwing/contract/sending/templates.ts'
+import {
+  suppressionEntry,
+  suppressionList,
+  suppressionReview,
+} from '@waxwing/contract/sending/suppressions.ts'
 import { account } from '@waxwing/contract/accounts/accounts.ts'
 import { foundServers } from '@waxwing/contract/accounts/autoconfig.ts'
 import { contract } from '@waxwing/contract/contract.ts'
@@ -96,6 +101,9 @@ describe('packages/contract/openapi.json', () => {
       Signature: signature,
       Template: template,
       TemplateSummary: templateSummary,
+      SuppressionEntry: suppressionEntry,
+      SuppressionList: suppressionList,
+      SuppressionReview: suppressionReview,
       TenantSettings: tenantSettings,
       Thread: thread,
       ThreadSummary: threadSummary,

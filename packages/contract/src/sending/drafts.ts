@@ -5,6 +5,7 @@ import { operation } from '../operation.ts'
 import { accountPath, pathId } from '../shapes.ts'
 import { outboxEntry } from './outbox.ts'
 import { draftBody, draftSendBody, SEND_BODY_BYTES_MAX } from './send-body.ts'
+import { RENDER_BODY_VALUES_MAX } from './templates.ts'
 
 const draftPath = accountPath.extend({ messageId: pathId.describe('The draft’s `id`.') })
 
@@ -34,6 +35,7 @@ export const drafts = {
     accountToken: true,
     audit: 'draft.create',
     bodyBytesMax: SEND_BODY_BYTES_MAX,
+    bodyValuesMax: RENDER_BODY_VALUES_MAX,
     hasEtag: true,
     summary: 'Create a draft.',
     description:
@@ -52,6 +54,7 @@ export const drafts = {
     accountToken: true,
     audit: 'draft.update',
     bodyBytesMax: SEND_BODY_BYTES_MAX,
+    bodyValuesMax: RENDER_BODY_VALUES_MAX,
     isConditional: true,
     hasEtag: true,
     summary: 'Replace the content of a draft.',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { importance, threadId } from '../mail/messages.ts'
 import { operation } from '../operation.ts'
 import { SEND_BODY_BYTES_MAX, sendBody } from './send-body.ts'
+import { RENDER_BODY_VALUES_MAX } from './templates.ts'
 import {
   accountPath,
   address,
@@ -15,6 +16,7 @@ import {
   timestamp,
   timestampInput,
   uuid,
+  uuidInput,
 } from '../shapes.ts'
 
 export const outboxStatus = z.enum(['queued', 'sending', 'sent', 'failed', 'cancelled'])
@@ -29,6 +31,7 @@ export const sendFailure = z.enum([
   'login_failed',
   'server_not_allowed',
   'attachments_too_large',
+  'suppressed',
   'storage_unavailable',
   'account_paused',
   'account_disabled',
@@ -116,6 +119,7 @@ export const outbox = {
     query: z.strictObject({
       status: queryList(outboxStatus).optional().describe('Only entries with one of these.'),
       reference: queryText(1, 255).optional().describe('Only entries with exactly this `reference`.'),
+      mailMergeId: uuidInput.optional().describe('Only entries of this mail merge.'),
       since: timestampInput.optional().describe('Created at or after this time.'),
       until: timestampInput
         .optional()
@@ -133,6 +137,7 @@ export const outbox = {
     accountToken: true,
     audit: 'outbox.create',
     bodyBytesMax: SEND_BODY_BYTES_MAX,
+    bodyValuesMax: RENDER_BODY_VALUES_MAX,
     summary: 'Send a message.',
     description:
       'Answers as soon as the message is stored and will be sent, whatever happens to the service. What ' +

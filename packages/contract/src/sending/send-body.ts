@@ -115,7 +115,7 @@ export type RenderInput = z.infer<typeof renderInput>
 
 const addresses = z.array(addressInput).max(RECIPIENTS_MAX).optional()
 
-const contentFields = {
+export const contentFields = {
   from: addressInput
     .nullish()
     .describe(
@@ -159,13 +159,13 @@ const contentFields = {
 }
 
 /** What is decided when a message is sent, not when it is written. */
-const sendingFields = {
+export const sendingFields = {
   sendAt: timestampInput.nullish().describe('When to send, at most 365 days ahead. Default: now.'),
   undoSendSeconds: undoSendSeconds.optional().describe('Default: `undoSendSeconds` of the account.'),
   reference: text({ max: 255 }).nullish().describe('Your own identifier for the send.'),
 }
 
-type Content = z.infer<z.ZodObject<typeof contentFields>>
+type Content = Partial<z.infer<z.ZodObject<typeof contentFields>>>
 
 const GIVEN = ['subject', 'html', 'text'] as const
 const RENDERED = [...GIVEN, 'previewText'] as const
@@ -190,7 +190,7 @@ export function checkContentSource(body: ContentSource, issues: z.core.$Refineme
 }
 
 /** The rules that concern several fields. */
-function checkContent(body: Content, issues: z.core.$RefinementCtx): void {
+export function checkContent(body: Content, issues: z.core.$RefinementCtx): void {
   const refuse = (path: Array<string | number>, message: string) =>
     issues.addIssue({ code: 'custom', path, message })
   let recipients = 0

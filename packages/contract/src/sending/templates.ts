@@ -3,6 +3,8 @@ import { operation } from '../operation.ts'
 import { cursor, pageLimit, pageOf, pathId, queryText, text, timestamp, uuid, uuidInput } from '../shapes.ts'
 
 const TEMPLATE_BODY_BYTES_MAX = 16 * 1024 * 1024
+/** Values of a body whose `params` are 256 KB of the shortest ones. */
+export const RENDER_BODY_VALUES_MAX = 140_000
 const NAME_LENGTH_MAX = 255
 const LINE_LENGTH_MAX = 2000
 const CONTENT_LENGTH_MAX = 1_000_000
@@ -158,6 +160,7 @@ export const templateRenders = {
     path: '/v1/template-renders',
     scope: 'read',
     bodyBytesMax: TEMPLATE_BODY_BYTES_MAX,
+    bodyValuesMax: RENDER_BODY_VALUES_MAX,
     summary: 'Render a template as a send would.',
     description:
       'Stores and sends nothing. Takes a stored template, or the fields of one. `{{account.…}}` is the account of ' +

@@ -45,6 +45,20 @@ export const settings = {
     shown: 'http://<host>:<port>',
     meaning: 'URL at which clients reach the API, such as https://mail.example.com.',
   },
+  linksUrl: {
+    name: 'WAXWING_LINKS_URL',
+    read: baseUrl,
+    fallback: null,
+    shown: 'WAXWING_BASE_URL',
+    meaning:
+      'URL that tracking and unsubscribe links begin with, such as https://links.example.com. Set it for a host of their own: it serves nothing else.',
+  },
+  trackingIp: {
+    name: 'WAXWING_TRACKING_IP',
+    read: boolean,
+    fallback: 'false',
+    meaning: 'Whether the IP addresses of opens and clicks are kept and reported.',
+  },
   dataDir: {
     name: 'WAXWING_DATA_DIR',
     read: folder,

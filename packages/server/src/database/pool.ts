@@ -19,10 +19,6 @@ export interface DatabaseOptions {
   /** Shown in `pg_stat_activity`. */
   applicationName: string
   connectionsMax?: number
-  /** Seconds to wait for a connection. */
-  connectSeconds?: number
-  /** Whether connections stay open while they are idle. */
-  keepsIdle?: boolean
   /** Seconds to wait for the answer to a statement before its connection is given up. Tests use less. */
   answerSeconds?: number
   /** Called when a connection breaks while it is idle; the pool replaces it by itself. */
@@ -33,7 +29,7 @@ export interface DatabaseOptions {
 
 export interface Database extends AsyncDisposable {
   db: Db
-  /** For statements without Kysely, and for a library that takes a pool. */
+  /** For statements without Kysely. */
   pool: Pool
   address: DatabaseAddress
   /** Time that the first in the queue has waited for a connection; 0 if nobody waits. */
@@ -60,8 +56,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const settings = {
     ...clientSettings(options.address, options.applicationName),
     max: options.connectionsMax ?? CONNECTIONS_MAX,
-    connectionTimeoutMillis: (options.connectSeconds ?? CONNECT_TIMEOUT_SECONDS) * 1000,
-    ...(options.keepsIdle && { idleTimeoutMillis: 0 }),
+    connectionTimeoutMillis: CONNECT_TIMEOUT_SECONDS * 1000,
     statement_timeout: STATEMENT_TIMEOUT_SECONDS * 1000,
     query_timeout: (options.answerSeconds ?? ANSWER_SECONDS) * 1000,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_SECONDS * 1000,

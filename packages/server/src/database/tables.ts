@@ -81,6 +81,14 @@ export interface ApiKeyTable {
   created_at: Generated<Timestamp>
 }
 
+export interface BounceTable {
+  outbox_id: string
+  address: string
+  account_id: string
+  type: 'hard' | 'soft'
+  created_at: Generated<Timestamp>
+}
+
 export interface ChangedKeyTable {
   account_id: string
   source: string
@@ -104,6 +112,14 @@ export interface EventTable {
   type: string
   data: Json
   created_at: Generated<Timestamp>
+}
+
+export interface EventFollowerTable {
+  name: string
+  tenant_id: string
+  after_id: Generated<Int8>
+  failures: Generated<number>
+  due_at: Timestamp | null
 }
 
 export interface FeedEpochTable {
@@ -155,6 +171,13 @@ export interface JobTable {
   due_at: Generated<Timestamp>
   attempts: Generated<number>
   claimed_by: string | null
+}
+
+export interface MailMergePaceTable {
+  id: string
+  account_id: string
+  interval_seconds: number
+  due_at: Timestamp | null
 }
 
 export interface MailSettingsTable {
@@ -217,6 +240,8 @@ export interface MessageTable {
   draft_generation: number | null
   content_version: Generated<number>
   kept_until: Timestamp | null
+  answered_outbox_id: string | null
+  classification: Json | null
 }
 
 export interface MessageBlobTable {
@@ -301,6 +326,7 @@ export interface OutboxTable {
   mail_merge_id: string | null
   track_opens: Generated<boolean>
   track_clicks: Generated<boolean>
+  is_paced: Generated<boolean>
 }
 
 export interface OutboxContentTable {
@@ -310,12 +336,23 @@ export interface OutboxContentTable {
   layout: Json
   bytes: Int8
   created_at: Generated<Timestamp>
+  tail_id: string | null
 }
 
 export interface OutboxPieceTable {
   content_id: string
   number: number
   sealed: Buffer
+}
+
+export interface PendingAnswerTable {
+  message_id: string
+  tenant_id: string
+  account_id: string
+  due_at: Generated<Timestamp>
+  attempts: Generated<number>
+  claimed_by: string | null
+  created_at: Generated<Timestamp>
 }
 
 export interface PlanTable {
@@ -340,6 +377,12 @@ export interface QuarantinedMessageTable {
   next_attempt_at: Timestamp
   source: string
   remote_id: string | null
+}
+
+export interface RecurringTaskTable {
+  name: string
+  due_at: Timestamp
+  claimed_by: string | null
 }
 
 export interface SchemaMigrationTable {
@@ -378,6 +421,45 @@ export interface SentMessageTable {
   internet_message_id: string
   outbox_id: string
   reference: string | null
+}
+
+export interface SuppressionEntryTable {
+  list_key: string
+  address: string
+  id: string
+  source: 'unsubscribe' | 'bounce' | 'api' | 'reply' | 'complaint' | 'inactive'
+  reason: string
+  created_at: Generated<Timestamp>
+}
+
+export interface SuppressionListTable {
+  key: string
+  tenant_id: string
+  id: string
+  name: string
+  description: string | null
+  unsubscribe: Generated<number>
+  bounce: Generated<number>
+  api: Generated<number>
+  reply: Generated<number>
+  complaint: Generated<number>
+  inactive: Generated<number>
+  created_at: Generated<Timestamp>
+  deleted_at: Timestamp | null
+}
+
+export interface SuppressionReviewTable {
+  id: string
+  tenant_id: string
+  list_id: string
+  address: string
+  source: 'reply' | 'inactive'
+  account_id: string
+  message_id: string
+  outbox_id: string | null
+  probability: number
+  alternate_contacts: string[]
+  created_at: Generated<Timestamp>
 }
 
 export interface SyncCursorTable {
@@ -435,14 +517,17 @@ export interface Tables {
   account_secret: AccountSecretTable
   account_token: AccountTokenTable
   api_key: ApiKeyTable
+  bounce: BounceTable
   changed_key: ChangedKeyTable
   draft_change: DraftChangeTable
   event: EventTable
+  event_follower: EventFollowerTable
   feed_epoch: FeedEpochTable
   idempotency_key: IdempotencyKeyTable
   identity: IdentityTable
   instance: InstanceTable
   job: JobTable
+  mail_merge_pace: MailMergePaceTable
   mail_settings: MailSettingsTable
   mailbox: MailboxTable
   message: MessageTable
@@ -453,13 +538,18 @@ export interface Tables {
   outbox: OutboxTable
   outbox_content: OutboxContentTable
   outbox_piece: OutboxPieceTable
+  pending_answer: PendingAnswerTable
   plan: PlanTable
   quarantined_message: QuarantinedMessageTable
+  recurring_task: RecurringTaskTable
   schema_migration: SchemaMigrationTable
   sealed_value: SealedValueTable
   sending_account: SendingAccountTable
   sending_epoch: SendingEpochTable
   sent_message: SentMessageTable
+  suppression_entry: SuppressionEntryTable
+  suppression_list: SuppressionListTable
+  suppression_review: SuppressionReviewTable
   sync_cursor: SyncCursorTable
   template: TemplateTable
   tenant: TenantTable

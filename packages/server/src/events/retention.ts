@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 
 const BATCH_ROWS = 2000
+/** What a follower has not handled is kept longer, but no longer than this. */
+const UNHANDLED_DAYS_MAX = 7
 
 /**
  * Deletes the tenant's events that are older than the retention, in batches, oldest first. Ids ascend with time, so it
@@ -22,6 +24,13 @@ export async function deleteOldEvents(
       delete from event using oldest
       where event.tenant_id = ${tenantId} and event.id = oldest.id
         and oldest.created_at < clock_timestamp() - make_interval(days => ${retentionDays})
+        and (
+          oldest.created_at < clock_timestamp() - make_interval(days => ${retentionDays + UNHANDLED_DAYS_MAX})
+          or not exists (
+            select from event_follower as behind
+            where behind.tenant_id = ${tenantId} and behind.after_id < oldest.id
+          )
+        )
     `.execute(db)
     total += Number(numAffectedRows)
     if (numAffectedRows < BATCH_ROWS) break

@@ -3,6 +3,9 @@ import { type AnyProcedure, type AnyRouter, isProcedure } from '@orpc/server'
 import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json' }
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { type Context, Hono } from 'hono'
+import type { PublicRoute } from '../features/public-route.ts'
+import type { Clock } from '../kit/clock.ts'
+import { isSameHost } from '../kit/link-base.ts'
 import type { Logger } from '../kit/log.ts'
 import {
   type AnswerHeaders,
@@ -12,12 +15,13 @@ import {
   answerRefusal,
   headersFor,
 } from './answer.ts'
-import { clientAddresses } from './client-address.ts'
+import { type Client, clientAddresses } from './client-address.ts'
 import { corsFor } from './cors.ts'
 import type { Door } from '../door/open-operation.ts'
 import type { Overload } from '../door/overload.ts'
 import { overloaded } from '../door/refusals.ts'
 import { type ServeOperation, serveOperation } from './operation-route.ts'
+import { answerNothing, createPublicRoutes, partsOf } from './public-routes.ts'
 import { readParams } from './read-params.ts'
 import { REFERENCE_PATHS, makeReference } from './reference/files.ts'
 import { answerFile, staticFile } from './reference/static-file.ts'
@@ -36,6 +40,11 @@ export interface AppOptions extends Door {
   /** Whether requests can be served: the database answers and the service is not shutting down. */
   isReady: () => Promise<boolean>
   overload: Overload
+  /** What people and their mail programs call, without a credential. */
+  publicRoutes?: readonly PublicRoute[]
+  /** The host that serves links and nothing else; null if there is none. */
+  linksHost?: string | null
+  clock: Clock
   /** Called with each answer. */
   observe?: ObserveAnswer
 }
@@ -72,7 +81,7 @@ export function createApp(options: AppOptions): App {
     const requestId = requestIdOf(headers.get('x-request-id') ?? undefined)
     const answerHeaders = headersFor(requestId, cors.headersFor(headers.get('origin') ?? undefined))
     const answer = await answerOrFail(
-      () => shed(route, answerHeaders) ?? serve(context, answerHeaders, requestId),
+      () => serve(context, answerHeaders, requestId),
       answerHeaders,
       log,
       requestId,
@@ -80,6 +89,18 @@ export function createApp(options: AppOptions): App {
     const seconds = (performance.now() - startedAt) / 1000
     options.observe?.({ requestId, method, route, status: answer.status, seconds })
     return answer
+  }
+
+  /** As `exchange`, of everything but links: refused on the host that serves only those, and while load is shed. */
+  function exchangeApi(context: Context<Env>, route: string, serve: Serve): Promise<Response> {
+    const { linksHost = null } = options
+    if (linksHost !== null && isSameHost(context.req.raw.headers.get('host'), linksHost))
+      return exchange(context, NO_ROUTE, (_, headers) => answerNothing(headers))
+    return exchange(
+      context,
+      route,
+      (_, headers, requestId) => shed(route, headers) ?? serve(context, headers, requestId),
+    )
   }
 
   function addPath(path: string, methods: Methods) {
@@ -92,19 +113,50 @@ export function createApp(options: AppOptions): App {
       if (preflight) return new Response(null, { status: 204, headers: { ...headers, ...preflight } })
       return answerProtocolError({ ...headers, allow: allowed.join(', ') }, 'method_not_allowed')
     }
-    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), context => exchange(context, path, serve))
+    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), context => exchangeApi(context, path, serve))
   }
 
   for (const [path, methods] of operationPaths(options)) addPath(path, methods)
-  for (const [path, methods] of publicPaths(options)) addPath(path, methods)
+  for (const [path, methods] of openPaths(options)) addPath(path, methods)
+  addPublicRoutes(app, options, exchange)
   app.notFound(context =>
-    exchange(context, NO_ROUTE, (_, headers) => answerProtocolError(headers, 'not_found')),
+    exchangeApi(context, NO_ROUTE, (_, headers) => answerProtocolError(headers, 'not_found')),
   )
   return app
 }
 
-/** The paths that need no credential. */
-function publicPaths({ isReady }: AppOptions): [path: string, methods: Methods][] {
+function addPublicRoutes(
+  app: App,
+  { publicRoutes = [], linksHost = null, trustProxy, clock }: AppOptions,
+  exchange: (context: Context<Env>, route: string, serve: Serve) => Promise<Response>,
+) {
+  const clientOf = readClients(trustProxy)
+  const serveRoute = createPublicRoutes(clock)
+  for (const route of publicRoutes) {
+    const servePublic = serveRoute(route)
+    const serve: Serve = (context, _, requestId) => {
+      const { req, env } = context
+      // Scripts of other pages have no business with what they answer.
+      const headers = headersFor(requestId, {})
+      if (!route.isLink && linksHost !== null && isSameHost(req.raw.headers.get('host'), linksHost))
+        return answerNothing(headers)
+      const { incoming, outgoing } = env
+      const segment = req.param('segment') ?? ''
+      return servePublic({
+        request: req.raw,
+        client: clientOf(context),
+        segment,
+        headers,
+        incoming,
+        outgoing,
+      })
+    }
+    app.all(`${partsOf(route.path).prefix}:segment`, context => exchange(context, route.path, serve))
+  }
+}
+
+/** The paths of the interface that need no credential. */
+function openPaths({ isReady }: AppOptions): [path: string, methods: Methods][] {
   // The document never changes while the service runs, so it is serialized once. The page is rendered when first
   // requested.
   const openapi = staticFile(JSON.stringify(openapiDocument), { 'content-type': 'application/json' })
@@ -145,18 +197,22 @@ async function answerOrFail(
   }
 }
 
+/** The client of a request, of which proxies may stand in front. */
+function readClients(trustProxy: readonly string[]): (context: Context<Env>) => Client {
+  const clientOf = clientAddresses(trustProxy)
+  return ({ env, req }) =>
+    clientOf(env.incoming.socket.remoteAddress, req.raw.headers.get('x-forwarded-for') ?? undefined)
+}
+
 function operationPaths(options: AppOptions): Map<string, Methods> {
-  const clientOf = clientAddresses(options.trustProxy)
+  const clientOf = readClients(options.trustProxy)
   const begin =
     (serve: ServeOperation): Serve =>
     (context, headers, requestId) =>
       serve({
         request: context.req.raw,
         requestId,
-        client: clientOf(
-          context.env.incoming.socket.remoteAddress,
-          context.req.raw.headers.get('x-forwarded-for') ?? undefined,
-        ),
+        client: clientOf(context).group,
         params: readParams(context.req.param()),
         headers,
         incoming: context.env.incoming,

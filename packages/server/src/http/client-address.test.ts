@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { clientAddresses } from './client-address.ts'
 
 describe('clientAddresses', () => {
-  const direct = clientAddresses([])
-  const proxied = clientAddresses(['10.0.0.0/8', '2001:db8:ffff::/48'])
+  const openDirect = clientAddresses([])
+  const openProxied = clientAddresses(['10.0.0.0/8', '2001:db8:ffff::/48'])
+  const direct = (...from: Parameters<typeof openDirect>) => openDirect(...from).group
+  const proxied = (...from: Parameters<typeof openDirect>) => openProxied(...from).group
 
   test('uses the peer, and ignores headers of an untrusted one', () => {
     expect(direct('203.0.113.5', '198.51.100.1')).toBe(direct('203.0.113.5', undefined))
@@ -32,5 +34,17 @@ describe('clientAddresses', () => {
     expect(direct('203.0.113.5', undefined)).not.toBe(direct('203.0.113.6', undefined))
     expect(direct('::ffff:203.0.113.5', undefined)).toBe(direct('203.0.113.5', undefined))
     expect(direct('fe80::1%eth0', undefined)).toBe(direct('fe80::2', undefined))
+  })
+
+  test.each([
+    ['203.0.113.5', undefined, '203.0.113.5'],
+    ['::ffff:203.0.113.5', undefined, '203.0.113.5'],
+    ['fe80::1%eth0', undefined, 'fe80::1'],
+    ['10.0.0.1', '1.1.1.1, 198.51.100.1, 10.2.2.2', '198.51.100.1'],
+    ['10.0.0.1', ' 2001:DB8::7 ', '2001:DB8::7'],
+    ['10.0.0.1', 'nonsense', '10.0.0.1'],
+    [undefined, '198.51.100.1', null],
+  ])('names the address of the client of %s with %s', (peer, header, address) => {
+    expect(openProxied(peer, header).address).toBe(address)
   })
 })

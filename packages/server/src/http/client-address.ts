@@ -7,10 +7,19 @@ import {
 } from '../kit/egress/address.ts'
 
 const IPV4_MAPPED = parseRange('::ffff:0:0/96')
+/** An IPv4 address, as a socket that serves both families names it. */
+const MAPPED_TEXT = /^::ffff:(?=\d+\.)/i
 const FORWARDED_HOPS_MAX = 20
 
-/** Identifies the client of a request, for rate limits: an IPv4 address, or the /64 of an IPv6 one. */
-export type ClientOf = (peer: string | undefined, forwardedFor: string | undefined) => string
+/** The client of a request. */
+export interface Client {
+  /** Its address as text; null if it is not known. */
+  address: string | null
+  /** Identifies it for rate limits: an IPv4 address, or the /64 of an IPv6 one. */
+  group: string
+}
+
+export type ClientOf = (peer: string | undefined, forwardedFor: string | undefined) => Client
 
 /**
  * `X-Forwarded-For` is trusted only if the peer is a trusted proxy. It is read from the right: what is left of the
@@ -21,8 +30,9 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientOf {
   const isTrusted = (address: AddressBytes) => trusted.some(range => isWithin(address, range))
 
   return (peer, forwardedFor) => {
-    let client = parseAddress(withoutZone(peer ?? ''))
-    if (!client) return 'unknown'
+    let text = withoutZone(peer ?? '')
+    let client = parseAddress(text)
+    if (!client) return { address: null, group: 'unknown' }
     const hops = trusted.length > 0 && forwardedFor ? forwardedFor.split(',').slice(-FORWARDED_HOPS_MAX) : []
     for (const hop of hops.toReversed()) {
       if (!isTrusted(client)) break
@@ -30,8 +40,9 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientOf {
       // If a trusted proxy writes something else, the proxy itself counts as the client.
       if (!address) break
       client = address
+      text = hop.trim()
     }
-    return groupOf(client)
+    return { address: text.replace(MAPPED_TEXT, ''), group: groupOf(client) }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Issue } from '@waxwing/contract/reasons.ts'
 import { pathPart } from '../door/input-issues.ts'
 import { scanJson } from './scan-json.ts'
@@ -11,6 +12,8 @@ export interface BodyBytes {
   bytes: Buffer
   issue: Issue | null
 }
+
+type BodyBounds = Pick<OperationMeta, 'bodyBytesMax' | 'bodyValuesMax'>
 
 export type Body =
   /** Null if the request has no body. */
@@ -34,7 +37,7 @@ export async function readBody(
   headers: Headers,
   incoming: IncomingMessage,
   outgoing: Pick<ServerResponse, 'writeContinue'>,
-  bytesMax: number,
+  bounds: BodyBounds,
 ): Promise<Body> {
   const isBodiless = headers.get('content-length') === '0' || !hasBody(headers)
   if (isBodiless) return { outcome: 'read', body: null }
@@ -44,7 +47,7 @@ export async function readBody(
   }
   if (headers.has('expect') && incoming.httpVersion !== '1.0') outgoing.writeContinue()
   try {
-    const body = await readBytes(incoming, bytesMax)
+    const body = await readScanned(incoming, bounds)
     if (body === null) return { outcome: 'too_large' }
     // A proxy that does not yet know whether there is a body sends it in chunks, possibly none.
     return { outcome: 'read', body: body.bytes.length === 0 ? null : body }
@@ -59,10 +62,23 @@ function hasBody(headers: Headers): boolean {
   return headers.has('content-length') || headers.has('transfer-encoding')
 }
 
+async function readScanned(
+  incoming: Readable,
+  { bodyBytesMax, bodyValuesMax }: BodyBounds,
+): Promise<BodyBytes | null> {
+  const scan = scanJson(bodyValuesMax)
+  // Scanned piece by piece, so that other requests are served in between, however large the body is.
+  const bytes = await readBytes(incoming, bodyBytesMax, piece => scan.add(piece))
+  return bytes && { bytes, issue: scan.issue() }
+}
+
 /** Returns null if the body exceeds the limit. Keeps no more than the limit in memory. */
-async function readBytes(incoming: Readable, bytesMax: number): Promise<BodyBytes | null> {
+export async function readBytes(
+  incoming: Readable,
+  bytesMax: number,
+  onPiece: (piece: Buffer) => void = () => {},
+): Promise<Buffer<ArrayBuffer> | null> {
   const chunks: Buffer[] = []
-  const scan = scanJson()
   let size = 0
   // Not as a web stream: that would handle each chunk of HTTP by itself, and a chunk can be a single byte. The
   // connection stays open, because the refusal of a body that is too large goes over it.
@@ -71,10 +87,9 @@ async function readBytes(incoming: Readable, bytesMax: number): Promise<BodyByte
     size += piece.length
     if (size > bytesMax) return null
     chunks.push(piece)
-    // Scanned piece by piece, so that other requests are served in between, however large the body is.
-    scan.add(piece)
+    onPiece(piece)
   }
-  return { bytes: Buffer.concat(chunks), issue: scan.issue() }
+  return Buffer.concat(chunks)
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -39,3 +39,21 @@ export async function enqueue<Payload>(
     select pg_notify('waxwing_job', ${kind.name})
   `.execute(unit.sql)
 }
+
+/**
+ * Enqueues a job, unless an equal one is due and nobody has claimed it. For jobs that begin by taking a lock that this
+ * transaction holds: so the job that is already there sees the change, even if it begins before the commit.
+ */
+export async function enqueueUnlessDue<Payload>(
+  unit: UnitOfWork,
+  kind: JobKind<Payload>,
+  payload: Payload,
+): Promise<void> {
+  const { rows } = await sql`
+    select from job
+    where tenant_id = ${unit.tenantId} and kind = ${kind.name} and payload = ${JSON.stringify(payload)}::jsonb
+      and claimed_by is null and due_at <= clock_timestamp()
+    limit 1
+  `.execute(unit.sql)
+  if (rows.length === 0) await enqueue(unit, kind, [payload])
+}

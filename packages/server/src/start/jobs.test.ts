@@ -15,7 +15,7 @@ async function startWith(wings: readonly Wing[]) {
   const instance = opened.use(await Instance.start({ address, log: silentLog, facts, isAlone: false }))
   const wakes = opened.use(openWakes(address, silentLog))
   const metrics = openMetrics()
-  const role = await startJobsRole({ db, address, instance, wakes, wings, metrics, log: silentLog })
+  const role = await startJobsRole({ db, instance, wakes, wings, metrics, log: silentLog })
   opened.use(role)
   const owned = opened.move()
   return { role, metrics, [Symbol.asyncDispose]: () => owned.disposeAsync() }

@@ -1,16 +1,16 @@
 import type { Registry } from 'prom-client'
-import type { DatabaseAddress, Db } from '../database/pool.ts'
+import type { Db } from '../database/pool.ts'
 import type { Wakes } from '../database/wake.ts'
 import { deleteExpiredAnswers } from '../door/idempotency.ts'
 import type { Instance } from '../jobs/instance.ts'
 import { JobWorker } from '../jobs/job-worker.ts'
-import { type RecurringTask, startRecurringTasks } from '../jobs/runner.ts'
+import { type RecurringTask, RecurringTasks } from '../jobs/recurring-tasks.ts'
+import { hourlyAt } from '../jobs/schedule.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Wing } from '../wing.ts'
 
 export interface JobsRoleOptions {
   db: Db
-  address: DatabaseAddress
   instance: Instance
   wakes: Wakes
   wings: readonly Wing[]
@@ -23,16 +23,18 @@ export interface JobsRoleOptions {
  * what is under way.
  */
 export async function startJobsRole(options: JobsRoleOptions): Promise<AsyncDisposable> {
-  const { db, address, instance, wakes, wings, metrics, log } = options
+  const { db, instance, wakes, wings, metrics, log } = options
   for (const gauge of wings.flatMap(({ gauges = [] }) => gauges)) metrics.registerMetric(gauge)
 
   await using opened = new AsyncDisposableStack()
-  const tasks = recurringTasks(db, wings)
-  const runner = opened.use(await startRecurringTasks({ db, address, tasks, log }))
+  const tasks = opened.use(new RecurringTasks({ db, instance, tasks: recurringTasks(db, wings), log }))
   const handlers = wings.flatMap(({ jobHandlers = [] }) => jobHandlers)
   const worker = opened.use(new JobWorker({ db, instance, handlers, log }))
-  const wakeWorker = () => worker.wake()
-  wakes.on(['waxwing_job'], { onWake: wakeWorker, onListening: wakeWorker })
+  const wake = () => {
+    worker.wake()
+    tasks.wake()
+  }
+  wakes.on(['waxwing_job'], { onWake: wake, onListening: wake })
   const started = wings.map(wing => {
     const workers = opened.use(new AsyncDisposableStack())
     wing.startWorkers?.(workers)
@@ -41,7 +43,7 @@ export async function startJobsRole(options: JobsRoleOptions): Promise<AsyncDisp
   const running = opened.move()
   return {
     async [Symbol.asyncDispose]() {
-      await Promise.all([runner, worker, ...started].map(each => each[Symbol.asyncDispose]()))
+      await Promise.all([tasks, worker, ...started].map(each => each[Symbol.asyncDispose]()))
       await running.disposeAsync()
     },
   }
@@ -52,6 +54,6 @@ function recurringTasks(db: Db, wings: readonly Wing[]): RecurringTask[] {
   const purgeSteps = wings.toReversed().flatMap(({ purgeStep }) => purgeStep ?? [])
   return [
     ...wings.flatMap(wing => wing.recurringTasks?.({ purgeSteps }) ?? []),
-    { name: 'sweep_answers', schedule: '37 * * * *', run: signal => deleteExpiredAnswers(db, signal) },
+    { name: 'sweep_answers', schedule: hourlyAt(37), run: signal => deleteExpiredAnswers(db, signal) },
   ]
 }

@@ -34,7 +34,7 @@ export interface RoleOptions {
   resolve: Resolver | undefined
   autoconfig: AutoconfigPlaces
   isStrict: boolean
-  /** In place of what watches this process. */
+  /** Used instead of measuring the load of this process. */
   overload: Overload | undefined
   pace: SyncPace
   reachPoint: ReachPoint
@@ -42,7 +42,7 @@ export interface RoleOptions {
 
 export interface Roles extends AsyncDisposable {
   address: string | null
-  /** Ends what takes work: requests under way get this many seconds. */
+  /** Stops taking work. Requests under way get this many seconds. */
   drain(seconds: number): Promise<void>
 }
 
@@ -56,10 +56,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   const { db, instance, wakes } = resources
   const common = { db, instance, wakes, wings, metrics, log }
   const workers: AsyncDisposable[] = []
-  if (config.roles.includes('jobs')) {
-    const { address } = installation.database
-    workers.push(opened.use(await startJobsRole({ ...common, address })))
-  }
+  if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(common)))
   if (config.roles.includes('sync'))
     workers.push(opened.use(await startSyncRole({ ...common, connectorOf, readiness, pace })))
   let api: Api | null = null
@@ -71,7 +68,18 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
       hostedSessions: hostedSessionsOf(wings),
       isStrict: options.isStrict,
     })
-    api = opened.use(await startApi({ config, door, operations, overload, readiness, metrics }))
+    api = opened.use(
+      await startApi({
+        config,
+        door,
+        operations,
+        publicRoutes: wings.flatMap(({ publicRoutes = [] }) => publicRoutes),
+        clock: options.clock,
+        overload,
+        readiness,
+        metrics,
+      }),
+    )
   }
   const running = opened.move()
   return {

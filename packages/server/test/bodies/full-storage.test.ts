@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { CONTENT_BYTES_MAX } from '../../src/providers/content.ts'
 import { generateMail } from '../mail/corpus.ts'
+import { makeTaskDue } from '../make-task-due.ts'
 import type { TestApp } from '../open-app.ts'
 import { sampleMessages } from '../sample-rows.ts'
 import { fillMailboxes } from '../servers/fill.ts'
@@ -75,7 +76,7 @@ test('every message of every mailbox is stored and can be searched at once, and 
   expect(await find(app, accountId, 'numbat')).toEqual(['new'])
 
   await app.delete(`/v1/accounts/${accountId}?purge=true`)
-  await sql`select graphile_worker.add_job('purge_accounts')`.execute(app.db)
+  await makeTaskDue(app.database.pool, 'purge_accounts')
   await waitUntil('the purge', async () => (await blobs.files()).length === 0)
 })
 
@@ -167,7 +168,7 @@ test('storing stops when turned off, and resumes when turned on', async () => {
   const { app, proxy, accountId } = account
   const change = (bodyStorage: string) =>
     app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage } })
-  const sweep = () => sql`select graphile_worker.add_job('sweep_blobs')`.execute(app.db)
+  const sweep = () => makeTaskDue(app.database.pool, 'sweep_blobs')
   proxy.faults = { latencyMs: 100 }
   await change('full')
   await waitUntil('the first', async () => (await readStored(app, accountId)).stored > 0, SOON_SECONDS)
@@ -181,7 +182,7 @@ test('storing stops when turned off, and resumes when turned on', async () => {
   await change('full')
   await waitUntil('all', async () => (await readStored(app, accountId)).stored === 600, SOON_SECONDS)
   await app.delete(`/v1/accounts/${accountId}?purge=true`)
-  await sql`select graphile_worker.add_job('purge_accounts')`.execute(app.db)
+  await makeTaskDue(app.database.pool, 'purge_accounts')
   await waitUntil('the purge', async () => (await blobs.files()).length === 0)
 })
 
@@ -197,7 +198,7 @@ test('an account that is deleted while it is stored leaves no file', async () =>
   await waitUntil('the first', async () => (await readStored(app, accountId)).stored > 0, SOON_SECONDS)
   await app.delete(`/v1/accounts/${accountId}?purge=true`)
   await waitUntil('the purge', async () => {
-    await sql`select graphile_worker.add_job('purge_accounts')`.execute(app.db)
+    await makeTaskDue(app.database.pool, 'purge_accounts')
     const { rows } = await sql<{ count: number }>`select count(*)::int as count from message_blob`.execute(
       app.db,
     )

@@ -8,6 +8,7 @@ import { clientSettings } from '../../src/database/pool.ts'
 import { silentLog } from '../../src/kit/log.ts'
 import { callerOf } from '../caller.ts'
 import { generateMail } from '../mail/corpus.ts'
+import { makeTaskDue } from '../make-task-due.ts'
 import { fillMailboxes } from '../servers/fill.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
@@ -49,7 +50,6 @@ test('a service that is killed repeatedly while it stores loses no message, file
         coalesce((select sum(bytes) from tenant_storage), 0)::text as counted from message_blob`)
     return rows[0]!
   }
-  const run = (job: string) => session.query('select graphile_worker.add_job($1, job_key := $1)', [job])
 
   const accountId = await connectMailbox(call(), proxy, user, { bodyStorage: 'none', syncWindowDays: null })
   await waitForFirstSync(call(), accountId)
@@ -73,7 +73,7 @@ test('a service that is killed repeatedly while it stores loses no message, file
   await session.query(
     `update message_blob set created_at = created_at - interval '2 hours' where message_id is null`,
   )
-  await run('sweep_blobs')
+  await makeTaskDue(session, 'sweep_blobs')
   await waitUntil('the sweep', async () => (await countRows()).rows === storable.length, 60)
   const { bytes, counted } = await countRows()
   expect(counted).toBe(bytes)

@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { SearchAnswer } from '@waxwing/contract/mail/search.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { makeTaskDue } from '../make-task-due.ts'
 import { openTestApp, type TestApp } from '../open-app.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openWorld } from '../servers/world.ts'
@@ -126,7 +127,7 @@ describe('words of stored bodies', () => {
       await waitUntil('the body that was left', async () => (await find('quokka')).join() === 'one')
 
       await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'none' } })
-      await sql`select graphile_worker.add_job('sweep_blobs')`.execute(app.db)
+      await makeTaskDue(app.database.pool, 'sweep_blobs')
       await waitUntil('the sweep', async () => (await find('quokka')).length === 0)
       expect(await find('browser')).toEqual(['one', 'two'])
       expect(await find('one ada')).toEqual(['one'])

@@ -7,9 +7,10 @@ export interface CopiedTable {
   columns: string[]
 }
 
-export const LEFT_OUT = ['instance', 'graphile_worker']
-/** Migrations are in the header of the backup, and running processes exist only now. */
-const NOT_COPIED = ['schema_migration', 'instance']
+/** Running processes exist only now, and each start of a process adds what recurs. */
+export const LEFT_OUT = ['instance', 'recurring_task']
+/** Migrations are in the header of the backup. */
+const NOT_COPIED = ['schema_migration', ...LEFT_OUT]
 
 const OF_EXTENSION = `exists (
   select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')`
@@ -110,5 +111,4 @@ begin
     execute statement;
   end loop;
 end
-$$;
-drop schema if exists graphile_worker cascade`
+$$`

@@ -2,15 +2,13 @@ import { spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { runMigrations } from 'graphile-worker'
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { silentLog } from '../../kit/log.ts'
 import { serverPid, SUPERUSER } from './cluster.ts'
 import { type EmbeddedPostgres, openEmbedded } from './embedded.ts'
-import { startRecurringTasks } from '../../jobs/runner.ts'
 import { migrate } from '../migrate.ts'
-import { clientSettings, type DatabaseAddress, openDatabase } from '../pool.ts'
+import { clientSettings, type DatabaseAddress } from '../pool.ts'
 import { postgresUser } from './system-user.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -54,12 +52,6 @@ async function isHeld(dataDir: string): Promise<boolean> {
      where locktype = 'advisory' and granted and application_name like 'waxwing service%'`,
   )
   return holders.length > 0
-}
-
-function urlOf(address: DatabaseAddress) {
-  if ('url' in address) return address.url
-  const { user, password, database, socketFolder } = address
-  return `postgres://${user}:${password}@localhost/${database}?host=${encodeURIComponent(socketFolder)}`
 }
 
 function clusterOf(dataDir: string) {
@@ -225,11 +217,12 @@ describe('openEmbedded', () => {
       // Restores the state that an earlier release left.
       await query(admin, 'reassign owned by waxwing_service to waxwing; drop role waxwing_service')
       await migrate(admin)
-      await runMigrations({ connectionString: urlOf(admin) })
       await query(
         admin,
         `create table odd (id serial, other int generated always as identity); create view seen as select * from odd;
-         create type mood as enum ('good'); create procedure nothing() language sql as ''`,
+         create type mood as enum ('good'); create procedure nothing() language sql as '';
+         create schema aside; create table aside.odd (id serial);
+         create function aside.nothing() returns void language sql as ''`,
       )
       return admin
     })()
@@ -237,29 +230,16 @@ describe('openEmbedded', () => {
     await using service = await openService(folder.path)
     const owners = `
       select relname as name, relowner::regrole::text as owner from pg_class
-        where relnamespace in ('public'::regnamespace, 'graphile_worker'::regnamespace) and relkind <> 'i'
-      union all select proname, proowner::regrole::text from pg_proc
-        where pronamespace = 'graphile_worker'::regnamespace or proname = 'nothing'
+        where relnamespace in ('public'::regnamespace, 'aside'::regnamespace) and relkind <> 'i'
+      union all select proname, proowner::regrole::text from pg_proc where proname = 'nothing'
+      union all select nspname, nspowner::regrole::text from pg_namespace where nspname = 'aside'
       union all select 'mood', typowner::regrole::text from pg_type where typname = 'mood'`
     const rows = await query(superuser, owners)
     expect(rows.length).toBeGreaterThan(40)
     expect(rows.filter(({ owner }) => owner !== 'waxwing_service')).toEqual([])
 
     expect(await migrate(service.address)).toEqual([])
-    await using database = openDatabase({ address: service.address, applicationName: 'waxwing test' })
-    const hasRun = Promise.withResolvers<void>()
-    const task = { name: 'odd_job', schedule: '0 0 1 1 *', run: async () => hasRun.resolve() }
-    await using _jobs = await startRecurringTasks({
-      db: database.db,
-      address: database.address,
-      tasks: [task],
-      log: silentLog,
-    })
-    await query(
-      service.address,
-      `select graphile_worker.add_job('odd_job'); alter table odd add column more int`,
-    )
-    await hasRun.promise
+    await query(service.address, 'drop schema aside cascade; alter table odd add column more int')
   })
 
   test('starts although another program now has the process id of the last server', async () => {

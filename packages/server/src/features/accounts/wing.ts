@@ -1,4 +1,5 @@
 import { requireSealedValue } from '../../database/sealed-value.ts'
+import { everyMinutes } from '../../jobs/schedule.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountOperations } from './accounts/operations.ts'
 import { purgeDueAccounts } from './accounts/purge.ts'
@@ -19,7 +20,7 @@ export async function openAccounts({ db, keyRing, config, servers, serverSearch 
     recurringTasks: ({ purgeSteps }) => [
       {
         name: 'purge_accounts',
-        schedule: '* * * * *',
+        schedule: everyMinutes(1),
         run: signal => purgeDueAccounts(db, purgeSteps, signal),
       },
     ],

@@ -1,11 +1,12 @@
 import { Counter } from 'prom-client'
+import { dailyAt, everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import { openMessageReader } from '../../kit/mime/message-reader.ts'
 import { openSemaphore } from '../../kit/semaphore.ts'
 import { openMailFollower } from '../../sync/mail/follower.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
-import { Backfill } from './content/backfill.ts'
+import { BodyStoring } from './content/body-storing.ts'
 import { openBodyIndex } from './content/body-index.ts'
 import { DocumentRewriter } from './content/document-rewriter.ts'
 import type { ReadContext } from './content/body.ts'
@@ -62,13 +63,16 @@ export function openMail(resources: Resources) {
     },
     jobHandlers: [directionsHandler(db), settleDraftHandler({ db, connections })],
     recurringTasks: () => [
-      { name: 'sweep_blobs', schedule: '* * * * *', run: signal => sweepBlobs(db, blobs, signal) },
-      { name: 'sweep_message_copies', schedule: '43 * * * *', run: signal => sweepMessageCopies(db, signal) },
-      { name: 'sweep_thread_links', schedule: '23 3 * * *', run: signal => sweepThreadLinks(db, signal) },
+      { name: 'sweep_blobs', schedule: everyMinutes(1), run: signal => sweepBlobs(db, blobs, signal) },
+      { name: 'sweep_message_copies', schedule: hourlyAt(43), run: signal => sweepMessageCopies(db, signal) },
+      { name: 'sweep_thread_links', schedule: dailyAt(3, 23), run: signal => sweepThreadLinks(db, signal) },
     ],
     startWorkers(workers) {
-      const backfill = workers.use(new Backfill({ ...source, reader, clock }))
-      const news = { onWake: (ids: string[]) => backfill.wake(ids), onListening: () => backfill.wake(null) }
+      const bodyStoring = workers.use(new BodyStoring({ ...source, reader, clock }))
+      const news = {
+        onWake: (ids: string[]) => bodyStoring.wake(ids),
+        onListening: () => bodyStoring.wake(null),
+      }
       wakes.on(['waxwing_wake', 'waxwing_mail'], news)
       const rewritten = new Counter({
         name: 'waxwing_search_documents_rewritten_total',

@@ -1,5 +1,6 @@
 import type { Db } from '../../database/pool.ts'
 import { deleteOldEvents } from '../../events/retention.ts'
+import { everyMinutes } from '../../jobs/schedule.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { listTenantRetention } from '../tenancy/settings/store.ts'
 import { changeOperations } from './changes/operations.ts'
@@ -8,7 +9,7 @@ export function openNotifications({ db }: Resources) {
   return {
     operations: { changes: changeOperations },
     recurringTasks: () => [
-      { name: 'sweep_events', schedule: '*/10 * * * *', run: signal => sweepEvents(db, signal) },
+      { name: 'sweep_events', schedule: everyMinutes(10), run: signal => sweepEvents(db, signal) },
     ],
   } satisfies Wing
 }

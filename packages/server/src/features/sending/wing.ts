@@ -1,4 +1,5 @@
 import { Counter, type Metric } from 'prom-client'
+import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import { openRenderer } from '../../kit/templating/renderer.ts'
 import type { Resources, Wing } from '../../wing.ts'
@@ -6,6 +7,8 @@ import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
+import { mailMergeOperations } from './mail-merges/operations.ts'
+import { openLinks } from './links.ts'
 import { EndWatch } from './outbox/await-end.ts'
 import { wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
@@ -15,29 +18,37 @@ import { OutboxWorker } from './outbox/outbox-worker.ts'
 import { measureOutbox } from './outbox/store.ts'
 import { failHeldBack, settleByCopies, sweepEntries } from './outbox/sweep.ts'
 import { purgeSending } from './purge.ts'
+import { suppressionOperations } from './suppressions/operations.ts'
+import { suppressionReviewOperations } from './suppressions/review-operations.ts'
+import { sweepLists } from './suppressions/sweep-lists.ts'
 import { templateOperations } from './templates/operations.ts'
 import { templateRenderOperations } from './templates/render-operations.ts'
 
 /** @param content reads messages of mail */
-export function openSending(resources: Resources, content: ReadContext) {
+export async function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
   const renderer = resources.opened.use(openRenderer())
-  const services = { db, connections, accountKeys: accountKeys(keyRing), log, reach }
+  const links = await openLinks(resources)
+  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach, renderer }
   const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
   return {
     operations: {
-      drafts: draftOperations({ ...services, content, renderer }),
-      outbox: outboxOperations({ ...services, content, renderer, ends: new EndWatch(db) }),
+      drafts: draftOperations({ ...services, content }),
+      outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }),
+      mailMerges: mailMergeOperations({ ...services, content }),
+      suppressions: suppressionOperations,
+      suppressionReviews: suppressionReviewOperations,
       templates: templateOperations({ renderer }),
       templateRenders: templateRenderOperations({ renderer }),
     },
     jobHandlers: [removeSentDraftHandler(settling), settleCopiesHandler(settling)],
     recurringTasks: () => [
-      { name: 'fail_sends', schedule: '* * * * *', run: signal => failHeldBack(db, signal) },
-      { name: 'settle_sends', schedule: '* * * * *', run: signal => settleByCopies(db, signal) },
-      { name: 'settle_sent_copies', schedule: '* * * * *', run: signal => findDoubleCopies(db, signal) },
-      { name: 'sweep_outbox', schedule: '17 * * * *', run: signal => sweepEntries(db, signal) },
-      { name: 'sweep_outbox_content', schedule: '27 * * * *', run: signal => sweepContent(db, signal) },
+      { name: 'fail_sends', schedule: everyMinutes(1), run: signal => failHeldBack(db, signal) },
+      { name: 'settle_sends', schedule: everyMinutes(1), run: signal => settleByCopies(db, signal) },
+      { name: 'settle_sent_copies', schedule: everyMinutes(1), run: signal => findDoubleCopies(db, signal) },
+      { name: 'sweep_suppression_lists', schedule: everyMinutes(10), run: signal => sweepLists(db, signal) },
+      { name: 'sweep_outbox', schedule: hourlyAt(17), run: signal => sweepEntries(db, signal) },
+      { name: 'sweep_outbox_content', schedule: hourlyAt(27), run: signal => sweepContent(db, signal) },
     ],
     startWorkers(workers) {
       const attempts = new Counter({

@@ -1,3 +1,4 @@
+import { hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { deleteExpiredTokens } from './credentials/store.ts'
@@ -6,7 +7,7 @@ import { measureStorage } from './plans/store.ts'
 export function openTenancy({ db }: Resources) {
   return {
     recurringTasks: () => [
-      { name: 'sweep_account_tokens', schedule: '7 * * * *', run: signal => deleteExpiredTokens(db, signal) },
+      { name: 'sweep_account_tokens', schedule: hourlyAt(7), run: signal => deleteExpiredTokens(db, signal) },
     ],
     gauges: [
       askingGauge(

@@ -65,22 +65,43 @@ export function messageEntity(traits: FileTraits, is8Bit: boolean, body: Streame
 }
 
 export function multipartEntity(
-  subtype: 'alternative' | 'related' | 'mixed',
-  children: readonly [Entity, ...Entity[]],
+  subtype: 'alternative',
+  [first, ...others]: readonly [Entity, ...Entity[]],
 ): Entity {
-  // `=_` is neither in quoted-printable nor in base64 (RFC 2045 section 6.7), and nobody can guess the rest.
-  const boundary = `=_${randomBytes(16).toString('hex')}`
+  const { type, segments, tail } = encloseEntity(subtype, { ...first, tail: [] }, others, newBoundary())
+  return { type, segments: [...segments, ...tail] }
+}
+
+/** An entity in two pieces: what stands before and in its first text, and what follows. */
+export interface OpenEntity extends Entity {
+  tail: Segment[]
+}
+
+/** Encloses an entity and those that follow it in a multipart. Their bytes, and the boundary's, end its tail. */
+export function encloseEntity(
+  subtype: 'alternative' | 'related' | 'mixed',
+  first: OpenEntity,
+  others: readonly Entity[],
+  boundary: string,
+): OpenEntity {
   const type = `multipart/${subtype}`
   // RFC 2387 section 3.1 requires the type of the first part.
-  const root = subtype === 'related' ? `\r\n type="${children[0].type}";` : ''
-  const segments: Segment[] = [
-    Buffer.from(`Content-Type: ${type};${root}\r\n boundary="${boundary}"\r\n\r\n`),
-  ]
-  for (const [index, child] of children.entries()) {
-    segments.push(Buffer.from(`${index === 0 ? '' : '\r\n'}--${boundary}\r\n`), ...child.segments)
+  const root = subtype === 'related' ? `\r\n type="${first.type}";` : ''
+  const header = Buffer.from(
+    `Content-Type: ${type};${root}\r\n boundary="${boundary}"\r\n\r\n--${boundary}\r\n`,
+  )
+  const separator = Buffer.from(`\r\n--${boundary}\r\n`)
+  const rest = others.flatMap(({ segments }) => [separator, ...segments])
+  return {
+    type,
+    segments: [header, ...first.segments],
+    tail: [...first.tail, ...rest, Buffer.from(`\r\n--${boundary}--`)],
   }
-  segments.push(Buffer.from(`\r\n--${boundary}--`))
-  return { type, segments }
+}
+
+/** `=_` is neither in quoted-printable nor in base64 (RFC 2045 section 6.7), and nobody can guess the rest. */
+export function newBoundary(): string {
+  return `=_${randomBytes(16).toString('hex')}`
 }
 
 /** null if a piece's length is not known. */

@@ -255,7 +255,11 @@ function overAnnounced(feed: readonly FeedEvent[], made: ReadonlyMap<string, num
 }
 
 const WORLDS = { numberedFolders, labelledHistory, loggedFolders }
-const SEEDS = Array.from({ length: 30 }, (_, index) => index + 1)
+/** On PostgreSQL 16 only the SQL is tried again, and a few seeds reach all of it. */
+const SEEDS = Array.from(
+  { length: process.env['WAXWING_TEST_PG'] === '16' ? 5 : 30 },
+  (_, index) => index + 1,
+)
 
 describe('runPass', () => {
   const attacks = Object.keys(WORLDS).flatMap(name =>

@@ -7,8 +7,13 @@ import { sampleAccount, sampleMailbox, sampleMessages } from '../../../../test/s
 import { readFeed, readMessages } from '../../../../test/sync/followed-account.ts'
 import { foldFeed } from '../../../../test/sync/fold-feed.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import { enqueueUnlessDue } from '../../../jobs/enqueue.ts'
+import { newId } from '../../../kit/ids.ts'
 import { directionsHandler } from '../messages/directions-job.ts'
+import { lockMailAccount } from '../messages/record-account.ts'
 import { directionsJob } from '../messages/record-directions.ts'
+import { insertIdentity } from './store.ts'
 
 const ALIAS = 'sales@example.com'
 
@@ -128,16 +133,55 @@ describe('the direction of indexed messages', () => {
     expect((await readFeed(app, cursor)).events).toEqual([])
   })
 
-  test('is turned by a job of the transaction that changes the identities', async () => {
+  test('is turned by one job, however many changes of the identities it follows', async () => {
     await using app = await openTestApp()
     const mailbox = await openMailbox(app, [ALIAS])
+    const beside = await openMailbox(app, [ALIAS], { email: 'grace@example.com' })
     const { id } = await mailbox.create(ALIAS)
     await mailbox.create(ALIAS)
     await mailbox.delete(id)
     await mailbox.delete(id)
-    const { rows } = await sql`select kind, payload from job`.execute(app.db)
-    const job = { kind: directionsJob.name, payload: { accountId: mailbox.id } }
-    expect(rows).toEqual([job, job])
+    await beside.create(ALIAS)
+    const listJobs = async () => (await sql`select kind, payload from job order by id`.execute(app.db)).rows
+    const jobOf = ({ id: accountId }: { id: string }) => ({
+      kind: directionsJob.name,
+      payload: { accountId },
+    })
+    expect(await listJobs()).toEqual([jobOf(mailbox), jobOf(beside)])
+
+    // What runs already may have passed a message, and what failed waits for its next attempt.
+    const { rows } = await sql<{ id: string }>`select id from instance`.execute(app.db)
+    await sql`update job set claimed_by = ${rows[0]!.id} where payload = ${jobOf(mailbox).payload}`.execute(
+      app.db,
+    )
+    await sql`update job set due_at = due_at + interval '1 hour' where claimed_by is null`.execute(app.db)
+    await mailbox.create(ALIAS)
+    await beside.create('info@example.com')
+    expect(await listJobs()).toEqual([mailbox, beside, mailbox, beside].map(jobOf))
+  })
+
+  test('follows a change that commits while the job for an earlier one waits for it', async () => {
+    await using app = await openTestApp({ roles: ['api', 'jobs'] })
+    const mailbox = await openMailbox(app, [ALIAS])
+    await inTransaction(app.db, app.tenantId, async unit => {
+      await lockMailAccount(unit, mailbox.id)
+      await inTransaction(app.db, app.tenantId, earlier =>
+        enqueueUnlessDue(earlier, directionsJob, { accountId: mailbox.id }),
+      )
+      await enqueueUnlessDue(unit, directionsJob, { accountId: mailbox.id })
+      const name = { id: newId(), name: null, address: ALIAS, signature: null }
+      await insertIdentity(unit, mailbox.id, name)
+      await waitUntil('the job to wait, or to end', async () => {
+        const { rows } = await sql`
+          select where not exists (select from job) or exists (
+            select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          )
+        `.execute(app.db)
+        return rows.length === 1
+      })
+    })
+    await allJobsDone(app)
+    expect(outboundOf(await mailbox.read())).toEqual(['in Sent', ALIAS].toSorted())
   })
 })
 

@@ -1,7 +1,7 @@
 import { implement } from '@orpc/server'
 import { identities, type Signature } from '@waxwing/contract/mail/identities.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { enqueue } from '../../../jobs/enqueue.ts'
+import { enqueueUnlessDue } from '../../../jobs/enqueue.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import { isUuid, newId } from '../../../kit/ids.ts'
 import { requireAccount } from '../../accounts/accounts/access.ts'
@@ -51,7 +51,7 @@ export const identityOperations = {
       if (count >= IDENTITIES_MAX)
         refuseInput([], `an account has at most ${IDENTITIES_MAX} custom identities`)
       await requireSignatureRoom(unit, accountId, row)
-      await enqueue(unit, directionsJob, [{ accountId }])
+      await enqueueUnlessDue(unit, directionsJob, { accountId })
       return presentCustom(row)
     })
   }),
@@ -78,7 +78,7 @@ export const identityOperations = {
       if (params.identityId.toLowerCase() === accountId) refuse('identity_not_custom')
       const { id } = await requireIdentity(unit, accountId, params.identityId)
       await deleteIdentity(unit, accountId, id)
-      await enqueue(unit, directionsJob, [{ accountId }])
+      await enqueueUnlessDue(unit, directionsJob, { accountId })
       return null
     })
   }),

@@ -41,17 +41,31 @@ export async function findIdentityByAddress(
   return rows[0] ?? null
 }
 
+export interface OwnAddressRow {
+  email: string
+  identity_addresses: string[]
+}
+
 /**
- * The addresses that make a message outbound, as they are compared: the account's and those of its identities.
+ * What `ownAddressesOf` needs, in a statement over `account`.
  *
- * A transaction that records messages locks the row of the account first and then calls this. A change of identities
- * holds that row, so addresses that were read under the lock are still right at the commit.
+ * A transaction that records messages locks the row of the account in an earlier statement. A change of identities holds
+ * that row, so addresses that were read under the lock are still right at the commit.
  */
+export const ownAddressColumns = sql`
+  account.email, array(select compared_address from identity where account_id = account.id) as identity_addresses`
+
+/** The addresses that make a message outbound, as they are compared: the account's and those of its identities. */
+export function ownAddressesOf({ email, identity_addresses }: OwnAddressRow): Set<string> {
+  return new Set([comparedAddress(email), ...identity_addresses])
+}
+
+/** The same, of an account that nobody holds. */
 export async function listOwnAddresses(db: Db, account: { id: string; email: string }): Promise<Set<string>> {
-  const { rows } = await sql<{ compared_address: string }>`
-    select compared_address from identity where account_id = ${account.id}
+  const { rows } = await sql<OwnAddressRow>`
+    select ${ownAddressColumns} from account where id = ${account.id}
   `.execute(db)
-  return new Set([comparedAddress(account.email), ...rows.map(row => row.compared_address)])
+  return ownAddressesOf(rows[0] ?? { email: account.email, identity_addresses: [] })
 }
 
 export async function countIdentities(db: Db, accountId: string): Promise<number> {

@@ -1,7 +1,7 @@
 import type { MailboxChange } from '@waxwing/contract/mail/mailboxes.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { enqueue } from '../../../jobs/enqueue.ts'
+import { enqueueUnlessDue } from '../../../jobs/enqueue.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { RemoteMailbox } from '../../../providers/mail.ts'
 import { announceUpdated } from '../messages/announce.ts'
@@ -52,7 +52,7 @@ export async function recordMailboxes(
   )
   // The roles come first: an interrupted job begins again, and finds them in the tables.
   if (plan.kept.some(({ indexed, remote }) => (indexed.role === 'sent') !== (remote.role === 'sent')))
-    await enqueue(unit, directionsJob, [{ accountId: account.id }])
+    await enqueueUnlessDue(unit, directionsJob, { accountId: account.id })
   await missAll(
     unit,
     account,

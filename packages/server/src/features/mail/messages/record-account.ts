@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { comparedAddress } from '../../../kit/compared-address.ts'
 import { refuse } from '../../refuse.ts'
+import { type OwnAddressRow, ownAddressColumns, ownAddressesOf } from '../identities/store.ts'
 import type { MailAccount } from './rules.ts'
 
 /**
@@ -9,23 +9,18 @@ import type { MailAccount } from './rules.ts'
  * so it sees what was committed while that one waited.
  */
 export async function loadMailAccount(unit: UnitOfWork, accountId: string): Promise<MailAccount> {
-  const { rows } = await sql<{
-    email: string
-    initialized_at: Date | null
-    look: number
-    has_missing: boolean
-    identities: string[]
-  }>`
-    select email, initialized_at, look::float8 as look,
-      exists (select from message where account_id = account.id and missing_look is not null) as has_missing,
-      array(select compared_address from identity where account_id = account.id) as identities
+  const { rows } = await sql<
+    OwnAddressRow & { initialized_at: Date | null; look: number; has_missing: boolean }
+  >`
+    select ${ownAddressColumns}, initialized_at, look::float8 as look,
+      exists (select from message where account_id = account.id and missing_look is not null) as has_missing
     from account where id = ${accountId}
   `.execute(unit.sql)
   const row = rows[0]!
   return {
     id: accountId,
     tenantId: unit.tenantId,
-    addresses: new Set([comparedAddress(row.email), ...row.identities]),
+    addresses: ownAddressesOf(row),
     isInitialized: row.initialized_at !== null,
     hasMissing: row.has_missing,
     look: row.look,
@@ -33,15 +28,22 @@ export async function loadMailAccount(unit: UnitOfWork, accountId: string): Prom
 }
 
 /**
- * Takes the account for one change of its mail by the interface. Until the commit neither the sync nor another change by
- * the interface records anything of it, so the transaction must be short: ask the provider before it. Refuses an account
- * that was deleted in the meantime.
+ * Takes the account for one change of its mail by the interface, or by a job. Until the commit neither the sync nor another
+ * change records anything of it, so the transaction must be short: ask the provider before it. Null if the account was
+ * deleted.
  */
-export async function lockMailAccount(unit: UnitOfWork, accountId: string): Promise<MailAccount> {
+export async function findLockedMailAccount(
+  unit: UnitOfWork,
+  accountId: string,
+): Promise<MailAccount | null> {
   const { rows } = await sql`
     select from account where id = ${accountId} and tenant_id = ${unit.tenantId} and deleted_at is null
     for no key update
   `.execute(unit.sql)
-  if (rows.length === 0) refuse('account_not_found')
-  return loadMailAccount(unit, accountId)
+  return rows.length === 0 ? null : loadMailAccount(unit, accountId)
+}
+
+/** As `findLockedMailAccount`, but refuses an account that was deleted in the meantime. */
+export async function lockMailAccount(unit: UnitOfWork, accountId: string): Promise<MailAccount> {
+  return (await findLockedMailAccount(unit, accountId)) ?? refuse('account_not_found')
 }

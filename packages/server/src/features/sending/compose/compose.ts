@@ -1,23 +1,20 @@
 import { htmlToText } from '../../../kit/mime/html-to-text.ts'
-import { countsAsAttachment } from '../../../kit/mime/part-role.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
 import {
+  encloseEntity,
   type Entity,
-  fileEntity,
-  messageEntity,
   multipartEntity,
-  readSegments,
+  type OpenEntity,
   type Segment,
   segmentsLength,
   textEntity,
 } from '../../../kit/mime-writing/entity.ts'
-import { refitMessage, staysBeyondAscii, surveyMessage } from '../../../kit/mime-writing/refit.ts'
-import { UnwalkableMessage } from '../../../kit/mime-writing/walk-message.ts'
 import type { Mailbox } from '../../../kit/mime-writing/fields.ts'
-import { type Allowance, type AttachedFile, counted, newAllowance, writableTraits } from './attached.ts'
+import type { AttachedFile } from './attached.ts'
 import { writeHeader } from './header.ts'
+import { type PreparedFiles, prepareFiles } from './prepare-files.ts'
 import { signHtml, signText, textToHtml } from './rules.ts'
-import type { ContentLayout } from './stored-content.ts'
+import type { ContentLayout, FormRange } from './stored-content.ts'
 
 /** A message that is to be written. Names and values have no control characters. */
 export interface Composition {
@@ -41,6 +38,8 @@ export interface Composition {
   headers: ReadonlyArray<{ name: string; value: string }>
   text: string | null
   html: string | null
+  /** Makes the HTML as its recipients get it from the signed one, which the filed copy keeps; null: the same. */
+  wireHtml: ((html: string) => string) | null
   /** Null: the message is not signed. */
   signature: Signature | null
   attachments: readonly AttachedFile[]
@@ -69,34 +68,55 @@ export interface Composed {
 
 const NAME_LENGTH_MAX = 256
 
+/** A message whose end other messages share that are written with the same files. */
+export interface ComposedInParts extends Composed {
+  /** All but the end. */
+  head: Omit<Composed, 'text' | 'hasAttachments'>
+  /** Null without files. */
+  tail: Tail | null
+}
+
+export interface Tail {
+  /** Messages with HTML have another end than those without it, if a file is shown in HTML. */
+  of: 'html' | 'text'
+  /** @throws AttachmentsTooLarge, AttachmentChanged, and what reading an attachment throws */
+  open(): AsyncGenerator<Buffer>
+}
+
 /** Writes a message. An attached message is read here once, to see whether it can be sent as it is. */
-export async function composeMessage(composition: Composition): Promise<Composed> {
+export async function composeMessage({ attachments, ...composition }: Composition): Promise<Composed> {
+  return composeWith(composition, await prepareFiles(attachments))
+}
+
+/** Writes one of several messages with the same files. */
+export function composeWith(
+  composition: Omit<Composition, 'attachments'>,
+  files: PreparedFiles,
+): ComposedInParts {
   const body = signedBody(composition)
-  // Each reading of the message counts its attachments anew.
-  const reading = { allowance: newAllowance() }
-  const files = composition.attachments.map(file => ({
-    ...writableTraits(file),
-    byteLength: file.byteLength,
-    open: () => file.open(),
-  }))
-  const { entities, is8Bit } = await attachAll(files, reading)
-  const root = structure(body, entities, files)
-  const { header, layout } = writeHeader(cleanNames(composition))
-  const segments: Segment[] = [header, ...root.segments, Buffer.from('\r\n')]
+  const html = body.html === null ? null : htmlEntity(body.html, composition.wireHtml)
+  const root = structure(body, html?.entity ?? null, files)
+  const { header, layout: places } = writeHeader(cleanNames(composition))
+  const head: Segment[] = [header, ...root.segments]
+  const ranges = [...places.ranges, ...rangesOf(head, html?.forms ?? new Map())]
+  const layout = { ...places, ranges, is8Bit: files.is8Bit }
+  const tail: Segment[] = [...root.tail, Buffer.from('\r\n')]
   return {
-    layout: { ...layout, is8Bit },
-    byteLength: segmentsLength(segments),
+    layout,
+    byteLength: segmentsLength([...head, ...tail]),
     text: body.text,
-    hasAttachments: files.some(isCounted),
-    async *open() {
-      reading.allowance = newAllowance()
-      yield* readSegments(segments)
-    },
+    hasAttachments: files.hasAttachments,
+    open: () => files.read([...head, ...tail]),
+    head: { layout, byteLength: segmentsLength(head), open: () => files.read(head) },
+    tail:
+      files.entities.length === 0
+        ? null
+        : { of: body.html === null ? 'text' : 'html', open: () => files.read(tail) },
   }
 }
 
 /** Names of identities may come from elsewhere than a request. */
-function cleanNames(composition: Composition): Composition {
+function cleanNames<C extends Pick<Composition, 'from'>>(composition: C): C {
   const clean = ({ name, address }: Mailbox): Mailbox => ({
     name: name === null ? null : cleanLine(name, NAME_LENGTH_MAX * 2),
     address,
@@ -110,7 +130,7 @@ interface Body {
 }
 
 /** The body with its signature, and the text that goes with HTML. */
-function signedBody({ text, html, signature }: Composition): Body {
+function signedBody({ text, html, signature }: Pick<Composition, 'text' | 'html' | 'signature'>): Body {
   const hasHtml = html !== null && html !== ''
   const plain = text !== null && text !== '' ? text : hasHtml ? htmlToText(html) : ''
   const signed = signature && (signature.text || signature.html) ? signature : null
@@ -127,73 +147,49 @@ function isShownInHtml({ isInline, contentId }: AttachedFile, html: string | nul
   return isInline && contentId !== null && html !== null
 }
 
-function isCounted({ contentType, filename, contentId, isInline }: AttachedFile): boolean {
-  const disposition = isInline ? 'inline' : 'attachment'
-  return countsAsAttachment(
-    {
-      type: contentType.toLowerCase(),
-      disposition,
-      hasFileName: filename !== null,
-      hasContentId: contentId !== null,
-    },
-    { parent: 'multipart/mixed', isFirst: false, isInAlternative: false, isAfterText: true },
-  )
-}
-
 /** RFC 2046 and RFC 2387: mixed(related(alternative(text, html), shown files), other files), as far as they exist. */
-function structure(body: Body, entities: readonly Entity[], files: readonly AttachedFile[]): Entity {
+function structure(
+  body: Body,
+  html: Entity | null,
+  { entities, files, boundaries }: PreparedFiles,
+): OpenEntity {
   const text = textEntity('text/plain', body.text)
-  let root =
-    body.html === null ? text : multipartEntity('alternative', [text, textEntity('text/html', body.html)])
+  const content = html === null ? text : multipartEntity('alternative', [text, html])
+  let root: OpenEntity = { ...content, tail: [] }
   const shown = entities.filter((_, index) => isShownInHtml(files[index]!, body.html))
   const others = entities.filter((_, index) => !isShownInHtml(files[index]!, body.html))
-  if (shown.length > 0) root = multipartEntity('related', [root, ...shown])
-  if (others.length > 0) root = multipartEntity('mixed', [root, ...others])
+  if (shown.length > 0) root = encloseEntity('related', root, shown, boundaries.related)
+  if (others.length > 0) root = encloseEntity('mixed', root, others, boundaries.mixed)
   return root
 }
 
-interface Reading {
-  allowance: Allowance
+type SegmentForms = ReadonlyMap<Segment, FormRange['of']>
+
+/** The HTML part: one after the other for each form of the message, if they differ. */
+function htmlEntity(
+  html: string,
+  wireHtml: Composition['wireHtml'],
+): { entity: Entity; forms: SegmentForms } {
+  const copy = textEntity('text/html', html)
+  const onWire = wireHtml?.(html) ?? html
+  if (onWire === html) return { entity: copy, forms: new Map() }
+  const wire = textEntity('text/html', onWire)
+  const forms = new Map<Segment, FormRange['of']>([
+    ...copy.segments.map(segment => [segment, 'copy'] as const),
+    ...wire.segments.map(segment => [segment, 'wire'] as const),
+  ])
+  return { entity: { ...copy, segments: [...copy.segments, ...wire.segments] }, forms }
 }
 
-async function attachAll(
-  files: readonly AttachedFile[],
-  reading: Reading,
-): Promise<{ entities: Entity[]; is8Bit: boolean }> {
-  const entities: Entity[] = []
-  let is8Bit = false
-  for (const file of files) {
-    const attached = isMessage(file) ? await attachMessage(file, reading) : null
-    entities.push(attached?.entity ?? attachFile(file, reading))
-    is8Bit ||= attached?.is8Bit ?? false
+/** The ranges of the segments that only one form has. The length of those before them is known. */
+function rangesOf(segments: readonly Segment[], forms: SegmentForms): FormRange[] {
+  const ranges: FormRange[] = []
+  let start = 0
+  for (const segment of segments) {
+    const end = start + (segment.byteLength ?? 0)
+    const of = forms.get(segment)
+    if (of) ranges.push({ start, end, of })
+    start = end
   }
-  return { entities, is8Bit }
-}
-
-function isMessage({ contentType }: AttachedFile): boolean {
-  return contentType.toLowerCase() === 'message/rfc822'
-}
-
-/** A message that cannot stand within a message keeps its bytes, as a file of no known type. */
-function attachFile(file: AttachedFile, reading: Reading): Entity {
-  const traits = isMessage(file) ? { ...file, contentType: 'application/octet-stream' } : file
-  return fileEntity(traits, file.byteLength, () => counted(file, reading.allowance))
-}
-
-/** RFC 2046 section 5.2.1 allows no base64 here. Null if the message is not fit for that. */
-async function attachMessage(
-  file: AttachedFile,
-  reading: Reading,
-): Promise<{ entity: Entity; is8Bit: boolean } | null> {
-  try {
-    const survey = await surveyMessage(counted(file, reading.allowance))
-    if (survey.isHopeless) return null
-    const options = { allows8Bit: false }
-    const is8Bit = staysBeyondAscii(survey, options)
-    const open = () => refitMessage(counted(file, reading.allowance), survey, options)
-    return { entity: messageEntity(file, is8Bit, { byteLength: null, open }), is8Bit }
-  } catch (error) {
-    if (error instanceof UnwalkableMessage) return null
-    throw error
-  }
+  return ranges
 }

@@ -5,7 +5,7 @@ import { mailDate } from './rules.ts'
 import type { ContentLayout, FormRange } from './stored-content.ts'
 
 /** The header of a message but for the fields of its body, and where the bytes are that only one form has. */
-export function writeHeader(composition: Composition): {
+export function writeHeader(composition: Omit<Composition, 'attachments'>): {
   header: Buffer
   layout: Omit<ContentLayout, 'is8Bit'>
 } {

@@ -59,6 +59,7 @@ export async function planComposition(
     headers: body.headers ?? [],
     text: body.text ?? null,
     html: body.html ?? null,
+    wireHtml: null,
     signature: isSigned ? sender.signature : null,
     attachments: await filesOf(content, account, body, originals.forwarded),
   }

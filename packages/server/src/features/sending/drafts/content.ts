@@ -11,7 +11,8 @@ import type { KeylessMessage } from '../../mail/messages/record-new-locations.ts
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { type ContentForm, copyForm } from '../compose/stored-content.ts'
 import { refuseContent } from '../outbox/accept.ts'
-import { openWritten, removeContent, writeContent } from '../outbox/content.ts'
+import { openWritten, removeContent } from '../outbox/content.ts'
+import { writeContent } from '../outbox/write-content.ts'
 import type { DraftServices } from './services.ts'
 
 /** A draft is filed as read: its author knows it. */
@@ -49,9 +50,9 @@ export async function writeDraft(
   const written = await writeContent(composed, to).catch(refuseContent)
   const discard = async (unit?: UnitOfWork) => {
     if (written.piece !== null) return
-    if (unit) await removeContent(unit, written.id)
+    if (unit) await removeContent(unit, [written.id])
     // What stays is swept later.
-    else await context.step(own => removeContent(own, written.id)).catch(() => {})
+    else await context.step(own => removeContent(own, [written.id])).catch(() => {})
   }
   try {
     const open = () => openWritten(context.db, written, sealingOf(written.id))

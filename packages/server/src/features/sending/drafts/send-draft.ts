@@ -12,7 +12,8 @@ import { refuse } from '../../refuse.ts'
 import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft.ts'
 import { readOwnFields } from '../compose/original.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
-import { acceptSend, requireSendable } from '../outbox/accept.ts'
+import { acceptSend, requireSendable, requireSendTime } from '../outbox/accept.ts'
+import { readClock } from '../outbox/store.ts'
 import type { FoundDraft } from './access.ts'
 import { requireCurrent } from './current.ts'
 import { CHANGED } from './record-change.ts'
@@ -28,7 +29,8 @@ export async function sendDraft(
 ): Promise<OutboxEntry> {
   if (!matches(context.ifMatch, presentEtag(draft))) refuse('provider_conflict', undefined, CHANGED)
   const recipients = [...draft.to, ...draft.cc, ...draft.bcc]
-  await requireSendable(context, account, recipients, body)
+  requireSendable(account, recipients)
+  if (body.sendAt) requireSendTime(body.sendAt, await readClock(context.db))
   await requireNothingQueued({ sql: context.db }, draft.id, null)
   // A connection that is open may still show a draft that another client has replaced.
   if (!draft.is_kept) await requireCurrent(context, services, { account, draft })

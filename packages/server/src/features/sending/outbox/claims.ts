@@ -70,15 +70,38 @@ export async function listDueAccounts(
   }
 }
 
-/** Seconds until the next message or task becomes due; null where none will. */
-export async function secondsToNext(db: Db): Promise<number | null> {
-  const { rows } = await sql<{ seconds: number | null }>`
-    select extract(epoch from least(
-      (select min(due_at) from sending_account where due_at > clock_timestamp()),
-      (select min(task_at) from outbox where task is not null and task_at > clock_timestamp())
-    ) - clock_timestamp())::float8 as seconds
+/** What there is to do, in one cheap look. */
+export interface Pending {
+  /** The database was restored to an earlier state: call `holdAfterRestore` before anything is claimed. */
+  isRestored: boolean
+  /** Claims of processes that died, or of this one without an attempt. */
+  hasLost: boolean
+  hasDueAccounts: boolean
+  hasDueTasks: boolean
+  /** Until the next message or task becomes due; null where none will. */
+  seconds: number | null
+}
+
+export async function findPending(db: Db, lease: Lease, running: readonly string[]): Promise<Pending> {
+  const { rows } = await sql<Pending>`
+    select ${isRestored} as "isRestored",
+      exists (select from outbox where ${isLost(lease, running)}) as "hasLost",
+      exists (select from sending_account where due_at <= clock_timestamp()) as "hasDueAccounts",
+      exists (select from outbox where task is not null and task_at <= clock_timestamp()) as "hasDueTasks",
+      extract(epoch from least(
+        (select min(due_at) from sending_account where due_at > clock_timestamp()),
+        (select min(task_at) from outbox where task is not null and task_at > clock_timestamp())
+      ) - clock_timestamp())::float8 as seconds
   `.execute(db)
-  return rows[0]?.seconds ?? null
+  // A statement without FROM has one row.
+  return rows[0]!
+}
+
+const isRestored = sql<boolean>`exists (select from sending_epoch join feed_epoch on sending_epoch.epoch <> feed_epoch.epoch)`
+
+function isLost(lease: Lease, running: readonly string[]) {
+  return sql<boolean>`phase in ('pre', 'handed_over') and not id = any(${[...running]}::uuid[]) and (
+    claimed_by = ${lease.id} or not exists (select from instance where instance.id = claimed_by and ${isLive}))`
 }
 
 /**
@@ -97,7 +120,7 @@ export async function claimDue(
     const { rows: held } = await sql<{ account_id: string; is_calm: boolean }>`
       with held as (
         select account_id from sending_account
-        where account_id = any(${[...turns.keys()]}::uuid[]) and due_at <= clock_timestamp()
+        where account_id = any(${[...turns.keys()]}::uuid[]) and due_at <= clock_timestamp() and not ${isRestored}
         order by account_id for no key update skip locked
       ), calm as (
         select account_id from sending_account where account_id in (select account_id from held) for update skip locked
@@ -149,11 +172,7 @@ export async function claimDue(
 export async function recoverClaims(db: Db, lease: Lease, running: readonly string[]): Promise<void> {
   await sql`
     with lost as (
-      select id from outbox
-      where phase in ('pre', 'handed_over') and not id = any(${[...running]}::uuid[]) and (
-        claimed_by = ${lease.id} or not exists (select from instance where instance.id = claimed_by and ${isLive})
-      )
-      for update skip locked
+      select id from outbox where ${isLost(lease, running)} for update skip locked
     ), queued as (
       update outbox set dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
         status = case when status = 'sending' then 'queued' else status end, phase = null,

@@ -1,16 +1,16 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import type { SendBody } from '@waxwing/contract/sending/send-body.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import type { ReadContext } from '../../mail/content/body.ts'
 import { requireSender } from '../../mail/identities/access.ts'
-import { findMailSettings } from '../../mail/mail-settings/store.ts'
+import { refuse } from '../../refuse.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { renderContent, type Rendering, requireContentTemplate } from '../compose/render-content.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
-import { acceptSend, type AcceptServices, refuseContent, requireSendable } from './accept.ts'
+import { acceptSend, type AcceptServices, refuseContent, requireSendable, requireSendTime } from './accept.ts'
+import type { SendingTerms } from './sending-terms.ts'
 
 export interface SendServices extends AcceptServices, Rendering {
   /** Reads messages that are replied to, forwarded or attached from. */
@@ -21,21 +21,23 @@ export interface SendServices extends AcceptServices, Rendering {
 export async function sendMessage(
   context: RequestContext,
   services: SendServices,
-  account: AccountView,
+  terms: SendingTerms,
   body: SendBody,
 ): Promise<OutboxEntry> {
+  const { account, sendsLeft, signByDefault, signature, now } = terms
   const { to = [], cc = [], bcc = [] } = body
-  await requireSendable(context, account, [...to, ...cc, ...bcc], body)
+  if (sendsLeft !== null && sendsLeft <= 0) refuse('plan_limit_sends')
+  requireSendable(account, [...to, ...cc, ...bcc])
+  requireSendTime(body.sendAt, now)
   const originals = await requireOriginals(services.content, account, body)
-  const sender = await requireSender(context.db, account, body.from ?? null)
+  const sender = await requireSender(context.db, account, body.from ?? null, signature)
   const template = await requireContentTemplate(context, account, body)
   const content = template
     ? { ...body, ...(await renderContent(context, services, account, template)) }
     : body
-  const isSigned = body.sign ?? (await findMailSettings(context.db, account.id)).signByDefault
   const id = newId()
   const internetMessageId = newInternetMessageId(id, sender.address)
-  const composing = { ...originals, sender, isSigned, kept: null }
+  const composing = { ...originals, sender, isSigned: body.sign ?? signByDefault, kept: null }
   const composition: Composition = {
     ...(await planComposition(services.content, account, content, composing)),
     internetMessageId,

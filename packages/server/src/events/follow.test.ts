@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { openTestDatabase } from '../../test/open-database.ts'
+import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
+import { seeded } from '../../test/seeded.ts'
+import { waitUntil } from '../../test/wait-until.ts'
+import type { Db } from '../database/pool.ts'
+import { openLog } from '../kit/log.ts'
+import { EventFollower, type Following } from './follow.ts'
+import { deleteOldEvents } from './retention.ts'
+import { inTransaction } from './unit-of-work.ts'
+
+const log = openLog({ level: 'silent', format: 'json' })
+
+type Followed = 'account.deleted' | 'account.purged'
+
+/** Announces an event whose data has the number. */
+async function append(db: Db, tenantId: string, number: number, type: Followed | 'account.initialized') {
+  await inTransaction(db, tenantId, async unit => {
+    if (type === 'account.initialized')
+      unit.announce({ type, accountId: null, data: { mailboxes: number, messages: 0 } })
+    else if (type === 'account.deleted')
+      unit.announce({ type, accountId: null, data: { email: String(number), externalRef: null } })
+    else unit.announce({ type, accountId: null, data: { accountId: String(number), externalRef: null } })
+  })
+}
+
+/** Writes down what it is handed, in the order in which the batches commit. */
+async function openNotebook(db: Db) {
+  await sql`
+    create table noted (number bigserial, tenant_id uuid not null, event_id bigint not null)
+  `.execute(db)
+  return {
+    following: (before: () => Promise<void> = async () => {}): Following<Followed> => ({
+      name: 'notebook',
+      types: ['account.deleted', 'account.purged'],
+      async handle(unit, events) {
+        await sql`
+          insert into noted (tenant_id, event_id)
+          select ${unit.tenantId}, id from unnest(${events.map(({ id }) => id)}::bigint[]) with ordinality as noted (id, place)
+          order by place
+        `.execute(unit.sql)
+        await before()
+      },
+    }),
+    async read(tenantId: string): Promise<string[]> {
+      const { rows } = await sql<{ event_id: string }>`
+        select event_id from noted where tenant_id = ${tenantId} order by number
+      `.execute(db)
+      return rows.map(row => row.event_id)
+    },
+  }
+}
+
+async function wanted(db: Db, tenantId: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from event where tenant_id = ${tenantId} and type in ('account.deleted', 'account.purged') order by id
+  `.execute(db)
+  return rows.map(row => row.id)
+}
+
+const SEEDS = [1, 2, 3]
+
+describe('EventFollower', () => {
+  test.each(SEEDS)(
+    'hands over each event once and in order, over two processes that fail and start again (seed %i)',
+    { timeout: 300_000 },
+    async seed => {
+      await using database = await openTestDatabase()
+      const { db } = database
+      const random = seeded(seed)
+      const notebook = await openNotebook(db)
+      const tenants = await Promise.all([sampleTenant(db), sampleTenant(db), sampleTenant(db)])
+      const faults = random.fork('faults')
+      const failing = async () => {
+        if (faults.chance(0.3)) await sleep(faults.between(0, 3))
+        if (faults.chance(0.2)) throw new Error('a fault of the test')
+      }
+      const start = () => new EventFollower({ db, log, following: notebook.following(failing) })
+      const followers = [start(), start()]
+
+      const writers = Array.from({ length: 6 }, async (_, writer) => {
+        const draws = random.fork(`writer ${writer}`)
+        for (let number = 0; number < 60; number++) {
+          const { id } = draws.pick(tenants)
+          await append(
+            db,
+            id,
+            number,
+            draws.pick(['account.deleted', 'account.purged', 'account.initialized']),
+          )
+          if (draws.chance(0.3)) for (const follower of followers) follower.wake(null)
+          if (draws.chance(0.03)) {
+            const which = draws.between(0, 1)
+            const old = followers[which]!
+            followers[which] = start()
+            await old[Symbol.asyncDispose]()
+          }
+        }
+      })
+      await Promise.all(writers)
+      for (const { id } of tenants) {
+        const all = await wanted(db, id)
+        await waitUntil('the last event', async () => {
+          // In place of the pauses after failures.
+          await sql`update event_follower set due_at = null`.execute(db)
+          for (const follower of followers) follower.wake(null)
+          return (await notebook.read(id)).length >= all.length
+        })
+        expect(await notebook.read(id)).toEqual(all)
+      }
+      await Promise.all(followers.map(follower => follower[Symbol.asyncDispose]()))
+    },
+  )
+
+  test('follows a tenant from its first event, and one of which it knows from its position', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const notebook = await openNotebook(db)
+    const [old, fresh] = [await sampleTenant(db), await sampleTenant(db)]
+    await append(db, old.id, 1, 'account.deleted')
+    const [passed] = await wanted(db, old.id)
+    await sql`
+      insert into event_follower (name, tenant_id, after_id) values ('notebook', ${old.id}, ${passed})
+    `.execute(db)
+    await append(db, old.id, 2, 'account.deleted')
+    await append(db, fresh.id, 1, 'account.deleted')
+    await using _follower = new EventFollower({ db, log, following: notebook.following() })
+    await waitUntil('both tenants', async () => (await notebook.read(fresh.id)).length > 0)
+    await waitUntil('the old one', async () => (await notebook.read(old.id)).length > 0)
+    expect(await notebook.read(old.id)).toEqual((await wanted(db, old.id)).slice(1))
+    expect(await notebook.read(fresh.id)).toEqual(await wanted(db, fresh.id))
+  })
+
+  test('passes over any number of other events, and over those of purged accounts', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const notebook = await openNotebook(db)
+    const { id } = await sampleTenant(db)
+    await sql`
+      insert into event (tenant_id, id, type, data)
+      select ${id}::uuid, nextval('event_id'), case when n % 100 = 0 then 'account.deleted' else 'account.updated' end,
+        case when n % 200 = 0 then '{}' else '{"email":"x"}' end::json
+      from generate_series(1, 12000) as n
+    `.execute(db)
+    await append(db, id, 1, 'account.purged')
+    await using _follower = new EventFollower({ db, log, following: notebook.following() })
+    await waitUntil('the last one', async () => (await notebook.read(id)).length >= 61)
+    const { rows } = await sql<{ id: string }>`
+      select id from event where tenant_id = ${id} and type <> 'account.updated' and data::text <> '{}' order by id
+    `.execute(db)
+    expect(await notebook.read(id)).toEqual(rows.map(row => row.id))
+  })
+
+  test('goes on with the other tenants while one fails, and does not hold up appends', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const notebook = await openNotebook(db)
+    const [bad, good] = [await sampleTenant(db), await sampleTenant(db)]
+    const account = await sampleAccount(db, good.id)
+    await append(db, bad.id, 1, 'account.deleted')
+    const held = Promise.withResolvers<void>()
+    const entered = Promise.withResolvers<void>()
+    const following = notebook.following()
+    await using follower = new EventFollower({
+      db,
+      log,
+      following: {
+        ...following,
+        async handle(unit, events) {
+          if (unit.tenantId === bad.id) throw new Error('a fault of the test')
+          await following.handle(unit, events)
+          entered.resolve()
+          await held.promise
+        },
+      },
+    })
+    await append(db, good.id, 1, 'account.deleted')
+    follower.wake([account.id])
+    await entered.promise
+    await append(db, good.id, 2, 'account.deleted')
+    held.resolve()
+    follower.wake([account.id])
+    await waitUntil('both events', async () => (await notebook.read(good.id)).length === 2)
+    expect(await notebook.read(bad.id)).toEqual([])
+  })
+
+  test('keeps events that a follower has not handled a week longer than the retention', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const { id } = await sampleTenant(db)
+    await sql`
+      insert into event (tenant_id, id, type, data, created_at)
+      select ${id}::uuid, nextval('event_id'), 'account.updated', '{}', clock_timestamp() - make_interval(days => 20 - n)
+      from generate_series(0, 19) as n
+    `.execute(db)
+    const { rows } = await sql<{ id: string }>`
+      select id from event where tenant_id = ${id} order by id offset 8 limit 1`.execute(db)
+    await sql`
+      insert into event_follower (name, tenant_id, after_id) values ('notebook', ${id}, ${rows[0]!.id})
+    `.execute(db)
+    // Of 20 days, seven are kept; the position is at the ninth.
+    expect(await deleteOldEvents(db, id, 7, AbortSignal.any([]))).toBe(9)
+    await sql`update event_follower set after_id = 0 where tenant_id = ${id}`.execute(db)
+    expect(await deleteOldEvents(db, id, 3, AbortSignal.any([]))).toBe(2)
+  })
+})

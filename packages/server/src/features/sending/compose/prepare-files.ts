@@ -1,0 +1,106 @@
+import { countsAsAttachment } from '../../../kit/mime/part-role.ts'
+import {
+  type Entity,
+  fileEntity,
+  messageEntity,
+  newBoundary,
+  readSegments,
+  type Segment,
+} from '../../../kit/mime-writing/entity.ts'
+import { refitMessage, staysBeyondAscii, surveyMessage } from '../../../kit/mime-writing/refit.ts'
+import { UnwalkableMessage } from '../../../kit/mime-writing/walk-message.ts'
+import { type Allowance, type AttachedFile, counted, newAllowance, writableTraits } from './attached.ts'
+
+/** Files to attach to one or several messages, whose bytes are the same in all of them. */
+export interface PreparedFiles {
+  files: readonly AttachedFile[]
+  /** Of each file. */
+  entities: readonly Entity[]
+  /** Whether an attached message has bytes beyond ASCII. */
+  is8Bit: boolean
+  hasAttachments: boolean
+  boundaries: Record<'related' | 'mixed', string>
+  /** Reads pieces of a message that has the files. They count anew with each reading. */
+  read(segments: readonly Segment[]): AsyncGenerator<Buffer>
+}
+
+/** Prepares files to be attached. An attached message is read here once, to see whether it can be sent as it is. */
+export async function prepareFiles(attachments: readonly AttachedFile[]): Promise<PreparedFiles> {
+  const reading = { allowance: newAllowance() }
+  const files = attachments.map(file => ({
+    ...writableTraits(file),
+    byteLength: file.byteLength,
+    open: () => file.open(),
+  }))
+  const { entities, is8Bit } = await attachAll(files, reading)
+  return {
+    files,
+    entities,
+    is8Bit,
+    hasAttachments: files.some(isCounted),
+    boundaries: { related: newBoundary(), mixed: newBoundary() },
+    async *read(segments) {
+      reading.allowance = newAllowance()
+      yield* readSegments(segments)
+    },
+  }
+}
+
+function isCounted({ contentType, filename, contentId, isInline }: AttachedFile): boolean {
+  const disposition = isInline ? 'inline' : 'attachment'
+  return countsAsAttachment(
+    {
+      type: contentType.toLowerCase(),
+      disposition,
+      hasFileName: filename !== null,
+      hasContentId: contentId !== null,
+    },
+    { parent: 'multipart/mixed', isFirst: false, isInAlternative: false, isAfterText: true },
+  )
+}
+
+interface Reading {
+  allowance: Allowance
+}
+
+async function attachAll(
+  files: readonly AttachedFile[],
+  reading: Reading,
+): Promise<{ entities: Entity[]; is8Bit: boolean }> {
+  const entities: Entity[] = []
+  let is8Bit = false
+  for (const file of files) {
+    const attached = isMessage(file) ? await attachMessage(file, reading) : null
+    entities.push(attached?.entity ?? attachFile(file, reading))
+    is8Bit ||= attached?.is8Bit ?? false
+  }
+  return { entities, is8Bit }
+}
+
+function isMessage({ contentType }: AttachedFile): boolean {
+  return contentType.toLowerCase() === 'message/rfc822'
+}
+
+/** A message that cannot stand within a message keeps its bytes, as a file of no known type. */
+function attachFile(file: AttachedFile, reading: Reading): Entity {
+  const traits = isMessage(file) ? { ...file, contentType: 'application/octet-stream' } : file
+  return fileEntity(traits, file.byteLength, () => counted(file, reading.allowance))
+}
+
+/** RFC 2046 section 5.2.1 allows no base64 here. Null if the message is not fit for that. */
+async function attachMessage(
+  file: AttachedFile,
+  reading: Reading,
+): Promise<{ entity: Entity; is8Bit: boolean } | null> {
+  try {
+    const survey = await surveyMessage(counted(file, reading.allowance))
+    if (survey.isHopeless) return null
+    const options = { allows8Bit: false }
+    const is8Bit = staysBeyondAscii(survey, options)
+    const open = () => refitMessage(counted(file, reading.allowance), survey, options)
+    return { entity: messageEntity(file, is8Bit, { byteLength: null, open }), is8Bit }
+  } catch (error) {
+    if (error instanceof UnwalkableMessage) return null
+    throw error
+  }
+}

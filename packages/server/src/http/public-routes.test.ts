@@ -1,0 +1,145 @@
+import { request as requestHttp } from 'node:http'
+import { expect, test } from 'vitest'
+import { openTestDoor } from '../../test/open-door.ts'
+import type { PublicRequest, PublicRoute } from '../features/public-route.ts'
+
+const seen: PublicRequest[] = []
+
+/** Knows the token `known`, and shows what it was given. */
+const page: PublicRoute = {
+  path: '/u/{token}',
+  isLink: true,
+  formBytesMax: 1024,
+  async serve(request) {
+    seen.push(request)
+    if (request.token !== 'known') return null
+    return { status: 200, body: `<p>${request.method} ${request.form}</p>` }
+  },
+}
+const image: PublicRoute = {
+  path: '/t/o/{id}.gif',
+  isLink: true,
+  formBytesMax: null,
+  serve: async ({ token }) =>
+    token === 'known'
+      ? { status: 200, headers: { 'content-type': 'image/gif' }, body: new Uint8Array([1, 2]) }
+      : null,
+}
+const booking: PublicRoute = {
+  path: '/book/{linkId}',
+  isLink: false,
+  formBytesMax: null,
+  serve: async () => ({ status: 200, body: 'book' }),
+}
+const publicRoutes = [page, image, booking]
+
+/** Requests with a `Host` header, which fetch does not let one choose. */
+function statusAt(address: string, path: string, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = requestHttp(address + path, { headers: { host } }, answer => {
+      answer.resume()
+      resolve(answer.statusCode)
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+test('a public answer has no cookie, no script and no cache, and leaks no referrer', async () => {
+  await using door = await openTestDoor({ publicRoutes, corsOrigins: ['https://app.example.com'] })
+  const answer = await fetch(`${door.address}/u/known`, { headers: { origin: 'https://app.example.com' } })
+  expect(answer.status).toBe(200)
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringMatching(
+      /^default-src 'none';(?!.*script).*frame-ancestors 'none'/,
+    ),
+  })
+  expect(answer.headers.get('set-cookie')).toBeNull()
+  expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  const head = await fetch(`${door.address}/u/known`, { method: 'HEAD' })
+  expect([head.status, await head.text()]).toEqual([200, ''])
+})
+
+test('a route takes only its methods, and only its path', async () => {
+  await using door = await openTestDoor({ publicRoutes })
+  const status = async (method: string, path: string) =>
+    (await fetch(door.address + path, { method, redirect: 'manual' })).status
+  expect(await status('GET', '/t/o/known.gif')).toBe(200)
+  expect(await status('GET', '/t/o/known')).toBe(404)
+  expect(await status('GET', '/t/o/known.png')).toBe(404)
+  expect(await status('GET', '/t/o/known.gif/more')).toBe(404)
+  expect(await status('POST', '/t/o/known.gif')).toBe(405)
+  expect(await status('DELETE', '/u/known')).toBe(405)
+  expect(await status('OPTIONS', '/u/known')).toBe(405)
+})
+
+test('a form is read as urlencoded and as multipart, within its limit', async () => {
+  await using door = await openTestDoor({ publicRoutes })
+  const post = async (body: NonNullable<RequestInit['body']>, headers: Record<string, string> = {}) => {
+    const answer = await fetch(`${door.address}/u/known`, { method: 'POST', body, headers })
+    return [answer.status, await answer.text()]
+  }
+  const multipart = new FormData()
+  multipart.set('List-Unsubscribe', 'One-Click')
+  multipart.set('file', new Blob(['x']), 'x.txt')
+  const read = [200, '<p>POST List-Unsubscribe=One-Click</p>']
+  expect(await post(new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }))).toEqual(read)
+  expect(await post(multipart)).toEqual(read)
+  const nothing = [200, '<p>POST </p>']
+  expect(await post('{"List-Unsubscribe":"One-Click"}', { 'content-type': 'application/json' })).toEqual(
+    nothing,
+  )
+  expect(await post('--x', { 'content-type': 'multipart/form-data; boundary=y' })).toEqual(nothing)
+  expect((await post(new URLSearchParams({ long: 'x'.repeat(2000) })))[0]).toBe(413)
+})
+
+test('refuses a client that tries unknown tokens, and never a known one', async () => {
+  await using door = await openTestDoor({ publicRoutes, trustProxy: ['127.0.0.1'] })
+  const from = (client: string, path: string) =>
+    fetch(door.address + path, { headers: { 'x-forwarded-for': client } }).then(({ status }) => status)
+  for (let tried = 0; tried < 20; tried++) expect(await from('2001:db8::1', `/u/${tried}`)).toBe(404)
+  expect(await from('2001:db8::2', '/t/o/other.gif')).toBe(429)
+  expect(await from('2001:db8::2', '/u/known')).toBe(200)
+  expect(await from('2001:db8:0:1::1', '/u/other')).toBe(404)
+  door.pass(60)
+  expect(await from('2001:db8::1', '/u/other')).toBe(404)
+})
+
+test('public routes are served while load is shed', async () => {
+  await using door = await openTestDoor({ publicRoutes })
+  door.overload(true)
+  expect((await fetch(`${door.address}/v1/echo`)).status).toBe(503)
+  expect((await fetch(`${door.address}/u/known`)).status).toBe(200)
+})
+
+test('a host that is only that of the links serves nothing else', async () => {
+  await using door = await openTestDoor({ publicRoutes, linksHost: 'links.example.com' })
+  const paths = [
+    '/u/known',
+    '/t/o/known.gif',
+    '/book/one',
+    '/v1/openapi.json',
+    '/docs',
+    '/',
+    '/health/live',
+    '/no',
+  ]
+  const statuses = (host: string) => Promise.all(paths.map(path => statusAt(door.address, path, host)))
+  expect(await statuses('links.example.com')).toEqual([200, 200, 404, 404, 404, 404, 404, 404])
+  expect(await statuses('Links.Example.com:443')).toEqual([200, 200, 404, 404, 404, 404, 404, 404])
+  expect(await statuses('mail.example.com')).toEqual([200, 200, 200, 200, 200, 302, 200, 404])
+})
+
+test('a route tells who asks, and with which program', async () => {
+  await using door = await openTestDoor({ publicRoutes })
+  seen.length = 0
+  await fetch(`${door.address}/u/known?name=Ada&unknown=1`, { headers: { 'user-agent': 'x'.repeat(600) } })
+  expect(seen).toMatchObject([
+    { method: 'GET', userAgent: 'x'.repeat(512), client: { address: '127.0.0.1' } },
+  ])
+  expect(seen[0]?.query.get('name')).toBe('Ada')
+})
