@@ -3,6 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
 import type { Claim } from './claims.ts'
+import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
 import { findSuppressedOf } from '../suppressions/store.ts'
@@ -104,10 +105,8 @@ export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcom
         -- Of a send that was given up as unknown, nothing but its acceptance is news: its content is gone.
         and (outbox.status in ('sending', 'sent') or (outbox.status = 'failed' and given.status = 'sent'))
       returning outbox.*
-    ), discarded as (
-      delete from outbox_content using ended as outbox
-      where outbox_content.outbox_id = outbox.id and ${needsNoContent}
-    ), answered as (
+    ), ${discardingContent(sql`outbox_id in (select id from ended as outbox where ${needsNoContent})`)},
+    answered as (
       update sending_account as held set pauses = 0, paused_until = null, troubled_since = null, pause_reason = null,
         pause_message = null, message_bytes_max = given.bytes_max,
         due_at = case when pauses > 0 then clock_timestamp() else due_at end
@@ -172,8 +171,8 @@ const needsNoContent = sql`
 /** Deletes the content of an entry that nothing needs any more. */
 export async function discardContent(unit: Pick<UnitOfWork, 'sql'>, id: string): Promise<void> {
   await sql`
-    delete from outbox_content using outbox
-    where outbox_content.outbox_id = outbox.id and outbox.id = ${id} and ${needsNoContent}
+    with ${discardingContent(sql`outbox_id in (select id from outbox where id = ${id} and ${needsNoContent})`)}
+    select
   `.execute(unit.sql)
 }
 
