@@ -4,10 +4,12 @@ import { changes } from './notifications/changes.ts'
 import { drafts } from './sending/drafts.ts'
 import { identities } from './mail/identities.ts'
 import { mailboxes } from './mail/mailboxes.ts'
+import { mailMerges } from './sending/mail-merges.ts'
 import { mailSettings } from './mail/mail-settings.ts'
 import { messages } from './mail/messages.ts'
 import { outbox } from './sending/outbox.ts'
 import { search } from './mail/search.ts'
+import { suppressionReviews, suppressions } from './sending/suppressions.ts'
 import { settings } from './accounts/settings.ts'
 import { threads } from './mail/threads.ts'
 
@@ -24,5 +26,8 @@ export const contract = {
   mailSettings,
   drafts,
   outbox,
+  mailMerges,
+  suppressions,
+  suppressionReviews,
   changes,
 }

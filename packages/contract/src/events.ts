@@ -3,6 +3,7 @@ import { account } from './accounts/accounts.ts'
 import { mailbox, mailboxChange, mailboxReference } from './mail/mailboxes.ts'
 import { messageChange, messageSummary } from './mail/messages.ts'
 import { outboxEntry, sendError } from './sending/outbox.ts'
+import { suppressionEntry } from './sending/suppressions.ts'
 import { eventId, microsoftCloud, timestamp, uuid } from './shapes.ts'
 
 export const EVENT_TYPES = [
@@ -86,6 +87,13 @@ export const eventData = {
   'send.retrying': announcedFailure,
   'send.failed': announcedFailure,
   'send.rescheduled': announcedSend,
+  'suppression.created': z.object({
+    listId: z.string(),
+    address: z.string(),
+    source: suppressionEntry.shape.source,
+    reason: z.string(),
+    outboxId: uuid.nullable().describe('The send that caused it; null if none did.'),
+  }),
 } satisfies Partial<Record<EventType, z.ZodType>>
 
 /** What `data` of an event of this type contains. */

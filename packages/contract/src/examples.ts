@@ -6,12 +6,15 @@ import type { Identity, SignatureInput } from './mail/identities.ts'
 import type { Mailbox } from './mail/mailboxes.ts'
 import type { Message, MessageSummary } from './mail/messages.ts'
 import type { TenantSettings, TenantSettingsInput } from './accounts/settings.ts'
+import type { MergeItem } from './sending/mail-merges.ts'
 import type { OutboxEntry } from './sending/outbox.ts'
+import type { SuppressionEntry, SuppressionList, SuppressionReview } from './sending/suppressions.ts'
 import type { Thread, ThreadSummary } from './mail/threads.ts'
 
 const ACCOUNT_ID = '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90'
 const INBOX_ID = '01a1fc14-6a02-7b1e-8c44-0f6f4f0e2a11'
 const MESSAGE_ID = '01a1fc15-0c9b-7d0a-a4f7-3f5b1c2d9e22'
+const MERGE_ID = '01a1fc2f-1b3c-7d02-a4f5-6c7d8e9f0a1b'
 const OUTBOX_ID = '01a1fc2e-2f4d-7c11-9e0a-8b6d5a4c3f21'
 const GRACE = { name: 'Grace Hopper', address: 'grace@example.org' }
 const ADA = { name: 'Ada Lovelace', address: 'ada@example.com' }
@@ -140,6 +143,14 @@ const changeEvent: ChangeEvent = {
   },
 }
 
+const mergeItem: MergeItem = {
+  index: 0,
+  address: GRACE.address,
+  mailMergeId: MERGE_ID,
+  outboxId: OUTBOX_ID,
+  error: null,
+}
+
 const outboxEntry: OutboxEntry = {
   id: OUTBOX_ID,
   accountId: ACCOUNT_ID,
@@ -220,6 +231,34 @@ const identity: Identity = {
   providerSignature: null,
 }
 
+const suppressionList: SuppressionList = {
+  id: 'newsletter',
+  name: 'Newsletter',
+  description: null,
+  count: 3,
+  counts: { unsubscribe: 2, bounce: 0, api: 1, reply: 0, complaint: 0, inactive: 0 },
+  createdAt: '2026-11-21T09:30:00.000Z',
+}
+
+const suppressionEntry: SuppressionEntry = {
+  address: 'grace@example.org',
+  source: 'unsubscribe',
+  reason: 'Unsubscribed by the link of a message.',
+  createdAt: '2026-11-21T10:12:45.310Z',
+}
+
+const suppressionReview: SuppressionReview = {
+  id: '01a1fc3a-4b1d-7f02-8c3e-5d2b7a9f1e44',
+  listId: 'newsletter',
+  address: 'grace@example.org',
+  source: 'reply',
+  accountId: ACCOUNT_ID,
+  messageId: MESSAGE_ID,
+  probability: 0.95,
+  alternateContacts: [],
+  createdAt: '2026-11-21T10:12:45.310Z',
+}
+
 /** Examples of the named schemas, for the OpenAPI document. */
 export const schemaExamples: Record<string, unknown> = {
   Account: account,
@@ -229,11 +268,15 @@ export const schemaExamples: Record<string, unknown> = {
   Identity: identity,
   Mailbox: mailbox,
   MailSettings: { signByDefault: true },
+  MailMergeItem: mergeItem,
   Message: message,
   MessageSummary: messageSummary,
   OutboxEntry: outboxEntry,
   SearchResult: messageSummary,
   Signature: signature,
+  SuppressionEntry: suppressionEntry,
+  SuppressionList: suppressionList,
+  SuppressionReview: suppressionReview,
   TenantSettings: tenantSettings,
   Thread: thread,
   ThreadSummary: threadSummary,
@@ -252,6 +295,12 @@ export const bodyExamples: Record<string, unknown> = {
   'identities.create': { name: 'Sales', address: 'sales@example.com', signature },
   'identities.update': { signature },
   'mailSettings.update': { signByDefault: true },
+  'mailMerges.create': {
+    subject: 'Notes',
+    text: 'Dear reader,\n',
+    intervalSeconds: 2,
+    entries: [{ to: GRACE, reference: 'reader-1' }],
+  },
   'outbox.create': {
     to: [GRACE],
     inReplyTo: MESSAGE_ID,
@@ -260,4 +309,7 @@ export const bodyExamples: Record<string, unknown> = {
   },
   'outbox.reschedule': { sendAt: '2026-11-21T10:00:00Z' },
   'settings.update': settingsChange,
+  'suppressions.addEntries': { addresses: ['grace@example.org'], reason: 'Asked by phone' },
+  'suppressions.create': { id: 'newsletter', name: 'Newsletter' },
+  'suppressions.update': { description: 'The letter of the first Monday of each month' },
 }

@@ -47,6 +47,19 @@ export const sections: Record<keyof typeof contract, Section> = {
       'Messages that are sent, from their acceptance to their end. A message is sent once: an attempt is ' +
       'repeated only if the server certainly did not accept it.',
   },
+  mailMerges: {
+    title: 'Mail merges',
+    description: 'One message to each of many recipients, queued together.',
+  },
+  suppressions: {
+    title: 'Suppressions',
+    description:
+      'Lists of addresses that nothing is sent to. Every send consults the global list, and the list that it names.',
+  },
+  suppressionReviews: {
+    title: 'Suppression reviews',
+    description: 'Detected opt-outs that wait until a person decides.',
+  },
   changes: {
     title: 'Changes',
     description: 'Every change, made here or at the provider, in one feed without gaps or repetitions.',

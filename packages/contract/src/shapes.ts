@@ -45,6 +45,9 @@ export const uuidInput = z.string().regex(UUID, 'must be a UUID').toLowerCase().
 export const pathId = z.string().brand<'PathId'>().meta({ format: 'uuid' })
 export type PathId = z.infer<typeof pathId>
 
+/** A name in a path that is no UUID. Any string passes, as with `pathId`. */
+export const pathName = z.string().brand<'PathId'>()
+
 /** The path parameters of an operation on one account. Use `.extend` to add ids below it. */
 export const accountPath = z.strictObject({ accountId: pathId.describe('The account’s `id`.') })
 

@@ -8,7 +8,7 @@ import { createAuthenticator } from '../src/features/tenancy/credentials/authent
 import { createFailureBrake } from '../src/features/tenancy/credentials/failure-brake.ts'
 import { createApiKey } from '../src/features/tenancy/credentials/store.ts'
 import { assignPlan } from '../src/features/accounts/plans/assign.ts'
-import type { PlanLimits } from '../src/features/tenancy/plans/rules.ts'
+import type { PlanLimits } from '../src/features/tenancy/plans/plan.ts'
 import { createPlan } from '../src/features/tenancy/plans/store.ts'
 import type { PublicRoute } from '../src/features/public-route.ts'
 import { refuse } from '../src/features/refuse.ts'

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { assignPlan } from '../features/accounts/plans/assign.ts'
-import type { Plan } from '../features/tenancy/plans/rules.ts'
+import type { Plan } from '../features/tenancy/plans/plan.ts'
 import { createPlan, listPlans } from '../features/tenancy/plans/store.ts'
 import { CommandError } from './command-error.ts'
 import type { Connect } from './connect.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '../database/pool.ts'
-import type { Plan } from '../features/tenancy/plans/rules.ts'
+import type { Plan } from '../features/tenancy/plans/plan.ts'
 import { findPlanByName } from '../features/tenancy/plans/store.ts'
 import { CommandError } from './command-error.ts'
 

@@ -220,6 +220,17 @@ CREATE INDEX job_claimed ON public.job USING btree (claimed_by) WHERE (claimed_b
 CREATE INDEX job_due ON public.job USING btree (due_at);
 CREATE INDEX job_unclaimed ON public.job USING btree (tenant_id, kind) WHERE (claimed_by IS NULL);
 
+create table mail_merge_pace (
+  id uuid not null,
+  account_id uuid not null,
+  interval_seconds integer not null,
+  due_at timestamp with time zone,
+  constraint mail_merge_pace_pkey PRIMARY KEY (id),
+  constraint mail_merge_pace_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint mail_merge_pace_interval_seconds_check CHECK (((interval_seconds >= 1) AND (interval_seconds <= 3600)))
+);
+CREATE INDEX mail_merge_pace_due ON public.mail_merge_pace USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
+
 create table mail_settings (
   account_id uuid not null,
   tenant_id uuid not null,
@@ -403,6 +414,7 @@ create table outbox (
   mail_merge_id uuid,
   track_opens boolean default false not null,
   track_clicks boolean default false not null,
+  is_paced boolean default false not null,
   constraint outbox_pkey PRIMARY KEY (id),
   constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
   constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
@@ -415,10 +427,12 @@ create table outbox (
 CREATE INDEX outbox_claimed ON public.outbox USING btree (account_id) WHERE (phase IS NOT NULL);
 CREATE INDEX outbox_claimed_by ON public.outbox USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX outbox_draft ON public.outbox USING btree (draft_id) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
-CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NULL));
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX outbox_filed ON public.outbox USING btree (copy_filed_at) WHERE (filed_copy IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX outbox_merge ON public.outbox USING btree (mail_merge_id, due_at) WHERE (mail_merge_id IS NOT NULL);
+CREATE INDEX outbox_merge_due ON public.outbox USING btree (account_id, due_at) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NOT NULL) AND (NOT is_paced));
 CREATE INDEX outbox_task ON public.outbox USING btree (task_at) WHERE (task IS NOT NULL);
 CREATE INDEX outbox_task_account ON public.outbox USING btree (account_id, task_at) WHERE (task IS NOT NULL);
 CREATE INDEX outbox_task_by ON public.outbox USING btree (task_by) WHERE (task_by IS NOT NULL);
@@ -432,12 +446,14 @@ create table outbox_content (
   layout jsonb not null,
   bytes bigint not null,
   created_at timestamp with time zone default clock_timestamp() not null,
+  tail_id uuid,
   constraint outbox_content_pkey PRIMARY KEY (id),
   constraint outbox_content_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   constraint outbox_content_outbox_id_fkey FOREIGN KEY (outbox_id) REFERENCES outbox(id) ON DELETE CASCADE
 );
 CREATE INDEX outbox_content_account ON public.outbox_content USING btree (account_id);
 CREATE UNIQUE INDEX outbox_content_outbox ON public.outbox_content USING btree (outbox_id) WHERE (outbox_id IS NOT NULL);
+CREATE INDEX outbox_content_tail ON public.outbox_content USING btree (tail_id) WHERE (tail_id IS NOT NULL);
 CREATE INDEX outbox_content_unused ON public.outbox_content USING btree (created_at) WHERE (outbox_id IS NULL);
 
 create table outbox_piece (
@@ -553,6 +569,59 @@ create table sent_message (
   constraint sent_message_pkey PRIMARY KEY (account_id, internet_message_id),
   constraint sent_message_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
+
+create table suppression_entry (
+  list_key uuid not null,
+  address text collate "C" not null,
+  id uuid not null,
+  source text not null,
+  reason text not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint suppression_entry_pkey PRIMARY KEY (list_key, address),
+  constraint suppression_entry_list_key_fkey FOREIGN KEY (list_key) REFERENCES suppression_list(key),
+  constraint suppression_entry_source_check CHECK ((source = ANY (ARRAY['unsubscribe'::text, 'bounce'::text, 'api'::text, 'reply'::text, 'complaint'::text, 'inactive'::text])))
+);
+CREATE INDEX suppression_entry_list ON public.suppression_entry USING btree (list_key, created_at DESC, id DESC);
+
+create table suppression_list (
+  key uuid not null,
+  tenant_id uuid not null,
+  id text collate "C" not null,
+  name text not null,
+  description text,
+  unsubscribe integer default 0 not null,
+  bounce integer default 0 not null,
+  api integer default 0 not null,
+  reply integer default 0 not null,
+  complaint integer default 0 not null,
+  inactive integer default 0 not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  deleted_at timestamp with time zone,
+  constraint suppression_list_pkey PRIMARY KEY (key),
+  constraint suppression_list_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX suppression_list_deleted ON public.suppression_list USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
+CREATE UNIQUE INDEX suppression_list_id ON public.suppression_list USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
+
+create table suppression_review (
+  id uuid not null,
+  tenant_id uuid not null,
+  list_id text collate "C" not null,
+  address text collate "C" not null,
+  source text not null,
+  account_id uuid not null,
+  message_id uuid not null,
+  outbox_id uuid,
+  probability double precision not null,
+  alternate_contacts text[] not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint suppression_review_pkey PRIMARY KEY (id),
+  constraint suppression_review_source_check CHECK ((source = ANY (ARRAY['reply'::text, 'inactive'::text]))),
+  constraint suppression_review_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id),
+  constraint suppression_review_tenant_id_list_id_address_key UNIQUE (tenant_id, list_id, address)
+);
+CREATE INDEX suppression_review_account ON public.suppression_review USING btree (account_id);
+CREATE INDEX suppression_review_list ON public.suppression_review USING btree (tenant_id, created_at DESC, id DESC);
 
 create table sync_cursor (
   account_id uuid not null,

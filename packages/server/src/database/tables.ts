@@ -173,6 +173,13 @@ export interface JobTable {
   claimed_by: string | null
 }
 
+export interface MailMergePaceTable {
+  id: string
+  account_id: string
+  interval_seconds: number
+  due_at: Timestamp | null
+}
+
 export interface MailSettingsTable {
   account_id: string
   tenant_id: string
@@ -319,6 +326,7 @@ export interface OutboxTable {
   mail_merge_id: string | null
   track_opens: Generated<boolean>
   track_clicks: Generated<boolean>
+  is_paced: Generated<boolean>
 }
 
 export interface OutboxContentTable {
@@ -328,6 +336,7 @@ export interface OutboxContentTable {
   layout: Json
   bytes: Int8
   created_at: Generated<Timestamp>
+  tail_id: string | null
 }
 
 export interface OutboxPieceTable {
@@ -414,6 +423,45 @@ export interface SentMessageTable {
   reference: string | null
 }
 
+export interface SuppressionEntryTable {
+  list_key: string
+  address: string
+  id: string
+  source: 'unsubscribe' | 'bounce' | 'api' | 'reply' | 'complaint' | 'inactive'
+  reason: string
+  created_at: Generated<Timestamp>
+}
+
+export interface SuppressionListTable {
+  key: string
+  tenant_id: string
+  id: string
+  name: string
+  description: string | null
+  unsubscribe: Generated<number>
+  bounce: Generated<number>
+  api: Generated<number>
+  reply: Generated<number>
+  complaint: Generated<number>
+  inactive: Generated<number>
+  created_at: Generated<Timestamp>
+  deleted_at: Timestamp | null
+}
+
+export interface SuppressionReviewTable {
+  id: string
+  tenant_id: string
+  list_id: string
+  address: string
+  source: 'reply' | 'inactive'
+  account_id: string
+  message_id: string
+  outbox_id: string | null
+  probability: number
+  alternate_contacts: string[]
+  created_at: Generated<Timestamp>
+}
+
 export interface SyncCursorTable {
   account_id: string
   source: string
@@ -462,6 +510,7 @@ export interface Tables {
   identity: IdentityTable
   instance: InstanceTable
   job: JobTable
+  mail_merge_pace: MailMergePaceTable
   mail_settings: MailSettingsTable
   mailbox: MailboxTable
   message: MessageTable
@@ -481,6 +530,9 @@ export interface Tables {
   sending_account: SendingAccountTable
   sending_epoch: SendingEpochTable
   sent_message: SentMessageTable
+  suppression_entry: SuppressionEntryTable
+  suppression_list: SuppressionListTable
+  suppression_review: SuppressionReviewTable
   sync_cursor: SyncCursorTable
   tenant: TenantTable
   tenant_sends: TenantSendsTable

@@ -3,7 +3,7 @@ import { Nudge, pause } from './nudge.ts'
 
 const RETRY_SECONDS = 1
 const RETRY_SECONDS_MAX = 10
-/** Minimum interval between the starts of two looks, however often they are asked for. */
+/** Minimum interval between the starts of two looks, however often they are asked for. A loop may have its own. */
 const LOOK_INTERVAL_MILLISECONDS = 20
 /** A look that names a later time is repeated after this long. */
 const POLL_SECONDS_MAX = 3600
@@ -17,6 +17,8 @@ export interface WokenLoopOptions {
   /** The log message for a failed look. */
   failure: string
   log: Logger
+  /** Between the starts of two looks. */
+  intervalMilliseconds?: number
   /** The pause after a failed look doubles up to this many seconds. */
   retrySecondsMax?: number
 }
@@ -55,6 +57,7 @@ export class WokenLoop implements AsyncDisposable {
 
   async #run(): Promise<void> {
     const { retrySecondsMax = RETRY_SECONDS_MAX, look, failure, log } = this.#options
+    const { intervalMilliseconds = LOOK_INTERVAL_MILLISECONDS } = this.#options
     const stopped = this.#stop.signal
     let retrySeconds = Math.min(RETRY_SECONDS, retrySecondsMax)
     while (!stopped.aborted) {
@@ -65,7 +68,7 @@ export class WokenLoop implements AsyncDisposable {
         const dueAt = performance.now() + seconds * 1_000
         retrySeconds = Math.min(RETRY_SECONDS, retrySecondsMax)
         this.#firstLook.resolve()
-        await pause(startedAt + LOOK_INTERVAL_MILLISECONDS - performance.now(), stopped)
+        await pause(startedAt + intervalMilliseconds - performance.now(), stopped)
         await pause(dueAt - performance.now(), stopped, this.#nudge.signal)
       } catch (error) {
         if (!stopped.aborted) log.warn({ error }, failure)

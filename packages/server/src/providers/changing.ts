@@ -71,7 +71,7 @@ export interface RemovedBatch {
 }
 
 export interface MovedMessage {
-  /** The key that it was given by. */
+  /** Its key before the move. */
   key: MessageKey
   /**
    * Null if the provider does not say (IMAP without COPYUID): the message is in the target, and the next sync of the

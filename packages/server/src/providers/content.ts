@@ -15,7 +15,7 @@ export interface ContentRange {
   offset: number
   /** Nothing is wanted from this byte on; null: everything to the end. */
   end: number | null
-  /** How long the whole is said to be; null: not known. What ends there needs no question for more. */
+  /** The length of the whole that the provider has told; null if unknown. A read that ends there asks for no more. */
   size: number | null
 }
 

@@ -65,7 +65,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** The same failure, said in another way. */
+/** Copies a failure with another kind or message. */
 export function restate(
   failure: ProviderFailure,
   change: { kind?: FailureKind; message?: string; isBeforeAcceptance?: boolean },

@@ -234,7 +234,7 @@ export interface MailProvider {
   isRenamed(mailbox: RemoteMailbox, cursor: Cursor): boolean
 
   /**
-   * Which of these messages the provider still has, and how each is now, by key. Always asks the
+   * Returns the messages that the provider still has, with their flags and mailboxes, by key. Always asks the
    * provider. UIDs are those of `at`; if that source was renumbered since its cursor, all of them are gone. Lasting
    * ids need no source. `not_found` if the source is gone. Call it only while no `compare` or `arrivals` is being iterated.
    */

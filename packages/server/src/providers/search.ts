@@ -44,7 +44,7 @@ export interface SearchHit extends SearchPosition {
 
 export interface SearchPage {
   /**
-   * At most `limit`, without messages that went in the meantime or cannot be read. May be empty although more follow.
+   * At most `limit`, without messages that were deleted in the meantime or cannot be read. May be empty although more follow.
    */
   hits: SearchHit[]
   /** The position of the next page; null after the last one. */

@@ -34,7 +34,7 @@ export interface RoleOptions {
   resolve: Resolver | undefined
   autoconfig: AutoconfigPlaces
   isStrict: boolean
-  /** In place of what watches this process. */
+  /** Used instead of measuring the load of this process. */
   overload: Overload | undefined
   pace: SyncPace
   reachPoint: ReachPoint
@@ -42,7 +42,7 @@ export interface RoleOptions {
 
 export interface Roles extends AsyncDisposable {
   address: string | null
-  /** Ends what takes work: requests under way get this many seconds. */
+  /** Stops taking work. Requests under way get this many seconds. */
   drain(seconds: number): Promise<void>
 }
 

@@ -11,7 +11,7 @@ import { troubleGauges } from '../sync/overview.ts'
 import type { Wing } from '../wing.ts'
 import type { Readiness } from './readiness.ts'
 
-/** How quickly the sync looks and gives up; tests are more impatient than the defaults. */
+/** Intervals and time limits of the sync. Tests use shorter ones than the defaults. */
 export interface SyncPace {
   pollSeconds?: number
   stallSeconds?: number
@@ -19,7 +19,7 @@ export interface SyncPace {
   answerSeconds?: number
   refusalSeconds?: number
   lease?: LeasePace
-  /** Milliseconds since 1970, by which flags are compared again on servers that do not report their changes. */
+  /** Milliseconds since 1970. Decides when flags are compared again on servers that do not report changes. */
   now?: () => number
 }
 

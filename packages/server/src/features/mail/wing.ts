@@ -6,7 +6,7 @@ import { openSemaphore } from '../../kit/semaphore.ts'
 import { openMailFollower } from '../../sync/mail/follower.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
-import { Backfill } from './content/backfill.ts'
+import { BodyStoring } from './content/body-storing.ts'
 import { openBodyIndex } from './content/body-index.ts'
 import { DocumentRewriter } from './content/document-rewriter.ts'
 import type { ReadContext } from './content/body.ts'
@@ -68,8 +68,11 @@ export function openMail(resources: Resources) {
       { name: 'sweep_thread_links', schedule: dailyAt(3, 23), run: signal => sweepThreadLinks(db, signal) },
     ],
     startWorkers(workers) {
-      const backfill = workers.use(new Backfill({ ...source, reader, clock }))
-      const news = { onWake: (ids: string[]) => backfill.wake(ids), onListening: () => backfill.wake(null) }
+      const bodyStoring = workers.use(new BodyStoring({ ...source, reader, clock }))
+      const news = {
+        onWake: (ids: string[]) => bodyStoring.wake(ids),
+        onListening: () => bodyStoring.wake(null),
+      }
       wakes.on(['waxwing_wake', 'waxwing_mail'], news)
       const rewritten = new Counter({
         name: 'waxwing_search_documents_rewritten_total',

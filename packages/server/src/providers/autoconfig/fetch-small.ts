@@ -91,7 +91,7 @@ function send(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const request = requestOver(url, {
     method,
-    // Without an agent, Node takes HTTP's port for the default, and would put ours into Host.
+    // Without an agent, Node takes port 80 for the default, and would add ours to Host.
     defaultPort: HTTPS_PORT,
     createConnection,
     maxHeaderSize: HEADER_BYTES_MAX,

@@ -26,7 +26,7 @@ export function systemRecords(): RecordResolver {
 }
 
 /**
- * The targets of a service of a domain, best first. RFC 2782 chooses at random by weight; we take the heaviest. A
+ * Finds the servers that a domain's SRV records name for a service, best first. RFC 2782 chooses at random by weight; we take the heaviest. A
  * target of "." means that there is none.
  */
 export async function findTargets(

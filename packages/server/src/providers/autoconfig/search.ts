@@ -152,7 +152,7 @@ function parentDomains(host: string): string[] {
     .slice(-PARENT_DOMAINS_MAX)
 }
 
-/** The first servers that may be used; null if there is none to read from. */
+/** Returns the first usable IMAP and SMTP servers of a source; null without a usable IMAP server. */
 async function offer(
   search: Search,
   source: Source,

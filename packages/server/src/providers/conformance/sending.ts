@@ -7,8 +7,9 @@ export interface SendingArrangement extends AsyncDisposable {
   from: string
   /** Two addresses whose mail can be read. */
   recipients: readonly [string, string]
-  /** Refused for good, and for now. */
+  /** An address that is always refused. */
   unknown: string
+  /** An address that is refused for the time being. */
   greylisted: string
   /** Bytes of a message that the server takes, about 100,000. */
   messageBytesMax: number

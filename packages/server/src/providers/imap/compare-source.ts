@@ -76,7 +76,7 @@ export async function* compareSource(
     next.exists = present
     if (gone.length > 0) yield { type: 'gone', keys: gone, certainty: 'hint', cursor: { ...next } }
   }
-  // A message that came and went unseen leaves only a number.
+  // A message that arrived and was removed between two looks shows only in UIDNEXT.
   if (arrived === 0 && opened.uidNext !== null) next.uidNext = Math.max(cursor.uidNext, opened.uidNext)
 
   yield* compareFlags(following, source, options, { cursor, next, opened })

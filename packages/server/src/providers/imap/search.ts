@@ -66,7 +66,7 @@ export function searchSequence(
 
 /** The condition of a search. Times are only approximate: the caller checks the exact ones. */
 export interface TextCriteria {
-  /** One line. */
+  /** Without line breaks. */
   text: string
   /** Only UIDs below this one. */
   below: number | null

@@ -1,7 +1,7 @@
 import { isGlobalUnicast } from '../../kit/egress/address.ts'
 import { parseHost } from '../../kit/egress/host.ts'
 
-/** Says nothing of the machine. */
+/** A name for EHLO that reveals nothing about the machine. */
 export const UNNAMED = '[127.0.0.1]'
 /** RFC 6761, RFC 6762, RFC 8375 and RFC 9476: names that mean something on this network only. */
 const LOCAL = /(?:^|\.)(?:localhost|local|internal|lan|home|home\.arpa|invalid|test|example|alt)$/

@@ -67,7 +67,7 @@ export function tooMuch(): ProviderFailure {
   return new ProviderFailure('unavailable', 'The server sends more than was asked for.')
 }
 
-/** The enhanced status code of a reply; of its class alone if it has none. */
+/** The enhanced status code of a reply; without one `4.0.0` or `5.0.0`, by the class of the reply. */
 export function statusOf({ code, lines }: Reply): string {
   const status = ENHANCED.exec(lines[0] ?? '')
   const group = Math.floor(code / 100)

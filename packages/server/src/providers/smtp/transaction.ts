@@ -22,7 +22,7 @@ const BLOCK_SECONDS = 3 * 60
 const DOT_SECONDS = 10 * 60
 /** All replies to MAIL and RCPT together. */
 const ENVELOPE_SECONDS_MAX = 15 * 60
-/** The whole content: this, and a second for so many bytes. */
+/** Time limit for the whole content: this, and a second for each `CONTENT_BYTES_PER_SECOND_MIN` bytes. */
 const CONTENT_SECONDS = 10 * 60
 const CONTENT_BYTES_PER_SECOND_MIN = 10_000
 

@@ -1,5 +1,5 @@
 const SUSPICIOUS_LOSS = 100
-/** Then the server is asked again. Somebody who did empty a mailbox waits no longer than for a move to be told apart. */
+/** The server is asked again after this time, which is no longer than it takes to tell a move from a deletion. */
 export const SECOND_LOOK_SECONDS = 20
 
 /**

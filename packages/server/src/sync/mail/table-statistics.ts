@@ -20,7 +20,7 @@ export class TableStatistics {
     this.#log = log
   }
 
-  /** So many messages were inserted. Returns at once; never rejects. */
+  /** Counts messages that were inserted. Returns at once and never throws. */
   inserted(count: number): void {
     this.#inserted += count
     if (this.#inserted < FIRST_AFTER || this.#analyzing) return

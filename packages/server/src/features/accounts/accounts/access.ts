@@ -29,8 +29,11 @@ export function requireConnectable({ status }: Pick<AccountRow, 'status'>): void
 
 /** Returns the id in lower case if the credential may name it. Does not check whether there is such an account. */
 export function requireReachable(credential: Credential, accountId: string): string {
-  const id = accountId.toLowerCase()
-  const isReachable = credential.accountIds === null || credential.accountIds.includes(id)
-  if (!isUuid(id) || !isReachable) refuse('account_not_found')
-  return id
+  if (!isReachable(credential, accountId)) refuse('account_not_found')
+  return accountId.toLowerCase()
+}
+
+/** Whether the credential may name the account. */
+export function isReachable({ accountIds }: Credential, accountId: string): boolean {
+  return isUuid(accountId) && (accountIds === null || accountIds.includes(accountId.toLowerCase()))
 }

@@ -86,6 +86,22 @@ export async function findAccountView(db: Db, tenantId: string, id: string): Pro
   return (await accountViews(db, tenantId).where('account.id', '=', id).executeTakeFirst()) ?? null
 }
 
+/** Accounts of any tenants, by their ids. */
+export async function findAccountViews(
+  db: Db,
+  accounts: ReadonlyArray<{ tenantId: string; id: string }>,
+): Promise<Map<string, AccountView>> {
+  const wanted = new Map(accounts.map(account => [account.id, account]))
+  const rows = await everyAccountView(db)
+    .where(
+      sql<boolean>`(account.tenant_id, account.id) in (
+        select * from unnest(${[...wanted.values()].map(({ tenantId }) => tenantId)}::uuid[], ${[...wanted.keys()]}::uuid[]))`,
+    )
+    .$castTo<AccountView>()
+    .execute()
+  return new Map(rows.map(row => [row.id, row]))
+}
+
 /** Reads the account, and locks it and the settings that it inherits until the transaction ends. */
 export async function lockAccount(unit: UnitOfWork, id: string): Promise<AccountView | null> {
   // In the order in which a change of the tenant's settings locks them.

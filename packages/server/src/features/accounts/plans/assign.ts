@@ -4,7 +4,7 @@ import type { Db } from '../../../database/pool.ts'
 import { type UnitOfWork, inTransaction } from '../../../events/unit-of-work.ts'
 import { accountViews, inheritSettings, updateAccount } from '../accounts/store.ts'
 import { lockTenantSettings, updateTenantSettings } from '../../tenancy/settings/store.ts'
-import type { Plan } from '../../tenancy/plans/rules.ts'
+import type { Plan } from '../../tenancy/plans/plan.ts'
 import { updateTenantPlan } from '../../tenancy/plans/store.ts'
 
 /**

@@ -18,7 +18,7 @@ import type { RequestContext } from '../../context.ts'
 import { Refusal } from '../../refuse.ts'
 import { createTenant } from '../../tenancy/tenants/store.ts'
 import { assignPlan } from './assign.ts'
-import type { Plan, PlanLimits } from '../../tenancy/plans/rules.ts'
+import type { Plan, PlanLimits } from '../../tenancy/plans/plan.ts'
 import { createPlan } from '../../tenancy/plans/store.ts'
 
 const NO_LIMITS: PlanLimits = {

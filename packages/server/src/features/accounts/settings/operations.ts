@@ -3,7 +3,7 @@ import { implement } from '@orpc/server'
 import { requireClicksForHoneypot } from '../accounts/rules.ts'
 import { inheritSettings } from '../accounts/store.ts'
 import type { RequestContext } from '../../context.ts'
-import { requireBodyStorage } from '../plans/access.ts'
+import { requireBodyStorage } from '../plans/limits.ts'
 import { findTenantSettings, lockTenantSettings, updateTenantSettings } from '../../tenancy/settings/store.ts'
 
 const on = implement(contract).$context<RequestContext>()

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { cutIntoPieces } from '../../../kit/blobs/pieces.ts'
 import { openFrames, type Sealing, sealFrames } from '../../../kit/blobs/sealed-frames.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { refuse } from '../../refuse.ts'
@@ -10,8 +11,6 @@ import type { StoredContext } from './stored-source.ts'
  * The content of a draft that its provider lost is kept in the database for a while (`kept_until` of its message): so it
  * is durable with the answer that says that it was lost.
  */
-
-const PIECE_BYTES = 1024 * 1024
 
 /** Keeps the content of a message, in place of what was kept of it before. */
 export async function keepMessageCopy(
@@ -54,20 +53,6 @@ async function* readPieces(db: Db, messageId: string): AsyncGenerator<Buffer> {
     if (!rows[0]) return
     yield rows[0].sealed
   }
-}
-
-async function* cutIntoPieces(frames: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let waiting: Buffer[] = []
-  let bytes = 0
-  for await (const frame of frames) {
-    waiting.push(frame)
-    bytes += frame.length
-    if (bytes < PIECE_BYTES) continue
-    yield Buffer.concat(waiting)
-    waiting = []
-    bytes = 0
-  }
-  if (bytes > 0) yield Buffer.concat(waiting)
 }
 
 const SWEPT_AT_ONCE = 100

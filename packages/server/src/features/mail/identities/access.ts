@@ -19,18 +19,20 @@ export interface Sender {
 /**
  * The identity that a message is sent from; without `from`, the account's own address. A name in `from` is shown in
  * place of the identity's. Refuses any other address: `from_not_allowed`.
+ * @param ownSignature that of the account's own address, where it is known
  */
 export async function requireSender(
   db: Db,
   account: Pick<AccountRow, 'id' | 'email' | 'display_name'>,
   from: AddressInput | null,
+  ownSignature?: Signature | null,
 ): Promise<Sender> {
   if (from === null || comparedAddress(from.address) === comparedAddress(account.email)) {
     return {
       identityId: account.id,
       address: account.email,
       name: from?.name || account.display_name,
-      signature: await findOwnSignature(db, account.id),
+      signature: ownSignature === undefined ? await findOwnSignature(db, account.id) : ownSignature,
     }
   }
   const identity = (await findIdentityByAddress(db, account.id, from.address)) ?? refuse('from_not_allowed')

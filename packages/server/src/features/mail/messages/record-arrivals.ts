@@ -11,7 +11,8 @@ import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld } from './recor
 import { countContents } from './record-content-version.ts'
 import { takeMarkedContents, takeSavedContents } from './record-new-contents.ts'
 import { linkSends } from './record-sends.ts'
-import { type MailAccount, type PlacedMailbox, pairUp, type UnplacedMessage } from './rules.ts'
+import { pairUp, type UnplacedMessage } from './pair-moved.ts'
+import type { MailAccount, PlacedMailbox } from './rules.ts'
 
 /** A message of the provider, with the mailboxes of ours that it is in. */
 export interface Arrival<K extends MessageKey | null = MessageKey> {

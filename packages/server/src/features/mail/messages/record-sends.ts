@@ -1,23 +1,27 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 
-/** A message that is sent through the interface. */
-export interface SentMessage {
-  /** With angle brackets. */
-  internetMessageId: string
-  outboxId: string
-  reference: string | null
-}
-
 /**
- * Lets copies of a message that is sent be known as such, until the account is purged: an insert for the statement that
- * accepts it.
+ * Lets copies of messages that are sent be known as such, until the account is purged: an insert for the statement that
+ * accepts them.
+ * @param sends rows of the outbox
  */
-export function insertingSend(accountId: string, sent: SentMessage): RawBuilder<unknown> {
+export function insertingSends(sends: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     insert into sent_message (account_id, internet_message_id, outbox_id, reference)
-    values (${accountId}, ${sent.internetMessageId}, ${sent.outboxId}, ${sent.reference})
+    select account_id, internet_message_id, id, reference from ${sends}
     on conflict do nothing`
+}
+
+/** Forgets messages that are not sent after all, in the transaction that accepted them. */
+export async function removeSends(
+  unit: UnitOfWork,
+  accountId: string,
+  outboxIds: readonly string[],
+): Promise<void> {
+  await sql`
+    delete from sent_message where account_id = ${accountId} and outbox_id = any(${[...outboxIds]}::uuid[])
+  `.execute(unit.sql)
 }
 
 /**

@@ -11,7 +11,8 @@ import type { KeylessMessage } from '../../mail/messages/record-new-locations.ts
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { type ContentForm, copyForm } from '../compose/stored-content.ts'
 import { refuseContent } from '../outbox/accept.ts'
-import { openWritten, removeContent, writeContent } from '../outbox/content.ts'
+import { openWritten, removeContent } from '../outbox/content.ts'
+import { writeContent } from '../outbox/write-content.ts'
 import type { DraftServices } from './services.ts'
 
 /** A draft is filed as read: its author knows it. */
@@ -36,22 +37,21 @@ export async function writeDraft(
   context: RequestContext,
   { accountKeys, content: { reader } }: DraftServices,
   account: AccountView,
-  composition: Omit<Composition, 'outboxId' | 'draftMark'>,
+  composition: Omit<Composition, 'outboxId' | 'unsubscribeUrl' | 'draftMark'>,
   mark: DraftMark,
 ): Promise<DraftContent> {
   const { internetMessageId, date } = composition
-  const composed = await composeMessage({ ...composition, outboxId: null, draftMark: draftMark(mark) }).catch(
-    refuseContent,
-  )
+  const inDrafts = { outboxId: null, unsubscribeUrl: null, draftMark: draftMark(mark) }
+  const composed = await composeMessage({ ...composition, ...inDrafts }).catch(refuseContent)
   const sealingOf = accountKeys.outboxSealing(account)
   const step: RequestContext['step'] = work => context.step(work)
   const to = { accountId: account.id, sealingOf, step }
   const written = await writeContent(composed, to).catch(refuseContent)
   const discard = async (unit?: UnitOfWork) => {
     if (written.piece !== null) return
-    if (unit) await removeContent(unit, written.id)
+    if (unit) await removeContent(unit, [written.id])
     // What stays is swept later.
-    else await context.step(own => removeContent(own, written.id)).catch(() => {})
+    else await context.step(own => removeContent(own, [written.id])).catch(() => {})
   }
   try {
     const open = () => openWritten(context.db, written, sealingOf(written.id))

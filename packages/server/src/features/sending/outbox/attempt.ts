@@ -1,6 +1,5 @@
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
-import { inTransaction } from '../../../events/unit-of-work.ts'
 import { pause } from '../../../jobs/nudge.ts'
 import type { Logger } from '../../../kit/log.ts'
 import { SealError } from '../../../kit/seal.ts'
@@ -10,60 +9,56 @@ import type { SendingProvider, SendOutcome } from '../../../providers/sending.ts
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
-import { findAccountView } from '../../accounts/accounts/store.ts'
+import { findAccountViews } from '../../accounts/accounts/store.ts'
 import { type StoredContent, wireForm } from '../compose/stored-content.ts'
+import {
+  type AttemptOutcome,
+  type AttemptRecords,
+  type EndedAttempt,
+  type Learnt,
+  NOTHING_GIVEN,
+} from './attempt-records.ts'
 import type { ClaimedEntry } from './claims.ts'
+import { type BoundContent, findContents } from './content.ts'
 import type { ReachSendPoint } from './points.ts'
-import {
-  recordAnswered,
-  recordHandOver,
-  recordOutcome,
-  recordPause,
-  recordReleased,
-  recordUnknown,
-  type SentTask,
-} from './record-attempt.ts'
-import {
-  type NextState,
-  OUTCOME_UNKNOWN,
-  planGivenUp,
-  planLookUpSeconds,
-  planOutcome,
-  planTrouble,
-  planUtf8,
-  type SendError,
-  sendErrorOf,
-} from './rules.ts'
-import { readClock } from './store.ts'
+import { planUtf8, sendErrorOf } from './rules.ts'
 import { openContent } from './stored-content.ts'
 
 export interface AttemptServices {
   db: Db
   connections: Connections
   accountKeys: AccountKeys
+  records: AttemptRecords
   log: Logger
   reach: ReachSendPoint
 }
 
-/** How an attempt ended, for metrics. */
-export type AttemptOutcome = 'sent' | 'retried' | 'failed' | 'unknown' | 'released'
+/** What was read for entries that were claimed together. What is gone is left out. */
+export interface ReadForAttempt {
+  /** By their ids. */
+  accounts: ReadonlyMap<string, AccountView>
+  /** By the id of the entry. */
+  contents: ReadonlyMap<string, BoundContent>
+}
 
-/** What was learnt of an attempt, and is to be written down. */
-type Learnt =
-  | ({ type: 'answered'; outcome: SendOutcome } & ProviderTraits)
-  | { type: 'failed'; error: SendError }
-  | { type: 'trouble'; error: SendError; retryAfterSeconds: number | null; isOfAccount: boolean }
-  | { type: 'unknown' }
-  | { type: 'released' }
-
-interface ProviderTraits {
-  filesCopy: SendingProvider['filesCopy']
-  bytesMax: number | null
+export async function readClaimed(db: Db, entries: readonly ClaimedEntry[]): Promise<ReadForAttempt> {
+  const ids = entries.map(({ id }) => id)
+  const ofAccounts = entries.map(({ tenantId, accountId }) => ({ tenantId, id: accountId }))
+  const [accounts, contents] = await Promise.all([findAccountViews(db, ofAccounts), findContents(db, ids)])
+  return { accounts, contents }
 }
 
 /** The message is larger than the server said that it takes. */
 class TooLarge extends Error {}
 class ClaimLost extends Error {}
+class RecipientsSuppressed extends Error {
+  readonly addresses: ReadonlySet<string>
+
+  constructor(addresses: ReadonlySet<string>) {
+    super('Recipients are suppressed')
+    this.addresses = addresses
+  }
+}
 class ContentLost extends Error {}
 
 /** What was learnt is written down for so long while the database does not take it. */
@@ -73,25 +68,30 @@ const WRITE_DOWN_SECONDS_MAX = 600
 export async function makeAttempt(
   services: AttemptServices,
   entry: ClaimedEntry,
+  read: Promise<ReadForAttempt>,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
-  const { log, db } = services
-  const fields = { outboxId: entry.id, accountId: entry.accountId, tenantId: entry.tenantId }
   try {
-    const account = await findAccountView(db, entry.tenantId, entry.accountId)
-    const learnt = await attempt(services, entry, account, signal)
+    const { accounts, contents } = await read
+    const account = accounts.get(entry.accountId) ?? null
+    const content = contents.get(entry.id) ?? null
+    const learnt = await attempt(services, { entry, account, content }, signal)
     if (learnt.type === 'answered') await services.reach('answered', entry.id)
-    return await writeDown(services, entry, account, learnt)
+    return await writeDown(services, { entry, account, learnt })
   } catch (error) {
-    log.error({ ...fields, error }, 'The outcome of a send could not be written down')
+    const fields = { outboxId: entry.id, accountId: entry.accountId, tenantId: entry.tenantId }
+    services.log.error({ ...fields, error }, 'The outcome of a send could not be written down')
     return 'unknown'
   }
 }
 
 async function attempt(
   services: AttemptServices,
-  entry: ClaimedEntry,
-  account: AccountView | null,
+  {
+    entry,
+    account,
+    content,
+  }: { entry: ClaimedEntry; account: AccountView | null; content: BoundContent | null },
   signal: AbortSignal,
 ): Promise<Learnt> {
   // A deleted account's entries are cancelled once they are queued again; an unusable one waits.
@@ -100,8 +100,8 @@ async function attempt(
   try {
     signal.throwIfAborted()
     await services.reach('claimed', entry.id)
-    const stored = await openContent(services, account, entry.id)
-    if (!stored) throw new ContentLost()
+    if (!content) throw new ContentLost()
+    const stored = openContent(services.accountKeys, account, content)
     return await services.connections.use(
       reachedAs(account),
       'sending',
@@ -110,7 +110,10 @@ async function attempt(
         outcome: await handOver(provider, stored, async trace => {
           await services.reach('hand_over_commit', entry.id)
           signal.throwIfAborted()
-          if (!(await recordHandOver(services.db, entry, trace))) throw new ClaimLost()
+          const { listId, waiting: to } = entry
+          const result = await services.records.handOver({ attempt: entry, trace, listId, to })
+          if (result === 'lost') throw new ClaimLost()
+          if (result !== 'recorded') throw new RecipientsSuppressed(result.suppressed)
           isHandedOver = true
           await services.reach('hand_over_recorded', entry.id)
         }),
@@ -134,12 +137,12 @@ async function attempt(
     const from = wireAddress(account!.email)
     const { to, refused } = planUtf8({ from, to: entry.waiting }, hasSmtpUtf8)
     if (to.length === 0) return { recipients: refused, given: { key: null, ...NOTHING_GIVEN } }
-    const content = await wireForm(stored, { date: entry.datedAt, has8BitMime, hasSmtpUtf8 })
-    if (messageBytesMax !== null && content.byteLength > messageBytesMax) throw new TooLarge()
+    const form = await wireForm(stored, { date: entry.datedAt, has8BitMime, hasSmtpUtf8 })
+    if (messageBytesMax !== null && form.byteLength > messageBytesMax) throw new TooLarge()
     await services.reach('mail_from', entry.id)
     const outcome = await provider.send({
       envelope: { from, to },
-      content,
+      content: form,
       envelopeId: entry.id,
       threadId: entry.threadId,
       beforeHandOver,
@@ -155,6 +158,7 @@ function learnFrom(
 ): Learnt {
   const { isHandedOver, isStopped, log, entry } = about
   if (error instanceof ClaimLost) return { type: 'released' }
+  if (error instanceof RecipientsSuppressed) return { type: 'suppressed', addresses: error.addresses }
   if (error instanceof ProviderFailure && (error.isBeforeAcceptance || !isHandedOver)) {
     if (isStopped || error.isBusy || error.kind === 'account_deleted') return { type: 'released' }
     const { retryAfterSeconds } = error
@@ -182,17 +186,13 @@ function learnFrom(
 }
 
 /** Tries again while the database is away: what the server answered is known nowhere else. */
-async function writeDown(
-  services: AttemptServices,
-  entry: ClaimedEntry,
-  account: AccountView | null,
-  learnt: Learnt,
-): Promise<AttemptOutcome> {
+async function writeDown(services: AttemptServices, ended: EndedAttempt): Promise<AttemptOutcome> {
+  const { entry } = ended
   const until = performance.now() + WRITE_DOWN_SECONDS_MAX * 1_000
   for (let seconds = 1; ; seconds = Math.min(2 * seconds, 10)) {
     try {
       await services.reach('outcome_commit', entry.id)
-      const outcome = await recordLearnt(services, entry, account, learnt)
+      const outcome = await services.records.end(ended)
       await services.reach('outcome_recorded', entry.id)
       return outcome
     } catch (error) {
@@ -201,60 +201,4 @@ async function writeDown(
       await pause(seconds * 1_000)
     }
   }
-}
-
-async function recordLearnt(
-  services: AttemptServices,
-  entry: ClaimedEntry,
-  account: AccountView | null,
-  learnt: Learnt,
-): Promise<AttemptOutcome> {
-  return inTransaction(services.db, entry.tenantId, async unit => {
-    const now = await readClock(unit.sql)
-    switch (learnt.type) {
-      case 'released':
-        await recordReleased(unit, entry)
-        return 'released'
-      case 'unknown':
-        if (!entry.isSent) {
-          await recordUnknown(unit, entry, planLookUpSeconds(0) ?? 0)
-          return 'unknown'
-        }
-        return settle(planGivenUp(entry, entry.waiting, OUTCOME_UNKNOWN))
-      case 'failed':
-        return settle(planGivenUp(entry, entry.waiting, learnt.error))
-      case 'trouble': {
-        const outcome = await settle(planTrouble(entry, entry.waiting, { ...learnt, now }))
-        if (learnt.isOfAccount) await recordPause(unit, entry.accountId, learnt)
-        return outcome
-      }
-      case 'answered': {
-        const { recipients, given } = learnt.outcome
-        const next = planOutcome(entry, recipients, now)
-        const outcome = await settle(next, taskOf(account, learnt.filesCopy, entry), given)
-        await recordAnswered(unit, entry.accountId, learnt.bytesMax)
-        return outcome
-      }
-    }
-
-    async function settle(
-      next: NextState,
-      task: SentTask = null,
-      given: { internetMessageId: string | null; threadId: string | null } = NOTHING_GIVEN,
-    ): Promise<AttemptOutcome> {
-      await recordOutcome(unit, entry, next, { task, given })
-      return next.status === 'sent' ? 'sent' : next.status === 'queued' ? 'retried' : 'failed'
-    }
-  })
-}
-
-const NOTHING_GIVEN = { internetMessageId: null, threadId: null }
-
-function taskOf(
-  account: AccountView | null,
-  filesCopy: SendingProvider['filesCopy'],
-  { isReply }: ClaimedEntry,
-): SentTask {
-  if (filesCopy !== 'always' && account?.imap?.appendSent) return 'file_copy'
-  return isReply ? 'mark_original' : null
 }

@@ -18,24 +18,38 @@ export async function requireMaySend(db: Db, tenantId: string): Promise<void> {
 }
 
 /**
- * Counts a send on its day in UTC, where the plan limits sends, and refuses one too many. Call it last: all others that
- * the tenant accepts wait for the end of the transaction.
+ * Counts sends on their day in UTC, where the plan limits them: as many as the day has left. Call it last: all others
+ * that the tenant accepts wait for the end of the transaction.
  * @param limit of the tenant's plan as it is now
+ * @param count of sends that this transaction has queued
+ * @returns how many of them may be sent
  */
-export async function countSend(unit: UnitOfWork, limit: number | null): Promise<void> {
-  if (limit === null) return
-  // The first one counts what was queued before the plan had a limit; its own row is among them.
-  const { numAffectedRows = 0n } = await sql`
-    insert into tenant_sends as sends (tenant_id, day, count)
-    select ${unit.tenantId}, today.day, today.count from (
-      select (clock_timestamp() at time zone 'UTC')::date as day, count(*)::int as count
-      from account join outbox on outbox.account_id = account.id
-        and outbox.created_at >= date_trunc('day', clock_timestamp(), 'UTC')
-      where account.tenant_id = ${unit.tenantId}
-    ) as today
-    where today.count <= ${limit}
-      or exists (select from tenant_sends where tenant_id = ${unit.tenantId} and day = today.day)
-    on conflict (tenant_id, day) do update set count = sends.count + 1 where sends.count < ${limit}
+export async function countSends(unit: UnitOfWork, limit: number | null, count: number): Promise<number> {
+  if (limit === null) return count
+  const granted = await takeSends(unit, limit, count)
+  if (granted !== null) return granted
+  // The first ones of the day count what was queued before the plan had a limit.
+  await sql`
+    insert into tenant_sends (tenant_id, day, count)
+    select ${unit.tenantId}, (clock_timestamp() at time zone 'UTC')::date, greatest(0, count(*) - ${count}::int)::int
+    from account join outbox on outbox.account_id = account.id
+      and outbox.created_at >= date_trunc('day', clock_timestamp(), 'UTC')
+    where account.tenant_id = ${unit.tenantId}
+    on conflict (tenant_id, day) do nothing
   `.execute(unit.sql)
-  if (numAffectedRows === 0n) refuse('plan_limit_sends')
+  return (await takeSends(unit, limit, count)) ?? 0
+}
+
+/** Null where nothing was counted today. */
+async function takeSends(unit: UnitOfWork, limit: number, count: number): Promise<number | null> {
+  const { rows } = await sql<{ granted: number }>`
+    update tenant_sends as sends set count = held.count + least(${count}::int, greatest(0, ${limit}::int - held.count))
+    from (
+      select tenant_id, day, count from tenant_sends
+      where tenant_id = ${unit.tenantId} and day = (clock_timestamp() at time zone 'UTC')::date for update
+    ) as held
+    where sends.tenant_id = held.tenant_id and sends.day = held.day
+    returning sends.count - held.count as granted
+  `.execute(unit.sql)
+  return rows[0]?.granted ?? null
 }

@@ -2,15 +2,15 @@ import { implement } from '@orpc/server'
 import { outbox } from '@waxwing/contract/sending/outbox.ts'
 import { cutPage } from '../../../database/page.ts'
 import { isUuid } from '../../../kit/ids.ts'
-import { requireAccount, requireAccountView } from '../../accounts/accounts/access.ts'
+import { requireAccount } from '../../accounts/accounts/access.ts'
 import type { RequestContext } from '../../context.ts'
 import { requirePosition, sealPosition } from '../../list-cursor.ts'
 import { refuse } from '../../refuse.ts'
 import type { EndWatch } from './await-end.ts'
-import { requireMaySend } from './limits.ts'
 import { presentEntry } from './present.ts'
 import { recordCancelled, recordRescheduled } from './record.ts'
 import { sendMessage, type SendServices } from './send.ts'
+import { requireSendingTerms } from './sending-terms.ts'
 import { findEntry, listEntries } from './store.ts'
 
 const on = implement(outbox).$context<RequestContext>()
@@ -35,9 +35,7 @@ export function outboxOperations({ ends, ...services }: SendServices & { ends: E
     }),
 
     create: on.create.handler(async ({ input: { params, body }, context }) => {
-      await requireMaySend(context.db, context.tenantId)
-      const account = await requireAccountView(context, params.accountId)
-      return sendMessage(context, services, account, body)
+      return sendMessage(context, services, await requireSendingTerms(context, params.accountId), body)
     }),
 
     get: on.get.handler(async ({ input: { params, query }, context }) => {

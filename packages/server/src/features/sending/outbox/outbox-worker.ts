@@ -1,14 +1,15 @@
 import type { Instance } from '../../../jobs/instance.ts'
 import type { Lease } from '../../../jobs/lease.ts'
 import { WokenLoop } from '../../../jobs/woken-loop.ts'
-import { type AttemptOutcome, type AttemptServices, makeAttempt } from './attempt.ts'
+import { type AttemptServices, makeAttempt, readClaimed, type ReadForAttempt } from './attempt.ts'
+import { type AttemptOutcome, attemptRecords } from './attempt-records.ts'
 import {
   claimDue,
   type ClaimedEntry,
+  findPending,
   holdAfterRestore,
   listDueAccounts,
   recoverClaims,
-  secondsToNext,
 } from './claims.ts'
 import { claimTasks, type Task } from './record-task.ts'
 import { cancelOfDeleted } from './sweep.ts'
@@ -17,9 +18,11 @@ import { type Running, SENDS_AT_ONCE, SENDS_PER_HOST, planTurns } from './turns.
 
 /** A look is never farther away than this, so a lost wake costs at most a second. */
 const POLL_SECONDS = 1
+/** Looks are cheap, and places for sends are free until the next one. */
+const LOOK_INTERVAL_MILLISECONDS = 4
 const TASKS_AT_ONCE = 20
 
-export interface OutboxWorkerOptions extends AttemptServices, TaskServices {
+export interface OutboxWorkerOptions extends Omit<AttemptServices, 'records'>, TaskServices {
   instance: Instance
   onAttempt(outcome: AttemptOutcome): void
 }
@@ -37,14 +40,17 @@ interface RunningSend {
  */
 export class OutboxWorker implements AsyncDisposable {
   readonly #options: OutboxWorkerOptions
+  readonly #services: AttemptServices
   readonly #loop: WokenLoop
   readonly #sends = new Map<string, RunningSend>()
   readonly #tasks = new Map<string, Promise<void>>()
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options
+    this.#services = { ...options, records: attemptRecords(options.db) }
     this.#loop = new WokenLoop({
       look: signal => this.#look(signal),
+      intervalMilliseconds: LOOK_INTERVAL_MILLISECONDS,
       failure: 'Could not look for messages to send',
       log: options.log,
     })
@@ -65,18 +71,22 @@ export class OutboxWorker implements AsyncDisposable {
     const { db, instance } = this.#options
     const lease = await instance.awaitLease(stopped)
     const signal = AbortSignal.any([stopped, lease.lapsed])
-    await holdAfterRestore(db)
-    await recoverClaims(db, lease, [...this.#sends.keys()])
-    await this.#startSends(lease, signal)
-    await this.#startTasks(lease, signal)
-    const next = await secondsToNext(db)
-    return next === null ? POLL_SECONDS : Math.min(Math.max(next, 0), POLL_SECONDS)
+    const running = [...this.#sends.keys()]
+    const pending = await findPending(db, lease, running)
+    if (pending.isRestored) await holdAfterRestore(db)
+    if (pending.hasLost) await recoverClaims(db, lease, running)
+    const started = pending.hasDueAccounts || pending.hasLost ? await this.#startSends(lease, signal) : 0
+    if (pending.hasDueTasks || pending.isRestored) await this.#startTasks(lease, signal)
+    // There may be more that is due, or was left over from the turns.
+    if (started > 0) return 0
+    return Math.min(Math.max(pending.seconds ?? POLL_SECONDS, 0), POLL_SECONDS)
   }
 
-  async #startSends(lease: Lease, signal: AbortSignal): Promise<void> {
+  /** Returns how many. */
+  async #startSends(lease: Lease, signal: AbortSignal): Promise<number> {
     const { db } = this.#options
     const running = this.#running()
-    if (running.total >= SENDS_AT_ONCE) return
+    if (running.total >= SENDS_AT_ONCE) return 0
     const busy = [...running.hosts].flatMap(([host, count]) => (count >= SENDS_PER_HOST ? [host] : []))
     const { usable, deletedIds } = await listDueAccounts(db, busy)
     if (deletedIds.length > 0) await cancelOfDeleted(db, deletedIds, signal)
@@ -84,12 +94,20 @@ export class OutboxWorker implements AsyncDisposable {
     // Those with nothing that is due are claimed as well: that corrects their time.
     for (const { accountId, due } of usable) if (due === 0) turns.set(accountId, 0)
     const hostOf = new Map(usable.map(({ accountId, host }) => [accountId, host]))
-    for (const entry of await claimDue(db, lease, turns))
-      this.#startSend(entry, hostOf.get(entry.accountId) ?? '', signal)
+    const claimed = await claimDue(db, lease, turns)
+    if (claimed.length === 0) return 0
+    const read = readClaimed(db, claimed)
+    for (const entry of claimed)
+      this.#startSend(entry, read, { host: hostOf.get(entry.accountId) ?? '', signal })
+    return claimed.length
   }
 
-  #startSend(entry: ClaimedEntry, host: string, signal: AbortSignal): void {
-    const ended = makeAttempt(this.#options, entry, signal).then(outcome => {
+  #startSend(
+    entry: ClaimedEntry,
+    read: Promise<ReadForAttempt>,
+    { host, signal }: { host: string; signal: AbortSignal },
+  ): void {
+    const ended = makeAttempt(this.#services, entry, read, signal).then(outcome => {
       this.#sends.delete(entry.id)
       this.#options.onAttempt(outcome)
       this.#loop.wake()

@@ -3,8 +3,11 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
 import type { Claim } from './claims.ts'
+import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
-import { announceSend, bringForward } from './record.ts'
+import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
+import { findSuppressedOf } from '../suppressions/store.ts'
+import { bringForward } from './record.ts'
 import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
 
 /*
@@ -12,80 +15,164 @@ import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
  * process took over, or that was found out about meanwhile, is left alone.
  */
 
-/** Notes that the next byte cannot be taken back. False where the claim is lost: then it must not be sent. */
-export async function recordHandOver(
+/** An attempt whose next byte cannot be taken back. */
+export interface HandOver {
+  attempt: Claim
+  /** The adapter's own note for looking the outcome up. */
+  trace: string | null
+  /** The suppression list that the send names. */
+  listId: string | null
+  /** Those whom the server takes it for. */
+  to: readonly string[]
+}
+
+/** `lost`: another process has the entry, or it was found out about meanwhile. */
+export type HandOverResult = 'recorded' | 'lost' | { suppressed: ReadonlySet<string> }
+
+/**
+ * Notes hand-overs of one tenant by one commit. Only what is recorded may be sent, and nothing to recipients that were
+ * suppressed meanwhile. These are looked for after the commit: a suppression that is committed before the look is seen
+ * by it, and one that is committed later finds the hand-over recorded. The update could not look, since a statement sees
+ * the database as it was when it began.
+ */
+export async function recordHandOvers(
   db: Db,
-  { id, claim, claimedBy }: Claim,
-  trace: string | null,
-): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`
-    update outbox set phase = 'handed_over', handed_over_at = clock_timestamp(), trace = ${trace}
-    where id = ${id} and claim = ${claim} and phase in ('pre', 'handed_over')
-      and exists (select from instance where instance.id = ${claimedBy} and ${isLive})
+  tenantId: string,
+  handOvers: readonly HandOver[],
+): Promise<HandOverResult[]> {
+  const recorded = await updateHandedOver(db, handOvers)
+  const suppressed = await findSuppressedOf(db, tenantId, handOvers)
+  return handOvers.map(({ attempt }, index) => {
+    if (!recorded.has(attempt.id)) return 'lost'
+    const addresses = suppressed[index]!
+    return addresses.size > 0 ? { suppressed: addresses } : 'recorded'
+  })
+}
+
+/** @returns the ids of entries that are still claimed by the attempt */
+async function updateHandedOver(db: Db, handOvers: readonly HandOver[]): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string }>`
+    update outbox set phase = 'handed_over', handed_over_at = clock_timestamp(), trace = given.trace
+    from unnest(
+      ${handOvers.map(({ attempt }) => attempt.id)}::uuid[],
+      ${handOvers.map(({ attempt }) => attempt.claim)}::uuid[],
+      ${handOvers.map(({ attempt }) => attempt.claimedBy)}::uuid[],
+      ${handOvers.map(({ trace }) => trace)}::text[]
+    ) as given (id, claim, claimed_by, trace)
+    where outbox.id = given.id and outbox.claim = given.claim and outbox.phase in ('pre', 'handed_over')
+      and exists (select from instance where instance.id = given.claimed_by and ${isLive})
+    returning outbox.id
   `.execute(db)
-  return numAffectedRows > 0n
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** What else is to be done once the entry is sent. */
 export type SentTask = 'file_copy' | 'mark_original' | null
 
-/** Given by the provider to the message that it accepted. */
-export interface Given {
-  internetMessageId: string | null
-  threadId: string | null
+/** What an attempt leads to. */
+export interface Outcome {
+  attempt: Claim
+  next: NextState
+  task: SentTask
+  /** Given by the provider to the message that it accepted. */
+  given: { internetMessageId: string | null; threadId: string | null }
+  /** Set where the server answered: its account is no longer held back. */
+  answered: { bytesMax: number | null } | null
 }
 
-/** Commits the outcome of an attempt. False where the claim is lost. */
-export async function recordOutcome(
-  unit: UnitOfWork,
-  attempt: Claim,
-  next: NextState,
-  { task, given }: { task: SentTask; given: Given },
-): Promise<boolean> {
-  const { id, claim, accountId } = attempt
-  const isFirst = next.status === 'sent' && !attempt.isSent
-  const { rows } = await sql<{ draft_id: string | null; draft_version: number | null }>`
-    update outbox set status = ${next.status}, phase = null, claim = null, claimed_by = null,
-      waiting = ${next.waiting}, rejected = ${JSON.stringify(next.rejected)}, due_at = ${next.dueAt},
-      attempts = attempts + 1, error_reason = ${next.error?.reason ?? null},
-      error_message = ${next.error?.message ?? null}, updated_at = clock_timestamp(),
-      sent_at = case when ${next.status} = 'sent' then coalesce(sent_at, clock_timestamp()) end,
-      ended_at = case when ${next.status} <> 'queued' then coalesce(ended_at, clock_timestamp()) end,
-      internet_message_id = coalesce(${given.internetMessageId}::text, internet_message_id),
-      thread_id = coalesce(${given.threadId}::text, thread_id),
-      task = case when ${isFirst} then ${task} when task = 'look_up' then null else task end,
-      task_at = case when ${isFirst} and ${task}::text is not null then clock_timestamp() else task_at end,
-      task_tries = case when ${isFirst} then 0 else task_tries end
-    where id = ${id} and claim = ${claim}
-      -- Of a send that was given up as unknown, nothing but its acceptance is news: its content is gone.
-      and (status in ('sending', 'sent') or (status = 'failed' and ${next.status} = 'sent'))
-    returning draft_id, draft_version
+/** Writes the outcomes of attempts of one tenant, but for those whose claim is lost. */
+export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcome[]): Promise<void> {
+  if (outcomes.length === 0) return
+  const { rows } = await sql<EntryRow & { draft_version: number | null }>`
+    with given as (
+      select * from json_to_recordset(${JSON.stringify(outcomes.map(asRecord))}::json) as given (
+        id uuid, claim uuid, account_id uuid, status text, waiting text[], rejected jsonb, due_at timestamptz,
+        error_reason text, error_message text, is_first boolean, task text, internet_message_id text, thread_id text,
+        is_answered boolean, bytes_max bigint)
+    ), ended as (
+      update outbox set status = given.status, phase = null, claim = null, claimed_by = null,
+        waiting = given.waiting, rejected = given.rejected, due_at = given.due_at, attempts = attempts + 1,
+        error_reason = given.error_reason, error_message = given.error_message, updated_at = clock_timestamp(),
+        sent_at = case when given.status = 'sent' then coalesce(sent_at, clock_timestamp()) end,
+        ended_at = case when given.status <> 'queued' then coalesce(ended_at, clock_timestamp()) end,
+        internet_message_id = coalesce(given.internet_message_id, outbox.internet_message_id),
+        thread_id = coalesce(given.thread_id, outbox.thread_id),
+        task = case when is_first then given.task when outbox.task = 'look_up' then null else outbox.task end,
+        task_at = case when is_first and given.task is not null then clock_timestamp() else task_at end,
+        task_tries = case when is_first then 0 else task_tries end
+      from given
+      where outbox.id = given.id and outbox.claim = given.claim
+        -- Of a send that was given up as unknown, nothing but its acceptance is news: its content is gone.
+        and (outbox.status in ('sending', 'sent') or (outbox.status = 'failed' and given.status = 'sent'))
+      returning outbox.*
+    ), ${discardingContent(sql`outbox_id in (select id from ended as outbox where ${needsNoContent})`)},
+    answered as (
+      update sending_account as held set pauses = 0, paused_until = null, troubled_since = null, pause_reason = null,
+        pause_message = null, message_bytes_max = given.bytes_max,
+        due_at = case when pauses > 0 then clock_timestamp() else due_at end
+      from (
+        -- Entries are locked before the row of their account.
+        select distinct on (given.account_id) given.account_id, given.bytes_max
+        from given left join ended using (id) where is_answered
+      ) as given
+      where held.account_id = given.account_id
+        and (pauses > 0 or message_bytes_max is distinct from given.bytes_max)
+    )
+    select ${entryColumns}, outbox.draft_version from ended as outbox ${entryCopy}
   `.execute(unit.sql)
-  const [row] = rows
-  if (!row) return false
-  if (isFirst) await recordDraftSent(unit, accountId, row)
-  await discardContent(unit, id)
-  if (next.dueAt) await bringForward(unit, accountId, next.dueAt)
-  await announceOutcome(unit, attempt, next)
-  return true
+  const ended = new Map(rows.map(row => [row.id, row]))
+  for (const { attempt, next } of outcomes) {
+    const row = ended.get(attempt.id)
+    if (!row) continue
+    if (isFirst(attempt, next)) await recordDraftSent(unit, attempt.accountId, row)
+    if (next.dueAt) await bringForward(unit, attempt.accountId, next.dueAt)
+    announceOutcome(unit, row, attempt, next)
+  }
 }
 
-async function announceOutcome(unit: UnitOfWork, attempt: Claim, next: NextState): Promise<void> {
+const isFirst = (attempt: Claim, next: NextState) => next.status === 'sent' && !attempt.isSent
+
+function asRecord({ attempt, next, task, given, answered }: Outcome) {
+  return {
+    id: attempt.id,
+    claim: attempt.claim,
+    account_id: attempt.accountId,
+    status: next.status,
+    waiting: next.waiting,
+    rejected: next.rejected,
+    due_at: next.dueAt,
+    error_reason: next.error?.reason ?? null,
+    error_message: next.error?.message ?? null,
+    is_first: isFirst(attempt, next),
+    task,
+    internet_message_id: given.internetMessageId,
+    thread_id: given.threadId,
+    is_answered: answered !== null,
+    bytes_max: answered?.bytesMax ?? null,
+  }
+}
+
+function announceOutcome(unit: UnitOfWork, row: EntryRow, attempt: Claim, next: NextState): void {
   const { status, error } = next
   // What follows for single recipients of a sent message is no news of the send.
   if (attempt.isSent) return
-  if (status === 'sent') return announceSend(unit, attempt, { type: 'send.sent' })
+  const outbox = presentEntry(row)
+  const { accountId } = attempt
+  if (status === 'sent') return unit.announce({ type: 'send.sent', accountId, data: { outbox } })
   if (!error) throw new Error('An attempt that fails says why')
-  await announceSend(unit, attempt, { type: status === 'queued' ? 'send.retrying' : 'send.failed', error })
+  const type = status === 'queued' ? 'send.retrying' : 'send.failed'
+  unit.announce({ type, accountId, data: { outbox, error } })
 }
+
+const needsNoContent = sql`
+  outbox.status in ('sent', 'failed', 'cancelled') and outbox.due_at is null and outbox.phase is null
+  and outbox.task is distinct from 'file_copy' and outbox.task is distinct from 'look_up'`
 
 /** Deletes the content of an entry that nothing needs any more. */
 export async function discardContent(unit: Pick<UnitOfWork, 'sql'>, id: string): Promise<void> {
   await sql`
-    delete from outbox_content using outbox
-    where outbox_content.outbox_id = outbox.id and outbox.id = ${id}
-      and outbox.status in ('sent', 'failed', 'cancelled') and outbox.due_at is null and outbox.phase is null
-      and outbox.task is distinct from 'file_copy' and outbox.task is distinct from 'look_up'
+    with ${discardingContent(sql`outbox_id in (select id from outbox where id = ${id} and ${needsNoContent})`)}
+    select
   `.execute(unit.sql)
 }
 
@@ -131,18 +218,5 @@ export async function recordPause(
       paused_until = clock_timestamp() + make_interval(secs => ${seconds}),
       due_at = clock_timestamp() + make_interval(secs => ${seconds})
     where account_id = ${accountId}
-  `.execute(unit.sql)
-}
-
-/** The server answered: the account is no longer held back. @param bytesMax the largest message that it takes */
-export async function recordAnswered(
-  unit: UnitOfWork,
-  accountId: string,
-  bytesMax: number | null,
-): Promise<void> {
-  await sql`
-    update sending_account set pauses = 0, paused_until = null, troubled_since = null, pause_reason = null, pause_message = null,
-      message_bytes_max = ${bytesMax}, due_at = case when pauses > 0 then clock_timestamp() else due_at end
-    where account_id = ${accountId} and (pauses > 0 or message_bytes_max is distinct from ${bytesMax}::bigint)
   `.execute(unit.sql)
 }

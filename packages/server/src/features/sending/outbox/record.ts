@@ -2,13 +2,15 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OutboxStatus } from '@waxwing/contract/sending/outbox.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../refuse.ts'
+import { discardingContent } from './content.ts'
+import { bringPaceForward } from './pace.ts'
 import { type EntryRow, presentEntry } from './present.ts'
 import { planSendTime, type SendError } from './rules.ts'
 import { findEntry } from './store.ts'
 
 /*
- * Rows are locked in one order: entries, then the row of their account. Only a claim takes the account first, and it
- * passes over entries that are locked.
+ * Rows are locked in one order: entries, then the row of their account, then that of their merge. Only a claim takes the
+ * account first, and it passes over entries that are locked.
  */
 
 interface EntryId {
@@ -31,6 +33,7 @@ export async function recordRescheduled(
     update outbox set send_at = ${planned}, due_at = ${planned}, updated_at = clock_timestamp() where id = ${entry.id}
   `.execute(unit.sql)
   await bringForward(unit, entry.accountId, planned)
+  await bringPaceForward(unit, entry.id, planned)
   const row = await requireEntry(unit, entry)
   unit.announce({ type: 'send.rescheduled', accountId: entry.accountId, data: { outbox: presentEntry(row) } })
   return row
@@ -51,8 +54,9 @@ export async function cancelEntries(unit: UnitOfWork, ids: readonly string[]): P
     where id = any(${[...ids]}::uuid[]) and status in ('queued', 'sent') and phase is null
   `.execute(unit.sql)
   await sql`
-    delete from outbox_content using outbox
-    where outbox_id = any(${[...ids]}::uuid[]) and outbox.id = outbox_id and outbox.status = 'cancelled'
+    with ${discardingContent(sql`
+      outbox_id in (select id from outbox where id = any(${[...ids]}::uuid[]) and status = 'cancelled')`)}
+    select
   `.execute(unit.sql)
 }
 

@@ -1,15 +1,17 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import type { SendBody } from '@waxwing/contract/sending/send-body.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import type { ReadContext } from '../../mail/content/body.ts'
 import { requireSender } from '../../mail/identities/access.ts'
-import { findMailSettings } from '../../mail/mail-settings/store.ts'
+import { refuse } from '../../refuse.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
-import { acceptSend, type AcceptServices, refuseContent, requireSendable } from './accept.ts'
+import { requireListSend } from '../suppressions/access.ts'
+import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
+import { acceptSend, type AcceptServices, refuseContent, requireSendable, requireSendTime } from './accept.ts'
+import type { SendingTerms } from './sending-terms.ts'
 
 export interface SendServices extends AcceptServices {
   /** Reads messages that are replied to, forwarded or attached from. */
@@ -20,21 +22,29 @@ export interface SendServices extends AcceptServices {
 export async function sendMessage(
   context: RequestContext,
   services: SendServices,
-  account: AccountView,
+  terms: SendingTerms,
   body: SendBody,
 ): Promise<OutboxEntry> {
-  const { to = [], cc = [], bcc = [] } = body
-  await requireSendable(context, account, [...to, ...cc, ...bcc], body)
+  const { account, sendsLeft, signByDefault, signature, now } = terms
+  const { to = [], cc = [], bcc = [], listId = null } = body
+  const { tenantId } = context
+  if (sendsLeft !== null && sendsLeft <= 0) refuse('plan_limit_sends')
+  requireSendable(account, [...to, ...cc, ...bcc])
+  requireSendTime(body.sendAt, now)
+  if (listId !== null) requireListSend(services.links, { to, cc, bcc })
   const originals = await requireOriginals(services.content, account, body)
-  const sender = await requireSender(context.db, account, body.from ?? null)
-  const isSigned = body.sign ?? (await findMailSettings(context.db, account.id)).signByDefault
+  const sender = await requireSender(context.db, account, body.from ?? null, signature)
   const id = newId()
   const internetMessageId = newInternetMessageId(id, sender.address)
-  const composing = { ...originals, sender, isSigned, kept: null }
+  const composing = { ...originals, sender, isSigned: body.sign ?? signByDefault, kept: null }
   const composition: Composition = {
     ...(await planComposition(services.content, account, body, composing)),
     internetMessageId,
     outboxId: id,
+    unsubscribeUrl:
+      listId === null
+        ? null
+        : unsubscribeUrl(services.links, { tenantId, listId, address: to[0]!.address, outboxId: id }),
     draftMark: null,
     // Replaced by the time of the first attempt.
     date: new Date(),
@@ -55,7 +65,7 @@ export async function sendMessage(
     forwardOf: originals.forwarded?.id ?? null,
     draftId: null,
     templateId: null,
-    listId: null,
+    listId,
     mailMergeId: null,
     tracking: { opens: false, clicks: false },
     content: await composeMessage(composition).catch(refuseContent),

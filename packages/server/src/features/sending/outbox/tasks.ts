@@ -26,7 +26,7 @@ import {
 } from './record-task.ts'
 import { planCopySearchSeconds, planLookUpSeconds, planTaskPauseSeconds } from './rules.ts'
 import { findCopy, findSentMailbox, readClock } from './store.ts'
-import { openContent } from './stored-content.ts'
+import { findStoredContent } from './stored-content.ts'
 
 export interface TaskServices {
   db: Db
@@ -139,7 +139,7 @@ async function fileCopy(
   const { db, connections, reach } = services
   const done = (outcome: CopyOutcome) =>
     inTransaction(db, task.tenantId, unit => recordCopyDone(unit, task, outcome))
-  const stored = account.imap?.appendSent ? await openContent(services, account, task.id) : null
+  const stored = account.imap?.appendSent ? await findStoredContent(services, account, task.id) : null
   if (!stored) return done(NOT_FILED)
   await reach('copy_search', task.id)
   const filed = await connections.use(

@@ -3,7 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { PlanTable } from '../../../database/tables.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { Plan, PlanLimits } from './rules.ts'
+import type { Plan, PlanLimits } from './plan.ts'
 
 /** Creates a plan. Returns null if the name is taken. */
 export async function createPlan(db: Db, name: string, limits: PlanLimits): Promise<Plan | null> {

@@ -1,5 +1,5 @@
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
-import type { Plan } from '../plans/rules.ts'
+import type { Plan } from '../plans/plan.ts'
 
 /** The initial settings of a tenant without a plan. */
 export const NEW_TENANT_SETTINGS: TenantSettings = {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { newId } from '../../../kit/ids.ts'
-import type { Plan } from '../plans/rules.ts'
+import type { Plan } from '../plans/plan.ts'
 import { newTenantSettings } from './rules.ts'
 
 export interface TenantRow {

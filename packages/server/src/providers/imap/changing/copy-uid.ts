@@ -47,7 +47,7 @@ export function readAppendUid(
   return uidValidity && uid ? { uidValidity, uid } : null
 }
 
-/** Messages that are in the target, by what COPYUID said of them. */
+/** Makes the batch of messages that COPYUID says are in the target. */
 export function toBatch(
   moved: readonly number[],
   { uidValidity, uids }: CopiedUids,

@@ -3,7 +3,7 @@ import { bodyStorage } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../../../database/pool.ts'
 import { countAccounts } from '../accounts/store.ts'
 import { refuse } from '../../refuse.ts'
-import type { Plan } from '../../tenancy/plans/rules.ts'
+import type { Plan } from '../../tenancy/plans/plan.ts'
 import { isPastDue } from '../../tenancy/tenants/store.ts'
 import { findStorageRoom, findTenantPlan } from '../../tenancy/plans/store.ts'
 

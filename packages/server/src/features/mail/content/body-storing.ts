@@ -4,7 +4,7 @@ import { WokenLoop } from '../../../jobs/woken-loop.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { findStorageRoom } from '../../tenancy/plans/store.ts'
-import { beginLook, settleBatch, type Stand } from './backfill-stand.ts'
+import { beginLook, settleBatch, type Stand } from './body-storing-stand.ts'
 import { type BatchContext, fetchBatch, storeAlone, storeTogether } from './store-batch.ts'
 import {
   cutBatch,
@@ -21,7 +21,7 @@ const ACCOUNTS_AT_ONCE = 4
 /** A single failure may be the message's fault; this many in a row are the provider's. */
 const FAILURES_MAX = 2
 
-interface BackfillContext extends BatchContext {
+interface BodyStoringContext extends BatchContext {
   clock: Clock
 }
 
@@ -29,8 +29,8 @@ interface BackfillContext extends BatchContext {
  * Stores the source of every indexed message of the accounts whose `bodyStorage` is `full`, newest first, in batches
  * that alternate between accounts. Runs in one process of the installation at a time.
  */
-export class Backfill implements AsyncDisposable {
-  readonly #context: BackfillContext
+export class BodyStoring implements AsyncDisposable {
+  readonly #context: BodyStoringContext
   readonly #stands = new Map<string, Stand>()
   /** Accounts with messages to store, first come, first served. */
   readonly #line = new Set<string>()
@@ -41,7 +41,7 @@ export class Backfill implements AsyncDisposable {
   readonly #stirred = new Nudge()
   readonly #loop: WokenLoop
 
-  constructor(context: BackfillContext) {
+  constructor(context: BodyStoringContext) {
     this.#context = context
     const { log } = context
     const look = (signal: AbortSignal) => this.#look(signal)
@@ -65,7 +65,7 @@ export class Backfill implements AsyncDisposable {
 
   async #look(signal: AbortSignal): Promise<number> {
     try {
-      const isDone = await runAlone(this.#context.db, 'backfill_bodies', () => this.#storeAll(signal))
+      const isDone = await runAlone(this.#context.db, 'store_bodies', () => this.#storeAll(signal))
       // Another process is running it, and was woken too.
       if (!isDone) this.#rest(LOOK_SECONDS)
     } catch (error) {
@@ -140,7 +140,7 @@ export class Backfill implements AsyncDisposable {
 }
 
 /** Fetches a batch and stores it in the background. @returns whether there is more to do now */
-async function takeTurn(context: BackfillContext, stand: Stand, signal: AbortSignal): Promise<boolean> {
+async function takeTurn(context: BodyStoringContext, stand: Stand, signal: AbortSignal): Promise<boolean> {
   const account = await findFullAccount(context.db, stand.account)
   const look = stand.news ?? stand.whole
   if (!account || !look) return false
@@ -179,7 +179,7 @@ interface Turn {
 
 /** Fetches a batch while earlier ones are stored. Returns false if the provider or the storage is in trouble. */
 async function storeBatch(
-  context: BackfillContext,
+  context: BodyStoringContext,
   account: AccountView,
   { stand, look, batch, signal }: Turn,
 ): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { beginLook, settleBatch, type Stand } from './backfill-stand.ts'
+import { beginLook, settleBatch, type Stand } from './body-storing-stand.ts'
 
 const ACCOUNT = { id: 'account', tenant_id: 'tenant', version: '1' }
 const HOUR = 3600

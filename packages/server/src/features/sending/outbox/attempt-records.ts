@@ -1,0 +1,166 @@
+import type { Db } from '../../../database/pool.ts'
+import { DatabaseUnavailable } from '../../../database/unavailable.ts'
+import { inTransaction } from '../../../events/unit-of-work.ts'
+import { inGroups } from '../../../kit/in-groups.ts'
+import type { SendingProvider, SendOutcome } from '../../../providers/sending.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { ClaimedEntry } from './claims.ts'
+import {
+  type HandOver,
+  type HandOverResult,
+  type Outcome,
+  recordHandOvers,
+  recordOutcomes,
+  recordPause,
+  recordReleased,
+  recordUnknown,
+  type SentTask,
+} from './record-attempt.ts'
+import {
+  type NextState,
+  OUTCOME_UNKNOWN,
+  planGivenUp,
+  planLookUpSeconds,
+  planOutcome,
+  planSuppressed,
+  planTrouble,
+  type SendError,
+} from './rules.ts'
+import { readClock } from './store.ts'
+
+/** How an attempt ended, for metrics. */
+export type AttemptOutcome = 'sent' | 'retried' | 'failed' | 'unknown' | 'released'
+
+/** What was learnt of an attempt, and is to be written down. */
+export type Learnt =
+  | {
+      type: 'answered'
+      outcome: SendOutcome
+      filesCopy: SendingProvider['filesCopy']
+      bytesMax: number | null
+    }
+  | { type: 'failed'; error: SendError }
+  | { type: 'suppressed'; addresses: ReadonlySet<string> }
+  | { type: 'trouble'; error: SendError; retryAfterSeconds: number | null; isOfAccount: boolean }
+  | { type: 'unknown' }
+  | { type: 'released' }
+
+export interface EndedAttempt {
+  entry: ClaimedEntry
+  account: AccountView | null
+  learnt: Learnt
+}
+
+/** How attempts write down what they do. Each call returns after the commit; those of a tenant share their commits. */
+export interface AttemptRecords {
+  handOver(handOver: HandOver): Promise<HandOverResult>
+  end(ended: EndedAttempt): Promise<AttemptOutcome>
+}
+
+/** Attempts whose hand-overs or ends are committed together. */
+const GROUP_MAX = 50
+
+/**
+ * What attempts of a tenant write while one of its commits runs is written by the next one. Its ends would wait for each
+ * other anyway, since its events are in order. Tenants do not wait for each other.
+ */
+export function attemptRecords(db: Db): AttemptRecords {
+  const tenants = new Map<string, AttemptRecords & { running: number }>()
+  const failsAlone = (error: unknown) => error instanceof DatabaseUnavailable
+  const startTenant = (tenantId: string) => ({
+    handOver: inGroups({
+      work: (all: readonly HandOver[]) => recordHandOvers(db, tenantId, all),
+      itemsMax: GROUP_MAX,
+      failsAlone,
+    }),
+    end: inGroups({
+      work: (all: readonly EndedAttempt[]) => recordEnds(db, tenantId, all),
+      itemsMax: GROUP_MAX,
+      failsAlone,
+    }),
+    running: 0,
+  })
+
+  async function ofTenant<T>(tenantId: string, record: (records: AttemptRecords) => Promise<T>): Promise<T> {
+    const tenant = tenants.get(tenantId) ?? startTenant(tenantId)
+    tenants.set(tenantId, tenant)
+    tenant.running++
+    try {
+      return await record(tenant)
+    } finally {
+      if (--tenant.running === 0) tenants.delete(tenantId)
+    }
+  }
+
+  return {
+    handOver: handOver => ofTenant(handOver.attempt.tenantId, records => records.handOver(handOver)),
+    end: ended => ofTenant(ended.entry.tenantId, records => records.end(ended)),
+  }
+}
+
+/** Commits how attempts of one tenant ended. */
+function recordEnds(db: Db, tenantId: string, all: readonly EndedAttempt[]): Promise<AttemptOutcome[]> {
+  return inTransaction(db, tenantId, async unit => {
+    // Rows of accounts are locked in the same order each time, so that no two groups wait for each other.
+    const inOrder = all.toSorted((a, b) => (a.entry.accountId < b.entry.accountId ? -1 : 1))
+    const now = await readClock(unit.sql)
+    const outcomes = new Map(inOrder.map(ended => [ended, planEnd(ended, now)]))
+    await recordOutcomes(
+      unit,
+      [...outcomes.values()].filter(outcome => outcome !== null),
+    )
+    for (const { entry, learnt } of inOrder) {
+      if (learnt.type === 'released') await recordReleased(unit, entry)
+      if (learnt.type === 'unknown' && !entry.isSent)
+        await recordUnknown(unit, entry, planLookUpSeconds(0) ?? 0)
+      if (learnt.type === 'trouble' && learnt.isOfAccount) await recordPause(unit, entry.accountId, learnt)
+    }
+    return all.map(ended => nameOf(ended, outcomes.get(ended) ?? null))
+  })
+}
+
+/** The outcome to write; null where the attempt has none, or none that is known. */
+function planEnd({ entry, account, learnt }: EndedAttempt, now: Date): Outcome | null {
+  const ends = (next: NextState): Outcome => ({
+    attempt: entry,
+    next,
+    task: null,
+    given: NOTHING_GIVEN,
+    answered: null,
+  })
+  switch (learnt.type) {
+    case 'released':
+      return null
+    case 'unknown':
+      return entry.isSent ? ends(planGivenUp(entry, entry.waiting, OUTCOME_UNKNOWN)) : null
+    case 'failed':
+      return ends(planGivenUp(entry, entry.waiting, learnt.error))
+    case 'suppressed':
+      return ends(planSuppressed(entry, entry.waiting, { ...learnt, now }))
+    case 'trouble':
+      return ends(planTrouble(entry, entry.waiting, { ...learnt, now }))
+    case 'answered': {
+      const { recipients, given } = learnt.outcome
+      const next = planOutcome(entry, recipients, now)
+      const task = taskOf(account, learnt.filesCopy, entry)
+      return { attempt: entry, next, task, given, answered: { bytesMax: learnt.bytesMax } }
+    }
+  }
+}
+
+function nameOf({ learnt }: EndedAttempt, outcome: Outcome | null): AttemptOutcome {
+  if (!outcome) return learnt.type === 'released' ? 'released' : 'unknown'
+  const { status } = outcome.next
+  return status === 'sent' ? 'sent' : status === 'queued' ? 'retried' : 'failed'
+}
+
+export const NOTHING_GIVEN = { internetMessageId: null, threadId: null }
+
+function taskOf(
+  account: AccountView | null,
+  filesCopy: SendingProvider['filesCopy'],
+  { isReply }: ClaimedEntry,
+): SentTask {
+  if (filesCopy !== 'always' && account?.imap?.appendSent) return 'file_copy'
+  return isReply ? 'mark_original' : null
+}

@@ -1,0 +1,127 @@
+import { sql } from 'kysely'
+import { GLOBAL_LIST } from '@waxwing/contract/sending/suppressions.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { newId } from '../../../kit/ids.ts'
+import { refuse } from '../../refuse.ts'
+import { listColumns, type ListRow } from './present.ts'
+import { findList } from './store.ts'
+
+/** Besides the global one. */
+const LISTS_MAX = 1000
+/** First key of the two-key advisory locks that count the lists of a tenant. */
+const LIST_LOCK_CLASS = 0x57_41_59
+/** A list may be deleted just when it is used; then it is made anew. */
+const TRIES_MAX = 5
+
+export interface NewList {
+  id: string
+  name: string
+  description: string | null
+}
+
+/** Creates a list. Null if there is one with this id; refuses a list beyond the limit. */
+export async function recordNewList(
+  unit: UnitOfWork,
+  list: NewList,
+  path: readonly string[],
+): Promise<ListRow | null> {
+  await sql`select pg_advisory_xact_lock(${LIST_LOCK_CLASS}::int, hashtext(${unit.tenantId}))`.execute(
+    unit.sql,
+  )
+  const made = await insertLists(unit, [list])
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from suppression_list
+    where tenant_id = ${unit.tenantId} and id <> ${GLOBAL_LIST} and deleted_at is null
+  `.execute(unit.sql)
+  if (made.length > 0 && (rows[0]?.count ?? 0) > LISTS_MAX) {
+    const message = `a tenant has at most ${LISTS_MAX} suppression lists`
+    refuse('invalid_input', { issues: [{ path: [...path], message }] })
+  }
+  return made[0] ?? null
+}
+
+/** Creates the list that a send or an addition names, if it is missing. Refuses one beyond the limit. */
+export async function recordNamedList(
+  unit: UnitOfWork,
+  listId: string,
+  path: readonly string[] = ['listId'],
+): Promise<void> {
+  if (listId === GLOBAL_LIST || (await findList(unit.sql, unit.tenantId, listId))) return
+  await recordNewList(unit, named(listId), path)
+}
+
+/**
+ * Holds lists until the commit, the missing ones made anew, whatever the limit. Whoever writes entries holds their list,
+ * so that its counts stay exact and it is not deleted meanwhile.
+ * @returns the keys by the ids
+ */
+export async function holdLists(unit: UnitOfWork, listIds: readonly string[]): Promise<Map<string, string>> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const { rows } = await sql<{ id: string; key: string }>`
+      select id, key from suppression_list
+      where tenant_id = ${unit.tenantId} and id = any(${[...listIds]}::text[]) and deleted_at is null
+      order by id for no key update
+    `.execute(unit.sql)
+    const keys = new Map(rows.map(({ id, key }) => [id, key]))
+    const missing = listIds.filter(id => !keys.has(id))
+    if (missing.length === 0) return keys
+    await insertLists(unit, missing.toSorted().map(named))
+  }
+  throw new Error('A suppression list was deleted again and again while it was used')
+}
+
+/** Changes the name or the description. Null if there is no such list. */
+export async function updateList(
+  unit: UnitOfWork,
+  id: string,
+  change: { name?: string | undefined; description?: string | null | undefined },
+): Promise<ListRow | null> {
+  const { name, description } = change
+  const { rows } = await sql<ListRow>`
+    update suppression_list set name = coalesce(${name ?? null}, name),
+      description = case when ${description === undefined} then description else ${description ?? null} end
+    where tenant_id = ${unit.tenantId} and id = ${id} and deleted_at is null
+    returning ${listColumns}
+  `.execute(unit.sql)
+  return rows[0] ?? null
+}
+
+/** Deletes a list with its reviews. Its entries count no more; they are deleted by `sweepLists`. */
+export async function recordListDeleted(
+  unit: UnitOfWork,
+  id: string,
+  { withEntries }: { withEntries: boolean },
+): Promise<void> {
+  const { rows } = await sql<ListRow>`
+    select ${listColumns} from suppression_list
+    where tenant_id = ${unit.tenantId} and id = ${id} and deleted_at is null for update
+  `.execute(unit.sql)
+  const list = rows[0] ?? refuse('suppression_list_not_found')
+  const { unsubscribe, bounce, api, reply, complaint, inactive } = list
+  const isEmpty = unsubscribe + bounce + api + reply + complaint + inactive === 0
+  if (!isEmpty && !withEntries) refuse('suppression_list_not_empty')
+  await sql`update suppression_list set deleted_at = clock_timestamp() where key = ${list.key}`.execute(
+    unit.sql,
+  )
+  await sql`
+    delete from suppression_review where tenant_id = ${unit.tenantId} and list_id = ${id}
+  `.execute(unit.sql)
+}
+
+function named(id: string): NewList {
+  return { id, name: id, description: null }
+}
+
+/** @returns those that did not exist */
+async function insertLists(unit: UnitOfWork, lists: readonly NewList[]): Promise<ListRow[]> {
+  const { rows } = await sql<ListRow>`
+    insert into suppression_list (key, tenant_id, id, name, description)
+    select key, ${unit.tenantId}, id, name, description from unnest(
+      ${lists.map(() => newId())}::uuid[], ${lists.map(({ id }) => id)}::text[],
+      ${lists.map(({ name }) => name)}::text[], ${lists.map(({ description }) => description)}::text[]
+    ) as given (key, id, name, description)
+    on conflict (tenant_id, id) where deleted_at is null do nothing
+    returning ${listColumns}
+  `.execute(unit.sql)
+  return rows
+}

@@ -1,0 +1,17 @@
+/** A piece has at least this size, but for the last. */
+const PIECE_BYTES = 1024 * 1024
+
+/** Joins frames to pieces, each of which is stored as a row. */
+export async function* cutIntoPieces(frames: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+  let waiting: Buffer[] = []
+  let bytes = 0
+  for await (const frame of frames) {
+    waiting.push(frame)
+    bytes += frame.length
+    if (bytes < PIECE_BYTES) continue
+    yield Buffer.concat(waiting)
+    waiting = []
+    bytes = 0
+  }
+  if (bytes > 0) yield Buffer.concat(waiting)
+}
