@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { newId } from '../../../kit/ids.ts'
-import { composeWith, type ComposedInParts, type Composition } from '../compose/compose.ts'
+import { composeWith, type ComposedInParts, type PlannedComposition } from '../compose/compose.ts'
 import type { PreparedFiles } from '../compose/prepare-files.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { describe, refuseContent } from '../outbox/accept.ts'
@@ -25,10 +25,7 @@ const HELD_BYTES_MAX = 8 * 1024 * 1024
 /** What all messages of a merge have in common. */
 export interface Merge {
   id: string
-  composition: Omit<
-    Composition,
-    'to' | 'internetMessageId' | 'outboxId' | 'draftMark' | 'date' | 'attachments' | 'wireHtml'
-  >
+  composition: Omit<PlannedComposition, 'to' | 'attachments'>
   files: PreparedFiles
 }
 
@@ -63,11 +60,11 @@ export class WrittenEntries {
       to: [to],
       internetMessageId,
       outboxId: id,
+      unsubscribeUrl: null,
       draftMark: null,
       wireHtml: null,
-      date: new Date(),
     }
-    const composed = composeWith({ ...composition, ...own }, files)
+    const composed = composeWith({ ...composition, ...own, date: new Date() }, files)
     const content = await this.#writeContent(composed)
     this.sends.push({
       index,

@@ -7,12 +7,15 @@ import { requireSender } from '../../mail/identities/access.ts'
 import { refuse } from '../../refuse.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { renderContent, type Rendering, requireContentTemplate } from '../compose/render-content.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
+import { requireListSend } from '../suppressions/access.ts'
+import { listRecipient } from '../suppressions/unsubscribe-link.ts'
 import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
 import { acceptSend, type AcceptServices, refuseContent, requireSendable, requireSendTime } from './accept.ts'
 import type { SendingTerms } from './sending-terms.ts'
 
-export interface SendServices extends AcceptServices {
+export interface SendServices extends AcceptServices, Rendering {
   /** Reads messages that are replied to, forwarded or attached from. */
   content: ReadContext
 }
@@ -25,27 +28,31 @@ export async function sendMessage(
   body: SendBody,
 ): Promise<OutboxEntry> {
   const { account, sendsLeft, signByDefault, signature, now } = terms
-  const { to = [], cc = [], bcc = [] } = body
+  const { to = [], cc = [], bcc = [], listId = null } = body
   if (sendsLeft !== null && sendsLeft <= 0) refuse('plan_limit_sends')
   requireSendable(account, [...to, ...cc, ...bcc])
   requireSendTime(body.sendAt, now)
+  if (listId !== null) requireListSend(services.links, { to, cc, bcc })
   const originals = await requireOriginals(services.content, account, body)
   const sender = await requireSender(context.db, account, body.from ?? null, signature)
   const id = newId()
   const internetMessageId = newInternetMessageId(id, sender.address)
+  const ids = { tenantId: context.tenantId, outboxId: id }
+  const rcpt = listId === null ? null : listRecipient(services.links, { ...ids, listId }, to[0]!)
+  const template = await requireContentTemplate(context, account, body)
+  const content = template
+    ? { ...body, ...(await renderContent(context, services, account, template, rcpt ?? undefined)) }
+    : body
   const composing = { ...originals, sender, isSigned: body.sign ?? signByDefault, kept: null }
-  const asked = { asked: body, hasHtml: (body.html ?? '') !== '' }
-  const tracker = createSendTracker(
-    services,
-    account,
-    await requireTracking(context, services, account, asked),
-    id,
-  )
+  const asked = { asked: body, hasHtml: (content.html ?? '') !== '' }
+  const tracking = await requireTracking(context, services, account, asked)
+  const tracker = createSendTracker(services, account, tracking, id)
   const composition: Composition = {
-    ...(await planComposition(services.content, account, body, composing)),
+    ...(await planComposition(services.content, account, content, composing)),
     wireHtml: tracker.wireHtml,
     internetMessageId,
     outboxId: id,
+    unsubscribeUrl: rcpt?.unsubscribeUrl ?? null,
     draftMark: null,
     // Replaced by the time of the first attempt.
     date: new Date(),
@@ -66,8 +73,8 @@ export async function sendMessage(
     threadId: originals.replied?.thread_id ?? null,
     forwardOf: originals.forwarded?.id ?? null,
     draftId: null,
-    templateId: null,
-    listId: null,
+    templateId: template?.templateId ?? null,
+    listId,
     mailMergeId: null,
     tracking: tracker.result(),
     content: composed,
