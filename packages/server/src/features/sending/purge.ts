@@ -2,7 +2,14 @@ import type { Db } from '../../database/pool.ts'
 import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 
 /** Tables with a column `account_id`; those that refer to others go first. */
-const TABLES = ['outbox_content', 'outbox', 'sending_account', 'suppression_review'] as const
+const TABLES = [
+  'outbox_content',
+  'outbox',
+  'sending_account',
+  'suppression_review',
+  'pending_answer',
+  'bounce',
+] as const
 
 /** Deletes everything that an account sent. */
 export async function purgeSending(db: Db, accountId: string, signal: AbortSignal): Promise<void> {
