@@ -4,6 +4,7 @@ import { changes } from './notifications/changes.ts'
 import { drafts } from './sending/drafts.ts'
 import { identities } from './mail/identities.ts'
 import { mailboxes } from './mail/mailboxes.ts'
+import { mailMerges } from './sending/mail-merges.ts'
 import { mailSettings } from './mail/mail-settings.ts'
 import { messages } from './mail/messages.ts'
 import { outbox } from './sending/outbox.ts'
@@ -25,6 +26,7 @@ export const contract = {
   mailSettings,
   drafts,
   outbox,
+  mailMerges,
   suppressions,
   suppressionReviews,
   changes,

@@ -6,6 +6,7 @@ import type { Identity, SignatureInput } from './mail/identities.ts'
 import type { Mailbox } from './mail/mailboxes.ts'
 import type { Message, MessageSummary } from './mail/messages.ts'
 import type { TenantSettings, TenantSettingsInput } from './accounts/settings.ts'
+import type { MergeItem } from './sending/mail-merges.ts'
 import type { OutboxEntry } from './sending/outbox.ts'
 import type { SuppressionEntry, SuppressionList, SuppressionReview } from './sending/suppressions.ts'
 import type { Thread, ThreadSummary } from './mail/threads.ts'
@@ -13,6 +14,7 @@ import type { Thread, ThreadSummary } from './mail/threads.ts'
 const ACCOUNT_ID = '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90'
 const INBOX_ID = '01a1fc14-6a02-7b1e-8c44-0f6f4f0e2a11'
 const MESSAGE_ID = '01a1fc15-0c9b-7d0a-a4f7-3f5b1c2d9e22'
+const MERGE_ID = '01a1fc2f-1b3c-7d02-a4f5-6c7d8e9f0a1b'
 const OUTBOX_ID = '01a1fc2e-2f4d-7c11-9e0a-8b6d5a4c3f21'
 const GRACE = { name: 'Grace Hopper', address: 'grace@example.org' }
 const ADA = { name: 'Ada Lovelace', address: 'ada@example.com' }
@@ -141,6 +143,14 @@ const changeEvent: ChangeEvent = {
   },
 }
 
+const mergeItem: MergeItem = {
+  index: 0,
+  address: GRACE.address,
+  mailMergeId: MERGE_ID,
+  outboxId: OUTBOX_ID,
+  error: null,
+}
+
 const outboxEntry: OutboxEntry = {
   id: OUTBOX_ID,
   accountId: ACCOUNT_ID,
@@ -258,6 +268,7 @@ export const schemaExamples: Record<string, unknown> = {
   Identity: identity,
   Mailbox: mailbox,
   MailSettings: { signByDefault: true },
+  MailMergeItem: mergeItem,
   Message: message,
   MessageSummary: messageSummary,
   OutboxEntry: outboxEntry,
@@ -284,6 +295,12 @@ export const bodyExamples: Record<string, unknown> = {
   'identities.create': { name: 'Sales', address: 'sales@example.com', signature },
   'identities.update': { signature },
   'mailSettings.update': { signByDefault: true },
+  'mailMerges.create': {
+    subject: 'Notes',
+    text: 'Dear reader,\n',
+    intervalSeconds: 2,
+    entries: [{ to: GRACE, reference: 'reader-1' }],
+  },
   'outbox.create': {
     to: [GRACE],
     inReplyTo: MESSAGE_ID,

@@ -25,6 +25,8 @@ export type HostedSessionKind = 'connect_session' | 'meeting_connect_session'
 
 /** The maximum request body of an operation that does not declare another limit. */
 export const BODY_BYTES_MAX = 2 * 1024 * 1024
+/** Maximum values in the body of such an operation, including lists and objects. */
+export const BODY_VALUES_MAX = 10_000
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Shape = z.ZodObject
@@ -48,6 +50,8 @@ export interface OperationMeta {
   audit: AuditAction | null
   /** Maximum size of the request body. */
   bodyBytesMax: number
+  /** Maximum values in the request body, including lists and objects. */
+  bodyValuesMax: number
   /** Every reason that the operation may answer, the common ones included. */
   reasons: readonly Reason[]
   successStatus: number
@@ -119,7 +123,8 @@ export type Operation<
  * - `refuses` lists the operation's own reasons; those that any operation (and any POST) can answer are added.
  * - `audit` names the call in the audit log. It is required unless the method is GET or the scope is `read`.
  * - `accountToken` lets a token of the account in the path call the operation; the default is false.
- * - `module` names the module that the tenant's plan must include, and `bodyBytesMax` a larger bound of the body.
+ * - `module` names the module that the tenant's plan must include, `bodyBytesMax` and `bodyValuesMax` larger bounds of
+ *   the body.
  * - `scope: 'none'` declares a hosted operation. `session` then names the kind of session that it belongs to, and
  *   `params` has a `token` of it.
  * - `successStatus` defaults to 200.
@@ -152,6 +157,7 @@ export function operation<
     produces?: string
     module?: Module
     bodyBytesMax?: number
+    bodyValuesMax?: number
     isConditional?: boolean
     hasEtag?: boolean
   } & Audited<M, S> &
@@ -180,6 +186,7 @@ export function operation<
       module,
       audit,
       bodyBytesMax: declaration.bodyBytesMax ?? BODY_BYTES_MAX,
+      bodyValuesMax: declaration.bodyValuesMax ?? BODY_VALUES_MAX,
       reasons: declared,
       successStatus,
       produces: declaration.produces ?? null,

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { outboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import {
+  suppressionEntry,
+  suppressionList,
+  suppressionReview,
+} from '@waxwing/contract/sending/suppressions.ts'
 import { account } from '@waxwing/contract/accounts/accounts.ts'
 import { foundServers } from '@waxwing/contract/accounts/autoconfig.ts'
 import { contract } from '@waxwing/contract/contract.ts'
@@ -92,6 +97,9 @@ describe('packages/contract/openapi.json', () => {
       OutboxEntry: outboxEntry,
       SearchResult: searchResult,
       Signature: signature,
+      SuppressionEntry: suppressionEntry,
+      SuppressionList: suppressionList,
+      SuppressionReview: suppressionReview,
       TenantSettings: tenantSettings,
       Thread: thread,
       ThreadSummary: threadSummary,

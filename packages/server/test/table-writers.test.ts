@@ -21,6 +21,7 @@ const WRITERS: Record<string, readonly string[]> = {
   identity: ['mail'],
   instance: ['jobs'],
   job: ['jobs'],
+  mail_merge_pace: ['sending'],
   mail_settings: ['mail'],
   mailbox: ['mail'],
   message: ['mail'],

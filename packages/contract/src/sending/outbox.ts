@@ -15,6 +15,7 @@ import {
   timestamp,
   timestampInput,
   uuid,
+  uuidInput,
 } from '../shapes.ts'
 
 export const outboxStatus = z.enum(['queued', 'sending', 'sent', 'failed', 'cancelled'])
@@ -117,6 +118,7 @@ export const outbox = {
     query: z.strictObject({
       status: queryList(outboxStatus).optional().describe('Only entries with one of these.'),
       reference: queryText(1, 255).optional().describe('Only entries with exactly this `reference`.'),
+      mailMergeId: uuidInput.optional().describe('Only entries of this mail merge.'),
       since: timestampInput.optional().describe('Created at or after this time.'),
       until: timestampInput
         .optional()
@@ -148,6 +150,8 @@ export const outbox = {
       'attachments_too_large',
       'billing_past_due',
       'from_not_allowed',
+      'list_send_recipients',
+      'list_unsubscribe_unavailable',
       'no_recipients',
       'plan_limit_sends',
       'provider_forbidden',
@@ -155,6 +159,7 @@ export const outbox = {
       'provider_throttled',
       'provider_unavailable',
       'provider_unsupported',
+      'suppressed',
       'unknown_message',
       'unknown_reply_target',
     ],

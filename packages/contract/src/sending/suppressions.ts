@@ -160,7 +160,7 @@ export const suppressions = {
     params: listPath,
     query: z.strictObject({
       address: queryText(1, ADDRESS_LENGTH_MAX).optional().describe('Only addresses that contain this.'),
-      source: suppressionSource.optional(),
+      source: suppressionSource.optional().describe('Only addresses from this source.'),
       limit: pageLimit(200, 50),
       cursor: cursor.optional(),
     }),

@@ -67,8 +67,7 @@ async function answerAdmitted(
   log: Logger,
 ): Promise<Response> {
   const { request, headers, incoming, outgoing } = exchange
-  const read =
-    meta.method === 'GET' ? NO_BODY : await readBody(request.headers, incoming, outgoing, meta.bodyBytesMax)
+  const read = meta.method === 'GET' ? NO_BODY : await readBody(request.headers, incoming, outgoing, meta)
   if (read.outcome === 'unsupported') return answerProtocolError(headers, 'unsupported_media_type')
   if (read.outcome === 'too_large') return answerReason(headers, 'payload_too_large')
   if (read.outcome === 'invalid') return answerReason(headers, 'invalid_input', { issues: read.issues })

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
+import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Issue } from '@waxwing/contract/reasons.ts'
 import { pathPart } from '../door/input-issues.ts'
 import { scanJson } from './scan-json.ts'
@@ -11,6 +12,8 @@ export interface BodyBytes {
   bytes: Buffer
   issue: Issue | null
 }
+
+type BodyBounds = Pick<OperationMeta, 'bodyBytesMax' | 'bodyValuesMax'>
 
 export type Body =
   /** Null if the request has no body. */
@@ -34,7 +37,7 @@ export async function readBody(
   headers: Headers,
   incoming: IncomingMessage,
   outgoing: Pick<ServerResponse, 'writeContinue'>,
-  bytesMax: number,
+  bounds: BodyBounds,
 ): Promise<Body> {
   const isBodiless = headers.get('content-length') === '0' || !hasBody(headers)
   if (isBodiless) return { outcome: 'read', body: null }
@@ -44,7 +47,7 @@ export async function readBody(
   }
   if (headers.has('expect') && incoming.httpVersion !== '1.0') outgoing.writeContinue()
   try {
-    const body = await readScanned(incoming, bytesMax)
+    const body = await readScanned(incoming, bounds)
     if (body === null) return { outcome: 'too_large' }
     // A proxy that does not yet know whether there is a body sends it in chunks, possibly none.
     return { outcome: 'read', body: body.bytes.length === 0 ? null : body }
@@ -59,10 +62,13 @@ function hasBody(headers: Headers): boolean {
   return headers.has('content-length') || headers.has('transfer-encoding')
 }
 
-async function readScanned(incoming: Readable, bytesMax: number): Promise<BodyBytes | null> {
-  const scan = scanJson()
+async function readScanned(
+  incoming: Readable,
+  { bodyBytesMax, bodyValuesMax }: BodyBounds,
+): Promise<BodyBytes | null> {
+  const scan = scanJson(bodyValuesMax)
   // Scanned piece by piece, so that other requests are served in between, however large the body is.
-  const bytes = await readBytes(incoming, bytesMax, piece => scan.add(piece))
+  const bytes = await readBytes(incoming, bodyBytesMax, piece => scan.add(piece))
   return bytes && { bytes, issue: scan.issue() }
 }
 

@@ -1,6 +1,7 @@
+import { BODY_VALUES_MAX } from '@waxwing/contract/operation.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BODY_DEPTH_MAX, BODY_VALUES_MAX, scanJson } from './scan-json.ts'
+import { BODY_DEPTH_MAX, scanJson } from './scan-json.ts'
 
 function issueOf(text: string, chunkBytes = text.length + 1) {
   const bytes = Buffer.from(text)

@@ -1,7 +1,6 @@
+import { BODY_VALUES_MAX } from '@waxwing/contract/operation.ts'
 import type { Issue } from '@waxwing/contract/reasons.ts'
 
-/** Maximum values in a body, including lists and objects. Operations that take more declare their own limit. */
-export const BODY_VALUES_MAX = 10_000
 /** Maximum nesting of lists and objects. No body of the interface nests this deep. */
 export const BODY_DEPTH_MAX = 32
 
@@ -24,7 +23,7 @@ export interface JsonScan {
  * Creates a scan with the same cost for each byte, whatever the text. It runs before `JSON.parse`, so that only texts
  * with a limited number of values are parsed, searched and validated.
  */
-export function scanJson(): JsonScan {
+export function scanJson(valuesMax: number = BODY_VALUES_MAX): JsonScan {
   let values = 1
   let depth = 0
   let deepest = 0
@@ -68,7 +67,7 @@ export function scanJson(): JsonScan {
     add,
     issue() {
       if (deepest > BODY_DEPTH_MAX) return wholeBody(`is nested deeper than ${BODY_DEPTH_MAX} levels`)
-      if (values > BODY_VALUES_MAX) return wholeBody(`has more than ${BODY_VALUES_MAX} values`)
+      if (values > valuesMax) return wholeBody(`has more than ${valuesMax} values`)
       return null
     },
   }

@@ -269,6 +269,7 @@ test('the role jobs runs the tasks of every wing', async () => {
       "sweep_message_copies",
       "sweep_outbox",
       "sweep_outbox_content",
+      "sweep_suppression_lists",
       "sweep_thread_links",
     ]
   `)

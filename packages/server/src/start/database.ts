@@ -10,12 +10,12 @@ import { environmentKeyRing } from '../kit/key-ring.ts'
 import { fileKeyRing } from '../kit/key-ring-file.ts'
 import type { Logger } from '../kit/log.ts'
 
-/** The installation's data, open: a migrated database, and the key ring that fits it. */
+/** The installation's open data: a migrated database, and the key ring that fits it. */
 export interface Installation extends AsyncDisposable {
   database: Database
   keyRing: KeyRing
   isEmbedded: boolean
-  /** Lets the embedded server end by itself, for a process that ends at once. */
+  /** Detaches from the embedded server, which then ends by itself: for a process that ends at once. */
   abandon(): Promise<void>
 }
 
@@ -28,15 +28,15 @@ export interface InstallationOptions {
   onLost?: (error: unknown) => void
 }
 
-/** Opens the database, embedded or external, and brings it to this release's schema. Refuses in words. */
+/** Opens the database, embedded or external, and migrates it to this release's schema. Its errors say what to do. */
 export async function openInstallation(options: InstallationOptions): Promise<Installation> {
   const { config, as, log } = options
   if (config.databaseUrl) {
-    // Before connecting: without a key nothing is to be touched.
+    // Before connecting: without a key nothing may be changed.
     const keyRing = openKeyRing(config, { mayCreate: false })
     await using opened = new AsyncDisposableStack()
     const url = config.databaseUrl.reveal()
-    // The pool closes its connections while nobody uses it. This one stays, so that a restore sees that we run.
+    // The pool closes idle connections. This one stays open, so that a restore sees that a process runs.
     opened.use(
       keepSession({ address: { url }, applicationName: `waxwing ${as}, process ${process.pid}`, log }),
     )
@@ -83,7 +83,7 @@ async function openOnEmbedded(
   }
 }
 
-/** A key that lies only on this machine would be lost with it while an external database lives on, so none is made. */
+/** No key is created for an external database: it would lie on this machine only, and be lost with it. */
 function openKeyRing({ secretKey, dataDir }: Config, file: { mayCreate: boolean; lost?: string }): KeyRing {
   return secretKey ? environmentKeyRing(secretKey.reveal()) : fileKeyRing(dataDir, file)
 }

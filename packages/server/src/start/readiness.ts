@@ -2,18 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Database } from '../database/pool.ts'
 
-/** Says in words what keeps a part of this process from its work; null where nothing does. */
+/** Says in words what keeps a part of this process from its work; null if nothing does. */
 export type ReadinessCheck = () => string | null
 
 export interface Readiness {
   /**
-   * What keeps this process from its work, in words; nothing where it is ready. It concerns the process alone: a mail
-   * server that fails is no reason. Never rejects.
+   * Says in words what keeps this process from its work; nothing if it is ready. Only the process counts: a mail server
+   * that fails is no reason. Never rejects.
    */
   findProblems: () => Promise<string[]>
   /** Asks this part of the process, too. */
   include(check: ReadinessCheck): void
-  /** Is not ready from now on, and waits for load balancers that ask now and then to notice. */
+  /** Makes the process unready for good, and waits until load balancers should have noticed. */
   turnOff(noticeSeconds: number): Promise<void>
 }
 

@@ -42,7 +42,7 @@ export interface RoleOptions {
 
 export interface Roles extends AsyncDisposable {
   address: string | null
-  /** Ends what takes work: requests under way get this many seconds. */
+  /** Stops taking work. Requests under way get this many seconds. */
   drain(seconds: number): Promise<void>
 }
 

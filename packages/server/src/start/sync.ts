@@ -19,7 +19,7 @@ export interface SyncPace {
   answerSeconds?: number
   refusalSeconds?: number
   lease?: LeasePace
-  /** Milliseconds since 1970, by which flags are compared again on servers that do not report their changes. */
+  /** Milliseconds since 1970. Decides when flags are compared again on servers that do not report changes. */
   now?: () => number
 }
 

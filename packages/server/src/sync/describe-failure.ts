@@ -2,7 +2,7 @@ import { findShortage } from '../database/shortage.ts'
 import { DatabaseUnavailable } from '../database/unavailable.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 
-/** Why an account is not followed, in words for `runtime.detail`: the provider's, or what the service lacks. */
+/** Says for `runtime.detail` why an account is not followed: what the provider said, or what the service lacks. */
 export function describeFailure(error: unknown): string {
   if (error instanceof ProviderFailure) return error.message
   const shortage = findShortage(error)

@@ -28,7 +28,7 @@ const CLAIM_AT_ONCE = 50
 const CHECK_AT_ONCE = 5_000
 /** A process whose looks take longer, or have failed for longer, is not ready. */
 const LOOK_SECONDS_MAX = 15
-/** Wakes are told at once; this poll is what is guaranteed. */
+/** Wakes save time; this poll is the guarantee. */
 const ATTENTION_SECONDS = 1
 const HEAVY_PASSES_AT_ONCE = 4
 const DEFAULT_POLL_SECONDS = 45
@@ -53,7 +53,7 @@ export class SyncEngine implements AsyncDisposable {
   readonly #options: SyncOptions
   readonly #keeperOptions: Omit<KeeperOptions, 'lease'>
   readonly #keepers = new Map<string, Keeper>()
-  /** Told to stop, and not at their end yet. */
+  /** Keepers that were told to stop and have not ended yet. */
   readonly #ending = new Set<Keeper>()
   readonly #loop: WokenLoop
   /** The lease that the keepers rely on. */
@@ -84,7 +84,7 @@ export class SyncEngine implements AsyncDisposable {
     })
   }
 
-  /** Resolves after the first look for accounts, whether it succeeded or not; at once where there is no lease yet. */
+  /** Resolves after the first look for accounts, whether it succeeded or not, or at once if there is no lease yet. */
   static async start(options: SyncOptions): Promise<SyncEngine> {
     const engine = new SyncEngine(options)
     if (options.instance.lease) await engine.#loop.firstLook
@@ -101,7 +101,7 @@ export class SyncEngine implements AsyncDisposable {
     return this.#keepers.size
   }
 
-  /** Why this process cannot follow accounts now; null where it can. */
+  /** Why this process cannot follow accounts now; null if it can. */
   get problem(): string | null {
     if (!this.#options.instance.lease) return 'it has no lease to follow accounts with'
     const seconds = (performance.now() - this.#lookedAt) / 1_000
@@ -139,7 +139,7 @@ export class SyncEngine implements AsyncDisposable {
     if (performance.now() - this.#claimedAt < CLAIM_INTERVAL_MS) return false
     this.#claimedAt = performance.now()
     const claimed = await claimAccounts(db, lease.id, CLAIM_AT_ONCE)
-    // If the lease lapsed before the claim was answered, the accounts belong to a dead instance and will be taken from it.
+    // If the lease lapsed before the claim was answered, the accounts belong to a dead instance and are taken from it.
     if (lease.lapsed.aborted) return false
     for (const owned of claimed) this.#keep(owned, lease)
     const hasMore = claimed.length === CLAIM_AT_ONCE
@@ -158,7 +158,7 @@ export class SyncEngine implements AsyncDisposable {
     }
   }
 
-  /** Taken here, or the next look would restart what has just begun. What begins again reads everything anyway. */
+  /** Clears the request, or the next look would restart the keeper again. A restart reads everything anyway. */
   async #takeRestart({ owned }: Keeper): Promise<boolean> {
     try {
       await takeWanted(this.#options.db, owned)
@@ -170,8 +170,8 @@ export class SyncEngine implements AsyncDisposable {
   }
 
   /**
-   * Releases accounts that are ours by the tables while nobody here keeps them, so that they are claimed again: their
-   * release failed, or the answer to their claim was lost.
+   * Releases accounts that the tables assign to this process but that it does not follow, so that they are claimed
+   * again: their release failed, or the answer to their claim was lost.
    */
   async #releaseUnkept(lease: Lease): Promise<void> {
     const { db, log } = this.#options
@@ -211,7 +211,7 @@ export class SyncEngine implements AsyncDisposable {
     void keeper[Symbol.asyncDispose]()
   }
 
-  /** They stop by themselves when the lease lapses; what they hang on is not waited for. */
+  /** Keepers stop by themselves when the lease lapses. Nothing that they wait for is waited for here. */
   #dropAll(): void {
     if (this.#keepers.size > 0)
       this.#options.log.warn({ count: this.#keepers.size }, 'The lease lapsed. Letting all accounts go')

@@ -8,7 +8,7 @@ import type { RuntimeReport } from './report.ts'
 import type { StallWatch } from './stall-watch.ts'
 import type { Turns } from './turns.ts'
 
-/** What one connection of an owned account is followed over. */
+/** One connection to an owned account, and what it takes to follow the account over it. */
 export interface Following {
   owned: OwnedAccount
   connected: ConnectedAccount

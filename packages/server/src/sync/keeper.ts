@@ -33,7 +33,7 @@ export interface KeeperOptions {
 /** Keeps one owned account in sync until it is stopped, or the account is no longer ours. Never throws. */
 export class Keeper implements AsyncDisposable {
   readonly owned: OwnedAccount
-  /** Something was asked for: look at once. */
+  /** Fired when something was asked for: the keeper looks at once. */
   readonly nudge = new Nudge()
   readonly #options: KeeperOptions
   readonly #stop = new AbortController()
@@ -57,7 +57,7 @@ export class Keeper implements AsyncDisposable {
     this.finished = this.#run()
   }
 
-  /** Settings or servers changed: begin again with them. */
+  /** Begins again with changed settings or servers. */
   restart(): void {
     this.#restart.abort()
     this.nudge.fire()
@@ -98,7 +98,7 @@ export class Keeper implements AsyncDisposable {
   /** Follows the account over one connection. @returns whether older mail was still to come when that was given up */
   async #followOnce(until: AbortSignal): Promise<'caught_up' | 'more'> {
     const { db, stallSeconds } = this.#options
-    // What was asked for until now is this very attempt; left there, it would end each wait after a failure.
+    // This attempt serves every request made until now. A request that stayed would end each wait after a failure.
     await takeWanted(db, this.owned)
     const connector = await this.#findConnector()
     await this.#report.tell('connecting', `waiting for a connection to ${connector.host}`)
@@ -107,7 +107,7 @@ export class Keeper implements AsyncDisposable {
     try {
       return await this.#follow(connector, permit, stall)
     } catch (error) {
-      // A connection that was ended for this reason fails in ways of its own.
+      // The reason counts, not the error of the connection that was ended for it.
       stall.signal.throwIfAborted()
       throw error
     }
@@ -139,7 +139,7 @@ export class Keeper implements AsyncDisposable {
     })
   }
 
-  /** The connection was given up to another account: waits until a pass is due. */
+  /** Waits until a pass is due, after the connection was given up to another account. */
   async #awaitTurn(until: AbortSignal): Promise<void> {
     const { pollSeconds } = this.#options
     await this.#report.tell(

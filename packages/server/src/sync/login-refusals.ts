@@ -2,8 +2,8 @@ const REFUSALS_TO_BELIEVE = 3
 export const DEFAULT_REFUSAL_SECONDS = 600
 
 /**
- * Whether refused logins mean that the password is wrong: some servers refuse good ones while they are overloaded, so
- * it takes three refusals over a time (ten minutes by default) without a success.
+ * Decides whether refused logins mean that the password is wrong. Some servers refuse good ones while they are
+ * overloaded, so it takes three refusals over some time (ten minutes by default) without a success.
  */
 export class LoginRefusals {
   readonly #spanMs: number
@@ -14,7 +14,7 @@ export class LoginRefusals {
     this.#spanMs = spanSeconds * 1_000
   }
 
-  /** @returns true when the refusals are to be believed */
+  /** @returns whether the password is taken to be wrong */
   add(now: number): boolean {
     if (this.#count === 0) this.#first = now
     this.#count++

@@ -59,12 +59,13 @@ const troublesOfReleased = sql`
   behind_since = case when status = 'active' then coalesce(behind_since, clock_timestamp()) end,
   failing_since = case when status = 'active' then failing_since end`
 
-/** More of them at once would hold locks for long. */
+/** More at once would hold locks for too long. */
 export const RELEASED_AT_ONCE = 500
 
 /**
- * Takes accounts from instances whose lease lapsed. What one of them is still writing is left to the next call.
- * @returns how many; there may be more where they are `RELEASED_AT_ONCE`
+ * Takes accounts from instances whose lease lapsed. An account to which such an instance still writes is left to the
+ * next call.
+ * @returns how many; if `RELEASED_AT_ONCE`, there may be more
  */
 export async function releaseOfDead(db: Kysely<Tables>): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
@@ -129,11 +130,11 @@ export async function listOwned(
   return rows.map(row => ({ id: row.id, instanceId, epoch: row.owner_epoch }))
 }
 
-/** What an owned account's owner should look at. */
+/** An owned account that its owner should look at. */
 export interface Attention {
   accountId: string
   epoch: string
-  /** No longer to be synced: paused, deleted, or its tenant is suspended. */
+  /** The account is not to be synced any more: it is paused or deleted, or its tenant is suspended. */
   mustStop: boolean
   /** Settings or servers changed. */
   mustRestart: boolean
@@ -158,7 +159,7 @@ export async function findAttention(db: Kysely<Tables>, instanceId: string): Pro
   }))
 }
 
-/** What an account's owner begins a pass with. */
+/** What the owner of an account needs to know at the start of a pass. */
 export interface Wanted {
   /** What was asked for, such as `mail` or `restart`. */
   wanted: string[]
@@ -167,8 +168,8 @@ export interface Wanted {
 }
 
 /**
- * Takes what was asked for, so that a request during a pass becomes one more pass.
- * @throws FenceLost, so that a pass that writes nothing proves its ownership, too
+ * Takes and clears what was asked for, so that a request during a pass causes another pass.
+ * @throws FenceLost, so that even a pass that writes nothing proves its ownership
  */
 export async function takeWanted(db: Kysely<Tables>, owned: OwnedAccount): Promise<Wanted> {
   const { rows } = await sql<{ wanted: string[]; is_initialized: boolean }>`
@@ -188,7 +189,7 @@ export async function takeWanted(db: Kysely<Tables>, owned: OwnedAccount): Promi
   return { wanted: row.wanted, isInitialized: row.is_initialized }
 }
 
-/** Lets accounts go, so that the next claim need not wait for the lease to run out. */
+/** Releases accounts, so that others can claim them before the lease runs out. */
 export async function releaseAccounts(
   db: Kysely<Tables>,
   owned: ReadonlyArray<Pick<OwnedAccount, 'id' | 'instanceId' | 'epoch'>>,

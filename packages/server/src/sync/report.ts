@@ -5,10 +5,10 @@ import type { OwnedAccount } from './ownership.ts'
 export type RuntimeState = 'pending' | 'connecting' | 'syncing' | 'live' | 'backoff' | 'stopped'
 
 const DETAIL_CHARACTERS_MAX = 500
-/** Progress is written at most so often; a change of state at once. */
+/** Minimum interval between two reports of progress. A change of state is written at once. */
 const PROGRESS_INTERVAL_MS = 2_000
 
-/** Tells in the account's `runtime` what its owner is doing. Only the owner's word is written. */
+/** Writes into the account's `runtime` what its owner is doing, while it is the owner. */
 export class RuntimeReport {
   readonly #db: Kysely<Tables>
   readonly #owned: OwnedAccount
@@ -23,7 +23,7 @@ export class RuntimeReport {
     this.#owned = owned
   }
 
-  /** @param hasBrought whether something was brought in since the last report, so that attempts do not fail altogether */
+  /** @param hasBrought whether anything was brought in since the last report: then the account is not failing */
   async tell(
     state: RuntimeState,
     detail: string | null = null,

@@ -2,7 +2,7 @@ import { ProviderFailure } from '../providers/failure.ts'
 
 const CHECK_INTERVAL_MS_MAX = 5_000
 
-/** Aborts its signal when nothing got anywhere for so long, so that no state of an account lasts for ever. */
+/** Aborts its signal after a time without progress, so that no account hangs for ever. */
 export class StallWatch implements Disposable {
   readonly signal: AbortSignal
   readonly #seconds: number
@@ -10,7 +10,7 @@ export class StallWatch implements Disposable {
   readonly #timer: NodeJS.Timeout
   #deadline: number
 
-  /** @param until ends the watch, too */
+  /** @param until also ends the watch */
   constructor(seconds: number, until: AbortSignal) {
     this.#seconds = seconds
     this.#deadline = performance.now() + seconds * 1_000
@@ -28,7 +28,7 @@ export class StallWatch implements Disposable {
     this.#deadline = performance.now() + this.#seconds * 1_000
   }
 
-  /** A wait of this length is no stall. */
+  /** Allows a wait of this length. */
   allow(seconds: number): void {
     this.#deadline = performance.now() + (seconds + this.#seconds) * 1_000
   }

@@ -31,7 +31,7 @@ export async function recordRefusedGrant(
   })
 }
 
-/** Notes why an active account cannot be reached as it is set up, or with null that it can be again. */
+/** Stores why an active account cannot be reached with its settings; null once it can be reached again. */
 export async function recordMisconfigured(
   db: Kysely<Tables>,
   owned: OwnedAccount,
@@ -39,7 +39,7 @@ export async function recordMisconfigured(
 ): Promise<void> {
   const isNews = (account: { status: string; status_reason: string | null } | undefined) =>
     account?.status === 'active' && account.status_reason !== reason
-  // It is asked with each connection, and hardly ever news.
+  // This runs with each connection, and hardly ever changes anything.
   const known = await db
     .selectFrom('account')
     .select(['status', 'status_reason'])

@@ -1,10 +1,10 @@
-/** The right to do heavy work, in turns. */
+/** The right to do heavy work, which accounts have in turn. */
 export interface Turn extends Disposable {
   /** True while others wait; a long job then gives its turn back and asks for another. */
   readonly isWanted: boolean
 }
 
-/** A place in the line that outlives a wait which was given up. */
+/** A place in the line. It is kept when a wait is given up. */
 export class Place {
   askedAt: number | null = null
 }
@@ -44,7 +44,7 @@ export class Turns {
     this.#waiting.splice(behind < 0 ? this.#waiting.length : behind, 0, waiter)
     const leave = (settle: () => void) => {
       const at = this.#waiting.indexOf(waiter)
-      // A turn that was handed over in this very moment is taken.
+      // A turn that was handed over at this moment is taken.
       if (at < 0) return
       this.#waiting.splice(at, 1)
       settle()

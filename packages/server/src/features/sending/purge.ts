@@ -5,6 +5,7 @@ import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 const TABLES = [
   'outbox_content',
   'outbox',
+  'mail_merge_pace',
   'sending_account',
   'suppression_review',
   'pending_answer',

@@ -27,16 +27,16 @@ interface Unreadable {
 type Arrived = ArrivedStep & { cursor: Cursor }
 
 export interface BringOptions {
-  /** Stop before what is not new mail; it is asked for again later. */
+  /** Whether to stop before older mail, which is asked for again later. */
   onlyNew?: boolean
   /** Whether to stop after a step, since others wait for their turn. */
   mustPause?(): boolean
-  /** Told after each step how much of the source is still to come. */
+  /** Called after each step with how much of the source is still to come. */
   onProgress?(recorded: number, remaining: number): Promise<void>
 }
 
 /**
- * Brings the messages of a source that the index lacks into it, a step a transaction.
+ * Brings messages of a source that the index lacks into it, one transaction for each step.
  * @returns `paused` when there is more to come
  */
 export async function bringArrivals(
@@ -83,7 +83,7 @@ async function bringOnce(
     await recordStep(session, followed, unsure.step, retries)
     return 'again'
   }
-  // What was to be tried again and neither arrived nor failed is gone at the provider.
+  // A message that was to be tried again, and neither arrived nor failed, is gone at the provider.
   if (retries.size > 0) {
     await underFence(session, unit =>
       releaseFromQuarantine(unit, session.owned.id, followed.source, [...retries]),
@@ -98,10 +98,10 @@ function arrivedIn({ steps }: PageStep): number {
 }
 
 /**
- * Indexed messages that equal an arrival of the step: copies of it, or messages that moved before this pass could see
- * them vanish. Which of both, the provider tells when it is asked again, after the iteration has ended. A message with a
- * lasting id needs no such question: it has that id wherever it moves. The same goes for drafts of the same Message-ID: a
- * client that saves a draft again adds it, and removes the old one.
+ * Finds indexed messages that equal an arrival of the step: copies of it, or messages that moved before this pass
+ * could see them vanish. Asking the provider again, after the iteration has ended, tells which. A message with a
+ * lasting id needs no such question, since it has that id wherever it moves. Drafts of the same Message-ID are asked
+ * about as well: a client that saves a draft again adds the new one and removes the old one.
  */
 async function findCandidates(
   session: Session,
@@ -132,7 +132,7 @@ async function missMoved(session: Session, candidates: readonly MoveCandidate[])
   }
 }
 
-/** Rows, quarantine, cursor and events in one transaction. */
+/** Records rows, quarantine, cursor and events in one transaction. */
 async function recordStep(
   session: Session,
   followed: FollowedSource,
@@ -171,7 +171,7 @@ async function recordStep(
 
 type Recording = (unit: UnitOfWork, account: MailAccount, arrivals: readonly Arrival[]) => Promise<void>
 
-/** Records arrivals in ever smaller halves, so that only messages that the database refuses are left out. @returns those */
+/** Records arrivals by halves, so that only messages that the database refuses are left out. @returns those */
 async function recordPiecemeal(
   session: Session,
   arrivals: readonly Arrival[],
@@ -193,7 +193,7 @@ async function recordPiecemeal(
   }
 }
 
-/** A value that PostgreSQL will refuse however often it is offered: classes 22 (data) and 54 (a limit exceeded). */
+/** Whether PostgreSQL will refuse a value however often it is offered: classes 22 (data) and 54 (limits exceeded). */
 function isDataError(error: unknown): error is Error & { code: string } {
   return (
     error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(22|54)/.test(error.code)
@@ -201,8 +201,8 @@ function isDataError(error: unknown): error is Error & { code: string } {
 }
 
 /**
- * The source was read to its end: messages that were not recognised since it was reset are missing. When that is most of
- * it, it is read once more, on another connection, and even then not believed at once.
+ * Once a source was read to its end, messages not recognised since it was reset are missing. If these are most of
+ * it, the source is read once more on another connection, and even then they are not given up at once.
  */
 async function closeRereading(session: Session, followed: FollowedSource): Promise<void> {
   const mailboxIds = followed.mailboxes.map(({ id }) => id)

@@ -18,7 +18,7 @@ const LOOKED_AT_ONCE = 500
 
 type Of = Pick<Session, 'owned'>
 
-/** Keys of a source that the interface changed, as far as the sync has not looked at them since. */
+/** Keys of a source that the interface changed and that the sync has not looked at since. */
 export async function changedKeysIn(
   db: Db,
   { owned }: Of,
@@ -27,7 +27,7 @@ export async function changedKeysIn(
   return new Set((await listChangedKeys(db, owned.id, source)).map(({ key }) => key))
 }
 
-/** Those of them that the interface removed. A step that still has one of them is older than that. */
+/** The keys among them that the interface removed. A step that still has one of them is older than the removal. */
 export async function removedKeysIn(
   db: Db,
   { owned }: Of,
@@ -47,7 +47,7 @@ export async function withoutChanged(
   return keys.filter(key => !changed.has(key))
 }
 
-/** Changed keys that last: no cursor counts them, so they can be looked at again at any time. */
+/** Changed keys that are lasting ids: no cursor counts them, so they can be looked at again at any time. */
 export async function listLastingChanges(
   { db, owned }: Session,
   { source }: FollowedSource,
@@ -111,7 +111,7 @@ async function recordGone(
   await recordDeleted(unit, account, remoteIdsOf(keys))
 }
 
-/** What is still there although the interface removed it is fetched again with what could not be read. */
+/** Messages that are still there although the interface removed them are fetched again, as unreadable ones are. */
 async function retryUnindexed(
   unit: UnitOfWork,
   account: MailAccount,

@@ -10,9 +10,9 @@ const ROWS_PER_TRANSACTION = 500
 const MISSING_PER_TRANSACTION = 5_000
 
 /**
- * Brings what became of the indexed messages of a source into the index: flags, mailboxes, messages that are gone (they
- * are missing from then on), or that the source was reset. Each page of a change log commits with its cursor. The cursor
- * of single steps is stored last: after a crash in between, the comparison runs again and finds the rest.
+ * Brings changes of a source's indexed messages into the index: flags, mailboxes, messages that are gone (they are
+ * missing from then on), and whether the source was reset. Each page of a change log commits with its cursor. The
+ * cursor of single steps is stored last: after a crash in between, the comparison runs again and finds the rest.
  */
 export async function compareSource(session: Session, followed: FollowedSource): Promise<void> {
   await lookAgain(session, followed, await listLastingChanges(session, followed))

@@ -3,8 +3,8 @@ import type { ChangedKey } from '../../features/mail/messages/record-changed-key
 import type { KnownMessages } from '../../providers/mail.ts'
 
 /**
- * What the cursor of a source counts: the index as it was before the interface changed it. So what the interface removed
- * is reported as gone once, and what it added as arrived once, which both change nothing.
+ * The messages that the cursor of a source counts: the index as it was before the interface changed it. So what the
+ * interface removed is reported as gone once, and what it added as arrived once; neither changes anything.
  */
 export function withoutChanges(known: KnownMessages, changed: readonly ChangedKey[]): KnownMessages {
   const added = new Set(uidsOf(changed.filter(({ isAdded }) => isAdded).map(({ key }) => key)))

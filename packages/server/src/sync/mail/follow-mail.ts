@@ -18,7 +18,7 @@ import type { TableStatistics } from './table-statistics.ts'
 import type { Place, Turns } from '../turns.ts'
 
 const DAY_MS = 86_400_000
-/** A pass that ends without being through and without having brought anything is not repeated at once. */
+/** The pause after a pass that did not get to its end and brought nothing. */
 const FRUITLESS_PAUSE_MS = 5_000
 
 export interface FollowMailOptions {
@@ -42,8 +42,8 @@ export interface FollowMailOptions {
 }
 
 /**
- * Follows the mail of an account over one connection, until that is wanted elsewhere or breaks.
- * @returns whether older mail was still to come when it was given up
+ * Follows the mail of an account over one connection, until the connection breaks or is wanted elsewhere.
+ * @returns whether older mail was still to come then
  */
 export async function followMail(options: FollowMailOptions): Promise<'caught_up' | 'more'> {
   const { permit, stall, nudge, onCaughtUp } = options
@@ -153,7 +153,7 @@ async function watchUntilNextPass(
     }
     const notice = await provider.watch(inbox.source, seconds, AbortSignal.any([stall.signal, nudge.signal]))
     stall.signal.throwIfAborted()
-    // What left the inbox may have gone to any mailbox, so all are looked at.
+    // A message that left the inbox may be in any mailbox, so all are looked at.
     if (notice.gone) return 'pass_due'
     await readInbox(session, inbox, notice)
   }

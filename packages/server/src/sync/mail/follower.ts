@@ -17,7 +17,7 @@ export interface MailFollowerOptions {
   onMail(accountId: string): void
 }
 
-/** Disposing waits for a statement under way. */
+/** Disposing it waits for a statement under way. */
 export interface MailFollower extends Follower, AsyncDisposable {}
 
 /** Follows the mail of accounts. */

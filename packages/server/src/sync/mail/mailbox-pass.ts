@@ -24,7 +24,7 @@ const SUSPICIOUS_LOSS = 100
 const LOST_PER_TRANSACTION = 500
 const LABELLED_PER_TRANSACTION = 500
 const LOCATED_AT_ONCE = 100
-/** Lasting ids need no source. */
+/** The source that is named for lasting ids, which need none. */
 const NO_SOURCE: FollowedSource = { source: '', mailboxes: [] }
 
 /** A source, and the mailboxes that are filled from it as the provider lists them. */
@@ -33,9 +33,9 @@ export interface RemoteSource extends FollowedSource {
 }
 
 export interface MailboxPass {
-  /** In the order to be read: inbox first, junk and trash last. */
+  /** In the order in which they are read: inbox first, junk and trash last. */
   sources: RemoteSource[]
-  /** Where each source stood when the mailboxes were listed. */
+  /** The cursor of each source when the mailboxes were listed. */
   cursors: ReadonlyMap<string, Cursor | null>
   vanished: IndexedMailbox[]
 }
@@ -149,7 +149,7 @@ async function settleVanished(session: Session, vanished: readonly IndexedMailbo
 }
 
 /**
- * Asks the provider about missing messages with lasting ids: those that it has elsewhere are put there, and the others
+ * Asks the provider about missing messages with lasting ids: those that it has elsewhere are placed there, the others
  * are deleted.
  */
 async function locateMissing(session: Session): Promise<void> {

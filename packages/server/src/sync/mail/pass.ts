@@ -18,7 +18,7 @@ import { forgetOutsideWindow } from './shrink-window.ts'
 import { findUnfinished, listCursors, type Unfinished } from './source-store.ts'
 import type { Turn } from '../turns.ts'
 
-/** How long an account reads old mail before it looks for new mail again and lets others have their turn. */
+/** How long an account reads older mail before it looks for new mail again and lets others have their turn. */
 const SLICE_MS = 30_000
 /** After this many looks at an account that others keep changing, missing messages are left to a later pass. */
 const LOOKS_MAX = 4
@@ -28,9 +28,9 @@ const UNLISTED_MAX = 100
 const CHANGES_MAX = 10
 
 export interface PassOptions {
-  /** The right to read much; null when it did not come in time. */
+  /** Takes the right to read much; null if it did not come in time. */
   takeTurn(): Promise<Turn | null>
-  /** Told how many older messages were brought in, and how many are to come as far as is known. */
+  /** Called with how many older messages were brought in, and how many are known to be still to come. */
   onBackfill(brought: number, remaining: number): Promise<void>
 }
 
@@ -44,9 +44,9 @@ export interface PassOutcome {
 }
 
 /**
- * One pass over an account. Its order is what keeps identities: first what became of the messages that are indexed,
- * in every mailbox; then what arrived anywhere, so that a message missing here and found there has moved; then what is
- * missing still is lost. Older mail that the index lacks comes last, in slices.
+ * Makes one pass over an account. Its order keeps the identity of messages: first, in every mailbox, it learns what
+ * became of the indexed messages; then what arrived anywhere, so that a message that is missing in one place and found
+ * in another has moved; what is still missing then is lost. Older mail that the index lacks comes last, in slices.
  */
 export async function runPass(session: Session, options: PassOptions): Promise<PassOutcome> {
   const relisted = new Set<string>()
@@ -89,8 +89,8 @@ function outcomeOf(hasMore: boolean, { sources }: MailboxPass, { unreadable }: U
 }
 
 /**
- * Compares sources and brings what is new in them. What the interface had changed in them before is looked at again
- * last: then the cursors count it.
+ * Compares sources and brings what is new in them. Keys that the interface had changed before are looked at last: from
+ * then on the cursors count them.
  */
 export async function readChanges(session: Session, changed: readonly RemoteSource[]): Promise<void> {
   const changes: Array<[FollowedSource, ChangedKey[]]> = []
@@ -111,9 +111,9 @@ export async function readChanges(session: Session, changed: readonly RemoteSour
 }
 
 /**
- * Deletes what is missing and has no place any more. A message may have moved to a mailbox that was read before, or that
- * was made only now, and on from there: it is given up when a list that was made afterwards shows that nothing happened
- * anywhere since the mailboxes were read.
+ * Deletes messages that are missing everywhere. A message may have moved to a mailbox that was read before, or to a
+ * new one, and from there to another: it is given up once a later listing shows that nothing has happened anywhere
+ * since the mailboxes were read.
  */
 async function settle(session: Session, before: MailboxPass): Promise<MailboxPass> {
   let listed = before

@@ -33,7 +33,7 @@ export async function loadQuarantine(
   }
 }
 
-/** Notes a failed try. After three of them, a minute apart, a message is tried once a day. */
+/** Counts a failed try. After three of them, a minute apart, a message is tried once a day. */
 export async function quarantine(
   unit: UnitOfWork,
   accountId: string,
@@ -55,7 +55,7 @@ export async function quarantine(
   `.execute(unit.sql)
 }
 
-/** Forgets messages that could be read after all, or that the provider has no longer. */
+/** Forgets messages that could be read after all, or that the provider does not have any more. */
 export async function releaseFromQuarantine(
   unit: UnitOfWork,
   accountId: string,

@@ -9,8 +9,8 @@ import { changedKeysIn } from './changed-keys.ts'
 import { ChangedMeanwhile, mailboxesOf, recordCursor, type Session, underFence } from './session.ts'
 
 /**
- * All that a page tells, in the order in which it happened, and the cursor behind it: one transaction.
- * @throws ChangedMeanwhile where it speaks of a message that the interface changed, and may be older than that
+ * Records all steps of a page in the order in which they happened, and the cursor behind them, in one transaction.
+ * @throws ChangedMeanwhile if a step concerns a message that the interface changed, and may be older than the change
  */
 export async function recordPage(session: Session, followed: FollowedSource, page: PageStep): Promise<void> {
   const steps = page.steps.map(step => prepare(session, followed, step))

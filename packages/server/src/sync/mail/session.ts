@@ -13,7 +13,7 @@ import { withoutChanges } from './counted-messages.ts'
 import { loadQuarantine } from './quarantine.ts'
 import { findCursor, loadKnown, storeCursor } from './source-store.ts'
 
-/** One connection's worth of following an account. */
+/** An account that is followed over one connection. */
 export interface Session {
   db: Kysely<Tables>
   owned: OwnedAccount
@@ -23,7 +23,7 @@ export interface Session {
   /** Messages older than this are not wanted; null wants all. */
   since: Date | null
   signal: AbortSignal
-  /** Called with every step that gets somewhere; a session that makes no progress is ended. */
+  /** Called with every step that makes progress; a session that makes none is ended. */
   progressed(): void
   /** Called after new mail is recorded, and when the first sync is complete. */
   hasMail(): void
@@ -36,7 +36,7 @@ export interface Session {
   log: Logger
 }
 
-/** The provider put a message into a mailbox that it had not listed: the mailboxes are listed again. */
+/** Thrown if the provider puts a message into a mailbox that it had not listed: the mailboxes are listed again. */
 export class MailboxUnlisted extends Error {
   readonly key: string
 
@@ -76,7 +76,7 @@ export function underFence<T>(
 
 /**
  * Stores how far the steps of a source are recorded, in their transaction.
- * @throws ChangedMeanwhile where the interface deleted or renamed its mailboxes, so that the steps are not recorded either
+ * @throws ChangedMeanwhile if the interface deleted or renamed its mailboxes; the steps are not recorded either
  */
 export async function recordCursor(
   unit: UnitOfWork,
@@ -94,11 +94,11 @@ export async function followOptions(session: Session, followed: FollowedSource):
     loadQuarantine(db, owned.id, followed.source),
   ])
   return {
-    // What arrives from before the window is left out, so the cursor must not tell that it was handed over.
+    // Arrivals from before the window are left out, so the cursor must not say that they were handed over.
     cursor: cursor && since ? provider.narrow(cursor, since) : cursor,
     known: async () => {
       const known = await loadKnown(db, followed.mailboxes)
-      // In this order, so that of what the interface adds meanwhile nothing is known.
+      // In this order, so that nothing that the interface adds meanwhile is taken to be known.
       return withoutChanges(known, await listChangedKeys(db, owned.id, followed.source))
     },
     lacking: keys => underFence(session, (unit, account) => recordListed(unit, account, followed, keys)),

@@ -5,8 +5,8 @@ import { listCursors, storeCursor } from './source-store.ts'
 const FORGOTTEN_PER_TRANSACTION = 5_000
 
 /**
- * Takes out of the index what fell out of the sync window, since time passed or the window was shortened. In the first
- * transaction the cursors learn of it, or a window that is widened again would bring nothing back.
+ * Removes messages that fell out of the sync window from the index, because time passed or the window was shortened.
+ * The first transaction also narrows the cursors; otherwise a window that is widened again would bring nothing back.
  */
 export async function forgetOutsideWindow(session: Session): Promise<void> {
   const { since, owned, provider } = session

@@ -56,10 +56,10 @@ export async function dropCursor(unit: UnitOfWork, accountId: string, source: st
     .execute()
 }
 
-// As one row of two arrays: a million messages are two buffers of 4 MB and 1 MB, not a million row objects.
+// One row of two arrays: a million messages are two buffers of 4 MB and 1 MB, not a million row objects.
 const KNOWN_CHUNK = 20_000
 
-/** What the index holds of a source whose keys are numbers, ascending by UID. Memory: 5 bytes a message. */
+/** Reads what the index holds of a source whose keys are numbers, ascending by UID. Takes 5 bytes for each message. */
 export async function loadKnown(
   db: Kysely<Tables>,
   [mailbox]: readonly PlacedMailbox[],
@@ -104,7 +104,7 @@ export interface MoveCandidate {
   uid: number
 }
 
-/** Indexed messages that equal one of these, with their place; those at the very place of an arrival are no news. */
+/** Finds indexed messages that equal one of these, with their places, but for those that are where an arrival is. */
 export async function findMoveCandidates(
   db: Kysely<Tables>,
   accountId: string,
@@ -143,7 +143,7 @@ export async function findReplacedDrafts(
   return rows.map(({ uid }) => ({ source, mailbox, uid: Number(uid) }))
 }
 
-/** How many messages of these mailboxes wait to be recognised since their source was reset. */
+/** Counts the messages of these mailboxes that have not been recognised since their source was reset. */
 export async function countUnrecognised(
   db: Kysely<Tables>,
   accountId: string,
@@ -156,7 +156,7 @@ export async function countUnrecognised(
   return rows[0]?.count ?? 0
 }
 
-/** What passes have left to be done. */
+/** What earlier passes have left to do. */
 export interface Unfinished {
   /**
    * Sources that hold a message which is due for another try, messages that wait to be recognised, or keys that the
@@ -208,7 +208,7 @@ export async function countMessages(db: Kysely<Tables>, mailboxIds: readonly str
   return rows[0]?.count ?? 0
 }
 
-/** Those of the keys under which the index holds no message. UIDs are those of the mailbox. */
+/** Returns the keys under which the index holds no message. UIDs are those of the mailbox. */
 export async function listUnindexed(
   db: Kysely<Tables>,
   accountId: string,

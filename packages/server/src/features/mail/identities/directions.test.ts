@@ -171,8 +171,12 @@ describe('the direction of indexed messages', () => {
       await enqueueUnlessDue(unit, directionsJob, { accountId: mailbox.id })
       const name = { id: newId(), name: null, address: ALIAS, signature: null }
       await insertIdentity(unit, mailbox.id, name)
-      await waitUntil('the job to begin', async () => {
-        const { rows } = await sql`select from job where claimed_by is not null`.execute(app.db)
+      await waitUntil('the job to wait, or to end', async () => {
+        const { rows } = await sql`
+          select where not exists (select from job) or exists (
+            select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          )
+        `.execute(app.db)
         return rows.length === 1
       })
     })

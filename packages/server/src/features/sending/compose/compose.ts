@@ -2,6 +2,7 @@ import { htmlToText } from '../../../kit/mime/html-to-text.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
 import {
   encloseEntity,
+  type Entity,
   multipartEntity,
   type OpenEntity,
   type Segment,
@@ -13,7 +14,7 @@ import type { AttachedFile } from './attached.ts'
 import { writeHeader } from './header.ts'
 import { type PreparedFiles, prepareFiles } from './prepare-files.ts'
 import { signHtml, signText, textToHtml } from './rules.ts'
-import type { ContentLayout } from './stored-content.ts'
+import type { ContentLayout, FormRange } from './stored-content.ts'
 
 /** A message that is to be written. Names and values have no control characters. */
 export interface Composition {
@@ -35,8 +36,12 @@ export interface Composition {
   references: readonly string[]
   importance: 'high' | 'normal' | 'low' | null
   headers: ReadonlyArray<{ name: string; value: string }>
+  /** The link by which the one recipient leaves the list of the send; null without a list. The copy does not have it. */
+  unsubscribeUrl: string | null
   text: string | null
   html: string | null
+  /** Makes the HTML as its recipients get it from the signed one, which the filed copy keeps; null: the same. */
+  wireHtml: ((html: string) => string) | null
   /** Null: the message is not signed. */
   signature: Signature | null
   attachments: readonly AttachedFile[]
@@ -91,10 +96,12 @@ export function composeWith(
   files: PreparedFiles,
 ): ComposedInParts {
   const body = signedBody(composition)
-  const root = structure(body, files)
+  const html = body.html === null ? null : htmlEntity(body.html, composition.wireHtml)
+  const root = structure(body, html?.entity ?? null, files)
   const { header, layout: places } = writeHeader(cleanNames(composition))
-  const layout = { ...places, is8Bit: files.is8Bit }
   const head: Segment[] = [header, ...root.segments]
+  const ranges = [...places.ranges, ...rangesOf(head, html?.forms ?? new Map())]
+  const layout = { ...places, ranges, is8Bit: files.is8Bit }
   const tail: Segment[] = [...root.tail, Buffer.from('\r\n')]
   return {
     layout,
@@ -143,14 +150,48 @@ function isShownInHtml({ isInline, contentId }: AttachedFile, html: string | nul
 }
 
 /** RFC 2046 and RFC 2387: mixed(related(alternative(text, html), shown files), other files), as far as they exist. */
-function structure(body: Body, { entities, files, boundaries }: PreparedFiles): OpenEntity {
+function structure(
+  body: Body,
+  html: Entity | null,
+  { entities, files, boundaries }: PreparedFiles,
+): OpenEntity {
   const text = textEntity('text/plain', body.text)
-  const content =
-    body.html === null ? text : multipartEntity('alternative', [text, textEntity('text/html', body.html)])
+  const content = html === null ? text : multipartEntity('alternative', [text, html])
   let root: OpenEntity = { ...content, tail: [] }
   const shown = entities.filter((_, index) => isShownInHtml(files[index]!, body.html))
   const others = entities.filter((_, index) => !isShownInHtml(files[index]!, body.html))
   if (shown.length > 0) root = encloseEntity('related', root, shown, boundaries.related)
   if (others.length > 0) root = encloseEntity('mixed', root, others, boundaries.mixed)
   return root
+}
+
+type SegmentForms = ReadonlyMap<Segment, FormRange['of']>
+
+/** The HTML part: one after the other for each form of the message, if they differ. */
+function htmlEntity(
+  html: string,
+  wireHtml: Composition['wireHtml'],
+): { entity: Entity; forms: SegmentForms } {
+  const copy = textEntity('text/html', html)
+  const onWire = wireHtml?.(html) ?? html
+  if (onWire === html) return { entity: copy, forms: new Map() }
+  const wire = textEntity('text/html', onWire)
+  const forms = new Map<Segment, FormRange['of']>([
+    ...copy.segments.map(segment => [segment, 'copy'] as const),
+    ...wire.segments.map(segment => [segment, 'wire'] as const),
+  ])
+  return { entity: { ...copy, segments: [...copy.segments, ...wire.segments] }, forms }
+}
+
+/** The ranges of the segments that only one form has. The length of those before them is known. */
+function rangesOf(segments: readonly Segment[], forms: SegmentForms): FormRange[] {
+  const ranges: FormRange[] = []
+  let start = 0
+  for (const segment of segments) {
+    const end = start + (segment.byteLength ?? 0)
+    const of = forms.get(segment)
+    if (of) ranges.push({ start, end, of })
+    start = end
+  }
+  return ranges
 }

@@ -45,7 +45,7 @@ export async function planComposition(
   account: AccountView,
   body: DraftBody,
   { sender, isSigned, kept, ...originals }: Composing,
-): Promise<Omit<Composition, 'internetMessageId' | 'outboxId' | 'draftMark' | 'date'>> {
+): Promise<Omit<Composition, 'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date'>> {
   const { to = [], cc = [], bcc = [], replyTo = [] } = body
   return {
     from: { name: sender.name, address: sender.address },
@@ -59,6 +59,7 @@ export async function planComposition(
     headers: body.headers ?? [],
     text: body.text ?? null,
     html: body.html ?? null,
+    wireHtml: null,
     signature: isSigned ? sender.signature : null,
     attachments: await filesOf(content, account, body, originals.forwarded),
   }

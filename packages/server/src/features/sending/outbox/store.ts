@@ -15,6 +15,7 @@ export async function findEntry(db: Db, accountId: string, id: string): Promise<
 export interface EntryFilters {
   status?: readonly OutboxStatus[] | undefined
   reference?: string | undefined
+  mailMergeId?: string | undefined
   /** Included. */
   since?: Date | undefined
   /** Not included. */
@@ -40,10 +41,11 @@ export async function listEntries(
   return rows
 }
 
-function conditionsOf({ status, reference, since, until }: EntryFilters): RawBuilder<unknown>[] {
+function conditionsOf({ status, reference, mailMergeId, since, until }: EntryFilters): RawBuilder<unknown>[] {
   const conditions: RawBuilder<unknown>[] = [sql`true`]
   if (status) conditions.push(sql`status = any(${[...status]}::text[])`)
   if (reference !== undefined) conditions.push(sql`reference = ${reference}`)
+  if (mailMergeId !== undefined) conditions.push(sql`mail_merge_id = ${mailMergeId}`)
   if (since) conditions.push(sql`created_at >= ${since}`)
   if (until) conditions.push(sql`created_at < ${until}`)
   return conditions

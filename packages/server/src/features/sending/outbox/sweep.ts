@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
+import { sweepPaces } from './pace.ts'
 import { announceSend, cancelEntries } from './record.ts'
 import { discardContent } from './record-attempt.ts'
 import { recordFound } from './record-task.ts'
@@ -87,7 +88,7 @@ export async function settleByCopies(db: Db, signal: AbortSignal): Promise<void>
   )
 }
 
-/** Deletes entries that ended long ago, and old counts. */
+/** Deletes entries that ended long ago, what is left of their merges, and old counts. */
 export async function sweepEntries(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { numAffectedRows = 0n } = await sql`
@@ -99,6 +100,7 @@ export async function sweepEntries(db: Db, signal: AbortSignal): Promise<void> {
       )`.execute(db)
     if (numAffectedRows < BATCH_ROWS) break
   }
+  await sweepPaces(db)
   await sql`
     delete from tenant_sends
     where day < (clock_timestamp() at time zone 'UTC')::date - ${COUNTED_DAYS}::int`.execute(db)

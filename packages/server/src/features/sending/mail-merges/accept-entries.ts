@@ -1,0 +1,75 @@
+import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
+import { sql } from 'kysely'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { ChangeUnit, RequestContext } from '../../context.ts'
+import { removeSends } from '../../mail/messages/record-sends.ts'
+import type { AcceptServices } from '../outbox/accept.ts'
+import { removeContent } from '../outbox/content.ts'
+import { insertSends, type WrittenSend } from '../outbox/insert-sends.ts'
+import { countSends } from '../outbox/limits.ts'
+import { insertPace } from '../outbox/pace.ts'
+import { type EntryError, entryError, presentItems } from './rules.ts'
+import type { WrittenEntries } from './write-entries.ts'
+
+/** A merge whose messages are written. */
+interface WrittenMerge {
+  id: string
+  body: MergeBody
+  written: WrittenEntries
+  /** What is wrong with entries that have no message, by index. */
+  errors: ReadonlyMap<number, EntryError>
+}
+
+/** Accepts the messages of a merge: all entries, the counts and the answer are durable together, or nothing is. */
+export function acceptEntries(
+  context: RequestContext,
+  services: AcceptServices,
+  account: AccountView,
+  { id, body, written, errors }: WrittenMerge,
+): Promise<{ items: MergeItem[] }> {
+  return context.change(async unit => {
+    const queued = await queue(unit, account, written.sends, body.intervalSeconds ?? 0)
+    const rest = written.unboundBut(new Set(queued.values()))
+    if (rest.length > 0) await removeContent(unit, rest)
+    const late = written.sends.filter(({ index }) => !queued.has(index))
+    const all = new Map([
+      ...errors,
+      ...late.map(({ index }) => [index, entryError('plan_limit_sends')] as const),
+    ])
+    await services.reach('accept_commit', id)
+    return { items: presentItems(id, body.entries, { queued, errors: all }) }
+  })
+}
+
+/** @returns the ids of the entries of those that the plan still allows, by index */
+async function queue(
+  unit: ChangeUnit,
+  account: AccountView,
+  sends: ReadonlyArray<WrittenSend & { index: number }>,
+  intervalSeconds: number,
+): Promise<Map<number, string>> {
+  const [first] = sends
+  if (!first) return new Map()
+  const terms = await insertSends(unit, account, sends, intervalSeconds)
+  if (intervalSeconds > 0 && first.mailMergeId !== null) {
+    const { mailMergeId: id } = first
+    await insertPace(unit, { id, accountId: account.id, intervalSeconds, dueAt: terms.firstDueAt })
+  }
+  if (terms.isSoon) unit.wake(account.id, 'waxwing_outbox')
+  const count = await countSends(unit, terms.sendsPerDay, sends.length)
+  await removeEntries(unit, account.id, sends.slice(count))
+  return new Map(sends.slice(0, count).map(({ index, id }) => [index, id]))
+}
+
+/** Takes entries back that this transaction has inserted. */
+async function removeEntries(
+  unit: UnitOfWork,
+  accountId: string,
+  sends: readonly WrittenSend[],
+): Promise<void> {
+  if (sends.length === 0) return
+  const ids = sends.map(({ id }) => id)
+  await sql`delete from outbox where id = any(${ids}::uuid[]) and account_id = ${accountId}`.execute(unit.sql)
+  await removeSends(unit, accountId, ids)
+}

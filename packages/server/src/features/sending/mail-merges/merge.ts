@@ -1,0 +1,56 @@
+import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
+import { newId } from '../../../kit/ids.ts'
+import type { RequestContext } from '../../context.ts'
+import { requireSender } from '../../mail/identities/access.ts'
+import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { prepareFiles } from '../compose/prepare-files.ts'
+import { contentTarget, refuseContent, requireSendable, requireSendTime } from '../outbox/accept.ts'
+import type { SendServices } from '../outbox/send.ts'
+import type { SendingTerms } from '../outbox/sending-terms.ts'
+import { acceptEntries } from './accept-entries.ts'
+import { entryError, planEntries } from './rules.ts'
+import { type Merge, WrittenEntries } from './write-entries.ts'
+
+/** Sends a message to each entry of a merge. Refuses the whole only for what the entries share. */
+export async function mergeMail(
+  context: RequestContext,
+  services: SendServices,
+  terms: SendingTerms,
+  body: MergeBody,
+): Promise<{ items: MergeItem[] }> {
+  const { account, now } = terms
+  requireSendable(account, body.entries)
+  requireSendTime(body.sendAt, now)
+  const merge = await prepareMerge(context, services, terms, body)
+  const { entries, errors } = planEntries(body, now)
+  const allowed = entries.slice(0, Math.max(0, terms.sendsLeft ?? entries.length))
+  for (const { index } of entries.slice(allowed.length)) errors.set(index, entryError('plan_limit_sends'))
+  const target = contentTarget(context, services, account)
+  const written = new WrittenEntries(merge, target)
+  try {
+    await services.reach('content_write', merge.id)
+    await written.write(allowed)
+    await services.reach('content_written', merge.id)
+    const answer = await acceptEntries(context, services, account, { id: merge.id, body, written, errors })
+    await services.reach('accepted', merge.id)
+    return answer
+  } catch (error) {
+    // What an entry was made of stays: the commit may have succeeded although it failed here.
+    await written.discard()
+    throw error
+  }
+}
+
+async function prepareMerge(
+  context: RequestContext,
+  { content }: SendServices,
+  { account, signByDefault, signature }: SendingTerms,
+  body: MergeBody,
+): Promise<Merge> {
+  const originals = await requireOriginals(content, account, body)
+  const sender = await requireSender(context.db, account, body.from ?? null, signature)
+  const isSigned = body.sign ?? signByDefault
+  const composing = { ...originals, sender, isSigned, kept: null }
+  const { attachments, ...composition } = await planComposition(content, account, body, composing)
+  return { id: newId(), composition, files: await prepareFiles(attachments).catch(refuseContent) }
+}

@@ -1,0 +1,16 @@
+import { implement } from '@orpc/server'
+import { mailMerges } from '@waxwing/contract/sending/mail-merges.ts'
+import type { RequestContext } from '../../context.ts'
+import type { SendServices } from '../outbox/send.ts'
+import { requireSendingTerms } from '../outbox/sending-terms.ts'
+import { mergeMail } from './merge.ts'
+
+const on = implement(mailMerges).$context<RequestContext>()
+
+export function mailMergeOperations(services: SendServices) {
+  return {
+    create: on.create.handler(async ({ input: { params, body }, context }) =>
+      mergeMail(context, services, await requireSendingTerms(context, params.accountId), body),
+    ),
+  }
+}

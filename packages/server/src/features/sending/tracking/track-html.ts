@@ -1,0 +1,147 @@
+import type { LinkTokens } from '../../../kit/link-token.ts'
+import type { Links } from '../links.ts'
+import { findPlaces } from './html-links.ts'
+
+/** What of a message is tracked. */
+export interface Tracking {
+  opens: boolean
+  clicks: boolean
+  /** Whether a link is added that only machines follow. */
+  honeypot: boolean
+}
+
+/** The HTML as its recipients get it. */
+export interface TrackedHtml {
+  html: string
+  /** URLs of the links that were replaced, each once. The index of a link is that of its URL. */
+  urls: string[]
+}
+
+/** Different URLs of one message; the links of further ones are left alone. */
+export const TRACKED_URLS_MAX = 1000
+/** The index of the link that only machines follow. */
+export const HONEYPOT = 0xffff
+
+const ID_BYTES = 16
+const INDEX_BYTES = 2
+
+/** Rewrites the HTML of one message. */
+export interface HtmlTracker {
+  /** The HTML as its recipients get it. */
+  rewrite(html: string): string
+  /** URLs of the links that were replaced, each once. The index of a link is that of its URL. */
+  readonly urls: readonly string[]
+}
+
+export function createTracker(tracking: Tracking, options: { outboxId: string; links: Links }): HtmlTracker {
+  let urls: readonly string[] = []
+  return {
+    rewrite(html) {
+      const tracked = trackHtml(html, tracking, options)
+      ;({ urls } = tracked)
+      return tracked.html
+    },
+    get urls() {
+      return urls
+    },
+  }
+}
+
+/**
+ * Replaces the links of a message by tracked ones, and adds what tells of opens. Only the values of `href` change, and
+ * what is added stands in one place; all other characters stay.
+ */
+export function trackHtml(
+  html: string,
+  tracking: Tracking,
+  { outboxId, links: { base, tokens } }: { outboxId: string; links: Links },
+): TrackedHtml {
+  if (!base) return { html, urls: [] }
+  const { links, bodyEnd } = findPlaces(html)
+  const isOwn = (url: string) => url.startsWith(`${base.url}/u/`) || url.startsWith(`${base.url}/t/`)
+  const indexes = new Map<string, number>()
+  const edits: Array<{ start: number; end: number; text: string }> = []
+  for (const { start, end, url } of tracking.clicks ? links : []) {
+    if (isOwn(url) || (!indexes.has(url) && indexes.size >= TRACKED_URLS_MAX)) continue
+    const index = indexes.get(url) ?? indexes.size
+    indexes.set(url, index)
+    edits.push({ start, end, text: clickUrl(outboxId, index, { base, tokens }) })
+  }
+  const added = addedHtml(tracking, outboxId, { base, tokens })
+  const before = edits.filter(({ start }) => start < bodyEnd).length
+  edits.splice(before, 0, { start: bodyEnd, end: bodyEnd, text: added })
+  return { html: applyEdits(html, edits), urls: [...indexes.keys()] }
+}
+
+function applyEdits(
+  text: string,
+  edits: ReadonlyArray<{ start: number; end: number; text: string }>,
+): string {
+  const pieces: string[] = []
+  let at = 0
+  for (const edit of edits) {
+    pieces.push(text.slice(at, edit.start), edit.text)
+    at = edit.end
+  }
+  return pieces.join('') + text.slice(at)
+}
+
+/** Links whose address is known. */
+interface Reachable {
+  base: NonNullable<Links['base']>
+  tokens: LinkTokens
+}
+
+function addedHtml({ opens, clicks, honeypot }: Tracking, outboxId: string, links: Reachable): string {
+  const trap = `<a href="${clickUrl(outboxId, HONEYPOT, links)}" ${HIDDEN_LINK}></a>`
+  const pixel = `<img src="${openUrl(outboxId, links)}" ${PIXEL}>`
+  return (honeypot && clicks ? trap : '') + (opens ? pixel : '')
+}
+
+const HIDDEN_LINK = 'rel="nofollow" aria-hidden="true" tabindex="-1" style="display:none"'
+const PIXEL = 'width="1" height="1" alt="" style="width:1px;height:1px;border:0"'
+
+function openUrl(outboxId: string, { base, tokens }: Reachable): string {
+  return escapeUrl(`${base.url}/t/o/${tokens.make('open', idBytes(outboxId))}.gif`)
+}
+
+function clickUrl(outboxId: string, index: number, { base, tokens }: Reachable): string {
+  const content = Buffer.alloc(ID_BYTES + INDEX_BYTES)
+  idBytes(outboxId).copy(content)
+  content.writeUInt16BE(index, ID_BYTES)
+  return escapeUrl(`${base.url}/t/c/${tokens.make('click', content)}`)
+}
+
+/** For a value with quotes or without: a URL has no white space. */
+function escapeUrl(url: string): string {
+  return url.replaceAll(/[&"'<>`=]/g, character => `&#${character.charCodeAt(0)};`)
+}
+
+function idBytes(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex')
+}
+
+/** What a token of a tracked link names. */
+export interface TrackedLink {
+  outboxId: string
+  /** Null: the pixel. */
+  index: number | null
+}
+
+/** Reads the token of an open; null if it is none. */
+export function readOpenToken(tokens: LinkTokens, token: string): TrackedLink | null {
+  const content = tokens.open('open', token)
+  return content?.length === ID_BYTES ? { outboxId: idOf(content), index: null } : null
+}
+
+/** Reads the token of a click; null if it is none. */
+export function readClickToken(tokens: LinkTokens, token: string): TrackedLink | null {
+  const content = tokens.open('click', token)
+  if (content?.length !== ID_BYTES + INDEX_BYTES) return null
+  return { outboxId: idOf(content), index: content.readUInt16BE(ID_BYTES) }
+}
+
+function idOf(bytes: Buffer): string {
+  const hex = bytes.toString('hex', 0, ID_BYTES)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
