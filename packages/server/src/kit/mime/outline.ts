@@ -12,6 +12,7 @@ import { readTransferEncoding } from './transfer-encoding.ts'
 const FIELDS_MAX = 1_000
 const NAME_LENGTH_MAX = 76
 const VALUE_LENGTH_MAX = 64 * 1024
+const TEXTS_MAX = 20
 const TEXT_LENGTH_MAX = 64 * 1024
 /** Encoded bytes of one text that are read. */
 const TEXT_BYTES_MAX = 256 * 1024
@@ -34,9 +35,8 @@ export interface ReportPart {
 export interface MessageOutline {
   /** At most 1,000, in their order. */
   fields: OutlineField[]
-  /** Type and parameter `report-type` of the whole message, in lower case. */
+  /** Type of the whole message, in lower case. */
   type: string
-  reportType: string
   /** The text, or that of the HTML if there is none; at most 64 Ki characters. */
   text: string
   reports: ReportPart[]
@@ -60,14 +60,14 @@ export function readOutline(bytes: Buffer): MessageOutline {
   const header = readHeader(source, 0, source.length)
   const found: FoundPart[] = []
   walkParts(source, header, false, part => void found.push(part))
-  const plain = found.filter(part => part.half === 'text')
-  const html = found.filter(part => part.half === 'html')
+  const texts = found.filter(part => part.half !== null).slice(0, TEXTS_MAX)
+  const plain = texts.filter(part => part.half === 'text')
+  const html = texts.filter(part => part.half === 'html')
   const fields = readHeaderFields(source.slice(0, header.end))
   const contentType = fields.find(([name]) => name === 'content-type')?.[1] ?? ''
   return {
     fields,
     type: /^[^;\s]*/.exec(contentType)?.[0].toLowerCase() ?? '',
-    reportType: /report-type\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? '',
     text: joinTexts(bytes, plain, text => text) || joinTexts(bytes, html, htmlToText),
     reports: found
       .flatMap(part => {
