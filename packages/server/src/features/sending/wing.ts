@@ -20,12 +20,18 @@ import { purgeSending } from './purge.ts'
 import { suppressionOperations } from './suppressions/operations.ts'
 import { suppressionReviewOperations } from './suppressions/review-operations.ts'
 import { sweepLists } from './suppressions/sweep-lists.ts'
+import { unsubscribeRoute } from './suppressions/unsubscribe-route.ts'
 
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
   const links = await openLinks(resources)
   const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach }
+  const unsubscribes = new Counter({
+    name: 'waxwing_unsubscribes_total',
+    help: 'Addresses that were put on a suppression list by the link of a message',
+    registers: [metrics],
+  })
   const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
   return {
     operations: {
@@ -35,6 +41,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
       suppressions: suppressionOperations,
       suppressionReviews: suppressionReviewOperations,
     },
+    publicRoutes: [unsubscribeRoute({ db, links, onUnsubscribed: () => unsubscribes.inc() })],
     jobHandlers: [removeSentDraftHandler(settling), settleCopiesHandler(settling)],
     recurringTasks: () => [
       { name: 'fail_sends', schedule: everyMinutes(1), run: signal => failHeldBack(db, signal) },

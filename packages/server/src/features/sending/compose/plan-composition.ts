@@ -45,7 +45,7 @@ export async function planComposition(
   account: AccountView,
   body: DraftBody,
   { sender, isSigned, kept, ...originals }: Composing,
-): Promise<Omit<Composition, 'internetMessageId' | 'outboxId' | 'draftMark' | 'date'>> {
+): Promise<Omit<Composition, 'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date'>> {
   const { to = [], cc = [], bcc = [], replyTo = [] } = body
   return {
     from: { name: sender.name, address: sender.address },

@@ -37,13 +37,12 @@ export async function writeDraft(
   context: RequestContext,
   { accountKeys, content: { reader } }: DraftServices,
   account: AccountView,
-  composition: Omit<Composition, 'outboxId' | 'draftMark'>,
+  composition: Omit<Composition, 'outboxId' | 'unsubscribeUrl' | 'draftMark'>,
   mark: DraftMark,
 ): Promise<DraftContent> {
   const { internetMessageId, date } = composition
-  const composed = await composeMessage({ ...composition, outboxId: null, draftMark: draftMark(mark) }).catch(
-    refuseContent,
-  )
+  const inDrafts = { outboxId: null, unsubscribeUrl: null, draftMark: draftMark(mark) }
+  const composed = await composeMessage({ ...composition, ...inDrafts }).catch(refuseContent)
   const sealingOf = accountKeys.outboxSealing(account)
   const step: RequestContext['step'] = work => context.step(work)
   const to = { accountId: account.id, sealingOf, step }

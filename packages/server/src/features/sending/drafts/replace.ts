@@ -75,7 +75,7 @@ async function putInPlace(
   services: DraftServices,
   { account, draft }: FoundDraft,
   current: CurrentDraft,
-  composition: Omit<Composition, 'outboxId' | 'draftMark'>,
+  composition: Omit<Composition, 'outboxId' | 'unsubscribeUrl' | 'draftMark'>,
   mark: DraftContent['mark'],
 ): Promise<Message> {
   const content = await writeDraft(context, services, account, composition, mark)

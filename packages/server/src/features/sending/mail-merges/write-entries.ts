@@ -26,7 +26,7 @@ export interface Merge {
   id: string
   composition: Omit<
     Composition,
-    'to' | 'internetMessageId' | 'outboxId' | 'draftMark' | 'date' | 'attachments'
+    'to' | 'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date' | 'attachments'
   >
   files: PreparedFiles
 }
@@ -58,8 +58,8 @@ export class WrittenEntries {
     const id = newId()
     const internetMessageId = newInternetMessageId(id, composition.from.address)
     // The date is replaced by the time of the first attempt.
-    const own = { to: [to], internetMessageId, outboxId: id, draftMark: null, date: new Date() }
-    const composed = composeWith({ ...composition, ...own }, files)
+    const own = { to: [to], internetMessageId, outboxId: id, unsubscribeUrl: null, draftMark: null }
+    const composed = composeWith({ ...composition, ...own, date: new Date() }, files)
     const content = await this.#writeContent(composed)
     this.sends.push({
       index,

@@ -27,6 +27,8 @@ export interface ClaimedEntry extends Claim {
   /** The Date of the message. */
   datedAt: Date
   threadId: string | null
+  /** The suppression list that it names. */
+  listId: string | null
   isReply: boolean
 }
 
@@ -149,7 +151,7 @@ export async function claimDue(
       from picked where outbox.id = picked.id
       returning outbox.id, tenant_id as "tenantId", account_id as "accountId", claim, claimed_by as "claimedBy",
         status = 'sent' as "isSent", waiting, rejected, send_at as "sendAt", attempts, dated_at as "datedAt",
-        thread_id as "threadId", in_reply_to is not null or forward_of is not null as "isReply"
+        thread_id as "threadId", list_id as "listId", in_reply_to is not null or forward_of is not null as "isReply"
     `.execute(tx)
     await delayPaced(tx, ids)
     await sql`

@@ -6,6 +6,7 @@ import type { Claim } from './claims.ts'
 import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
+import { findSuppressedOf } from '../suppressions/store.ts'
 import { bringForward } from './record.ts'
 import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
 
@@ -19,13 +20,37 @@ export interface HandOver {
   attempt: Claim
   /** The adapter's own note for looking the outcome up. */
   trace: string | null
+  /** The suppression list that the send names. */
+  listId: string | null
+  /** Those whom the server takes it for. */
+  to: readonly string[]
 }
 
 /** `lost`: another process has the entry, or it was found out about meanwhile. */
-export type HandOverResult = 'recorded' | 'lost'
+export type HandOverResult = 'recorded' | 'lost' | { suppressed: ReadonlySet<string> }
 
-/** Notes hand-overs of one tenant by one commit. Only what is recorded may be sent. */
-export async function recordHandOvers(db: Db, handOvers: readonly HandOver[]): Promise<HandOverResult[]> {
+/**
+ * Notes hand-overs of one tenant by one commit. Only what is recorded may be sent, and nothing to recipients that were
+ * suppressed meanwhile. These are looked for after the commit: a suppression that is committed before the look is seen
+ * by it, and one that is committed later finds the hand-over recorded. The update could not look, since a statement sees
+ * the database as it was when it began.
+ */
+export async function recordHandOvers(
+  db: Db,
+  tenantId: string,
+  handOvers: readonly HandOver[],
+): Promise<HandOverResult[]> {
+  const recorded = await updateHandedOver(db, handOvers)
+  const suppressed = await findSuppressedOf(db, tenantId, handOvers)
+  return handOvers.map(({ attempt }, index) => {
+    if (!recorded.has(attempt.id)) return 'lost'
+    const addresses = suppressed[index]!
+    return addresses.size > 0 ? { suppressed: addresses } : 'recorded'
+  })
+}
+
+/** @returns the ids of entries that are still claimed by the attempt */
+async function updateHandedOver(db: Db, handOvers: readonly HandOver[]): Promise<Set<string>> {
   const { rows } = await sql<{ id: string }>`
     update outbox set phase = 'handed_over', handed_over_at = clock_timestamp(), trace = given.trace
     from unnest(
@@ -38,8 +63,7 @@ export async function recordHandOvers(db: Db, handOvers: readonly HandOver[]): P
       and exists (select from instance where instance.id = given.claimed_by and ${isLive})
     returning outbox.id
   `.execute(db)
-  const recorded = new Set(rows.map(({ id }) => id))
-  return handOvers.map(({ attempt }) => (recorded.has(attempt.id) ? 'recorded' : 'lost'))
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** What else is to be done once the entry is sent. */

@@ -8,6 +8,8 @@ import { refuse } from '../../refuse.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
+import { requireListSend } from '../suppressions/access.ts'
+import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
 import { acceptSend, type AcceptServices, refuseContent, requireSendable, requireSendTime } from './accept.ts'
 import type { SendingTerms } from './sending-terms.ts'
 
@@ -24,10 +26,12 @@ export async function sendMessage(
   body: SendBody,
 ): Promise<OutboxEntry> {
   const { account, sendsLeft, signByDefault, signature, now } = terms
-  const { to = [], cc = [], bcc = [] } = body
+  const { to = [], cc = [], bcc = [], listId = null } = body
+  const { tenantId } = context
   if (sendsLeft !== null && sendsLeft <= 0) refuse('plan_limit_sends')
   requireSendable(account, [...to, ...cc, ...bcc])
   requireSendTime(body.sendAt, now)
+  if (listId !== null) requireListSend(services.links, { to, cc, bcc })
   const originals = await requireOriginals(services.content, account, body)
   const sender = await requireSender(context.db, account, body.from ?? null, signature)
   const id = newId()
@@ -37,6 +41,10 @@ export async function sendMessage(
     ...(await planComposition(services.content, account, body, composing)),
     internetMessageId,
     outboxId: id,
+    unsubscribeUrl:
+      listId === null
+        ? null
+        : unsubscribeUrl(services.links, { tenantId, listId, address: to[0]!.address, outboxId: id }),
     draftMark: null,
     // Replaced by the time of the first attempt.
     date: new Date(),
@@ -57,7 +65,7 @@ export async function sendMessage(
     forwardOf: originals.forwarded?.id ?? null,
     draftId: null,
     templateId: null,
-    listId: null,
+    listId,
     mailMergeId: null,
     tracking: { opens: false, clicks: false },
     content: await composeMessage(composition).catch(refuseContent),
