@@ -2,7 +2,13 @@ import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { reasons } from '../reasons.ts'
 import { accountPath, text, timestampInput, uuid } from '../shapes.ts'
-import { checkContent, contentFields, SEND_BODY_BYTES_MAX, sendingFields } from './send-body.ts'
+import {
+  checkContent,
+  checkListFields,
+  contentFields,
+  SEND_BODY_BYTES_MAX,
+  sendingFields,
+} from './send-body.ts'
 
 export const MERGE_ENTRIES_MAX = 1000
 export const MERGE_INTERVAL_SECONDS_MAX = 3600
@@ -68,6 +74,7 @@ const mergeBody = z
     entries: z.array(mergeEntry).min(1).max(MERGE_ENTRIES_MAX).describe('One message each.'),
   })
   .superRefine(checkContent)
+  .superRefine(checkListFields)
   .meta({ id: 'MailMergeInput' })
 export type MergeBody = z.infer<typeof mergeBody>
 
@@ -108,6 +115,7 @@ export const mailMerges = {
       'attachments_too_large',
       'billing_past_due',
       'from_not_allowed',
+      'list_unsubscribe_unavailable',
       'provider_forbidden',
       'provider_not_found',
       'provider_throttled',

@@ -15,7 +15,7 @@ import {
 
 let opened: SendingApp
 beforeAll(async () => {
-  opened = await openSendingApp()
+  opened = await openSendingApp({ app: { config: { linksUrl: 'https://links.example.org' } } })
 })
 afterAll(() => opened[Symbol.asyncDispose]())
 
@@ -233,6 +233,60 @@ describe('the files of a mail merge', () => {
       entries.filter(({ status }) => status === 'sent').map(({ size }) => size),
     )
     await waitUntil('the content to be gone', async () => (await stored()).contents === 0)
+  })
+})
+
+describe('a mail merge to a list', () => {
+  test('leaves out those who are suppressed, and gives each of the others an unsubscribe link of their own', async () => {
+    const { app, imap } = opened
+    const user = await imap.addUser()
+    const accountId = await connectSender(app, opened, { user })
+    const suppress = (list: string, address: string) =>
+      app.post(`/v1/suppressions/${list}/entries`, { addresses: [address], reason: 'asked' })
+    await suppress('global', 'reader-0@example.org')
+    await suppress('weekly', 'reader-2@example.org')
+    await suppress('other', 'reader-3@example.org')
+    const items = await merge(accountId, { listId: 'weekly', entries: readers(5) })
+    expect(items.map(({ error }) => error?.reason ?? null)).toEqual([
+      'suppressed',
+      null,
+      'suppressed',
+      null,
+      null,
+    ])
+    const entries = await untilEnded(accountId, items[0]!.mailMergeId)
+    expect(entries.map(({ status, listId }) => [status, listId])).toEqual(
+      Array.from({ length: 3 }, () => ['sent', 'weekly']),
+    )
+    const links = (await acceptedBy(user.email)).map(
+      ({ content }) =>
+        /^List-Unsubscribe: <(https:\/\/links\.example\.org\/u\/[^>]+)>/m.exec(
+          content.replaceAll('\r\n ', ' '),
+        )?.[1],
+    )
+    expect(new Set(links).size).toBe(3)
+    expect(links).not.toContain(undefined)
+    await app.delete('/v1/suppressions/global/entries/reader-0@example.org')
+  })
+
+  test('creates the list, and refuses fields of its own for unsubscribing', async () => {
+    const { app } = opened
+    const accountId = await connectSender(app, opened)
+    const later = new Date(Date.now() + 3_600_000).toISOString()
+    await merge(accountId, { listId: 'new-list', entries: readers(1), sendAt: later })
+    const { body } = await app.get<{ items: Array<{ id: string }> }>('/v1/suppressions')
+    expect(body.items.map(({ id }) => id)).toContain('new-list')
+    expect(
+      await app.post(`/v1/accounts/${accountId}/mail-merges`, {
+        text: 'x',
+        listId: 'new-list',
+        headers: [{ name: 'List-Unsubscribe', value: '<https://example.org>' }],
+        entries: readers(1),
+      }),
+    ).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_input', data: { issues: [{ path: ['headers', 0, 'name'] }] } },
+    })
   })
 })
 

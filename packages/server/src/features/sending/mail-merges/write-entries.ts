@@ -24,12 +24,18 @@ const HELD_BYTES_MAX = 8 * 1024 * 1024
 /** What all messages of a merge have in common. */
 export interface Merge {
   id: string
+  listId: string | null
   composition: Omit<
     Composition,
     'to' | 'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date' | 'attachments'
   >
   files: PreparedFiles
+  /** The link by which the recipient of an entry leaves the list; null without a list. */
+  unsubscribeUrlOf(entry: NewEntry): string | null
 }
+
+/** A message that an entry becomes. */
+export type NewEntry = PlannedEntry & { outboxId: string }
 
 /** The messages of a merge whose contents are written, but not yet bound to entries. */
 export class WrittenEntries {
@@ -49,16 +55,17 @@ export class WrittenEntries {
   async write(entries: readonly PlannedEntry[]): Promise<void> {
     for (const [nth, entry] of entries.entries()) {
       if (nth % BATCH_ENTRIES === 0) await nextTurn()
-      await this.#writeEntry(entry)
+      await this.#writeEntry({ ...entry, outboxId: newId() })
     }
   }
 
-  async #writeEntry({ index, to, reference, sendAt }: PlannedEntry): Promise<void> {
-    const { composition, files } = this.#merge
-    const id = newId()
+  async #writeEntry(entry: NewEntry): Promise<void> {
+    const { index, to, reference, sendAt, outboxId: id } = entry
+    const { composition, files, listId } = this.#merge
+    const unsubscribeUrl = this.#merge.unsubscribeUrlOf(entry)
     const internetMessageId = newInternetMessageId(id, composition.from.address)
     // The date is replaced by the time of the first attempt.
-    const own = { to: [to], internetMessageId, outboxId: id, unsubscribeUrl: null, draftMark: null }
+    const own = { to: [to], internetMessageId, outboxId: id, unsubscribeUrl, draftMark: null }
     const composed = composeWith({ ...composition, ...own, date: new Date() }, files)
     const content = await this.#writeContent(composed)
     this.sends.push({
@@ -77,7 +84,7 @@ export class WrittenEntries {
       forwardOf: null,
       draftId: null,
       templateId: null,
-      listId: null,
+      listId,
       mailMergeId: this.#merge.id,
       tracking: { opens: false, clicks: false },
       options: { sendAt, reference, undoSendSeconds: 0 },
