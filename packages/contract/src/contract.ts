@@ -11,6 +11,7 @@ import { outbox } from './sending/outbox.ts'
 import { search } from './mail/search.ts'
 import { suppressionReviews, suppressions } from './sending/suppressions.ts'
 import { settings } from './accounts/settings.ts'
+import { tracking } from './sending/tracking.ts'
 import { threads } from './mail/threads.ts'
 
 /** Every operation of the service, by section. */
@@ -26,6 +27,7 @@ export const contract = {
   mailSettings,
   drafts,
   outbox,
+  tracking,
   mailMerges,
   suppressions,
   suppressionReviews,

@@ -147,6 +147,19 @@ export const sendingFields = {
       'The suppression list that is consulted beside the global one, and that the recipient leaves by the ' +
         '`List-Unsubscribe` link. Needs exactly one recipient, in `to`. A missing list is created.',
     ),
+  trackOpens: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether to add an image that tells when the message is opened. Default: `trackOpens` of the account.',
+    ),
+  trackClicks: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the links of the HTML lead over the service, which tells when one is clicked. Default: ' +
+        '`trackClicks` of the account.',
+    ),
   reference: text({ max: 255 }).nullish().describe('Your own identifier for the send.'),
 }
 

@@ -290,6 +290,29 @@ describe('a mail merge to a list', () => {
   })
 })
 
+describe('a tracked mail merge', () => {
+  test('gives each message links of its own, which lead to where the HTML says', async () => {
+    const { app, imap } = opened
+    const user = await imap.addUser()
+    const accountId = await connectSender(app, opened, { user })
+    const html = '<p><a href="https://example.org/news">News</a></p>'
+    const items = await merge(accountId, { html, trackOpens: true, trackClicks: true, entries: readers(3) })
+    const entries = await untilEnded(accountId, items[0]!.mailMergeId)
+    expect(entries.map(({ trackOpens, trackClicks }) => [trackOpens, trackClicks])).toEqual(
+      Array.from({ length: 3 }, () => [true, true]),
+    )
+    const links = (await acceptedBy(user.email)).map(
+      ({ content }) =>
+        /https:\/\/links\.example\.org(\/t\/c\/[\w-]+)/.exec(content.replaceAll('=\r\n', ''))?.[1] ?? '',
+    )
+    expect(new Set(links).size).toBe(3)
+    for (const link of links) {
+      const answer = await fetch(`${app.address}${link}`, { redirect: 'manual' })
+      expect([answer.status, answer.headers.get('location')]).toEqual([302, 'https://example.org/news'])
+    }
+  })
+})
+
 describe('the plan', () => {
   test('lets merges and single sends have what the day has left, however many ask at once', async () => {
     const { app } = opened

@@ -3,6 +3,8 @@ import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 
 /** Tables with a column `account_id`; those that refer to others go first. */
 const TABLES = [
+  'tracking_item',
+  'tracked_send',
   'outbox_content',
   'outbox',
   'mail_merge_pace',

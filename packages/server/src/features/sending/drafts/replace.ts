@@ -9,10 +9,9 @@ import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordDraftLost, recordReplaced } from '../../mail/messages/record-drafts.ts'
 import { settleDraftJob } from '../../mail/messages/record-new-contents.ts'
 import { Refusal, refuse } from '../../refuse.ts'
-import type { Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import type { FoundDraft } from './access.ts'
-import { type DraftContent, writeDraft } from './content.ts'
+import { type DraftContent, writeDraft, type DraftComposition } from './content.ts'
 import { type CurrentDraft, requireCurrent, requireOwnMailbox } from './current.ts'
 import { placedIn, presentDraft } from './present.ts'
 import { changeDrafts, replaceDraft } from './provider.ts'
@@ -75,7 +74,7 @@ async function putInPlace(
   services: DraftServices,
   { account, draft }: FoundDraft,
   current: CurrentDraft,
-  composition: Omit<Composition, 'outboxId' | 'unsubscribeUrl' | 'draftMark'>,
+  composition: DraftComposition,
   mark: DraftContent['mark'],
 ): Promise<Message> {
   const content = await writeDraft(context, services, account, composition, mark)

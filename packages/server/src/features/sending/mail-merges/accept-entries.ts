@@ -12,6 +12,7 @@ import { countSends } from '../outbox/limits.ts'
 import { insertPace } from '../outbox/pace.ts'
 import { recordNamedList } from '../suppressions/record-lists.ts'
 import { findSuppressed } from '../suppressions/store.ts'
+import { removeTracked } from '../tracking/record-tracked.ts'
 import { type EntryError, entryError, presentItems } from './rules.ts'
 import type { WrittenEntries } from './write-entries.ts'
 
@@ -93,4 +94,5 @@ async function removeEntries(
   const ids = sends.map(({ id }) => id)
   await sql`delete from outbox where id = any(${ids}::uuid[]) and account_id = ${accountId}`.execute(unit.sql)
   await removeSends(unit, accountId, ids)
+  await removeTracked(unit, ids)
 }

@@ -11,6 +11,7 @@ import type { SendingTerms } from '../outbox/sending-terms.ts'
 import { requireListSend } from '../suppressions/access.ts'
 import { findSuppressed } from '../suppressions/store.ts'
 import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
+import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
 import { acceptEntries } from './accept-entries.ts'
 import { type EntryError, entryError, type PlannedEntry, planEntries } from './rules.ts'
 import { type Merge, WrittenEntries } from './write-entries.ts'
@@ -69,12 +70,15 @@ async function chooseEntries(
 
 async function prepareMerge(
   context: RequestContext,
-  { content, links }: SendServices,
+  services: SendServices,
   { account, signByDefault, signature }: SendingTerms,
   body: MergeBody,
 ): Promise<Merge> {
   const { tenantId } = context
+  const { content, links } = services
   const { listId = null } = body
+  const asked = { asked: body, hasHtml: (body.html ?? '') !== '' }
+  const tracking = await requireTracking(context, services, account, asked)
   const originals = await requireOriginals(content, account, body)
   const sender = await requireSender(context.db, account, body.from ?? null, signature)
   const isSigned = body.sign ?? signByDefault
@@ -87,5 +91,6 @@ async function prepareMerge(
     files: await prepareFiles(attachments).catch(refuseContent),
     unsubscribeUrlOf: ({ to, outboxId }) =>
       listId && unsubscribeUrl(links, { tenantId, listId, address: to.address, outboxId }),
+    trackerOf: ({ outboxId }) => createSendTracker(services, account, tracking, outboxId),
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { newId } from '../../../kit/ids.ts'
-import { composeWith, type ComposedInParts, type Composition } from '../compose/compose.ts'
+import { composeWith, type ComposedInParts, type PlannedComposition } from '../compose/compose.ts'
 import type { PreparedFiles } from '../compose/prepare-files.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { describe, refuseContent } from '../outbox/accept.ts'
@@ -14,6 +14,7 @@ import {
   writeDown,
   writeTail,
 } from '../outbox/write-content.ts'
+import type { SendTracker } from '../tracking/track-send.ts'
 import type { PlannedEntry } from './rules.ts'
 
 /** Messages that are rendered and written before others get a turn. */
@@ -25,13 +26,11 @@ const HELD_BYTES_MAX = 8 * 1024 * 1024
 export interface Merge {
   id: string
   listId: string | null
-  composition: Omit<
-    Composition,
-    'to' | 'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date' | 'attachments'
-  >
+  composition: Omit<PlannedComposition, 'to' | 'attachments'>
   files: PreparedFiles
   /** The link by which the recipient of an entry leaves the list; null without a list. */
   unsubscribeUrlOf(entry: NewEntry): string | null
+  trackerOf(entry: NewEntry): SendTracker
 }
 
 /** A message that an entry becomes. */
@@ -63,9 +62,17 @@ export class WrittenEntries {
     const { index, to, reference, sendAt, outboxId: id } = entry
     const { composition, files, listId } = this.#merge
     const unsubscribeUrl = this.#merge.unsubscribeUrlOf(entry)
+    const tracker = this.#merge.trackerOf(entry)
     const internetMessageId = newInternetMessageId(id, composition.from.address)
     // The date is replaced by the time of the first attempt.
-    const own = { to: [to], internetMessageId, outboxId: id, unsubscribeUrl, draftMark: null }
+    const own = {
+      to: [to],
+      internetMessageId,
+      outboxId: id,
+      unsubscribeUrl,
+      wireHtml: tracker.wireHtml,
+      draftMark: null,
+    }
     const composed = composeWith({ ...composition, ...own, date: new Date() }, files)
     const content = await this.#writeContent(composed)
     this.sends.push({
@@ -86,7 +93,7 @@ export class WrittenEntries {
       templateId: null,
       listId,
       mailMergeId: this.#merge.id,
-      tracking: { opens: false, clicks: false },
+      tracking: tracker.result(),
       options: { sendAt, reference, undoSendSeconds: 0 },
       ...describe(composed, content),
       content,

@@ -10,6 +10,7 @@ import { planComposition, requireOriginals } from '../compose/plan-composition.t
 import { newInternetMessageId } from '../compose/rules.ts'
 import { requireListSend } from '../suppressions/access.ts'
 import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
+import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
 import { acceptSend, type AcceptServices, refuseContent, requireSendable, requireSendTime } from './accept.ts'
 import type { SendingTerms } from './sending-terms.ts'
 
@@ -37,8 +38,16 @@ export async function sendMessage(
   const id = newId()
   const internetMessageId = newInternetMessageId(id, sender.address)
   const composing = { ...originals, sender, isSigned: body.sign ?? signByDefault, kept: null }
+  const asked = { asked: body, hasHtml: (body.html ?? '') !== '' }
+  const tracker = createSendTracker(
+    services,
+    account,
+    await requireTracking(context, services, account, asked),
+    id,
+  )
   const composition: Composition = {
     ...(await planComposition(services.content, account, body, composing)),
+    wireHtml: tracker.wireHtml,
     internetMessageId,
     outboxId: id,
     unsubscribeUrl:
@@ -50,6 +59,7 @@ export async function sendMessage(
     date: new Date(),
   }
   const { from, subject, importance } = composition
+  const composed = await composeMessage(composition).catch(refuseContent)
   return acceptSend(context, services, account, {
     id,
     internetMessageId,
@@ -67,8 +77,8 @@ export async function sendMessage(
     templateId: null,
     listId,
     mailMergeId: null,
-    tracking: { opens: false, clicks: false },
-    content: await composeMessage(composition).catch(refuseContent),
+    tracking: tracker.result(),
+    content: composed,
     options: body,
   })
 }
