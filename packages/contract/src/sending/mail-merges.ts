@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { reasons } from '../reasons.ts'
 import { accountPath, text, timestampInput, uuid } from '../shapes.ts'
+import { templateParams } from './templates.ts'
 import {
   checkContent,
   checkListFields,
@@ -35,8 +36,7 @@ const recipient = z
 const mergeEntry = z
   .strictObject({
     to: recipient,
-    params: z
-      .record(z.string(), z.unknown())
+    params: templateParams
       .optional()
       .describe('Values for the template, at most 256 KB. Default: `render.params`.'),
     reference: text({ max: 255 }).nullish().describe('Default: `reference` of the merge.'),
@@ -51,6 +51,8 @@ const {
   bcc: _bcc,
   inReplyTo: _inReplyTo,
   forwardOf: _forwardOf,
+  template: _template,
+  render: _render,
   ...sharedFields
 } = contentFields
 
@@ -115,6 +117,7 @@ export const mailMerges = {
       'attachments_too_large',
       'billing_past_due',
       'from_not_allowed',
+      'invalid_template',
       'list_unsubscribe_unavailable',
       'plan_module_unavailable',
       'provider_forbidden',
@@ -122,8 +125,11 @@ export const mailMerges = {
       'provider_throttled',
       'provider_unavailable',
       'provider_unsupported',
+      'template_account_mismatch',
+      'template_and_inline_fields',
       'tracking_unsupported',
       'unknown_message',
+      'unknown_template',
     ],
     params: accountPath,
     body: mergeBody,

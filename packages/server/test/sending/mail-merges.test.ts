@@ -290,6 +290,65 @@ describe('a mail merge to a list', () => {
   })
 })
 
+describe('a mail merge of a template', () => {
+  test('renders each entry with its own values, and reports those that cannot be rendered', async () => {
+    const { app, imap } = opened
+    const user = await imap.addUser()
+    const accountId = await connectSender(app, opened, { user })
+    const { body: template } = await app.post<{ id: string }>('/v1/templates', {
+      name: 'greeting',
+      subject: 'News for {{params.name}}',
+      html: '<p>Dear {{params.name}}, <a href="{{rcpt.unsubscribeUrl}}">leave</a> {{#each params.many}}x{{/each}}</p>',
+    })
+    const entries = [
+      { to: { address: 'ada@example.org' }, params: { name: 'Ada <b>' } },
+      { to: { address: 'big@example.org' }, params: { name: 'x'.repeat(270_000) } },
+      { to: { address: 'long@example.org' }, params: { many: '.'.repeat(20_001).split('.').map(Number) } },
+      { to: { address: 'bob@example.org' } },
+    ]
+    const shared = { subject: undefined, text: undefined, listId: 'readers' }
+    const items = await merge(accountId, {
+      ...shared,
+      template: template.id,
+      render: { params: { name: 'reader' } },
+      entries,
+    })
+    expect(items.map(({ error }) => error?.reason ?? null)).toEqual([
+      null,
+      'params_too_large',
+      'template_render_failed',
+      null,
+    ])
+    const ended = await untilEnded(accountId, items[0]!.mailMergeId)
+    expect(ended.map(({ subject, templateId }) => [subject, templateId]).toReversed()).toEqual([
+      ['News for Ada <b>', template.id],
+      ['News for reader', template.id],
+    ])
+    const contents = (await acceptedBy(user.email)).map(({ content }) => content.replaceAll('=\r\n', ''))
+    expect(contents.filter(content => content.includes('Dear Ada &lt;b&gt;,'))).toHaveLength(1)
+    for (const content of contents) {
+      const link = /^List-Unsubscribe: <([^>]+)>/m.exec(content.replaceAll('\r\n ', ' '))?.[1] ?? 'none'
+      expect(content).toContain(`href=3D"${link}"`)
+    }
+  })
+
+  test('is refused as a whole if the template is missing, does not compile, or stands beside content', async () => {
+    const { app } = opened
+    const accountId = await connectSender(app, opened)
+    const entries = readers(2)
+    const refusals: Array<[object, number, string]> = [
+      [{ entries, template: newId() }, 422, 'unknown_template'],
+      [{ entries, render: { html: '{{#if}}' } }, 400, 'invalid_template'],
+      [{ entries, render: { text: 'x' }, html: 'y' }, 400, 'invalid_input'],
+    ]
+    for (const [body, status, code] of refusals)
+      expect(await app.post(`/v1/accounts/${accountId}/mail-merges`, body)).toMatchObject({
+        status,
+        body: { code },
+      })
+  })
+})
+
 describe('a tracked mail merge', () => {
   test('gives each message links of its own, which lead to where the HTML says', async () => {
     const { app, imap } = opened

@@ -1,6 +1,7 @@
 import { Counter, type Metric, type Registry } from 'prom-client'
 import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
+import { openRenderer } from '../../kit/templating/renderer.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
@@ -21,6 +22,8 @@ import { suppressionOperations } from './suppressions/operations.ts'
 import { suppressionReviewOperations } from './suppressions/review-operations.ts'
 import { sweepLists } from './suppressions/sweep-lists.ts'
 import { unsubscribeRoute } from './suppressions/unsubscribe-route.ts'
+import { templateOperations } from './templates/operations.ts'
+import { templateRenderOperations } from './templates/render-operations.ts'
 import { startJudging } from './tracking/judge-worker.ts'
 import { ItemNotes } from './tracking/note-items.ts'
 import { trackingOperations } from './tracking/operations.ts'
@@ -29,21 +32,11 @@ import { sweepTracking } from './tracking/store.ts'
 
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
-  const {
-    db,
-    keyRing,
-    config,
-    opened,
-    connections,
-    instance,
-    waker,
-    wakes,
-    metrics,
-    log,
-    reachPoint: reach,
-  } = resources
+  const { db, keyRing, config, opened, connections, instance, waker, wakes, metrics, log } = resources
+  const renderer = opened.use(openRenderer())
   const links = await openLinks(resources)
-  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach }
+  const reach = resources.reachPoint
+  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach, renderer }
   const unsubscribes = new Counter({
     name: 'waxwing_unsubscribes_total',
     help: 'Addresses that were put on a suppression list by the link of a message',
@@ -59,6 +52,8 @@ export async function openSending(resources: Resources, content: ReadContext) {
       mailMerges: mailMergeOperations({ ...services, content }),
       suppressions: suppressionOperations,
       suppressionReviews: suppressionReviewOperations,
+      templates: templateOperations({ renderer }),
+      templateRenders: templateRenderOperations({ renderer }),
     },
     publicRoutes: [
       unsubscribeRoute({ db, links, onUnsubscribed: () => unsubscribes.inc() }),

@@ -10,6 +10,7 @@ import { recordDraftLost, recordReplaced } from '../../mail/messages/record-draf
 import { settleDraftJob } from '../../mail/messages/record-new-contents.ts'
 import { Refusal, refuse } from '../../refuse.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { renderedBody } from '../compose/render-content.ts'
 import type { FoundDraft } from './access.ts'
 import { type DraftContent, writeDraft, type DraftComposition } from './content.ts'
 import { type CurrentDraft, requireCurrent, requireOwnMailbox } from './current.ts'
@@ -54,10 +55,11 @@ async function replaceOnce(
     const current = await requireCurrent(context, services, { account, draft })
     const originals = await requireOriginals(services.content, account, body)
     const sender = await requireSender(context.db, account, body.from ?? null)
+    const rendered = await renderedBody(context, services, account, body)
     const composing = { ...originals, sender, isSigned: body.sign ?? false, kept: current.threading }
     const draftId = draft.draft_id ?? draft.id
     const composition = {
-      ...(await planComposition(services.content, account, body, composing)),
+      ...(await planComposition(services.content, account, rendered, composing)),
       internetMessageId: writableId(draft.internet_message_id) ?? draftMessageId(draftId, sender.address),
       date: wholeSecond(Date.now()),
     }

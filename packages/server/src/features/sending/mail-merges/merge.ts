@@ -4,13 +4,14 @@ import { newId } from '../../../kit/ids.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireSender } from '../../mail/identities/access.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { renderContents, requireContentTemplate } from '../compose/render-content.ts'
 import { prepareFiles } from '../compose/prepare-files.ts'
 import { contentTarget, refuseContent, requireSendable, requireSendTime } from '../outbox/accept.ts'
 import type { SendServices } from '../outbox/send.ts'
 import type { SendingTerms } from '../outbox/sending-terms.ts'
 import { requireListSend } from '../suppressions/access.ts'
 import { findSuppressed } from '../suppressions/store.ts'
-import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
+import { listRecipient } from '../suppressions/unsubscribe-link.ts'
 import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
 import { acceptEntries } from './accept-entries.ts'
 import { type EntryError, entryError, type PlannedEntry, planEntries } from './rules.ts'
@@ -36,7 +37,7 @@ export async function mergeMail(
   const written = new WrittenEntries(merge, target)
   try {
     await services.reach('content_write', merge.id)
-    await written.write(allowed)
+    for (const [index, error] of await written.write(allowed)) errors.set(index, error)
     await services.reach('content_written', merge.id)
     const answer = await acceptEntries(context, services, account, { id: merge.id, body, written, errors })
     await services.reach('accepted', merge.id)
@@ -77,7 +78,9 @@ async function prepareMerge(
   const { tenantId } = context
   const { content, links } = services
   const { listId = null } = body
-  const asked = { asked: body, hasHtml: (body.html ?? '') !== '' }
+  const template = await requireContentTemplate(context, account, body)
+  const html = template ? template.fields.html : body.html
+  const asked = { asked: body, hasHtml: (html ?? '') !== '' }
   const tracking = await requireTracking(context, services, account, asked)
   const originals = await requireOriginals(content, account, body)
   const sender = await requireSender(context.db, account, body.from ?? null, signature)
@@ -87,10 +90,13 @@ async function prepareMerge(
   return {
     id: newId(),
     listId,
+    templateId: template?.templateId ?? null,
+    undoSendSeconds: body.undoSendSeconds ?? 0,
     composition,
     files: await prepareFiles(attachments).catch(refuseContent),
-    unsubscribeUrlOf: ({ to, outboxId }) =>
-      listId && unsubscribeUrl(links, { tenantId, listId, address: to.address, outboxId }),
+    recipientOf: ({ to, outboxId }) =>
+      listId === null ? null : listRecipient(links, { tenantId, listId, outboxId }, to),
     trackerOf: ({ outboxId }) => createSendTracker(services, account, tracking, outboxId),
+    render: template && (entries => renderContents(context, services, account, template, entries)),
   }
 }
