@@ -5,7 +5,13 @@ import { openLinks, type Links } from '../../src/features/sending/links.ts'
 import { unsubscribeUrl } from '../../src/features/sending/suppressions/unsubscribe-link.ts'
 import { newId } from '../../src/kit/ids.ts'
 import type { Caller } from '../caller.ts'
-import { hasFocus, isInWindow, openReferencePages, overflowOf, type ReferencePages } from '../reference-page.ts'
+import {
+  hasFocus,
+  isInWindow,
+  openReferencePages,
+  overflowOf,
+  type ReferencePages,
+} from '../reference-page.ts'
 
 const LINKS = { linksUrl: 'https://links.example.com', baseUrl: null }
 const ONE_CLICK = 'List-Unsubscribe=One-Click'
@@ -29,11 +35,14 @@ beforeEach(async () => {
 
 const pathFor = (address: string, listId = 'news', outboxId = newId()) =>
   new URL(unsubscribeUrl(links, { tenantId, listId, address, outboxId })).pathname
-const ask = (path: string, init?: RequestInit) => fetch(pages.app.address + path, { redirect: 'manual', ...init })
+const ask = (path: string, init?: RequestInit) =>
+  fetch(pages.app.address + path, { redirect: 'manual', ...init })
 const post = (path: string, body: FormData | string, headers?: Record<string, string>) =>
   ask(path, { method: 'POST', body, ...(headers ? { headers } : {}) })
 const listed = async (listId = 'news') => {
-  const { status, body } = await caller.get<{ items: SuppressionEntry[] }>(`/v1/suppressions/${listId}/entries`)
+  const { status, body } = await caller.get<{ items: SuppressionEntry[] }>(
+    `/v1/suppressions/${listId}/entries`,
+  )
   return status === 404 ? [] : body.items.map(({ address, source }) => [address, source])
 }
 
@@ -60,9 +69,17 @@ describe('the link of a message', () => {
     const multipart = new FormData()
     multipart.set('List-Unsubscribe', 'One-Click')
     const path = pathFor('Ada@Example.org')
-    const answers = [await post(path, ONE_CLICK, URLENCODED), await post(path, ONE_CLICK, URLENCODED), await post(path, multipart)]
+    const answers = [
+      await post(path, ONE_CLICK, URLENCODED),
+      await post(path, ONE_CLICK, URLENCODED),
+      await post(path, multipart),
+    ]
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-    expect(answers.map(({ headers }) => headers.get('set-cookie') ?? headers.get('location'))).toEqual([null, null, null])
+    expect(answers.map(({ headers }) => headers.get('set-cookie') ?? headers.get('location'))).toEqual([
+      null,
+      null,
+      null,
+    ])
     const [first, ...others] = await Promise.all(answers.map(answer => answer.text()))
     expect(first).toContain('You are unsubscribed')
     expect(others).toEqual([first, first])
@@ -77,7 +94,12 @@ describe('the link of a message', () => {
       {
         type: 'suppression.created',
         accountId: null,
-        data: { listId: 'news', address: 'ada@example.org', source: 'unsubscribe', outboxId: expect.any(String) },
+        data: {
+          listId: 'news',
+          address: 'ada@example.org',
+          source: 'unsubscribe',
+          outboxId: expect.any(String),
+        },
       },
       { type: 'suppression.created', data: { address: 'grace@example.org' } },
     ])
@@ -126,7 +148,9 @@ describe('the link of a message', () => {
 
   test('is not refused beside any number of unknown ones', async () => {
     const headers = { ...URLENCODED, 'x-forwarded-for': '198.51.100.7' }
-    const strange = await Promise.all(Array.from({ length: 40 }, () => post('/u/unknown', ONE_CLICK, headers)))
+    const strange = await Promise.all(
+      Array.from({ length: 40 }, () => post('/u/unknown', ONE_CLICK, headers)),
+    )
     expect(new Set(strange.map(({ status }) => status))).toEqual(new Set([404, 429]))
     expect((await post(pathFor('ada@example.org'), ONE_CLICK, headers)).status).toBe(200)
   })
