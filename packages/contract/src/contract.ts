@@ -12,6 +12,7 @@ import { search } from './mail/search.ts'
 import { suppressionReviews, suppressions } from './sending/suppressions.ts'
 import { settings } from './accounts/settings.ts'
 import { tracking } from './sending/tracking.ts'
+import { templateRenders, templates } from './sending/templates.ts'
 import { threads } from './mail/threads.ts'
 
 /** Every operation of the service, by section. */
@@ -28,6 +29,8 @@ export const contract = {
   drafts,
   outbox,
   tracking,
+  templates,
+  templateRenders,
   mailMerges,
   suppressions,
   suppressionReviews,

@@ -45,6 +45,7 @@ const WRITERS: Record<string, readonly string[]> = {
   suppression_list: ['sending'],
   suppression_review: ['sending'],
   sync_cursor: ['mail'],
+  template: ['sending'],
   tenant: ['tenancy'],
   tenant_sends: ['sending'],
   tenant_storage: ['mail'],

@@ -263,6 +263,7 @@ create table mailbox (
   constraint mailbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX mailbox_parent ON public.mailbox USING btree (parent_id);
+CREATE INDEX mailbox_source ON public.mailbox USING btree (account_id, source) WHERE (source IS NOT NULL);
 
 create table message (
   id uuid not null,
@@ -630,6 +631,29 @@ create table sync_cursor (
   constraint sync_cursor_pkey PRIMARY KEY (account_id, source),
   constraint sync_cursor_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
+
+create table template (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid,
+  name text not null,
+  description text,
+  source text not null,
+  external_ref text,
+  subject text,
+  html text,
+  text text,
+  preview_text text,
+  format text not null,
+  created_at timestamp with time zone default date_trunc('milliseconds'::text, clock_timestamp()) not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  constraint template_pkey PRIMARY KEY (id),
+  constraint template_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id),
+  constraint template_tenant_id_account_id_name_key UNIQUE NULLS NOT DISTINCT (tenant_id, account_id, name),
+  constraint template_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX template_account ON public.template USING btree (account_id);
+CREATE INDEX template_newest ON public.template USING btree (tenant_id, created_at DESC, id DESC);
 
 create table tenant (
   id uuid not null,

@@ -469,6 +469,23 @@ export interface SyncCursorTable {
   cursor: Json
 }
 
+export interface TemplateTable {
+  id: string
+  tenant_id: string
+  account_id: string | null
+  name: string
+  description: string | null
+  source: string
+  external_ref: string | null
+  subject: string | null
+  html: string | null
+  text: string | null
+  preview_text: string | null
+  format: string
+  created_at: Generated<Timestamp>
+  updated_at: Generated<Timestamp>
+}
+
 export interface TenantTable {
   id: string
   name: string
@@ -567,6 +584,7 @@ export interface Tables {
   suppression_list: SuppressionListTable
   suppression_review: SuppressionReviewTable
   sync_cursor: SyncCursorTable
+  template: TemplateTable
   tenant: TenantTable
   tenant_sends: TenantSendsTable
   tenant_storage: TenantStorageTable

@@ -10,9 +10,12 @@ const TABLES = [
   'mail_merge_pace',
   'sending_account',
   'suppression_review',
+  'template',
+  'pending_answer',
+  'bounce',
 ] as const
 
-/** Deletes everything that an account sent. */
+/** Deletes everything that an account sent, and its templates. */
 export async function purgeSending(db: Db, accountId: string, signal: AbortSignal): Promise<void> {
   await deleteOfAccount(db, TABLES, accountId, signal)
 }

@@ -1,9 +1,16 @@
 import { Counter, type Metric, type Registry } from 'prom-client'
+import { EventFollower } from '../../events/follow.ts'
 import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
+import { openMessageReader } from '../../kit/mime/message-reader.ts'
+import { openRenderer } from '../../kit/templating/renderer.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
+import { AnswerWorker } from './answers/answer-worker.ts'
+import { answersFollowing } from './answers/following.ts'
+import { answerMetrics } from './answers/metrics.ts'
+import { countAnswers } from './answers/pending.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
 import { mailMergeOperations } from './mail-merges/operations.ts'
@@ -21,6 +28,8 @@ import { suppressionOperations } from './suppressions/operations.ts'
 import { suppressionReviewOperations } from './suppressions/review-operations.ts'
 import { sweepLists } from './suppressions/sweep-lists.ts'
 import { unsubscribeRoute } from './suppressions/unsubscribe-route.ts'
+import { templateOperations } from './templates/operations.ts'
+import { templateRenderOperations } from './templates/render-operations.ts'
 import { startJudging } from './tracking/judge-worker.ts'
 import { ItemNotes } from './tracking/note-items.ts'
 import { trackingOperations } from './tracking/operations.ts'
@@ -29,21 +38,11 @@ import { sweepTracking } from './tracking/store.ts'
 
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
-  const {
-    db,
-    keyRing,
-    config,
-    opened,
-    connections,
-    instance,
-    waker,
-    wakes,
-    metrics,
-    log,
-    reachPoint: reach,
-  } = resources
+  const { db, keyRing, config, opened, connections, instance, waker, wakes, metrics, log } = resources
+  const renderer = opened.use(openRenderer())
   const links = await openLinks(resources)
-  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach }
+  const reach = resources.reachPoint
+  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach, renderer }
   const unsubscribes = new Counter({
     name: 'waxwing_unsubscribes_total',
     help: 'Addresses that were put on a suppression list by the link of a message',
@@ -59,6 +58,8 @@ export async function openSending(resources: Resources, content: ReadContext) {
       mailMerges: mailMergeOperations({ ...services, content }),
       suppressions: suppressionOperations,
       suppressionReviews: suppressionReviewOperations,
+      templates: templateOperations({ renderer }),
+      templateRenders: templateRenderOperations({ renderer }),
     },
     publicRoutes: [
       unsubscribeRoute({ db, links, onUnsubscribed: () => unsubscribes.inc() }),
@@ -99,10 +100,31 @@ export async function openSending(resources: Resources, content: ReadContext) {
           log.warn({ error }, 'Accounts that changed are looked at within a minute'),
         )
       wakes.on(['waxwing_wake'], { onWake: wakeChanged, onListening: wake })
+      startAnswers(resources, content, workers)
     },
     gauges: outboxGauges(resources),
     purgeStep: (accountId, signal) => purgeSending(db, accountId, signal),
   } satisfies Wing
+}
+
+/** Looks at what arrives in answer to sends: follows the events, and reads the messages that they name. */
+function startAnswers(resources: Resources, content: ReadContext, workers: AsyncDisposableStack): void {
+  const { db, instance, wakes, metrics, log, opened, reachPoint: reach } = resources
+  const worker = workers.use(
+    new AnswerWorker({
+      ...content,
+      // Apart from the reader of the API, whose callers wait.
+      reader: opened.use(openMessageReader()),
+      instance,
+      reach,
+      onAnswer: answerMetrics(metrics),
+    }),
+  )
+  const follower = workers.use(
+    new EventFollower({ db, log, following: answersFollowing, onHandled: () => worker.wake(), reach }),
+  )
+  wakes.on(['waxwing_mail'], { onWake: ids => follower.wake(ids), onListening: () => follower.wake(null) })
+  wakes.on(['waxwing_wake'], { onWake: ids => worker.wakeAccounts(ids), onListening: () => worker.wake() })
 }
 
 function outboxGauges({ db }: Resources): Metric[] {
@@ -116,6 +138,11 @@ function outboxGauges({ db }: Resources): Metric[] {
       'waxwing_outbox_oldest_due_seconds',
       'How long the message that waits longest in the whole installation has been due',
       async () => (await measureOutbox(db)).oldestDueSeconds,
+    ),
+    askingGauge(
+      'waxwing_answers_waiting',
+      'Messages of the whole installation that may answer a send, and are still to be looked at',
+      () => countAnswers(db),
     ),
   ]
 }

@@ -10,6 +10,7 @@ import { recordDraftLost, recordReplaced } from '../../mail/messages/record-draf
 import { settleDraftJob } from '../../mail/messages/record-new-contents.ts'
 import { Refusal, refuse } from '../../refuse.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { renderedBody } from '../compose/render-content.ts'
 import type { FoundDraft } from './access.ts'
 import { type DraftContent, writeDraft, type DraftComposition } from './content.ts'
 import { type CurrentDraft, requireCurrent, requireOwnMailbox } from './current.ts'
@@ -54,10 +55,11 @@ async function replaceOnce(
     const current = await requireCurrent(context, services, { account, draft })
     const originals = await requireOriginals(services.content, account, body)
     const sender = await requireSender(context.db, account, body.from ?? null)
+    const rendered = await renderedBody(context, services, account, body)
     const composing = { ...originals, sender, isSigned: body.sign ?? false, kept: current.threading }
     const draftId = draft.draft_id ?? draft.id
     const composition = {
-      ...(await planComposition(services.content, account, body, composing)),
+      ...(await planComposition(services.content, account, rendered, composing)),
       internetMessageId: writableId(draft.internet_message_id) ?? draftMessageId(draftId, sender.address),
       date: wholeSecond(Date.now()),
     }
@@ -97,8 +99,7 @@ async function putInPlace(
         messageId: draft.id,
         from: current.former,
         message,
-        mailboxes: await placedIn(unit, account.id, added),
-        to: added.location,
+        ...(await placedIn(unit, account.id, added, mailbox.id)),
       })
       if (!isSettled) {
         const { internetMessageId } = composition
@@ -131,8 +132,7 @@ async function keepLost(
   await context.step(async unit => {
     const mailAccount = await lockMailAccount(unit, account.id)
     const mailbox = await requireOwnMailbox(context, { account, draft })
-    const mailboxes = await placedIn(unit, account.id, { mailboxKeys: [mailbox.key] })
-    const lost = { messageId: draft.id, message, mailboxes, from: current.former }
+    const lost = { messageId: draft.id, message, mailboxes: [mailbox], from: current.former }
     if (await recordDraftLost(unit, mailAccount, lost))
       await keepMessageCopy(unit, draft.id, asBuffers(form.open()), sealing)
   })
