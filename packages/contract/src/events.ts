@@ -3,6 +3,7 @@ import { account } from './accounts/accounts.ts'
 import { mailbox, mailboxChange, mailboxReference } from './mail/mailboxes.ts'
 import { classification, messageChange, messageSummary } from './mail/messages.ts'
 import { outboxEntry, sendError } from './sending/outbox.ts'
+import { trackedFacts } from './sending/tracking.ts'
 import { suppressionEntry } from './sending/suppressions.ts'
 import { eventId, microsoftCloud, timestamp, uuid } from './shapes.ts'
 
@@ -74,6 +75,13 @@ const announcedBounce = z.object({
 const announcedSend = z.object({ outbox: outboxEntry })
 const announcedFailure = announcedSend.extend({ error: sendError })
 
+const trackedSend = {
+  outboxId: uuid,
+  messageId: uuid.nullable().describe('The copy in the mailbox of sent mail; null while none is indexed.'),
+  reference: z.string().nullable(),
+  recipient: z.string().nullable().describe('Null where the send has more than one.'),
+}
+
 /** What `data` of an event contains, for each type that occurs today. */
 export const eventData = {
   'account.connected': z.object({
@@ -101,6 +109,8 @@ export const eventData = {
   'message.deleted': announcedMessage,
   'message.bounced': announcedBounce,
   'message.classified': z.object({ message: messageSummary, classification }),
+  'message.opened': z.object({ ...trackedSend, ...trackedFacts }),
+  'message.clicked': z.object({ ...trackedSend, url: z.string(), ...trackedFacts }),
   'send.sent': announcedSend,
   'send.retrying': announcedFailure,
   'send.failed': announcedFailure,

@@ -101,7 +101,7 @@ const WINGS = [
 
 /** A noun may use what another noun stores and decides, but not how it answers. */
 const SHARED_BETWEEN_NOUNS =
-  /\/(?:store|rules|access|account|plan|secrets|purge|present|announce|keys|location|record[^/]*|change(?:-rules)?|credential|threading|sync-window|attachment|body|source|compose|plan-composition|original|accept|limits|send|content|points|attached|stored-content|foreign-draft|report|complaint)\.ts$/
+  /\/(?:store|rules|access|account|plan|secrets|purge|present|announce|keys|location|record[^/]*|change(?:-rules)?|credential|threading|sync-window|attachment|body|source|compose|plan-composition|render-content|original|accept|limits|send|content|points|attached|stored-content|foreign-draft|track-send|track-html|report|complaint)\.ts$/
 
 interface Import {
   from: string

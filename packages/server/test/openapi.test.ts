@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { outboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { renderedTemplate, template, templateSummary } from '@waxwing/contract/sending/templates.ts'
 import {
   suppressionEntry,
   suppressionList,
@@ -95,8 +96,11 @@ describe('packages/contract/openapi.json', () => {
       Message: message,
       MessageSummary: messageSummary,
       OutboxEntry: outboxEntry,
+      RenderedTemplate: renderedTemplate,
       SearchResult: searchResult,
       Signature: signature,
+      Template: template,
+      TemplateSummary: templateSummary,
       SuppressionEntry: suppressionEntry,
       SuppressionList: suppressionList,
       SuppressionReview: suppressionReview,

@@ -45,6 +45,8 @@ const {
   bcc: _bcc,
   inReplyTo: _inReplyTo,
   forwardOf: _forwardOf,
+  template: _template,
+  render: _render,
   ...sharedFields
 } = contentFields
 

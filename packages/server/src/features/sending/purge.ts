@@ -3,6 +3,8 @@ import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 
 /** Tables with a column `account_id`; those that refer to others go first. */
 const TABLES = [
+  'tracking_item',
+  'tracked_send',
   'outbox_content',
   'outbox',
   'mail_merge_pace',
@@ -10,9 +12,10 @@ const TABLES = [
   'suppression_review',
   'pending_answer',
   'bounce',
+  'template',
 ] as const
 
-/** Deletes everything that an account sent. */
+/** Deletes everything that an account sent, and its templates. */
 export async function purgeSending(db: Db, accountId: string, signal: AbortSignal): Promise<void> {
   await deleteOfAccount(db, TABLES, accountId, signal)
 }

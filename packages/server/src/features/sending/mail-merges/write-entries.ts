@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { newId } from '../../../kit/ids.ts'
-import { composeWith, type ComposedInParts, type Composition } from '../compose/compose.ts'
+import { composeWith, type ComposedInParts, type PlannedComposition } from '../compose/compose.ts'
 import type { PreparedFiles } from '../compose/prepare-files.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { describe, refuseContent } from '../outbox/accept.ts'
@@ -14,6 +14,7 @@ import {
   writeDown,
   writeTail,
 } from '../outbox/write-content.ts'
+import { UNTRACKED } from '../tracking/track-send.ts'
 import type { PlannedEntry } from './rules.ts'
 
 /** Messages that are rendered and written before others get a turn. */
@@ -24,10 +25,7 @@ const HELD_BYTES_MAX = 8 * 1024 * 1024
 /** What all messages of a merge have in common. */
 export interface Merge {
   id: string
-  composition: Omit<
-    Composition,
-    'to' | 'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date' | 'attachments'
-  >
+  composition: Omit<PlannedComposition, 'to' | 'attachments'>
   files: PreparedFiles
 }
 
@@ -58,7 +56,14 @@ export class WrittenEntries {
     const id = newId()
     const internetMessageId = newInternetMessageId(id, composition.from.address)
     // The date is replaced by the time of the first attempt.
-    const own = { to: [to], internetMessageId, outboxId: id, unsubscribeUrl: null, draftMark: null }
+    const own = {
+      to: [to],
+      internetMessageId,
+      outboxId: id,
+      unsubscribeUrl: null,
+      draftMark: null,
+      wireHtml: null,
+    }
     const composed = composeWith({ ...composition, ...own, date: new Date() }, files)
     const content = await this.#writeContent(composed)
     this.sends.push({
@@ -79,7 +84,7 @@ export class WrittenEntries {
       templateId: null,
       listId: null,
       mailMergeId: this.#merge.id,
-      tracking: { opens: false, clicks: false },
+      tracking: UNTRACKED,
       options: { sendAt, reference, undoSendSeconds: 0 },
       ...describe(composed, content),
       content,
