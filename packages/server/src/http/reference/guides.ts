@@ -18,6 +18,7 @@ export const GUIDES = [
   'identities',
   'drafts',
   'sending',
+  'mail-merge',
   'autoconfig',
   'configuration',
 ] as const
