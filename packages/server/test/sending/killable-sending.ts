@@ -22,6 +22,8 @@ export interface KillableSending extends AsyncDisposable {
   sink: SmtpSink
   accountId: string
   caller(): Caller
+  /** Where the API listens now. */
+  address(): string
   /** Sends a message. Its subject is the Idempotency-Key as well. Rejects if the service dies meanwhile. */
   post(subject: string): Promise<OutboxEntry>
   /** Lets the service end itself at that moment of a send. */
@@ -50,6 +52,7 @@ export async function openKillableSending(): Promise<KillableSending> {
       WAXWING_ROLES: 'api,jobs',
       WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
       WAXWING_ALLOW_PLAINTEXT: 'true',
+      WAXWING_LINKS_URL: 'https://links.example.com',
     },
   }
   let service: ServiceProcess = await startServiceProcess(folder, options)
@@ -65,6 +68,7 @@ export async function openKillableSending(): Promise<KillableSending> {
     sink,
     accountId,
     caller,
+    address: () => service.address,
     async post(subject) {
       const answer = await fetch(`${service.address}/v1/accounts/${accountId}/outbox`, {
         method: 'POST',
