@@ -25,6 +25,8 @@ export interface KillableSending extends AsyncDisposable {
   /** Another client of the sender's mailbox. */
   world: World
   caller(): Caller
+  /** Where the API listens now. */
+  address(): string
   /** Sends a message. Its subject is the Idempotency-Key as well. Rejects if the service dies meanwhile. */
   post(subject: string): Promise<OutboxEntry>
   /** Calls a route of the account with an Idempotency-Key. Rejects unless it answers 200. */
@@ -56,6 +58,7 @@ export async function openKillableSending(roles: readonly Role[] = []): Promise<
       WAXWING_ROLES: ['api', 'jobs', ...roles].join(','),
       WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
       WAXWING_ALLOW_PLAINTEXT: 'true',
+      WAXWING_LINKS_URL: 'https://links.example.com',
     },
   }
   let service: ServiceProcess = await startServiceProcess(folder, options)
@@ -86,6 +89,7 @@ export async function openKillableSending(roles: readonly Role[] = []): Promise<
     accountId,
     world,
     caller,
+    address: () => service.address,
     post: subject => call('outbox', { to: [GRACE], subject, text: 'Hello.\n' }, subject),
     call,
     crashAt: point => writeFile(join(folder.path, 'crash-at'), point),
