@@ -14,6 +14,7 @@ import { idleAccounts } from './idle-accounts.ts'
 import { listPage } from './list-page.ts'
 import { memory } from './memory.ts'
 import { notice } from './notice.ts'
+import { renders } from './renders.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
 import { search } from './search.ts'
 import { sends } from './sends.ts'
@@ -30,6 +31,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   idleAccounts,
   sends,
+  renders,
 ]
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })

@@ -18,6 +18,7 @@ export const GUIDES = [
   'identities',
   'drafts',
   'sending',
+  'templates',
   'autoconfig',
   'configuration',
 ] as const
