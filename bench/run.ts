@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { installServers } from '../packages/server/test/servers/install.ts'
+import { acceptMemory } from './accept-memory.ts'
 import { changeMessage } from './change-message.ts'
 import { downloads } from './downloads.ts'
 import { firstSync } from './first-sync.ts'
@@ -32,6 +33,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   idleAccounts,
   sends,
   renders,
+  acceptMemory,
 ]
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })

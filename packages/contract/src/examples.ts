@@ -8,6 +8,7 @@ import type { Message, MessageSummary } from './mail/messages.ts'
 import type { TenantSettings, TenantSettingsInput } from './accounts/settings.ts'
 import type { MergeItem } from './sending/mail-merges.ts'
 import type { OutboxEntry } from './sending/outbox.ts'
+import type { SendTracking } from './sending/tracking.ts'
 import type { RenderedTemplate, Template, TemplateSummary } from './sending/templates.ts'
 import type { SuppressionEntry, SuppressionList, SuppressionReview } from './sending/suppressions.ts'
 import type { Thread, ThreadSummary } from './mail/threads.ts'
@@ -261,6 +262,50 @@ const identity: Identity = {
   providerSignature: null,
 }
 
+const sendTracking: SendTracking = {
+  trackOpens: true,
+  trackClicks: true,
+  opens: {
+    count: 1,
+    machineCount: 1,
+    firstAt: '2026-03-02T09:15:04.120Z',
+    lastAt: '2026-03-02T09:15:04.120Z',
+  },
+  clicks: {
+    count: 1,
+    machineCount: 0,
+    firstAt: '2026-03-02T09:15:20.533Z',
+    lastAt: '2026-03-02T09:15:20.533Z',
+    links: [{ url: 'https://example.com/offer', count: 1 }],
+  },
+  items: [
+    {
+      type: 'click',
+      url: 'https://example.com/offer',
+      isMachine: false,
+      ip: null,
+      userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Firefox/146.0',
+      occurredAt: '2026-03-02T09:15:20.533Z',
+    },
+    {
+      type: 'open',
+      url: null,
+      isMachine: false,
+      ip: null,
+      userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Firefox/146.0',
+      occurredAt: '2026-03-02T09:15:04.120Z',
+    },
+    {
+      type: 'open',
+      url: null,
+      isMachine: true,
+      ip: null,
+      userAgent: 'Mozilla/5.0',
+      occurredAt: '2026-03-02T09:00:02.871Z',
+    },
+  ],
+}
+
 const suppressionList: SuppressionList = {
   id: 'newsletter',
   name: 'Newsletter',
@@ -302,6 +347,7 @@ export const schemaExamples: Record<string, unknown> = {
   Message: message,
   MessageSummary: messageSummary,
   OutboxEntry: outboxEntry,
+  SendTracking: sendTracking,
   SearchResult: messageSummary,
   Signature: signature,
   RenderedTemplate: renderedTemplate,

@@ -47,6 +47,10 @@ export const sections: Record<keyof typeof contract, Section> = {
       'Messages that are sent, from their acceptance to their end. A message is sent once: an attempt is ' +
       'repeated only if the server certainly did not accept it.',
   },
+  tracking: {
+    title: 'Tracking',
+    description: 'Opens and clicks of messages that were sent, those of people apart from those of programs.',
+  },
   templates: {
     title: 'Templates',
     description:

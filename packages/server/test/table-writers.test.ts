@@ -50,6 +50,8 @@ const WRITERS: Record<string, readonly string[]> = {
   tenant_sends: ['sending'],
   tenant_storage: ['mail'],
   thread_link: ['mail'],
+  tracked_send: ['sending'],
+  tracking_item: ['sending'],
 }
 
 const TABLE = /^create table (?:public\.)?"?(\w+)/gim

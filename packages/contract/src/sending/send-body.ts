@@ -3,6 +3,7 @@ import { addressInput } from '../mail/address-input.ts'
 import { importance } from '../mail/messages.ts'
 import { singleLine, text, timestampInput, uuidInput } from '../shapes.ts'
 import { undoSendSeconds } from '../accounts/settings.ts'
+import { suppressionListId } from './suppressions.ts'
 import { templateFieldInputs, templateFormat, templateParams } from './templates.ts'
 
 /* What a message is made of. A send, a draft and a mail merge share it. */
@@ -162,6 +163,25 @@ export const contentFields = {
 export const sendingFields = {
   sendAt: timestampInput.nullish().describe('When to send, at most 365 days ahead. Default: now.'),
   undoSendSeconds: undoSendSeconds.optional().describe('Default: `undoSendSeconds` of the account.'),
+  listId: suppressionListId
+    .nullish()
+    .describe(
+      'The suppression list that is consulted beside the global one, and that the recipient leaves by the ' +
+        '`List-Unsubscribe` link. Needs exactly one recipient, in `to`. A missing list is created.',
+    ),
+  trackOpens: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether to add an image that tells when the message is opened. Default: `trackOpens` of the account.',
+    ),
+  trackClicks: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the links of the HTML lead over the service, which tells when one is clicked. Default: ' +
+        '`trackClicks` of the account.',
+    ),
   reference: text({ max: 255 }).nullish().describe('Your own identifier for the send.'),
 }
 
@@ -211,6 +231,21 @@ export function checkContent(body: Content, issues: z.core.$RefinementCtx): void
   }
 }
 
+const UNSUBSCRIBE_FIELD = /^List-Unsubscribe/i
+
+/** A message of a list gets the fields by which its recipient unsubscribes. */
+export function checkListFields(
+  { listId, headers = [] }: { listId?: string | null | undefined; headers?: Content['headers'] },
+  issues: z.core.$RefinementCtx,
+): void {
+  if (listId == null) return
+  for (const [index, { name }] of headers.entries()) {
+    if (!UNSUBSCRIBE_FIELD.test(name)) continue
+    const message = 'must not be given together with listId'
+    issues.addIssue({ code: 'custom', path: ['headers', index, 'name'], message })
+  }
+}
+
 /** The body of a draft. Recipients are not required. */
 export const draftBody = z.strictObject(contentFields).superRefine(checkContent).meta({ id: 'DraftInput' })
 export type DraftBody = z.infer<typeof draftBody>
@@ -219,6 +254,7 @@ export type DraftBody = z.infer<typeof draftBody>
 export const sendBody = z
   .strictObject({ ...contentFields, ...sendingFields })
   .superRefine(checkContent)
+  .superRefine(checkListFields)
   .meta({ id: 'SendInput' })
 export type SendBody = z.infer<typeof sendBody>
 

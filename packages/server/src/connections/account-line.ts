@@ -43,10 +43,14 @@ export class AccountLine {
    * ends the connection, since nothing else ends what is being asked.
    */
   async step<T>(version: string, act: Act<T>, options: UseOptions): Promise<T> {
-    const { isRepeatable, signal } = options
-    const result = await this.#inTurn(async (): Promise<{ value: T } | { beside: Open }> => {
+    const { isRepeatable, signal, beginsUntil } = options
+    const begun = Promise.withResolvers<void>()
+    const turn = this.#inTurn(async (): Promise<{ value: T } | { beside: Open }> => {
       if (signal?.aborted) throw gaveUp(signal)
+      if (beginsUntil?.aborted) throw tooLate()
       const open = await this.#require(version, signal)
+      if (beginsUntil?.aborted) throw tooLate()
+      begun.resolve()
       if (!open.connector.isOneAtATime) {
         open.calls++
         return { beside: open }
@@ -60,6 +64,8 @@ export class AccountLine {
         return { value: await this.#doAlone(await this.#require(version, signal), act, signal) }
       }
     })
+    if (beginsUntil) await unlessAborted(beginsUntil, Promise.race([begun.promise, turn]), tooLate)
+    const result = await turn
     return 'value' in result ? result.value : this.#doBeside(result.beside, act, signal)
   }
 
@@ -171,9 +177,13 @@ function stopOn(signal: AbortSignal | undefined, stop: AbortController): Disposa
 }
 
 /** What the promise comes to, unless the signal is first. */
-async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+async function unlessAborted<T>(
+  signal: AbortSignal,
+  promise: Promise<T>,
+  reason = () => gaveUp(signal),
+): Promise<T> {
   const aborted = Promise.withResolvers<never>()
-  const reject = () => aborted.reject(gaveUp(signal))
+  const reject = () => aborted.reject(reason())
   if (signal.aborted) reject()
   else signal.addEventListener('abort', reject, { once: true })
   try {
@@ -186,6 +196,10 @@ async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promi
 function gaveUp({ reason }: AbortSignal): ProviderFailure {
   const isTimeout = reason instanceof DOMException && reason.name === 'TimeoutError'
   return new ProviderFailure('unavailable', isTimeout ? 'The provider took too long.' : 'It was given up.')
+}
+
+function tooLate(): ProviderFailure {
+  return unasked('The connection to the server was busy for too long. Try again.')
 }
 
 function unasked(message: string): ProviderFailure {

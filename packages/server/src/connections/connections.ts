@@ -17,6 +17,8 @@ export interface UseOptions {
   isRepeatable: boolean
   /** Ends the work, and where the kind has one connection for all callers, that connection as well. */
   signal?: AbortSignal
+  /** Ends the wait for a connection that serves one caller at a time. What has begun by then goes on. */
+  beginsUntil?: AbortSignal
 }
 
 /**

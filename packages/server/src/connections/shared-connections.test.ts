@@ -109,6 +109,34 @@ describe('reading several messages over the connection that reads', () => {
 })
 
 describe('searching over the connection that reads', () => {
+  test('is given up where it waits for its turn for too long, but not once it has begun', async () => {
+    const held = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    await using opened = open(connected => connected)
+    const { connections } = opened
+    const late = new AbortController()
+    const options = { ...READ, beginsUntil: late.signal }
+    const running = connections.use(
+      account,
+      'content',
+      async () => {
+        begun.resolve()
+        await held.promise
+        return 'done'
+      },
+      options,
+    )
+    await begun.promise
+    let isAsked = false
+    const waiting = connections.use(account, 'content', async () => void (isAsked = true), options)
+    late.abort()
+    await expect(waiting).rejects.toMatchObject({ kind: 'unavailable', isBeforeAcceptance: true })
+    held.resolve()
+    expect(await running).toBe('done')
+    await opened.read()
+    expect(isAsked).toBe(false)
+  })
+
   test('reads come between the steps of a search, and searches one after another', async () => {
     let searching = 0
     let searchingMax = 0

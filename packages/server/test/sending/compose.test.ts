@@ -15,6 +15,7 @@ function composition(changes: Partial<Composition> = {}): Composition {
     internetMessageId: '<one@example.com>',
     outboxId: '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90',
     draftMark: null,
+    unsubscribeUrl: null,
     wireHtml: null,
     date: new Date(0),
     from: ADA,

@@ -5,6 +5,7 @@ import { readCopy, readWire, store } from './read-composed.ts'
 const SEND = {
   internetMessageId: '<new@example.com>',
   outboxId: '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90',
+  unsubscribeUrlOf: null,
   date: new Date(0),
   from: { name: 'Ada', address: 'ada@example.com' },
 }

@@ -113,6 +113,7 @@ export function hostileComposition(random: Random): Composition {
     internetMessageId: `<${random.between(0, 1e9)}.${random.between(0, 1e9)}@example.com>`,
     outboxId: '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90',
     draftMark: null,
+    unsubscribeUrl: null,
     wireHtml: null,
     date: new Date(random.between(0, 4e12)),
     from: { ...hostileMailbox(random), address: 'ada@example.com' },

@@ -113,7 +113,7 @@ describe('a hostile template', () => {
     ['51 levels', `${'{{#if params}}'.repeat(51)}${'{{/if}}'.repeat(51)}`],
     ['51 levels of expressions', `{{lookup ${'(lookup '.repeat(51)}a${' a)'.repeat(51)} a}}`],
   ])('with %s ends at its bound', async (_, text) => {
-    const params = { l: Array.from({ length: 110 }, (_, at) => at), x: 'x'.repeat(100_000) }
+    const params = { l: Array.from({ length: 110 }, (_none, at) => at), x: 'x'.repeat(100_000) }
     expect(await textOf(text, params)).toMatchObject({ failure: 'bound', field: 'text' })
     expect(await textOf('{{params.x}}', { x: 'after' })).toBe('after')
   })

@@ -83,8 +83,8 @@ describe('the renderer', () => {
 
   test('fails a check that hangs', async () => {
     const hanging = `import{parentPort as p}from'node:worker_threads';p.on('message',m=>{if(m.type==='check')for(;;);p.postMessage([])})`
-    const script = new URL(`data:text/javascript,${encodeURIComponent(hanging)}`)
-    await using renderer = openRenderer({ script, workMsMax: 500 })
+    const hangingScript = new URL(`data:text/javascript,${encodeURIComponent(hanging)}`)
+    await using renderer = openRenderer({ script: hangingScript, workMsMax: 500 })
     expect(await renderer.check('a', fieldsOf({ html: 'x' }))).toMatchObject({
       failure: 'invalid',
       field: 'subject',

@@ -1,5 +1,6 @@
 import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
+import { isOneOf } from '../../../database/one-of.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { mailboxColumns, type MailboxRow, presentMailboxReference } from '../mailboxes/present.ts'
 import { presentSummary, summaryColumns, type SummaryRow } from './present.ts'
@@ -49,7 +50,7 @@ async function describeMessages(unit: UnitOfWork, account: Pick<MailAccount, 'id
   if (ids.length === 0) return []
   const { rows } = await sql<SummaryRow>`
     select ${summaryColumns} from message
-    where account_id = ${account.id} and id = any(${ids}::uuid[]) order by received_at, id
+    where account_id = ${account.id} and ${isOneOf('id', ids)} order by received_at, id
   `.execute(unit.sql)
   const mailboxes = await sql<MailboxRow>`
     select ${mailboxColumns} from mailbox where account_id = ${account.id}

@@ -1,12 +1,7 @@
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Location } from '../../../providers/content.ts'
-import {
-  CHANGED_KEYS_MAX,
-  type ChangingProvider,
-  type FlagChange,
-  type MessageSet,
-} from '../../../providers/changing.ts'
+import type { ChangingProvider, FlagChange, MessageSet } from '../../../providers/changing.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
@@ -21,6 +16,8 @@ import { recordChangedStates, recordMoves, recordRemovals } from './record-chang
 
 /** A change that goes on for longer is answered with what is done by then; repeating it does the rest. */
 const CHANGE_SECONDS_MAX = 60
+/** Messages that are changed before others may use the connection. */
+const SET_MESSAGES_MAX = 250
 
 /** A message of the index, and where the provider has it. */
 export interface LocatedMessage {
@@ -41,13 +38,17 @@ export interface ProviderChange {
 export interface ChangeContext extends Pick<Commits, 'step'> {
   db: Db
   connections: Connections
+  /** Commits what the provider has carried out: at once, or before anything else of the request is committed. */
+  record(work: (unit: ChangeUnit) => Promise<void>): Promise<void>
   /** By `performance.now()`. */
   endsAt: number
 }
 
-/** Begins the change that one request asks for. */
-export function beginChange(context: Omit<ChangeContext, 'endsAt'>): ChangeContext {
-  return { ...context, endsAt: performance.now() + CHANGE_SECONDS_MAX * 1000 }
+/** Begins the change that one request asks for. `record` is `step` by default. */
+export function beginChange(
+  context: Omit<ChangeContext, 'endsAt' | 'record'> & Partial<Pick<ChangeContext, 'record'>>,
+): ChangeContext {
+  return { record: context.step, ...context, endsAt: performance.now() + CHANGE_SECONDS_MAX * 1000 }
 }
 
 /** Messages with where the provider has them; those whose location is not known are left out. */
@@ -111,7 +112,7 @@ export async function removeMessages(
   })
 }
 
-/** Messages of one source, at most as many as the provider changes in one call. */
+/** Messages of one source, at most `SET_MESSAGES_MAX`. */
 interface ChangedSet {
   at: MessageSet
   idOf(key: MessageKey): string
@@ -129,22 +130,22 @@ async function changeEachSet(
 ): Promise<Set<string>> {
   const gone = new Set<string>()
   for (const set of setsOf(messages)) {
+    const left = endsAt - performance.now()
+    if (left <= 0)
+      throw new ProviderFailure('unavailable', 'The change takes too long. Repeat it to do the rest.')
     const work = async (provider: ChangingProvider) => {
-      for await (const goneKeys of run(set, provider)) {
-        for (const key of goneKeys) gone.add(set.idOf(key))
-        if (performance.now() > endsAt)
-          throw new ProviderFailure('unavailable', 'The change takes too long. Repeat it to do the rest.')
-      }
+      for await (const goneKeys of run(set, provider)) for (const key of goneKeys) gone.add(set.idOf(key))
     }
-    await connections.use(reachedAs(account), 'changing', work, { isRepeatable: false })
+    const beginsUntil = AbortSignal.timeout(Math.ceil(left))
+    await connections.use(reachedAs(account), 'changing', work, { isRepeatable: false, beginsUntil })
   }
   return gone
 }
 
 function* setsOf(messages: readonly LocatedMessage[]): Generator<ChangedSet> {
   for (const ofSource of Map.groupBy(messages, ({ location }) => location.source).values()) {
-    for (let start = 0; start < ofSource.length; start += CHANGED_KEYS_MAX) {
-      const taken = ofSource.slice(start, start + CHANGED_KEYS_MAX)
+    for (let start = 0; start < ofSource.length; start += SET_MESSAGES_MAX) {
+      const taken = ofSource.slice(start, start + SET_MESSAGES_MAX)
       const ids = new Map(taken.map(({ id, location }) => [location.key, id]))
       const { source, cursor } = taken[0]!.location
       yield { at: { source, cursor, keys: [...ids.keys()] }, idOf: key => ids.get(key)! }
@@ -229,7 +230,7 @@ async function record(
   account: AccountRow,
   work: (unit: ChangeUnit, mailAccount: Awaited<ReturnType<typeof lockMailAccount>>) => Promise<void>,
 ): Promise<void> {
-  await context.step(async unit => {
+  await context.record(async unit => {
     await work(unit, await lockMailAccount(unit, account.id))
   })
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isOneOf } from '../../../database/one-of.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { Location } from '../../../providers/content.ts'
 import type { Cursor } from '../../../providers/mail.ts'
@@ -41,7 +42,7 @@ export async function listMessageLocations(
 ): Promise<MessageLocation[]> {
   const { rows } = await sql<LocationRow & { message_id: string; mailbox_id: string }>`
     select message.id as message_id, held.mailbox_id, ${locationColumns} from message join ${located}
-    where message.account_id = ${accountId} and message.id = any(${messageIds}::uuid[])
+    where message.account_id = ${accountId} and ${isOneOf('message.id', messageIds)}
     order by message.id, mailbox.path
   `.execute(db)
   return rows.map(({ message_id: messageId, mailbox_id: mailboxId, ...row }) => ({
@@ -56,9 +57,10 @@ export function toLocation({ source, cursor, ...key }: LocationRow): Location {
 }
 
 /** Where the provider has a message; null while that is not known. */
-export async function findLocation(db: Db, messageId: string): Promise<Location | null> {
+export async function findLocation(db: Db, accountId: string, messageId: string): Promise<Location | null> {
   const { rows } = await sql<LocationRow>`
-    select ${locationColumns} from message join ${located} where message.id = ${messageId} limit 1
+    select ${locationColumns} from message join ${located}
+    where message.account_id = ${accountId} and message.id = ${messageId} limit 1
   `.execute(db)
   const [row] = rows
   return row ? toLocation(row) : null

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { isOneOf } from '../../../database/one-of.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { recordDocuments } from '../search/record.ts'
 import type { Changes } from './announce.ts'
@@ -67,7 +68,7 @@ export async function lockHeldById(
   if (ids.length === 0) return new Map()
   const { rows } = await sql<HeldMessage>`
     select ${heldColumns} from ${heldFrom}
-    where account_id = ${account.id} and id = any(${ids}::uuid[]) order by id for update of message
+    where account_id = ${account.id} and ${isOneOf('id', ids)} order by id for update of message
   `.execute(unit.sql)
   return new Map(rows.map(row => [row.id, row]))
 }
@@ -106,12 +107,13 @@ export async function rewriteHeld(
     id: held.id,
     known_as: location === null ? 'kept' : location === 'awaited' ? location : 'known',
   }))
+  const ids = rows.map(({ id }) => id)
   await sql`
     update message set ${rowSetters}, missing_look = case known_as
       when 'kept' then missing_look when 'awaited' then 'infinity' end,
       kept_until = case when known_as <> 'known' then kept_until end
     from json_to_recordset(${JSON.stringify(rows)}::json) as next (id uuid, known_as text, ${rowTypes})
-    where message.id = next.id
+    where message.id = next.id and ${isOneOf('message.id', ids)}
   `.execute(unit.sql)
   await replacePlacements(
     unit,

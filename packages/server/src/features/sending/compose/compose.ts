@@ -36,6 +36,8 @@ export interface Composition {
   references: readonly string[]
   importance: 'high' | 'normal' | 'low' | null
   headers: ReadonlyArray<{ name: string; value: string }>
+  /** The link by which the one recipient leaves the list of the send; null without a list. The copy does not have it. */
+  unsubscribeUrl: string | null
   text: string | null
   html: string | null
   /** Makes the HTML as its recipients get it from the signed one, which the filed copy keeps; null: the same. */
@@ -44,6 +46,12 @@ export interface Composition {
   signature: Signature | null
   attachments: readonly AttachedFile[]
 }
+
+/** What a message says. What it is sent or kept with is added to it. */
+export type PlannedComposition = Omit<
+  Composition,
+  'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date' | 'wireHtml'
+>
 
 export interface Signature {
   text: string | null

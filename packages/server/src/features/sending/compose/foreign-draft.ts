@@ -11,6 +11,7 @@ import {
   addAddresses,
   addDate,
   addOutboxId,
+  addUnsubscribing,
   endHeader,
   type HeaderWriting,
   newHeader,
@@ -30,11 +31,15 @@ export interface ForeignDraft extends Omit<Composed, 'text' | 'hasAttachments' |
    * take in two ways: two of From, or a From of several people or of nobody.
    */
   unreadable: AddressField[]
+  /** Whether it has a field by which recipients unsubscribe. */
+  hasUnsubscribing: boolean
 }
 
 export interface DraftSend {
   internetMessageId: string
   outboxId: string
+  /** Makes the link by which the recipient leaves the list of the send; null without a list. */
+  unsubscribeUrlOf: ((people: ForeignDraft['people']) => string) | null
   date: Date
   /** Becomes From if the draft has none. */
   from: Mailbox
@@ -62,6 +67,7 @@ export async function prepareForeignDraft(
       layout: { ...layout, is8Bit: staysBeyondAscii(survey, options) },
       people,
       unreadable,
+      hasUnsubscribing: fieldsOf(original).some(field => nameOf(field).startsWith('list-unsubscribe')),
       async *open() {
         yield header
         yield* afterHeader(open(), original.length)
@@ -132,6 +138,7 @@ function changedHeader(
   for (const field of fields) if (/^(?:resent-)?bcc$/.test(nameOf(field))) add(writing, field, 'copy')
   addDate(writing, send.date)
   add(writing, wordsField('Message-ID', [send.internetMessageId]))
+  addUnsubscribing(writing, send.unsubscribeUrlOf?.(people) ?? null)
   addOutboxId(writing, send.outboxId)
   if (!has('from')) addAddresses(writing, 'From', [send.from])
   if (!has('to') && !has('cc') && people.bcc.length > 0) add(writing, 'To: undisclosed-recipients:;\r\n')

@@ -27,6 +27,7 @@ export function writeHeader(composition: Omit<Composition, 'attachments'>): {
   if (importance === 'high') add(writing, 'Importance: high\r\nX-Priority: 1\r\n')
   if (importance === 'low') add(writing, 'Importance: low\r\nX-Priority: 5\r\n')
   for (const { name, value } of composition.headers) add(writing, textField(name, value))
+  addUnsubscribing(writing, composition.unsubscribeUrl)
   addOutboxId(writing, composition.outboxId)
   const { draftMark } = composition
   if (draftMark !== null) add(writing, wordsField('X-Waxwing-Draft', draftMark.split(' ')))
@@ -78,6 +79,13 @@ export function addAddresses(
 
 export function addOutboxId(writing: HeaderWriting, outboxId: string | null): void {
   if (outboxId !== null) add(writing, wordsField('X-Waxwing-Outbox', [outboxId]))
+}
+
+/** RFC 8058 section 3.1. Whoever reads the copy is not the recipient. */
+export function addUnsubscribing(writing: HeaderWriting, url: string | null): void {
+  if (url === null) return
+  add(writing, wordsField('List-Unsubscribe', [`<${url}>`]), 'wire')
+  add(writing, 'List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n', 'wire')
 }
 
 export function endHeader({ fields, dateAt, ranges }: HeaderWriting): {

@@ -9,11 +9,10 @@ import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordDraftLost, recordReplaced } from '../../mail/messages/record-drafts.ts'
 import { settleDraftJob } from '../../mail/messages/record-new-contents.ts'
 import { Refusal, refuse } from '../../refuse.ts'
-import type { Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { renderedBody } from '../compose/render-content.ts'
 import type { FoundDraft } from './access.ts'
-import { type DraftContent, writeDraft } from './content.ts'
+import { type DraftContent, writeDraft, type DraftComposition } from './content.ts'
 import { type CurrentDraft, requireCurrent, requireOwnMailbox } from './current.ts'
 import { placedIn, presentDraft } from './present.ts'
 import { changeDrafts, replaceDraft } from './provider.ts'
@@ -77,7 +76,7 @@ async function putInPlace(
   services: DraftServices,
   { account, draft }: FoundDraft,
   current: CurrentDraft,
-  composition: Omit<Composition, 'outboxId' | 'draftMark'>,
+  composition: DraftComposition,
   mark: DraftContent['mark'],
 ): Promise<Message> {
   const content = await writeDraft(context, services, account, composition, mark)
@@ -100,8 +99,7 @@ async function putInPlace(
         messageId: draft.id,
         from: current.former,
         message,
-        mailboxes: await placedIn(unit, account.id, added),
-        to: added.location,
+        ...(await placedIn(unit, account.id, added, mailbox.id)),
       })
       if (!isSettled) {
         const { internetMessageId } = composition
@@ -134,8 +132,7 @@ async function keepLost(
   await context.step(async unit => {
     const mailAccount = await lockMailAccount(unit, account.id)
     const mailbox = await requireOwnMailbox(context, { account, draft })
-    const mailboxes = await placedIn(unit, account.id, { mailboxKeys: [mailbox.key] })
-    const lost = { messageId: draft.id, message, mailboxes, from: current.former }
+    const lost = { messageId: draft.id, message, mailboxes: [mailbox], from: current.former }
     if (await recordDraftLost(unit, mailAccount, lost))
       await keepMessageCopy(unit, draft.id, asBuffers(form.open()), sealing)
   })

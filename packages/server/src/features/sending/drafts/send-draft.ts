@@ -12,8 +12,11 @@ import { refuse } from '../../refuse.ts'
 import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft.ts'
 import { readOwnFields } from '../compose/original.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
+import { UNTRACKED } from '../tracking/track-send.ts'
 import { acceptSend, requireSendable, requireSendTime } from '../outbox/accept.ts'
 import { readClock } from '../outbox/store.ts'
+import { requireListSend } from '../suppressions/access.ts'
+import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
 import type { FoundDraft } from './access.ts'
 import { requireCurrent } from './current.ts'
 import { CHANGED } from './record-change.ts'
@@ -38,13 +41,16 @@ export async function sendDraft(
   const id = newId()
   const internetMessageId = newInternetMessageId(id, sender.address)
   const { content } = services
+  const { listId = null } = body
+  const unsubscribeUrlOf = listId === null ? null : unsubscribing(context, services, { listId, outboxId: id })
   const prepared = await prepareForeignDraft(
     async function* open() {
       yield* await openSource(content, account, draft)
     },
-    { internetMessageId, outboxId: id, date: new Date(), from: sender },
+    { internetMessageId, outboxId: id, unsubscribeUrlOf, date: new Date(), from: sender },
   )
   if (!prepared) return refuse('provider_rejected', undefined, UNSENDABLE)
+  if (listId !== null && prepared.hasUnsubscribing) refuse('invalid_input', { issues: [UNSUBSCRIBABLE] })
   const from = await requireReadable(context, prepared, { account, draft }, sender)
   const { to, cc, bcc, replyTo } = prepared.people
   return acceptSend(
@@ -66,9 +72,9 @@ export async function sendDraft(
       forwardOf: null,
       draftId: draft.id,
       templateId: null,
-      listId: null,
+      listId,
       mailMergeId: null,
-      tracking: { opens: false, clicks: false },
+      tracking: UNTRACKED,
       content: {
         layout: prepared.layout,
         byteLength: null,
@@ -84,6 +90,23 @@ export async function sendDraft(
       await sql`update outbox set draft_version = ${draft.content_version} where id = ${id}`.execute(unit.sql)
     },
   )
+}
+
+const UNSUBSCRIBABLE = {
+  path: ['listId'],
+  message: 'must not be given for a draft that has a field List-Unsubscribe of its own',
+}
+
+/** What makes the link of the one recipient. Refuses a draft to others. */
+function unsubscribing(
+  { tenantId }: RequestContext,
+  { links }: DraftServices,
+  of: { listId: string; outboxId: string },
+): (people: ForeignDraft['people']) => string {
+  return people => {
+    requireListSend(links, people)
+    return unsubscribeUrl(links, { ...of, tenantId, address: people.to[0]?.address ?? '' })
+  }
 }
 
 const UNSENDABLE = {

@@ -8,19 +8,24 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
+import type { Links } from '../links.ts'
 import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
 import type { Composed } from '../compose/compose.ts'
+import { envelopeRecipients } from '../compose/rules.ts'
 import { type ContentLayout, copyForm } from '../compose/stored-content.ts'
+import { requireUnsuppressed } from '../suppressions/access.ts'
 import { removeContent } from './content.ts'
 import { insertSend, type WrittenSend } from './insert-sends.ts'
 import { countSends } from './limits.ts'
 import type { ReachSendPoint } from './points.ts'
 import { presentEntry } from './present.ts'
 import { planSendTime } from './rules.ts'
+import type { SendTracking } from '../tracking/track-send.ts'
 import { type ContentTarget, type WrittenContent, writeContent } from './write-content.ts'
 
 export interface AcceptServices {
   accountKeys: AccountKeys
+  links: Links
   reach: ReachSendPoint
 }
 
@@ -54,7 +59,7 @@ export interface NewSend {
   /** The suppression list that it names. */
   listId: string | null
   mailMergeId: string | null
-  tracking: { opens: boolean; clicks: boolean }
+  tracking: SendTracking
   content: Composed
   options: SendOptions
 }
@@ -95,6 +100,7 @@ export async function acceptSend(
   try {
     await services.reach('content_written', send.id)
     const entry = await context.change(async unit => {
+      await requireUnsuppressed(unit, send.listId, envelopeRecipients(send.to, send.cc, send.bcc))
       const { row, terms } = await insertSend(unit, account, {
         ...send,
         ...describe(composed, content),

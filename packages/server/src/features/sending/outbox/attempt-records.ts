@@ -22,6 +22,7 @@ import {
   planGivenUp,
   planLookUpSeconds,
   planOutcome,
+  planSuppressed,
   planTrouble,
   type SendError,
 } from './rules.ts'
@@ -39,6 +40,7 @@ export type Learnt =
       bytesMax: number | null
     }
   | { type: 'failed'; error: SendError }
+  | { type: 'suppressed'; addresses: ReadonlySet<string> }
   | { type: 'trouble'; error: SendError; retryAfterSeconds: number | null; isOfAccount: boolean }
   | { type: 'unknown' }
   | { type: 'released' }
@@ -67,7 +69,7 @@ export function attemptRecords(db: Db): AttemptRecords {
   const failsAlone = (error: unknown) => error instanceof DatabaseUnavailable
   const startTenant = (tenantId: string) => ({
     handOver: inGroups({
-      work: (all: readonly HandOver[]) => recordHandOvers(db, all),
+      work: (all: readonly HandOver[]) => recordHandOvers(db, tenantId, all),
       itemsMax: GROUP_MAX,
       failsAlone,
     }),
@@ -133,6 +135,8 @@ function planEnd({ entry, account, learnt }: EndedAttempt, now: Date): Outcome |
       return entry.isSent ? ends(planGivenUp(entry, entry.waiting, OUTCOME_UNKNOWN)) : null
     case 'failed':
       return ends(planGivenUp(entry, entry.waiting, learnt.error))
+    case 'suppressed':
+      return ends(planSuppressed(entry, entry.waiting, { ...learnt, now }))
     case 'trouble':
       return ends(planTrouble(entry, entry.waiting, { ...learnt, now }))
     case 'answered': {

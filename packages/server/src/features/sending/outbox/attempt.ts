@@ -51,6 +51,14 @@ export async function readClaimed(db: Db, entries: readonly ClaimedEntry[]): Pro
 /** The message is larger than the server said that it takes. */
 class TooLarge extends Error {}
 class ClaimLost extends Error {}
+class RecipientsSuppressed extends Error {
+  readonly addresses: ReadonlySet<string>
+
+  constructor(addresses: ReadonlySet<string>) {
+    super('Recipients are suppressed')
+    this.addresses = addresses
+  }
+}
 class ContentLost extends Error {}
 
 /** What was learnt is written down for so long while the database does not take it. */
@@ -102,8 +110,10 @@ async function attempt(
         outcome: await handOver(provider, stored, async trace => {
           await services.reach('hand_over_commit', entry.id)
           signal.throwIfAborted()
-          const result = await services.records.handOver({ attempt: entry, trace })
+          const { listId, waiting: to } = entry
+          const result = await services.records.handOver({ attempt: entry, trace, listId, to })
           if (result === 'lost') throw new ClaimLost()
+          if (result !== 'recorded') throw new RecipientsSuppressed(result.suppressed)
           isHandedOver = true
           await services.reach('hand_over_recorded', entry.id)
         }),
@@ -148,6 +158,7 @@ function learnFrom(
 ): Learnt {
   const { isHandedOver, isStopped, log, entry } = about
   if (error instanceof ClaimLost) return { type: 'released' }
+  if (error instanceof RecipientsSuppressed) return { type: 'suppressed', addresses: error.addresses }
   if (error instanceof ProviderFailure && (error.isBeforeAcceptance || !isHandedOver)) {
     if (isStopped || error.isBusy || error.kind === 'account_deleted') return { type: 'released' }
     const { retryAfterSeconds } = error

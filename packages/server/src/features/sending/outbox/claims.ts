@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { isLive, type Lease } from '../../../jobs/lease.ts'
+import { discardingContent } from './content.ts'
+import { delayPaced, nextDueOf, readyEntries } from './pace.ts'
 import { OUTCOME_UNKNOWN, type RejectedRecipient } from './rules.ts'
 import { type DueAccount, SENDS_PER_ACCOUNT } from './turns.ts'
 
@@ -25,6 +27,8 @@ export interface ClaimedEntry extends Claim {
   /** The Date of the message. */
   datedAt: Date
   threadId: string | null
+  /** The suppression list that it names. */
+  listId: string | null
   isReply: boolean
 }
 
@@ -58,10 +62,7 @@ export async function listDueAccounts(
     )
     select account_id as "accountId", tenant_id as "tenantId", host, pauses > 0 as "isDoubted",
       extract(epoch from greatest(served_at, '1970-01-01'))::float8 as "servedAt",
-      (select count(*) from (
-        select from outbox where outbox.account_id = due.account_id and outbox.due_at <= clock_timestamp()
-        limit ${SENDS_PER_ACCOUNT}
-      ) as ready)::int as due, is_usable as "isUsable", is_deleted as "isDeleted"
+      (select count(*) from (${readyEntries(sql`due.account_id`, sql`${SENDS_PER_ACCOUNT}`)}) as ready)::int as due, is_usable as "isUsable", is_deleted as "isDeleted"
     from due
   `.execute(db)
   return {
@@ -131,18 +132,18 @@ export async function claimDue(
     const calmIds = held.flatMap(({ account_id, is_calm }) => (is_calm ? [account_id] : []))
     // A statement of its own sees everything that was committed before the accounts were held.
     const { rows } = await sql<ClaimedEntry>`
-      with turn as (
-        select * from unnest(${ids}::uuid[], ${ids.map(id => turns.get(id) ?? 0)}::int[]) as turn (account_id, count)
+      with turn as materialized (
+        select account_id, least(count, greatest(0, ${SENDS_PER_ACCOUNT} - (
+          select count(*) from outbox as running
+          where running.account_id = turn.account_id and running.phase in ('pre', 'handed_over')
+        ))) as room
+        from unnest(${ids}::uuid[], ${ids.map(id => turns.get(id) ?? 0)}::int[]) as turn (account_id, count)
       ), picked as (
-        select ready.id from turn cross join lateral (
-          select id from outbox where outbox.account_id = turn.account_id and due_at <= clock_timestamp()
-          order by due_at, id
-          limit least(turn.count, greatest(0, ${SENDS_PER_ACCOUNT} - (
-            select count(*) from outbox as running
-            where running.account_id = turn.account_id and running.phase in ('pre', 'handed_over')
-          )))
-          for update skip locked
-        ) as ready
+        select claimable.id from turn cross join lateral (
+          select outbox.id from (${readyEntries(sql`turn.account_id`, sql`turn.room`)}) as ready
+          join outbox on outbox.id = ready.id where outbox.due_at <= clock_timestamp()
+          for update of outbox skip locked
+        ) as claimable
       )
       update outbox set status = case when status = 'queued' then 'sending' else status end, phase = 'pre',
         claim = gen_random_uuid(), claimed_by = ${lease.id}, due_at = null,
@@ -150,14 +151,14 @@ export async function claimDue(
       from picked where outbox.id = picked.id
       returning outbox.id, tenant_id as "tenantId", account_id as "accountId", claim, claimed_by as "claimedBy",
         status = 'sent' as "isSent", waiting, rejected, send_at as "sendAt", attempts, dated_at as "datedAt",
-        thread_id as "threadId", in_reply_to is not null or forward_of is not null as "isReply"
+        thread_id as "threadId", list_id as "listId", in_reply_to is not null or forward_of is not null as "isReply"
     `.execute(tx)
+    await delayPaced(tx, ids)
     await sql`
       update sending_account as held set served_at = clock_timestamp(),
         due_at = case when account_id = any(${calmIds}::uuid[]) then (
-          select greatest(min(outbox.due_at), held.paused_until) from outbox
-          where outbox.account_id = held.account_id and outbox.due_at is not null
-          having count(*) > 0
+          select greatest(next.due_at, held.paused_until) from (select ${nextDueOf(sql`held.account_id`)} as due_at) as next
+          where next.due_at is not null
         ) else due_at end
       where account_id = any(${ids}::uuid[])
     `.execute(tx)
@@ -192,10 +193,7 @@ export async function recoverClaims(db: Db, lease: Lease, running: readonly stri
         )
       from lost where outbox.id = lost.id and phase = 'handed_over' and status <> 'sending'
       returning outbox.id, task
-    ), discarded as (
-      delete from outbox_content
-      where outbox_id in (select id from settled where task is distinct from 'file_copy')
-    )
+    ), ${discardingContent(sql`outbox_id in (select id from settled where task is distinct from 'file_copy')`)}
     update sending_account set due_at = least(due_at, greatest(clock_timestamp(), paused_until))
     where account_id in (select account_id from queued)
   `.execute(db)

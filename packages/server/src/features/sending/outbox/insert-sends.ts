@@ -7,6 +7,7 @@ import { insertingSends } from '../../mail/messages/record-sends.ts'
 import { refuse } from '../../refuse.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import type { NewSend } from './accept.ts'
+import { recordTracked } from '../tracking/record-tracked.ts'
 import { entryColumns, type EntryRow } from './present.ts'
 import { bringForward, lookedAt } from './record.ts'
 import { contentRowColumns, contentRows, type WrittenContent } from './write-content.ts'
@@ -93,6 +94,7 @@ async function applyTerms(
   const { bytesMax } = terms
   if (bytesMax !== null && sends.some(({ size }) => size > bytesMax)) refuse('attachments_too_large')
   if (terms.bound < sends.length) refuse('overloaded')
+  await recordTracked(unit, account.id, sends)
   if (!terms.isLookedAt) await bringForward(unit, account.id, terms.firstDueAt)
 }
 
@@ -120,23 +122,23 @@ function insertingSendsOf(
     ), asked as materialized (
       select * from json_to_recordset(${JSON.stringify(rows)}) as asked (${sendRowColumns}, ${contentRowColumns})
     ), planned as (
-      select id, make_interval(secs => place * ${intervalSeconds}::int)
+      select id, now, make_interval(secs => place * ${intervalSeconds}::int)
         + max(asked_at - make_interval(secs => place * ${intervalSeconds}::int)) over (order by place) as due_at
       from (
-        select id, asked_at, row_number() over (order by asked_at, id) as place from (
-          select id, greatest(coalesce(send_at, '-infinity'), now + make_interval(secs => undo_seconds)) as asked_at
+        select id, now, asked_at, row_number() over (order by asked_at, id) as place from (
+          select id, now, greatest(coalesce(send_at, '-infinity'), now + make_interval(secs => undo_seconds)) as asked_at
           from asked, (select clock_timestamp() as now) as moment
         ) as timed
       ) as placed
     ), added as (
       insert into outbox (id, tenant_id, account_id, "from", "to", cc, bcc, reply_to, subject, snippet, has_attachments,
         size, importance, in_reply_to, forward_of, draft_id, template_id, list_id, mail_merge_id, track_opens,
-        track_clicks, reference, thread_id, internet_message_id, waiting, send_at, due_at, is_paced)
+        track_clicks, reference, thread_id, internet_message_id, waiting, send_at, due_at, is_paced, created_at)
       select asked.id, ${unit.tenantId}, sender.id, asked."from", asked."to", asked.cc, asked.bcc, asked.reply_to,
         asked.subject, asked.snippet, asked.has_attachments, asked.size, asked.importance, asked.in_reply_to,
         asked.forward_of, asked.draft_id, asked.template_id, asked.list_id, asked.mail_merge_id, asked.track_opens,
         asked.track_clicks, asked.reference, asked.thread_id, asked.internet_message_id, asked.waiting, planned.due_at,
-        planned.due_at, ${intervalSeconds}::int > 0
+        planned.due_at, ${intervalSeconds}::int > 0, planned.now
       from sender, asked join planned on planned.id = asked.id
       returning *
     ), tail as (

@@ -3,8 +3,11 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
 import type { Claim } from './claims.ts'
+import { recordRefusals } from '../bounces/record-refusals.ts'
+import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
+import { findSuppressedOf } from '../suppressions/store.ts'
 import { bringForward } from './record.ts'
 import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
 
@@ -18,13 +21,37 @@ export interface HandOver {
   attempt: Claim
   /** The adapter's own note for looking the outcome up. */
   trace: string | null
+  /** The suppression list that the send names. */
+  listId: string | null
+  /** Those whom the server takes it for. */
+  to: readonly string[]
 }
 
 /** `lost`: another process has the entry, or it was found out about meanwhile. */
-export type HandOverResult = 'recorded' | 'lost'
+export type HandOverResult = 'recorded' | 'lost' | { suppressed: ReadonlySet<string> }
 
-/** Notes hand-overs of one tenant by one commit. Only what is recorded may be sent. */
-export async function recordHandOvers(db: Db, handOvers: readonly HandOver[]): Promise<HandOverResult[]> {
+/**
+ * Notes hand-overs of one tenant by one commit. Only what is recorded may be sent, and nothing to recipients that were
+ * suppressed meanwhile. These are looked for after the commit: a suppression that is committed before the look is seen
+ * by it, and one that is committed later finds the hand-over recorded. The update could not look, since a statement sees
+ * the database as it was when it began.
+ */
+export async function recordHandOvers(
+  db: Db,
+  tenantId: string,
+  handOvers: readonly HandOver[],
+): Promise<HandOverResult[]> {
+  const recorded = await updateHandedOver(db, handOvers)
+  const suppressed = await findSuppressedOf(db, tenantId, handOvers)
+  return handOvers.map(({ attempt }, index) => {
+    if (!recorded.has(attempt.id)) return 'lost'
+    const addresses = suppressed[index]!
+    return addresses.size > 0 ? { suppressed: addresses } : 'recorded'
+  })
+}
+
+/** @returns the ids of entries that are still claimed by the attempt */
+async function updateHandedOver(db: Db, handOvers: readonly HandOver[]): Promise<Set<string>> {
   const { rows } = await sql<{ id: string }>`
     update outbox set phase = 'handed_over', handed_over_at = clock_timestamp(), trace = given.trace
     from unnest(
@@ -37,8 +64,7 @@ export async function recordHandOvers(db: Db, handOvers: readonly HandOver[]): P
       and exists (select from instance where instance.id = given.claimed_by and ${isLive})
     returning outbox.id
   `.execute(db)
-  const recorded = new Set(rows.map(({ id }) => id))
-  return handOvers.map(({ attempt }) => (recorded.has(attempt.id) ? 'recorded' : 'lost'))
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** What else is to be done once the entry is sent. */
@@ -80,10 +106,8 @@ export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcom
         -- Of a send that was given up as unknown, nothing but its acceptance is news: its content is gone.
         and (outbox.status in ('sending', 'sent') or (outbox.status = 'failed' and given.status = 'sent'))
       returning outbox.*
-    ), discarded as (
-      delete from outbox_content using ended as outbox
-      where outbox_content.outbox_id = outbox.id and ${needsNoContent}
-    ), answered as (
+    ), ${discardingContent(sql`outbox_id in (select id from ended as outbox where ${needsNoContent})`)},
+    answered as (
       update sending_account as held set pauses = 0, paused_until = null, troubled_since = null, pause_reason = null,
         pause_message = null, message_bytes_max = given.bytes_max,
         due_at = case when pauses > 0 then clock_timestamp() else due_at end
@@ -105,6 +129,10 @@ export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcom
     if (next.dueAt) await bringForward(unit, attempt.accountId, next.dueAt)
     announceOutcome(unit, row, attempt, next)
   }
+  await recordRefusals(
+    unit,
+    outcomes.filter(({ attempt }) => ended.has(attempt.id)),
+  )
 }
 
 const isFirst = (attempt: Claim, next: NextState) => next.status === 'sent' && !attempt.isSent
@@ -148,8 +176,8 @@ const needsNoContent = sql`
 /** Deletes the content of an entry that nothing needs any more. */
 export async function discardContent(unit: Pick<UnitOfWork, 'sql'>, id: string): Promise<void> {
   await sql`
-    delete from outbox_content using outbox
-    where outbox_content.outbox_id = outbox.id and outbox.id = ${id} and ${needsNoContent}
+    with ${discardingContent(sql`outbox_id in (select id from outbox where id = ${id} and ${needsNoContent})`)}
+    select
   `.execute(unit.sql)
 }
 

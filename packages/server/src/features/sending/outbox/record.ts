@@ -9,8 +9,8 @@ import { planSendTime, type SendError } from './rules.ts'
 import { findEntry } from './store.ts'
 
 /*
- * Rows are locked in one order: entries, then the row of their account. Only a claim takes the account first, and it
- * passes over entries that are locked.
+ * Rows are locked in one order: entries, then the row of their account, then that of their merge. Only a claim takes the
+ * account first, and it passes over entries that are locked.
  */
 
 interface EntryId {
@@ -32,8 +32,8 @@ export async function recordRescheduled(
   await sql`
     update outbox set send_at = ${planned}, due_at = ${planned}, updated_at = clock_timestamp() where id = ${entry.id}
   `.execute(unit.sql)
-  await bringPaceForward(unit, entry.id, planned)
   await bringForward(unit, entry.accountId, planned)
+  await bringPaceForward(unit, entry.id, planned)
   const row = await requireEntry(unit, entry)
   unit.announce({ type: 'send.rescheduled', accountId: entry.accountId, data: { outbox: presentEntry(row) } })
   return row

@@ -1,7 +1,9 @@
 import type { OutboxEntry, SendFailure } from '@waxwing/contract/sending/outbox.ts'
 import type { FailureKind } from '../../../providers/failure.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
 import { needsSmtpUtf8 } from '../../../kit/mail-address.ts'
 import type { RecipientOutcome, Refusal } from '../../../providers/sending.ts'
+import { suppressedMessage } from '../suppressions/rules.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -142,6 +144,8 @@ export interface NextState {
   /** Recipients that are tried again. */
   waiting: string[]
   rejected: RejectedRecipient[]
+  /** Those whom the server refused for good in this attempt by their address, whatever the message. */
+  refusedRecipients?: readonly string[]
   /** When they are tried again; null where nobody is. */
   dueAt: Date | null
   error: SendError | null
@@ -162,8 +166,11 @@ export function planOutcome(entry: TriedEntry, outcomes: readonly RecipientOutco
   const waiting = retryAt === null ? [] : later.map(({ address }) => address)
   const [worst] = [...later, ...refused]
   const error = worst ? refusalError(worst) : null
-  if (isSent) return { status: 'sent', waiting, rejected, dueAt: retryAt, error }
-  return { status: retryAt ? 'queued' : 'failed', waiting, rejected, dueAt: retryAt, error }
+  const refusedRecipients = refused.flatMap(refusal =>
+    refusal.isPermanent && refusal.of === 'recipient' ? [refusal.address] : [],
+  )
+  const status = isSent ? 'sent' : retryAt ? 'queued' : 'failed'
+  return { status, waiting, rejected, refusedRecipients, dueAt: retryAt, error }
 }
 
 function toRejected({ address, status, message }: RejectedRecipient): RejectedRecipient {
@@ -208,6 +215,32 @@ export function planGivenUp(
     waiting: [],
     rejected: [...entry.rejected, ...(entry.isSent ? lost : [])],
     dueAt: null,
+    error,
+  }
+}
+
+/**
+ * Some recipients were suppressed after the message was accepted. If nobody has it yet, nobody gets it; otherwise only
+ * they are given up.
+ * @param addresses as addresses are compared
+ */
+export function planSuppressed(
+  entry: TriedEntry,
+  waiting: readonly string[],
+  { now, addresses }: { now: Date; addresses: ReadonlySet<string> },
+): NextState {
+  const error: SendError = { reason: 'suppressed', message: suppressedMessage(addresses) }
+  if (!entry.isSent) return planGivenUp(entry, waiting, error)
+  const isSuppressed = (address: string) => addresses.has(comparedAddress(address))
+  const others = waiting.filter(address => !isSuppressed(address))
+  const given = waiting.filter(isSuppressed)
+  // RFC 3463 section 3.8: delivery not authorized.
+  const rejected = given.map(address => ({ address, status: '5.7.1', message: error.message }))
+  return {
+    status: 'sent',
+    waiting: others,
+    rejected: [...entry.rejected, ...rejected],
+    dueAt: others.length > 0 ? now : null,
     error,
   }
 }

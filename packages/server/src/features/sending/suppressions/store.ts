@@ -27,6 +27,39 @@ export async function findSuppressed(
   return new Set(rows.map(({ address }) => address))
 }
 
+/** What a send consults, and for whom. */
+export interface Consulting {
+  listId: string | null
+  /** At least one. */
+  to: readonly string[]
+}
+
+/** The same for several sends of a tenant, in their order. */
+export async function findSuppressedOf(
+  db: Db,
+  tenantId: string,
+  sends: readonly Consulting[],
+): Promise<ReadonlySet<string>[]> {
+  const asked = sends.flatMap(({ listId, to }, index) =>
+    to.map(address => ({ index, listId, address: comparedAddress(address) })),
+  )
+  const { rows } = await sql<{ index: number; address: string }>`
+    select asked.index, asked.address
+    from unnest(
+      ${asked.map(({ index }) => index)}::int[], ${asked.map(({ listId }) => listId)}::text[],
+      ${asked.map(({ address }) => address)}::text[]
+    ) as asked (index, list_id, address)
+    where exists (
+      select from suppression_list as list join suppression_entry as entry on entry.list_key = list.key
+      where list.tenant_id = ${tenantId} and list.id in (${GLOBAL_LIST}, asked.list_id) and list.deleted_at is null
+        and entry.address = asked.address
+    )
+  `.execute(db)
+  const found = sends.map(() => new Set<string>())
+  for (const { index, address } of rows) found[index]?.add(address)
+  return found
+}
+
 /** The lists of a tenant by their ids. The global one is among them once it has had an entry. */
 export async function listLists(db: Db, tenantId: string): Promise<ListRow[]> {
   const { rows } = await sql<ListRow>`
