@@ -19,6 +19,8 @@ export const GUIDES = [
   'drafts',
   'sending',
   'suppressions',
+  'mail-merge',
+  'templates',
   'autoconfig',
   'configuration',
 ] as const
