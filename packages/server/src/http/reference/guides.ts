@@ -18,6 +18,7 @@ export const GUIDES = [
   'identities',
   'drafts',
   'sending',
+  'suppressions',
   'mail-merge',
   'templates',
   'autoconfig',
