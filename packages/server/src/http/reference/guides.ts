@@ -18,6 +18,7 @@ export const GUIDES = [
   'identities',
   'drafts',
   'sending',
+  'tracking',
   'autoconfig',
   'configuration',
 ] as const
