@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { account } from './accounts/accounts.ts'
 import { mailbox, mailboxChange, mailboxReference } from './mail/mailboxes.ts'
-import { messageChange, messageSummary } from './mail/messages.ts'
+import { classification, messageChange, messageSummary } from './mail/messages.ts'
 import { outboxEntry, sendError } from './sending/outbox.ts'
 import { trackedFacts } from './sending/tracking.ts'
 import { suppressionEntry } from './sending/suppressions.ts'
@@ -56,6 +56,22 @@ const externalRef = z.string().nullable()
 const announcedMailboxes = z.array(mailboxReference)
 const announcedMessage = z.object({ message: messageSummary, mailboxes: announcedMailboxes })
 const announcedMailbox = z.object({ mailbox })
+/** A delivery that failed, of one send. */
+const announcedBounce = z.object({
+  outboxId: uuid,
+  messageId: uuid.nullable().describe('The sent copy; null while none is indexed.'),
+  reference: z.string().nullable(),
+  bounceType: z
+    .enum(['hard', 'soft'])
+    .describe('`hard`: the addresses take no mail. `soft`: another message may get through.'),
+  recipients: z.array(
+    z.object({
+      address: z.string().describe('As it was sent to.'),
+      status: z.string().describe('Enhanced status code (RFC 3463), such as `5.1.1`.'),
+      diagnostic: z.string().describe('What the refusing server said; may be empty.'),
+    }),
+  ),
+})
 const announcedSend = z.object({ outbox: outboxEntry })
 const announcedFailure = announcedSend.extend({ error: sendError })
 
@@ -93,6 +109,8 @@ export const eventData = {
   'message.deleted': announcedMessage,
   'message.opened': z.object({ ...trackedSend, ...trackedFacts }),
   'message.clicked': z.object({ ...trackedSend, url: z.string(), ...trackedFacts }),
+  'message.bounced': announcedBounce,
+  'message.classified': z.object({ message: messageSummary, classification }),
   'send.sent': announcedSend,
   'send.retrying': announcedFailure,
   'send.failed': announcedFailure,

@@ -1,16 +1,17 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { parse } from '../bodies/facts.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { openWorld, type World } from '../servers/world.ts'
-import { QUICK_PACE, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { QUICK_PACE, readMailboxes, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, GRACE, openSendingApp, type SendingApp, waitForStatus } from './open-sending.ts'
 
 let sending: SendingApp
 /** Called with each moment of the service that a test may end. */
-let reach: (point: string) => void = () => {}
+let reach: (point: string) => Promise<void> | void = () => {}
 beforeAll(async () => {
   sending = await openSendingApp({
     app: {
@@ -279,5 +280,39 @@ describe('a request that failed after its draft was added', () => {
 
     expect(await post('Taken', key)).toMatchObject({ status: 409, body: { code: 'provider_conflict' } })
     expect(await post('Taken')).toMatchObject({ status: 409 })
+  })
+})
+
+describe('a draft whose mailbox is renamed while it is replaced', () => {
+  test('stays in it, under its id', async () => {
+    await using account = await openDrafts()
+    await account.world.createMailbox('Letters')
+    const raw = 'Message-ID: <letter@example.com>\r\nSubject: A letter\r\n\r\nDear Grace,\r\n'
+    await account.world.deliver({ raw, flags: ['\\Draft'] }, 'Letters')
+    const { id } = await findSubject(account.accountId, 'A letter')
+    const mailboxes = await readMailboxes(sending.app, account.accountId)
+    const letters = mailboxes.find(({ path }) => path === 'Letters')
+    reach = async point => {
+      if (point !== 'draft_appended') return
+      const renamed = await sending.app.patch(`${account.path}/mailboxes/${letters?.id}`, { name: 'Post' })
+      expect(renamed.status).toBe(200)
+    }
+    const replaced = await sending.app.put<Message>(`${account.path}/drafts/${id}`, {
+      ...BODY,
+      subject: 'Again',
+    })
+    reach = () => {}
+
+    expect(replaced).toMatchObject({
+      status: 200,
+      body: { id, subject: 'Again', mailboxIds: [letters?.id] },
+    })
+    await waitUntil('the sync to find where it is', async () => {
+      const { rows } = await sql`
+        select from message where account_id = ${account.accountId} and missing_look is not null
+      `.execute(sending.app.db)
+      return rows.length === 0
+    })
+    expect(await readMessages(sending.app, account.accountId)).toMatchObject([{ id, subject: 'Again' }])
   })
 })

@@ -11,6 +11,8 @@ const TABLES = [
   'sending_account',
   'suppression_review',
   'template',
+  'pending_answer',
+  'bounce',
 ] as const
 
 /** Deletes everything that an account sent, and its templates. */

@@ -1,10 +1,16 @@
 import { Counter, type Metric, type Registry } from 'prom-client'
+import { EventFollower } from '../../events/follow.ts'
 import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
+import { openMessageReader } from '../../kit/mime/message-reader.ts'
 import { openRenderer } from '../../kit/templating/renderer.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
+import { AnswerWorker } from './answers/answer-worker.ts'
+import { answersFollowing } from './answers/following.ts'
+import { answerMetrics } from './answers/metrics.ts'
+import { countAnswers } from './answers/pending.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
 import { mailMergeOperations } from './mail-merges/operations.ts'
@@ -94,10 +100,31 @@ export async function openSending(resources: Resources, content: ReadContext) {
           log.warn({ error }, 'Accounts that changed are looked at within a minute'),
         )
       wakes.on(['waxwing_wake'], { onWake: wakeChanged, onListening: wake })
+      startAnswers(resources, content, workers)
     },
     gauges: outboxGauges(resources),
     purgeStep: (accountId, signal) => purgeSending(db, accountId, signal),
   } satisfies Wing
+}
+
+/** Looks at what arrives in answer to sends: follows the events, and reads the messages that they name. */
+function startAnswers(resources: Resources, content: ReadContext, workers: AsyncDisposableStack): void {
+  const { db, instance, wakes, metrics, log, opened, reachPoint: reach } = resources
+  const worker = workers.use(
+    new AnswerWorker({
+      ...content,
+      // Apart from the reader of the API, whose callers wait.
+      reader: opened.use(openMessageReader()),
+      instance,
+      reach,
+      onAnswer: answerMetrics(metrics),
+    }),
+  )
+  const follower = workers.use(
+    new EventFollower({ db, log, following: answersFollowing, onHandled: () => worker.wake(), reach }),
+  )
+  wakes.on(['waxwing_mail'], { onWake: ids => follower.wake(ids), onListening: () => follower.wake(null) })
+  wakes.on(['waxwing_wake'], { onWake: ids => worker.wakeAccounts(ids), onListening: () => worker.wake() })
 }
 
 function outboxGauges({ db }: Resources): Metric[] {
@@ -111,6 +138,11 @@ function outboxGauges({ db }: Resources): Metric[] {
       'waxwing_outbox_oldest_due_seconds',
       'How long the message that waits longest in the whole installation has been due',
       async () => (await measureOutbox(db)).oldestDueSeconds,
+    ),
+    askingGauge(
+      'waxwing_answers_waiting',
+      'Messages of the whole installation that may answer a send, and are still to be looked at',
+      () => countAnswers(db),
     ),
   ]
 }

@@ -1,6 +1,7 @@
 import { ThreadLost, TooMuchWork, WorkThread } from '../work-thread.ts'
 import type { ContentFacts } from './content-facts.ts'
 import type { ParsedMessage } from './message-parser.ts'
+import type { MessageOutline } from './outline.ts'
 
 /** Maximum processing time of one message in the thread. */
 const WORK_MS_MAX = 10_000
@@ -11,15 +12,15 @@ const NOTHING = new Uint8Array(0)
 
 export interface ReaderRequest {
   id: number
-  /** `message` and `words` come with the last piece and select the result. */
-  type: 'more' | 'message' | 'words' | 'drop'
+  /** `message` and `words` come with the last piece and select the result. `outline` comes with everything. */
+  type: 'more' | 'message' | 'words' | 'outline' | 'drop'
   bytes: Uint8Array
 }
 
 export interface ReaderAnswer {
   id: number
   /** Null until it is ended. */
-  result: ReadMessage | ReadBody | null
+  result: ReadMessage | ReadBody | MessageOutline | null
 }
 
 export interface ReadMessage extends ParsedMessage {
@@ -41,6 +42,8 @@ export interface MessageReader extends AsyncDisposable {
   read(content: AsyncIterable<Uint8Array>): Promise<ReadMessage | null>
   /** Like `read`, but returns only the words of the body. */
   readWords(content: AsyncIterable<Uint8Array>): Promise<ReadBody | null>
+  /** Like `read`, but returns the outline of a message, or of its beginning. */
+  readOutline(bytes: Uint8Array): Promise<MessageOutline | null>
 }
 
 /** Thrown if the thread ended because of another message. */
@@ -85,7 +88,7 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
 
   async function readAll(
     content: AsyncIterable<Uint8Array>,
-    wanted: 'message' | 'words',
+    wanted: 'message' | 'words' | 'outline',
   ): Promise<ReaderAnswer['result']> {
     const id = ++lastId
     const budget = { msLeft: workMsMax }
@@ -126,15 +129,23 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
   return {
     async read(content) {
       const result = await readInTurn(content, 'message')
-      return result === null || 'words' in result ? null : result
+      return result !== null && 'attachments' in result ? result : null
     },
     async readWords(content) {
       const result = await readInTurn(content, 'words')
       return result !== null && 'words' in result ? result : null
+    },
+    async readOutline(bytes) {
+      const result = await readInTurn(onePiece(bytes), 'outline')
+      return result !== null && 'reports' in result ? result : null
     },
     async [Symbol.asyncDispose]() {
       isClosed = true
       await thread?.[Symbol.asyncDispose]()
     },
   }
+}
+
+async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
 }

@@ -10,7 +10,7 @@ import { differingColumns, fieldsOf, rowColumns, rowTypes, toRow, toState } from
 import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld } from './record-known.ts'
 import { countContents } from './record-content-version.ts'
 import { takeMarkedContents, takeSavedContents } from './record-new-contents.ts'
-import { linkSends } from './record-sends.ts'
+import { linkAnswers, linkSends } from './record-sends.ts'
 import { pairUp, type UnplacedMessage } from './pair-moved.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
@@ -20,7 +20,10 @@ export interface Arrival<K extends MessageKey | null = MessageKey> {
   mailboxes: readonly PlacedMailbox[]
 }
 
-/** Without a key it is a message that the interface added: a sync has yet to find its key in its mailbox. */
+/**
+ * Without a key it is a message that the interface added: a sync has yet to find its key in its mailbox. Without a
+ * mailbox, too, it is missing.
+ */
 export type AnyArrival = Arrival<MessageKey | null>
 
 /**
@@ -51,10 +54,18 @@ export async function recordArrivals(
   ])
   const replacedIds = replacing.map(({ held }) => held.id)
   await countContents(unit, replacedIds)
-  const ids = await insertMessages(unit, account, account.hasMissing ? saved.others : created, changes)
+  const added = account.hasMissing ? saved.others : created
+  const ids = await insertMessages(unit, account, added, changes)
   if (account.isInitialized) {
     await announceUpdated(unit, account, changes)
-    if (isNews) await announceCreated(unit, account, ids)
+    if (isNews) {
+      await linkAnswers(
+        unit,
+        account.id,
+        added.map(({ message: { references } }, index) => ({ id: ids[index]!, references })),
+      )
+      await announceCreated(unit, account, ids)
+    }
   }
   return { ids: [...found.map(one => one.unplaced.id), ...replacedIds, ...ids] }
 }
@@ -177,15 +188,14 @@ async function insertMessages(
   const threadIds = await threadArrivals(unit, account, arrivals, ids, changes)
   const rows = arrivals.map(({ message, mailboxes }, index) => ({
     id: ids[index]!,
-    is_awaited: message.key === null,
+    missing_look: message.key !== null ? null : mailboxes.length > 0 ? 'Infinity' : 0,
     ...toRow(account, message, mailboxes, threadIds[index]!),
   }))
 
   await sql`
     insert into message (id, tenant_id, account_id, missing_look, ${rowColumns})
-    select id, ${account.tenantId}::uuid, ${account.id}::uuid, case when is_awaited then 'infinity' end::float8,
-      ${rowColumns}
-    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, is_awaited boolean, ${rowTypes})
+    select id, ${account.tenantId}::uuid, ${account.id}::uuid, missing_look, ${rowColumns}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, missing_look float8, ${rowTypes})
   `.execute(unit.sql)
   const placements = arrivals.flatMap(({ message, mailboxes }, index) =>
     mailboxes.map(mailbox => ({ mailbox, message, id: ids[index]! })),
