@@ -18,6 +18,7 @@ import { merges } from './merges.ts'
 import { notice } from './notice.ts'
 import { renders } from './renders.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
+import { redirects } from './redirects.ts'
 import { search } from './search.ts'
 import { sends } from './sends.ts'
 import { storedBodies } from './stored-bodies.ts'
@@ -35,6 +36,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   sends,
   merges,
   renders,
+  redirects,
   acceptMemory,
 ]
 

@@ -21,6 +21,7 @@ export const GUIDES = [
   'suppressions',
   'mail-merge',
   'templates',
+  'tracking',
   'autoconfig',
   'configuration',
 ] as const
