@@ -18,6 +18,8 @@ export const GUIDES = [
   'identities',
   'drafts',
   'sending',
+  'bounces',
+  'classification',
   'autoconfig',
   'configuration',
 ] as const
