@@ -14,7 +14,9 @@ import { firstSync } from './first-sync.ts'
 import { idleAccounts } from './idle-accounts.ts'
 import { listPage } from './list-page.ts'
 import { memory } from './memory.ts'
+import { merges } from './merges.ts'
 import { notice } from './notice.ts'
+import { renders } from './renders.ts'
 import { reports } from './reports.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
 import { search } from './search.ts'
@@ -32,6 +34,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   idleAccounts,
   sends,
+  merges,
+  renders,
   acceptMemory,
   reports,
 ]

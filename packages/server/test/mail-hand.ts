@@ -154,8 +154,9 @@ export class InterfaceHand {
     const { message, to } = added
     const commit: Commit = (unit, account, now) => {
       const mailboxes = message.mailboxKeys.flatMap(key => now.find(mailbox => mailbox.key === key) ?? [])
-      if (mailboxes.length < message.mailboxKeys.length) return Promise.resolve()
-      return recordAdded(unit, account, { message, mailboxes, to })
+      if (mailboxes.length > 0) return recordAdded(unit, account, { message, mailboxes, to })
+      const asked = now.filter(({ id }) => id === target.id)
+      return recordAdded(unit, account, { message, mailboxes: asked, to: null })
     }
     return { about: '', commit }
   }

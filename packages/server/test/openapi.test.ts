@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { mergeItem } from '@waxwing/contract/sending/mail-merges.ts'
 import { outboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { sendTracking } from '@waxwing/contract/sending/tracking.ts'
 import { renderedTemplate, template, templateSummary } from '@waxwing/contract/sending/templates.ts'
 import {
   suppressionEntry,
@@ -91,6 +93,7 @@ describe('packages/contract/openapi.json', () => {
       Autoconfig: foundServers,
       ChangeEvent: changeEvent,
       Identity: identity,
+      MailMergeItem: mergeItem,
       MailSettings: accountMailSettings,
       Mailbox: mailbox,
       Message: message,
@@ -98,12 +101,13 @@ describe('packages/contract/openapi.json', () => {
       OutboxEntry: outboxEntry,
       RenderedTemplate: renderedTemplate,
       SearchResult: searchResult,
+      SendTracking: sendTracking,
       Signature: signature,
-      Template: template,
-      TemplateSummary: templateSummary,
       SuppressionEntry: suppressionEntry,
       SuppressionList: suppressionList,
       SuppressionReview: suppressionReview,
+      Template: template,
+      TemplateSummary: templateSummary,
       TenantSettings: tenantSettings,
       Thread: thread,
       ThreadSummary: threadSummary,

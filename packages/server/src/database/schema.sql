@@ -263,6 +263,7 @@ create table mailbox (
   constraint mailbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX mailbox_parent ON public.mailbox USING btree (parent_id);
+CREATE INDEX mailbox_source ON public.mailbox USING btree (account_id, source) WHERE (source IS NOT NULL);
 
 create table message (
   id uuid not null,

@@ -1,13 +1,18 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { LogServer, logMail } from '../../test/memory-log.ts'
 import { MemoryServer, memoryMail } from '../../test/memory-mail.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import type { Db } from '../database/pool.ts'
+import { inTransaction } from '../events/unit-of-work.ts'
+import { lockMailAccount } from '../features/mail/messages/record-account.ts'
+import { recordChangedStates } from '../features/mail/messages/record-changes.ts'
+import type { FormerLocation } from '../features/mail/messages/record-new-locations.ts'
 import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
 import type { ConnectedAccount, Offering } from '../providers/connected-account.ts'
-import type { MailProvider, SourceStep } from '../providers/mail.ts'
+import type { MailProvider, RemoteFlags, SourceStep } from '../providers/mail.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { HostBudget } from '../connections/host-budget.ts'
 import { Keeper } from './keeper.ts'
@@ -153,6 +158,61 @@ test('waits for a quota without holding what others need, and without taking it 
   const { runtime_detail: detail } = await readAccount(db, throttled!)
   expect(detail).toContain('Slow down.')
 })
+
+test('begins a pass when the interface changes what is read of the inbox, over the same connection', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const [owned] = await ownAccounts(db, 1)
+  const server = new LogServer('labels')
+  const inbox = server.create('INBOX', 'inbox')
+  const message = server.deliver([inbox.key], 'content', new Date(1.7e12))
+  const at = { source: server.sourceOf(inbox.key), key: message.id }
+  let connections = 0
+  let state: 'live' | 'noticed' | 'changing' | 'changed' = 'live'
+  const connect = (): ConnectedAccount => {
+    connections++
+    const { mail, ...others } = logMail(server)
+    const watch: MailProvider['watch'] = async () => {
+      if (state !== 'live') return { arrived: false, changed: false, gone: false }
+      state = 'noticed'
+      message.isRead = true
+      server.touch(message)
+      return { arrived: false, changed: true, gone: false }
+    }
+    async function* compare(...given: Parameters<MailProvider['compare']>): AsyncGenerator<SourceStep> {
+      for await (const step of mail.compare(...given)) {
+        if (state === 'noticed') {
+          state = 'changing'
+          message.isFlagged = true
+          await changeFlags(db, owned!, at, message)
+          state = 'changed'
+        }
+        yield step
+      }
+    }
+    return { ...others, mail: { ...mail, watch, compare } }
+  }
+  await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
+  await using _keeper = follow(db, owned!, { budget: new HostBudget(1), follower }, connect)
+
+  await waitUntil('the change to be looked at again', async () => {
+    const marks = await db.selectFrom('changed_key').select('mark').execute()
+    return state === 'changed' && marks.length === 0
+  })
+  expect(await db.selectFrom('message').select(['is_read', 'is_flagged']).execute()).toEqual([
+    { is_read: true, is_flagged: true },
+  ])
+  expect(connections).toBe(1)
+})
+
+/** Records flags as an operation does after it has changed them. */
+function changeFlags(db: Db, { id, tenantId }: OwnedAccount, at: FormerLocation, flags: RemoteFlags) {
+  return inTransaction(db, tenantId, async unit => {
+    const account = await lockMailAccount(unit, id)
+    const row = await db.selectFrom('message').select('id').executeTakeFirstOrThrow()
+    await recordChangedStates(unit, account, [{ messageId: row.id, at, flags, mailboxes: null }])
+  })
+}
 
 function furnish(): MemoryServer {
   const server = new MemoryServer()

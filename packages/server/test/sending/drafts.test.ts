@@ -1,18 +1,25 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { parse } from '../bodies/facts.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { openWorld, type World } from '../servers/world.ts'
-import { QUICK_PACE, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
+import { QUICK_PACE, readMailboxes, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, GRACE, openSendingApp, type SendingApp, waitForStatus } from './open-sending.ts'
 
 let sending: SendingApp
 /** Called with each moment of the service that a test may end. */
-let reach: (point: string) => void = () => {}
+let reach: (point: string) => Promise<void> | void = () => {}
 beforeAll(async () => {
   sending = await openSendingApp({
-    app: { roles: ['api', 'jobs', 'sync'], pace: QUICK_PACE, reachPoint: point => reach(point) },
+    app: {
+      roles: ['api', 'jobs', 'sync'],
+      pace: QUICK_PACE,
+      reachPoint: point => reach(point),
+      config: { linksUrl: 'https://links.example.com' },
+    },
   })
 })
 afterAll(() => sending[Symbol.asyncDispose]())
@@ -82,6 +89,25 @@ describe('a draft that is sent', () => {
     )
     await account.world.witness.command('NOOP')
     expect(await countDrafts(account.world)).toBe(0)
+  })
+
+  test('is tracked where that is asked for, if it has HTML', async () => {
+    await using account = await openDrafts()
+    const { path } = account
+    const html = '<p><a href="https://example.org/">x</a></p>'
+    const { body: entry } = await account.send((await create(path, { ...BODY, html })).id, {
+      trackClicks: true,
+      trackOpens: true,
+    })
+    expect(entry).toMatchObject({ trackClicks: true, trackOpens: true })
+    await waitForStatus(sending.app, entry, 'sent')
+    const [wire] = await account.accepted(entry)
+    const tracked = parse(Buffer.from(wire?.content ?? '', 'latin1')).html
+    expect(tracked).toMatch(
+      /^<p><a href="https:\/\/links\.example\.com\/t\/c\/[\w-]+">x<\/a><\/p><img src="[^"]+\.gif"/,
+    )
+    const plain = await account.send((await create(path)).id, { trackOpens: true })
+    expect(plain).toMatchObject({ status: 400, body: { code: 'tracking_unsupported' } })
   })
 
   test('stays while it waits, is not sent twice, and stays when the send is cancelled', async () => {
@@ -254,5 +280,39 @@ describe('a request that failed after its draft was added', () => {
 
     expect(await post('Taken', key)).toMatchObject({ status: 409, body: { code: 'provider_conflict' } })
     expect(await post('Taken')).toMatchObject({ status: 409 })
+  })
+})
+
+describe('a draft whose mailbox is renamed while it is replaced', () => {
+  test('stays in it, under its id', async () => {
+    await using account = await openDrafts()
+    await account.world.createMailbox('Letters')
+    const raw = 'Message-ID: <letter@example.com>\r\nSubject: A letter\r\n\r\nDear Grace,\r\n'
+    await account.world.deliver({ raw, flags: ['\\Draft'] }, 'Letters')
+    const { id } = await findSubject(account.accountId, 'A letter')
+    const mailboxes = await readMailboxes(sending.app, account.accountId)
+    const letters = mailboxes.find(({ path }) => path === 'Letters')
+    reach = async point => {
+      if (point !== 'draft_appended') return
+      const renamed = await sending.app.patch(`${account.path}/mailboxes/${letters?.id}`, { name: 'Post' })
+      expect(renamed.status).toBe(200)
+    }
+    const replaced = await sending.app.put<Message>(`${account.path}/drafts/${id}`, {
+      ...BODY,
+      subject: 'Again',
+    })
+    reach = () => {}
+
+    expect(replaced).toMatchObject({
+      status: 200,
+      body: { id, subject: 'Again', mailboxIds: [letters?.id] },
+    })
+    await waitUntil('the sync to find where it is', async () => {
+      const { rows } = await sql`
+        select from message where account_id = ${account.accountId} and missing_look is not null
+      `.execute(sending.app.db)
+      return rows.length === 0
+    })
+    expect(await readMessages(sending.app, account.accountId)).toMatchObject([{ id, subject: 'Again' }])
   })
 })

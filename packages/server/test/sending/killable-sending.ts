@@ -25,8 +25,12 @@ export interface KillableSending extends AsyncDisposable {
   /** Another client of the sender's mailbox. */
   world: World
   caller(): Caller
+  /** Where the API listens now. */
+  address(): string
   /** Sends a message. Its subject is the Idempotency-Key as well. Rejects if the service dies meanwhile. */
   post(subject: string): Promise<OutboxEntry>
+  /** Calls a route of the account with an Idempotency-Key. Rejects unless it answers 200. */
+  call<T>(route: string, body: object, idempotencyKey: string): Promise<T>
   /** Lets the service end itself at that moment of a send. */
   crashAt(point: string): Promise<void>
   kill(): void
@@ -54,6 +58,7 @@ export async function openKillableSending(roles: readonly Role[] = []): Promise<
       WAXWING_ROLES: ['api', 'jobs', ...roles].join(','),
       WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
       WAXWING_ALLOW_PLAINTEXT: 'true',
+      WAXWING_LINKS_URL: 'https://links.example.com',
     },
   }
   let service: ServiceProcess = await startServiceProcess(folder, options)
@@ -64,26 +69,29 @@ export async function openKillableSending(roles: readonly Role[] = []): Promise<
   const accountId = await connectSender(caller(), { imap, sink }, { user, appendSent: true })
   const world = opened.use(await openWorld(imap, user))
   const owned = opened.move()
+  async function call<T>(route: string, body: object, idempotencyKey: string): Promise<T> {
+    const answer = await fetch(`${service.address}/v1/accounts/${accountId}/${route}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'idempotency-key': idempotencyKey,
+      },
+      body: JSON.stringify(body),
+    })
+    if (answer.status !== 200) throw new Error(`not accepted: ${await answer.text()}`)
+    // As the contract has it.
+    return (await answer.json()) as T
+  }
   return {
     db,
     sink,
     accountId,
     world,
     caller,
-    async post(subject) {
-      const answer = await fetch(`${service.address}/v1/accounts/${accountId}/outbox`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${key}`,
-          'content-type': 'application/json',
-          'idempotency-key': subject,
-        },
-        body: JSON.stringify({ to: [GRACE], subject, text: 'Hello.\n' }),
-      })
-      if (answer.status !== 200) throw new Error(`not accepted: ${await answer.text()}`)
-      // As the contract has it.
-      return (await answer.json()) as OutboxEntry
-    },
+    address: () => service.address,
+    post: subject => call('outbox', { to: [GRACE], subject, text: 'Hello.\n' }, subject),
+    call,
     crashAt: point => writeFile(join(folder.path, 'crash-at'), point),
     kill: () => service.kill('SIGKILL'),
     async restart() {

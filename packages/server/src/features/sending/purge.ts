@@ -10,9 +10,9 @@ const TABLES = [
   'mail_merge_pace',
   'sending_account',
   'suppression_review',
+  'template',
   'pending_answer',
   'bounce',
-  'template',
 ] as const
 
 /** Deletes everything that an account sent, and its templates. */

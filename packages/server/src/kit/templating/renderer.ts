@@ -68,8 +68,14 @@ interface Thread {
   progress: Int32Array
 }
 
-/** @param script that of the threads; tests use another */
-export function openRenderer(script = new URL('render-worker.ts', import.meta.url)): Renderer {
+export interface RendererOptions {
+  /** The script of the threads. Tests use another. */
+  script?: URL
+  workMsMax?: number
+}
+
+export function openRenderer(options: RendererOptions = {}): Renderer {
+  const { script = new URL('render-worker.ts', import.meta.url), workMsMax = WORK_MS_MAX } = options
   const permits = openFairSemaphore({
     atOnce: THREADS,
     waitingMax: WAITING_MAX,
@@ -96,7 +102,7 @@ export function openRenderer(script = new URL('render-worker.ts', import.meta.ur
   async function ask(
     party: string,
     request: RendererRequest,
-    budget: WorkBudget = { msLeft: WORK_MS_MAX },
+    budget: WorkBudget = { msLeft: workMsMax },
   ): Promise<RendererAnswer | Stuck> {
     const asked = permits.take(party, async () => {
       const thread = idle.pop() ?? (await startThread())
@@ -138,9 +144,9 @@ export function openRenderer(script = new URL('render-worker.ts', import.meta.ur
           return [...results, ...variables.slice(results.length).map(() => failure)]
         }
         const chunk = takeChunk(variables, results.length, countMax)
-        const budget = { msLeft: WORK_MS_MAX }
+        const budget = { msLeft: workMsMax }
         const answer = await ask(party, { type: 'render', fields, variables: chunk }, budget)
-        msLeft -= WORK_MS_MAX - budget.msLeft
+        msLeft -= workMsMax - budget.msLeft
         countMax = CHUNK_COUNT_MAX
         if (Array.isArray(answer)) results.push(...answer.filter(result => result !== null))
         else if (answer.entry === 0)

@@ -12,7 +12,7 @@ import { type OwnedAccount, takeWanted } from '../ownership.ts'
 import { type PassOutcome, runPass } from './pass.ts'
 import type { RuntimeReport } from '../report.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
-import type { Session } from './session.ts'
+import { ChangedMeanwhile, MailboxUnlisted, type Session } from './session.ts'
 import type { StallWatch } from '../stall-watch.ts'
 import type { TableStatistics } from './table-statistics.ts'
 import type { Place, Turns } from '../turns.ts'
@@ -154,12 +154,18 @@ async function watchUntilNextPass(
     const notice = await provider.watch(inbox.source, seconds, AbortSignal.any([stall.signal, nudge.signal]))
     stall.signal.throwIfAborted()
     // A message that left the inbox may be in any mailbox, so all are looked at.
-    if (notice.gone) return 'pass_due'
-    await readInbox(session, inbox, notice)
+    if (notice.gone || !(await readInbox(session, inbox, notice))) return 'pass_due'
   }
 }
 
-async function readInbox(session: Session, inbox: FollowedSource, notice: Notice): Promise<void> {
-  if (notice.arrived) await bringArrivals(session, inbox, { onlyNew: true })
-  if (notice.changed) await compareSource(session, inbox)
+/** @returns false if only a pass can read it, since the account was changed meanwhile */
+async function readInbox(session: Session, inbox: FollowedSource, notice: Notice): Promise<boolean> {
+  try {
+    if (notice.arrived) await bringArrivals(session, inbox, { onlyNew: true })
+    if (notice.changed) await compareSource(session, inbox)
+    return true
+  } catch (error) {
+    if (error instanceof ChangedMeanwhile || error instanceof MailboxUnlisted) return false
+    throw error
+  }
 }

@@ -16,7 +16,8 @@ import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
 import { recordDeletedMailbox, recordRenamedMailboxes } from '../../features/mail/mailboxes/record-changes.ts'
 import { listMessageLocations } from '../../features/mail/messages/location.ts'
 import { lockMailAccount } from '../../features/mail/messages/record-account.ts'
-import { recordMoves } from '../../features/mail/messages/record-changes.ts'
+import { recordChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
+import { recordAdded, recordMoves } from '../../features/mail/messages/record-changes.ts'
 import type { MailAccount } from '../../features/mail/messages/rules.ts'
 import { newId } from '../../kit/ids.ts'
 import { silentLog } from '../../kit/log.ts'
@@ -343,6 +344,51 @@ describe('runPass', () => {
 
     await expectTrue(db, world, initial)
     expect((await readIndex(db)).find(({ id }) => id === messageId)?.mailboxIds).toEqual([targetId])
+  })
+
+  test('deletes a message that was added to a mailbox while that was deleted', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const world = numberedFolders(seeded(1))
+    const owned = await ownAccount(db)
+    await passUntilCaughtUp(db, owned, world)
+    const { id: mailboxId, provider_key: key } = await findMailbox(db, 'Work')
+
+    const { message } = world.hand.add(key)!
+    world.hand.deleteMailbox(key)
+    await commitChange(db, owned, (unit, account) => recordDeletedMailbox(unit, account, mailboxId))
+    await commitChange(db, owned, (unit, account) =>
+      recordAdded(unit, account, { message, mailboxes: [], to: null }),
+    )
+    await passUntilCaughtUp(db, owned, world)
+
+    expect(await readPlaces(db)).toEqual(world.truth())
+    expect(
+      await db.selectFrom('message').select('id').where('missing_look', 'is not', null).execute(),
+    ).toEqual([])
+  })
+
+  test('keeps nothing of a mailbox that can hold no messages any more after it was renamed', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const world = numberedFolders(seeded(1))
+    const owned = await ownAccount(db)
+    await passUntilCaughtUp(db, owned, world)
+    const { id: mailboxId, provider_key: formerKey } = await findMailbox(db, 'Work')
+    await sql`
+      insert into quarantined_message (account_id, source, uid, reason, attempts, parser_version, next_attempt_at)
+      values (${owned.id}, ${formerKey}, 7, 'a test', 1, 1, now())
+    `.execute(db)
+    await commitChange(db, owned, (unit, { id }) =>
+      recordChangedKeys(unit, id, [{ source: formerKey, key: 7 }]),
+    )
+
+    const mailbox = { ...world.hand.renameMailbox(formerKey)!, source: null }
+    await commitChange(db, owned, (unit, account) =>
+      recordRenamedMailboxes(unit, account, [{ mailboxId, formerKey, mailbox }]),
+    )
+
+    expect(await listUnfollowed(db)).toEqual([])
   })
 
   test('keeps nothing of a mailbox that the interface deletes while it is read', async () => {

@@ -80,7 +80,7 @@ export async function openAtProvider(
   message: SourceRow,
 ): Promise<(range: ContentRange) => AsyncGenerator<Buffer, ContentEnd, void>> {
   requireConnectable(account)
-  const location = await findLocation(db, message.id)
+  const location = await findLocation(db, account.id, message.id)
   if (!location) refuse(message.is_renumbered ? 'provider_unavailable' : 'provider_not_found')
   return async function* read(range) {
     let { offset } = range

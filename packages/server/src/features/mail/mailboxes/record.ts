@@ -177,7 +177,10 @@ async function updateMailboxes(
   `.execute(unit.sql)
 }
 
-/** A renamed mailbox is followed on from where it stood, and what could not be read in it is tried again there. */
+/**
+ * A renamed mailbox is followed on from where it stood, and what could not be read in it is tried again there. What was
+ * noted of one that can hold no messages any more is forgotten.
+ */
 async function moveSources(unit: UnitOfWork, account: MailAccount, plan: MailboxPlan): Promise<void> {
   const moved = plan.kept.flatMap(({ indexed: { source: from, cursor }, remote: { source: to } }) =>
     from !== null && from !== to ? [{ from, to, cursor }] : [],
@@ -203,6 +206,9 @@ async function moveSources(unit: UnitOfWork, account: MailAccount, plan: Mailbox
       update ${noted} set source = moved."to"
       from json_to_recordset(${JSON.stringify(moved)}::json) as moved ("from" text, "to" text)
       where account_id = ${account.id} and ${noted}.source = ${MOVING} || moved."from" and moved."to" is not null
+    `.execute(unit.sql)
+    await sql`
+      delete from ${noted} where account_id = ${account.id} and source = any(${moved.map(({ from }) => MOVING + from)})
     `.execute(unit.sql)
   }
 }

@@ -57,9 +57,10 @@ export function toLocation({ source, cursor, ...key }: LocationRow): Location {
 }
 
 /** Where the provider has a message; null while that is not known. */
-export async function findLocation(db: Db, messageId: string): Promise<Location | null> {
+export async function findLocation(db: Db, accountId: string, messageId: string): Promise<Location | null> {
   const { rows } = await sql<LocationRow>`
-    select ${locationColumns} from message join ${located} where message.id = ${messageId} limit 1
+    select ${locationColumns} from message join ${located}
+    where message.account_id = ${accountId} and message.id = ${messageId} limit 1
   `.execute(db)
   const [row] = rows
   return row ? toLocation(row) : null

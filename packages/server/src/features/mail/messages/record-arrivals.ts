@@ -20,7 +20,10 @@ export interface Arrival<K extends MessageKey | null = MessageKey> {
   mailboxes: readonly PlacedMailbox[]
 }
 
-/** Without a key it is a message that the interface added: a sync has yet to find its key in its mailbox. */
+/**
+ * Without a key it is a message that the interface added: a sync has yet to find its key in its mailbox. Without a
+ * mailbox, too, it is missing.
+ */
 export type AnyArrival = Arrival<MessageKey | null>
 
 /**
@@ -185,15 +188,14 @@ async function insertMessages(
   const threadIds = await threadArrivals(unit, account, arrivals, ids, changes)
   const rows = arrivals.map(({ message, mailboxes }, index) => ({
     id: ids[index]!,
-    is_awaited: message.key === null,
+    missing_look: message.key !== null ? null : mailboxes.length > 0 ? 'Infinity' : 0,
     ...toRow(account, message, mailboxes, threadIds[index]!),
   }))
 
   await sql`
     insert into message (id, tenant_id, account_id, missing_look, ${rowColumns})
-    select id, ${account.tenantId}::uuid, ${account.id}::uuid, case when is_awaited then 'infinity' end::float8,
-      ${rowColumns}
-    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, is_awaited boolean, ${rowTypes})
+    select id, ${account.tenantId}::uuid, ${account.id}::uuid, missing_look, ${rowColumns}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, missing_look float8, ${rowTypes})
   `.execute(unit.sql)
   const placements = arrivals.flatMap(({ message, mailboxes }, index) =>
     mailboxes.map(mailbox => ({ mailbox, message, id: ids[index]! })),

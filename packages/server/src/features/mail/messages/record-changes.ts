@@ -130,7 +130,7 @@ export async function recordRemovals(
 
 /**
  * Records a message that was added, such as a draft or the copy of a sent message. If the sync was faster, its message is
- * the one. @returns its id
+ * the one. Without a mailbox, because that was deleted in the meantime, it is missing. @returns its id
  */
 export async function recordAdded(
   unit: UnitOfWork,

@@ -22,7 +22,8 @@ export interface NewContent {
 
 /**
  * Records that a draft has other content under another key; it keeps its id and its thread. What the sync has recorded
- * of this content, or of a later one, stays.
+ * of this content, or of a later one, stays. A draft whose mailbox was deleted in the meantime stays as it was: the sync
+ * finds where it is, or that it is gone.
  */
 export async function recordReplaced(
   unit: UnitOfWork,
@@ -31,7 +32,7 @@ export async function recordReplaced(
 ): Promise<void> {
   const { messageId, from, message, mailboxes, to } = replaced
   const row = (await lockHeldById(unit, account, [messageId])).get(messageId)
-  if (row && !hasContent(row, message)) {
+  if (row && mailboxes.length > 0 && !hasContent(row, message)) {
     const { identity } = message
     const locations = await placeAll(unit, account, [{ id: messageId, identity, mailboxes, to }])
     const next = toRow(account, { ...message, key: null }, mailboxes, row.thread_id)

@@ -55,9 +55,9 @@ export async function createDraft(
     await services.reach('draft_appended', draftId)
     return await context.change(async unit => {
       const mailAccount = await lockMailAccount(unit, account.id)
-      const mailboxes = await placedIn(unit, account.id, added)
       const message = { ...content.message, threadId: added.threadId }
-      const id = await recordAdded(unit, mailAccount, { message, mailboxes, to: added.location })
+      const placed = await placedIn(unit, account.id, added, mailbox.id)
+      const id = await recordAdded(unit, mailAccount, { message, ...placed })
       await content.discard(unit)
       unit.wake(account.id)
       await services.reach('draft_commit', draftId)

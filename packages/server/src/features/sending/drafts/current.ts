@@ -33,7 +33,7 @@ export async function requireCurrent(
   services: DraftServices,
   { account, draft }: FoundDraft,
 ): Promise<CurrentDraft> {
-  const former = await findLocation(context.db, draft.id)
+  const former = await findLocation(context.db, account.id, draft.id)
   const found = await findContents(context, services, { account, draft })
   const there = found.find(message => former !== null && isAt(message, former))
   if (there) return { former, others: [], threading: keptThreading(fieldsOf(there)) }

@@ -17,7 +17,7 @@ export async function deleteDraft(
 ): Promise<null> {
   const generation = await context.step(unit => beginDraftChange(unit, account.id, draft.id, context.ifMatch))
   try {
-    const former = await findLocation(context.db, draft.id)
+    const former = await findLocation(context.db, account.id, draft.id)
     const found = await findContents(context, services, { account, draft })
     const isThere = former !== null && found.some(message => isAt(message, former))
     const isChanged = former !== null && draft.internet_message_id !== null && !isThere

@@ -5,6 +5,7 @@ import type { AddedMessage } from '../../../providers/changing.ts'
 import type { RequestContext } from '../../context.ts'
 import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'
 import { presentEtag, presentMessage } from '../../mail/messages/present.ts'
+import type { NewLocation } from '../../mail/messages/record-new-locations.ts'
 import type { PlacedMailbox } from '../../mail/messages/rules.ts'
 import { findMessage } from '../../mail/messages/store.ts'
 import { refuse } from '../../refuse.ts'
@@ -21,12 +22,18 @@ export async function presentDraft(
   return presentMessage(row, read)
 }
 
-/** The mailboxes of the index that the provider put a draft into. */
+/**
+ * The mailboxes of the index that the provider put a draft into, and where it is there. If the mailbox that it was to go
+ * into was renamed meanwhile, the draft is in that one, and the sync finds its key.
+ */
 export async function placedIn(
   unit: UnitOfWork,
   accountId: string,
-  { mailboxKeys }: Pick<AddedMessage, 'mailboxKeys'>,
-): Promise<PlacedMailbox[]> {
+  { mailboxKeys, location }: AddedMessage,
+  mailboxId: string,
+): Promise<{ mailboxes: PlacedMailbox[]; to: NewLocation | null }> {
   const placed = await listPlacedMailboxes(unit.sql, accountId)
-  return placed.filter(({ key }) => mailboxKeys.includes(key))
+  const named = placed.filter(({ key }) => mailboxKeys.includes(key))
+  if (named.length > 0) return { mailboxes: named, to: location }
+  return { mailboxes: placed.filter(({ id }) => id === mailboxId), to: null }
 }

@@ -26,7 +26,7 @@ export function removeSentDraftHandler(services: RemovalServices): JobHandler {
     const draft = account && (await findMessage(db, accountId, draftId))
     if (!draft?.is_draft || draft.content_version !== version) return
     if (account?.status !== 'active') throw new Error('The account cannot be used now')
-    const former = await findLocation(db, draftId)
+    const former = await findLocation(db, accountId, draftId)
     if (!former && !draft.is_kept) throw new Error('It is not known where the draft is')
     if (former) {
       const mailboxKey = await findOwnMailbox(db, accountId, draft)

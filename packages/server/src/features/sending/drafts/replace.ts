@@ -99,8 +99,7 @@ async function putInPlace(
         messageId: draft.id,
         from: current.former,
         message,
-        mailboxes: await placedIn(unit, account.id, added),
-        to: added.location,
+        ...(await placedIn(unit, account.id, added, mailbox.id)),
       })
       if (!isSettled) {
         const { internetMessageId } = composition
@@ -133,8 +132,7 @@ async function keepLost(
   await context.step(async unit => {
     const mailAccount = await lockMailAccount(unit, account.id)
     const mailbox = await requireOwnMailbox(context, { account, draft })
-    const mailboxes = await placedIn(unit, account.id, { mailboxKeys: [mailbox.key] })
-    const lost = { messageId: draft.id, message, mailboxes, from: current.former }
+    const lost = { messageId: draft.id, message, mailboxes: [mailbox], from: current.former }
     if (await recordDraftLost(unit, mailAccount, lost))
       await keepMessageCopy(unit, draft.id, asBuffers(form.open()), sealing)
   })

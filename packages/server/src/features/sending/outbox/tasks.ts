@@ -190,7 +190,7 @@ async function markOriginal(
   account: AccountView,
   signal: AbortSignal,
 ): Promise<void> {
-  const location = await findLocation(db, task.repliedTo ?? task.forwarded ?? '')
+  const location = await findLocation(db, account.id, task.repliedTo ?? task.forwarded ?? '')
   if (location) {
     const { key, ...source } = location
     const change = task.repliedTo ? { isAnswered: true as const } : { isForwarded: true as const }

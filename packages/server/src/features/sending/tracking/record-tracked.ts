@@ -17,3 +17,8 @@ export async function recordTracked(
     ) as sent (id, links)
   `.execute(unit.sql)
 }
+
+/** Forgets sends that are not accepted after all, in the transaction that recorded them. */
+export async function removeTracked(unit: UnitOfWork, outboxIds: readonly string[]): Promise<void> {
+  await sql`delete from tracked_send where outbox_id = any(${[...outboxIds]}::uuid[])`.execute(unit.sql)
+}
