@@ -22,6 +22,8 @@ export const GUIDES = [
   'mail-merge',
   'templates',
   'tracking',
+  'bounces',
+  'classification',
   'autoconfig',
   'configuration',
 ] as const
