@@ -64,6 +64,7 @@ test(`a merge of ${ENTRIES} arrives through Postfix as it was asked for`, { time
     await waitUntil(
       `${expected} messages of a reader`,
       async () => (await world.uids('INBOX')).length >= expected,
+      600,
     )
     for (const raw of await readAll(world)) {
       const id = /^X-Waxwing-Outbox: (\S+)/m.exec(raw.toString('latin1'))?.[1] ?? ''
