@@ -19,6 +19,7 @@ export const GUIDES = [
   'drafts',
   'sending',
   'mail-merge',
+  'templates',
   'autoconfig',
   'configuration',
 ] as const
