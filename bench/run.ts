@@ -16,6 +16,7 @@ import { listPage } from './list-page.ts'
 import { memory } from './memory.ts'
 import { merges } from './merges.ts'
 import { notice } from './notice.ts'
+import { renders } from './renders.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
 import { search } from './search.ts'
 import { sends } from './sends.ts'
@@ -32,7 +33,11 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   idleAccounts,
   sends,
+<<<<<<< HEAD
   merges,
+=======
+  renders,
+>>>>>>> wt-t
   acceptMemory,
 ]
 
