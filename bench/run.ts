@@ -14,6 +14,7 @@ import { firstSync } from './first-sync.ts'
 import { idleAccounts } from './idle-accounts.ts'
 import { listPage } from './list-page.ts'
 import { memory } from './memory.ts'
+import { merges } from './merges.ts'
 import { notice } from './notice.ts'
 import { renders } from './renders.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
@@ -32,7 +33,11 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   idleAccounts,
   sends,
+<<<<<<< HEAD
+  merges,
+=======
   renders,
+>>>>>>> wt-t
   acceptMemory,
 ]
 

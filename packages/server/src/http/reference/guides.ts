@@ -18,7 +18,11 @@ export const GUIDES = [
   'identities',
   'drafts',
   'sending',
+<<<<<<< HEAD
+  'mail-merge',
+=======
   'templates',
+>>>>>>> wt-t
   'autoconfig',
   'configuration',
 ] as const
