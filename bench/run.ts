@@ -33,11 +33,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   idleAccounts,
   sends,
-<<<<<<< HEAD
   merges,
-=======
   renders,
->>>>>>> wt-t
   acceptMemory,
 ]
 

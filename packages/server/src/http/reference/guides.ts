@@ -18,11 +18,8 @@ export const GUIDES = [
   'identities',
   'drafts',
   'sending',
-<<<<<<< HEAD
   'mail-merge',
-=======
   'templates',
->>>>>>> wt-t
   'autoconfig',
   'configuration',
 ] as const
