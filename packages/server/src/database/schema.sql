@@ -262,6 +262,7 @@ create table mailbox (
   constraint mailbox_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES mailbox(id) ON DELETE SET NULL,
   constraint mailbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
+CREATE INDEX mailbox_deleted ON public.mailbox USING btree (account_id) WHERE is_deleted;
 CREATE INDEX mailbox_parent ON public.mailbox USING btree (parent_id);
 CREATE INDEX mailbox_source ON public.mailbox USING btree (account_id, source) WHERE (source IS NOT NULL);
 
