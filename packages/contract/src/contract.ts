@@ -11,6 +11,8 @@ import { outbox } from './sending/outbox.ts'
 import { search } from './mail/search.ts'
 import { suppressionReviews, suppressions } from './sending/suppressions.ts'
 import { settings } from './accounts/settings.ts'
+import { tracking } from './sending/tracking.ts'
+import { templateRenders, templates } from './sending/templates.ts'
 import { threads } from './mail/threads.ts'
 
 /** Every operation of the service, by section. */
@@ -26,6 +28,9 @@ export const contract = {
   mailSettings,
   drafts,
   outbox,
+  tracking,
+  templates,
+  templateRenders,
   mailMerges,
   suppressions,
   suppressionReviews,

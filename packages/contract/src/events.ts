@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { account } from './accounts/accounts.ts'
 import { mailbox, mailboxChange, mailboxReference } from './mail/mailboxes.ts'
-import { messageChange, messageSummary } from './mail/messages.ts'
+import { classification, messageChange, messageSummary } from './mail/messages.ts'
 import { outboxEntry, sendError } from './sending/outbox.ts'
+import { trackedFacts } from './sending/tracking.ts'
 import { suppressionEntry } from './sending/suppressions.ts'
 import { eventId, microsoftCloud, timestamp, uuid } from './shapes.ts'
 
@@ -55,8 +56,31 @@ const externalRef = z.string().nullable()
 const announcedMailboxes = z.array(mailboxReference)
 const announcedMessage = z.object({ message: messageSummary, mailboxes: announcedMailboxes })
 const announcedMailbox = z.object({ mailbox })
+/** A delivery that failed, of one send. */
+const announcedBounce = z.object({
+  outboxId: uuid,
+  messageId: uuid.nullable().describe('The sent copy; null while none is indexed.'),
+  reference: z.string().nullable(),
+  bounceType: z
+    .enum(['hard', 'soft'])
+    .describe('`hard`: the addresses take no mail. `soft`: another message may get through.'),
+  recipients: z.array(
+    z.object({
+      address: z.string().describe('As it was sent to.'),
+      status: z.string().describe('Enhanced status code (RFC 3463), such as `5.1.1`.'),
+      diagnostic: z.string().describe('What the refusing server said; may be empty.'),
+    }),
+  ),
+})
 const announcedSend = z.object({ outbox: outboxEntry })
 const announcedFailure = announcedSend.extend({ error: sendError })
+
+const trackedSend = {
+  outboxId: uuid,
+  messageId: uuid.nullable().describe('The copy in the mailbox of sent mail; null while none is indexed.'),
+  reference: z.string().nullable(),
+  recipient: z.string().nullable().describe('Null where the send has more than one.'),
+}
 
 /** What `data` of an event contains, for each type that occurs today. */
 export const eventData = {
@@ -83,6 +107,10 @@ export const eventData = {
   'message.created': announcedMessage,
   'message.updated': announcedMessage.extend({ changes: z.array(messageChange) }),
   'message.deleted': announcedMessage,
+  'message.opened': z.object({ ...trackedSend, ...trackedFacts }),
+  'message.clicked': z.object({ ...trackedSend, url: z.string(), ...trackedFacts }),
+  'message.bounced': announcedBounce,
+  'message.classified': z.object({ message: messageSummary, classification }),
   'send.sent': announcedSend,
   'send.retrying': announcedFailure,
   'send.failed': announcedFailure,

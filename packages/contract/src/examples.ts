@@ -8,6 +8,8 @@ import type { Message, MessageSummary } from './mail/messages.ts'
 import type { TenantSettings, TenantSettingsInput } from './accounts/settings.ts'
 import type { MergeItem } from './sending/mail-merges.ts'
 import type { OutboxEntry } from './sending/outbox.ts'
+import type { SendTracking } from './sending/tracking.ts'
+import type { RenderedTemplate, Template, TemplateSummary } from './sending/templates.ts'
 import type { SuppressionEntry, SuppressionList, SuppressionReview } from './sending/suppressions.ts'
 import type { Thread, ThreadSummary } from './mail/threads.ts'
 
@@ -186,6 +188,35 @@ const outboxEntry: OutboxEntry = {
   updatedAt: '2026-11-21T09:45:12.118Z',
 }
 
+const templateSummary: TemplateSummary = {
+  id: '01a1fc30-7b1e-7a40-8c02-5e9d1f3a7c44',
+  accountId: null,
+  name: 'order-shipped',
+  description: 'Sent when an order leaves the warehouse.',
+  source: 'handlebars',
+  externalRef: null,
+  createdAt: '2026-11-21T09:40:00.000Z',
+  updatedAt: '2026-11-21T09:40:00.000Z',
+}
+
+const templateFields = {
+  subject: 'Your order {{params.number}} is on its way',
+  html: '<p>Hello {{params.name}},</p><p>your order {{params.number}} is on its way.</p>',
+  text: null,
+  previewText: 'It arrives on {{params.day}}.',
+}
+
+const template: Template = { ...templateSummary, ...templateFields, format: 'html' }
+
+const params = { name: 'Grace', number: 4711, day: 'Friday' }
+
+const renderedTemplate: RenderedTemplate = {
+  subject: 'Your order 4711 is on its way',
+  html: '<div style="display:none">It arrives on Friday.</div><p>Hello Grace,</p><p>your order 4711 is on its way.</p>',
+  text: null,
+  previewText: 'It arrives on Friday.',
+}
+
 const tenantSettings: TenantSettings = {
   ...settings,
   optOutHandling: 'review',
@@ -231,6 +262,50 @@ const identity: Identity = {
   providerSignature: null,
 }
 
+const sendTracking: SendTracking = {
+  trackOpens: true,
+  trackClicks: true,
+  opens: {
+    count: 1,
+    machineCount: 1,
+    firstAt: '2026-03-02T09:15:04.120Z',
+    lastAt: '2026-03-02T09:15:04.120Z',
+  },
+  clicks: {
+    count: 1,
+    machineCount: 0,
+    firstAt: '2026-03-02T09:15:20.533Z',
+    lastAt: '2026-03-02T09:15:20.533Z',
+    links: [{ url: 'https://example.com/offer', count: 1 }],
+  },
+  items: [
+    {
+      type: 'click',
+      url: 'https://example.com/offer',
+      isMachine: false,
+      ip: null,
+      userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Firefox/146.0',
+      occurredAt: '2026-03-02T09:15:20.533Z',
+    },
+    {
+      type: 'open',
+      url: null,
+      isMachine: false,
+      ip: null,
+      userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Firefox/146.0',
+      occurredAt: '2026-03-02T09:15:04.120Z',
+    },
+    {
+      type: 'open',
+      url: null,
+      isMachine: true,
+      ip: null,
+      userAgent: 'Mozilla/5.0',
+      occurredAt: '2026-03-02T09:00:02.871Z',
+    },
+  ],
+}
+
 const suppressionList: SuppressionList = {
   id: 'newsletter',
   name: 'Newsletter',
@@ -272,8 +347,12 @@ export const schemaExamples: Record<string, unknown> = {
   Message: message,
   MessageSummary: messageSummary,
   OutboxEntry: outboxEntry,
+  SendTracking: sendTracking,
   SearchResult: messageSummary,
   Signature: signature,
+  RenderedTemplate: renderedTemplate,
+  Template: template,
+  TemplateSummary: templateSummary,
   SuppressionEntry: suppressionEntry,
   SuppressionList: suppressionList,
   SuppressionReview: suppressionReview,
@@ -309,6 +388,9 @@ export const bodyExamples: Record<string, unknown> = {
   },
   'outbox.reschedule': { sendAt: '2026-11-21T10:00:00Z' },
   'settings.update': settingsChange,
+  'templates.create': { name: 'order-shipped', ...templateFields },
+  'templates.update': { previewText: 'It arrives soon.' },
+  'templateRenders.create': { templateId: template.id, params },
   'suppressions.addEntries': { addresses: ['grace@example.org'], reason: 'Asked by phone' },
   'suppressions.create': { id: 'newsletter', name: 'Newsletter' },
   'suppressions.update': { description: 'The letter of the first Monday of each month' },

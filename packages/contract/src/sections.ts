@@ -47,6 +47,20 @@ export const sections: Record<keyof typeof contract, Section> = {
       'Messages that are sent, from their acceptance to their end. A message is sent once: an attempt is ' +
       'repeated only if the server certainly did not accept it.',
   },
+  tracking: {
+    title: 'Tracking',
+    description: 'Opens and clicks of messages that were sent, those of people apart from those of programs.',
+  },
+  templates: {
+    title: 'Templates',
+    description:
+      'Content with variables in Handlebars, which sends, drafts and mail merges name by its `id`. A template belongs ' +
+      'to an account, or is shared by the tenant.',
+  },
+  templateRenders: {
+    title: 'Template renders',
+    description: 'Try a template with values before it is sent.',
+  },
   mailMerges: {
     title: 'Mail merges',
     description: 'One message to each of many recipients, queued together.',

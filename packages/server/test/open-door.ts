@@ -32,6 +32,7 @@ const NO_LIMITS: PlanLimits = {
   bodyStorageAllowed: true,
   storageBytes: null,
   sendsPerDay: null,
+  modules: null,
 }
 const PEPPER = Buffer.alloc(32, 1)
 const ANSWER_KEY = Buffer.alloc(32, 2)

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { mergeItem } from '@waxwing/contract/sending/mail-merges.ts'
 import { outboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { sendTracking } from '@waxwing/contract/sending/tracking.ts'
+import { renderedTemplate, template, templateSummary } from '@waxwing/contract/sending/templates.ts'
 import {
   suppressionEntry,
   suppressionList,
@@ -90,16 +93,21 @@ describe('packages/contract/openapi.json', () => {
       Autoconfig: foundServers,
       ChangeEvent: changeEvent,
       Identity: identity,
+      MailMergeItem: mergeItem,
       MailSettings: accountMailSettings,
       Mailbox: mailbox,
       Message: message,
       MessageSummary: messageSummary,
       OutboxEntry: outboxEntry,
+      RenderedTemplate: renderedTemplate,
       SearchResult: searchResult,
+      SendTracking: sendTracking,
       Signature: signature,
       SuppressionEntry: suppressionEntry,
       SuppressionList: suppressionList,
       SuppressionReview: suppressionReview,
+      Template: template,
+      TemplateSummary: templateSummary,
       TenantSettings: tenantSettings,
       Thread: thread,
       ThreadSummary: threadSummary,

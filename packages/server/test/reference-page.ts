@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContextOptions, type Locator, type Page, chromium } from 'playwright-core'
-import { type TestApp, openTestApp } from './open-app.ts'
+import { type TestApp, type TestAppOptions, openTestApp } from './open-app.ts'
 import { requireChromium } from './servers/install.ts'
 
 /** The service with its reference page, and a browser to open it in. */
@@ -16,13 +16,13 @@ export interface Opened extends AsyncDisposable {
   violations: string[]
 }
 
-export async function openReferencePages(): Promise<ReferencePages> {
+export async function openReferencePages(ofApp: TestAppOptions = {}): Promise<ReferencePages> {
   await using opened = new AsyncDisposableStack()
   // Chromium has no sandbox as root, and /dev/shm is small in containers.
   const args = ['--no-sandbox', '--disable-dev-shm-usage']
   const browser = await chromium.launch({ executablePath: requireChromium(), args })
   opened.defer(() => browser.close())
-  const app = opened.use(await openTestApp())
+  const app = opened.use(await openTestApp(ofApp))
   const owned = opened.move()
   return {
     app,

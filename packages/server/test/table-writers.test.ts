@@ -45,10 +45,13 @@ const WRITERS: Record<string, readonly string[]> = {
   suppression_list: ['sending'],
   suppression_review: ['sending'],
   sync_cursor: ['mail'],
+  template: ['sending'],
   tenant: ['tenancy'],
   tenant_sends: ['sending'],
   tenant_storage: ['mail'],
   thread_link: ['mail'],
+  tracked_send: ['sending'],
+  tracking_item: ['sending'],
 }
 
 const TABLE = /^create table (?:public\.)?"?(\w+)/gim

@@ -64,24 +64,40 @@ export const attachment = z
   })
   .meta({ id: 'Attachment' })
 
+export const classificationKind = z.enum(['reply', 'auto_reply', 'opt_out', 'bounce', 'other'])
+export const autoReplyCategory = z.enum([
+  'out_of_office',
+  'left_company',
+  'address_changed',
+  'acknowledgement',
+  'other',
+])
+
 export const classification = z
   .object({
-    kind: z.string().describe('The kind of reply, such as `opt_out`.'),
-    probabilities: z.record(z.string(), z.number()).describe('The probability of each kind, from 0 to 1.'),
+    kind: classificationKind.describe('What the reply is.'),
+    probabilities: z
+      .record(z.string(), z.number())
+      .describe('The probability of each kind, from 0 to 1. Kinds that are left out have none.'),
     optOutProbability: z
       .number()
       .describe('The probability that the sender wants no more mail, from 0 to 1.'),
-    autoReplyCategory: z
-      .string()
+    autoReplyCategory: autoReplyCategory
       .nullable()
-      .describe('Such as `out_of_office`; null if the reply is not automatic.'),
-    returnDate: z.iso.date().nullable().describe('The date when the sender is back.'),
-    alternateContacts: z.array(z.string()).describe('The people whom the reply names as contacts instead.'),
+      .describe('What an automatic reply says; null if the reply is not automatic.'),
+    returnDate: z.iso
+      .date()
+      .nullable()
+      .describe('The day on which the sender is back, if an out-of-office reply says so.'),
+    alternateContacts: z
+      .array(z.string())
+      .describe('Addresses that an automatic reply names as contacts instead.'),
     outboxId: uuid.nullable().describe('The send that this is a reply to.'),
-    model: z.string().describe('The language model that classified the reply.'),
+    model: z.string().describe('`rules`, or the language model that classified the reply.'),
     classifiedAt: timestamp,
   })
   .meta({ id: 'Classification' })
+export type Classification = z.infer<typeof classification>
 
 export const message = messageSummary
   .extend({
@@ -94,7 +110,11 @@ export const message = messageSummary
           'at most 5 MiB; a longer text is an attachment. The HTML is exactly what the sender wrote.',
       ),
     attachments: z.array(attachment),
-    classification: classification.nullable().describe('Replies only, if classification is turned on.'),
+    classification: classification
+      .nullable()
+      .describe(
+        'Of a reply to a send through this API, or of a report about one. Null while it is undecided.',
+      ),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof message>

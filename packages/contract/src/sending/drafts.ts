@@ -5,6 +5,7 @@ import { operation } from '../operation.ts'
 import { accountPath, pathId } from '../shapes.ts'
 import { outboxEntry } from './outbox.ts'
 import { draftBody, draftSendBody, SEND_BODY_BYTES_MAX } from './send-body.ts'
+import { RENDER_BODY_VALUES_MAX } from './templates.ts'
 
 const draftPath = accountPath.extend({ messageId: pathId.describe('The draft’s `id`.') })
 
@@ -12,10 +13,16 @@ const WRITING_REASONS = [
   ...CHANGING_REASONS,
   'attachments_too_large',
   'from_not_allowed',
+  'invalid_template',
+  'params_too_large',
   'provider_conflict',
   'provider_not_found',
+  'template_account_mismatch',
+  'template_and_inline_fields',
+  'template_render_failed',
   'unknown_message',
   'unknown_reply_target',
+  'unknown_template',
 ] as const
 
 const DRAFT_REASONS = ['draft_not_found', 'not_a_draft'] as const
@@ -28,6 +35,7 @@ export const drafts = {
     accountToken: true,
     audit: 'draft.create',
     bodyBytesMax: SEND_BODY_BYTES_MAX,
+    bodyValuesMax: RENDER_BODY_VALUES_MAX,
     hasEtag: true,
     summary: 'Create a draft.',
     description:
@@ -46,6 +54,7 @@ export const drafts = {
     accountToken: true,
     audit: 'draft.update',
     bodyBytesMax: SEND_BODY_BYTES_MAX,
+    bodyValuesMax: RENDER_BODY_VALUES_MAX,
     isConditional: true,
     hasEtag: true,
     summary: 'Replace the content of a draft.',
@@ -97,9 +106,11 @@ export const drafts = {
       'list_unsubscribe_unavailable',
       'no_recipients',
       'plan_limit_sends',
+      'plan_module_unavailable',
       'provider_conflict',
       'provider_not_found',
       'suppressed',
+      'tracking_unsupported',
     ],
     params: draftPath,
     body: draftSendBody,

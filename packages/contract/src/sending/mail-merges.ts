@@ -2,7 +2,14 @@ import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { reasons } from '../reasons.ts'
 import { accountPath, text, timestampInput, uuid } from '../shapes.ts'
-import { checkContent, contentFields, SEND_BODY_BYTES_MAX, sendingFields } from './send-body.ts'
+import { templateParams } from './templates.ts'
+import {
+  checkContent,
+  checkListFields,
+  contentFields,
+  SEND_BODY_BYTES_MAX,
+  sendingFields,
+} from './send-body.ts'
 
 export const MERGE_ENTRIES_MAX = 1000
 export const MERGE_INTERVAL_SECONDS_MAX = 3600
@@ -29,8 +36,7 @@ const recipient = z
 const mergeEntry = z
   .strictObject({
     to: recipient,
-    params: z
-      .record(z.string(), z.unknown())
+    params: templateParams
       .optional()
       .describe('Values for the template, at most 256 KB. Default: `render.params`.'),
     reference: text({ max: 255 }).nullish().describe('Default: `reference` of the merge.'),
@@ -45,6 +51,8 @@ const {
   bcc: _bcc,
   inReplyTo: _inReplyTo,
   forwardOf: _forwardOf,
+  template: _template,
+  render: _render,
   ...sharedFields
 } = contentFields
 
@@ -68,6 +76,7 @@ const mergeBody = z
     entries: z.array(mergeEntry).min(1).max(MERGE_ENTRIES_MAX).describe('One message each.'),
   })
   .superRefine(checkContent)
+  .superRefine(checkListFields)
   .meta({ id: 'MailMergeInput' })
 export type MergeBody = z.infer<typeof mergeBody>
 
@@ -108,12 +117,19 @@ export const mailMerges = {
       'attachments_too_large',
       'billing_past_due',
       'from_not_allowed',
+      'invalid_template',
+      'list_unsubscribe_unavailable',
+      'plan_module_unavailable',
       'provider_forbidden',
       'provider_not_found',
       'provider_throttled',
       'provider_unavailable',
       'provider_unsupported',
+      'template_account_mismatch',
+      'template_and_inline_fields',
+      'tracking_unsupported',
       'unknown_message',
+      'unknown_template',
     ],
     params: accountPath,
     body: mergeBody,

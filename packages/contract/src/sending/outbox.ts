@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { importance, threadId } from '../mail/messages.ts'
 import { operation } from '../operation.ts'
 import { SEND_BODY_BYTES_MAX, sendBody } from './send-body.ts'
+import { RENDER_BODY_VALUES_MAX } from './templates.ts'
 import {
   accountPath,
   address,
@@ -136,6 +137,7 @@ export const outbox = {
     accountToken: true,
     audit: 'outbox.create',
     bodyBytesMax: SEND_BODY_BYTES_MAX,
+    bodyValuesMax: RENDER_BODY_VALUES_MAX,
     summary: 'Send a message.',
     description:
       'Answers as soon as the message is stored and will be sent, whatever happens to the service. What ' +
@@ -150,18 +152,26 @@ export const outbox = {
       'attachments_too_large',
       'billing_past_due',
       'from_not_allowed',
+      'invalid_template',
       'list_send_recipients',
       'list_unsubscribe_unavailable',
       'no_recipients',
+      'params_too_large',
       'plan_limit_sends',
+      'plan_module_unavailable',
       'provider_forbidden',
       'provider_not_found',
       'provider_throttled',
       'provider_unavailable',
       'provider_unsupported',
       'suppressed',
+      'template_account_mismatch',
+      'template_and_inline_fields',
+      'template_render_failed',
+      'tracking_unsupported',
       'unknown_message',
       'unknown_reply_target',
+      'unknown_template',
     ],
     params: accountPath,
     body: sendBody,

@@ -4,6 +4,7 @@ import { importance } from '../mail/messages.ts'
 import { singleLine, text, timestampInput, uuidInput } from '../shapes.ts'
 import { undoSendSeconds } from '../accounts/settings.ts'
 import { suppressionListId } from './suppressions.ts'
+import { templateFieldInputs, templateFormat, templateParams } from './templates.ts'
 
 /* What a message is made of. A send, a draft and a mail merge share it. */
 
@@ -103,6 +104,16 @@ export const headerInput = z
   })
   .meta({ id: 'HeaderInput' })
 
+/** Values for a stored template, or a template of its own. */
+export const renderInput = z
+  .strictObject({
+    params: templateParams.optional(),
+    ...templateFieldInputs,
+    format: templateFormat.nullish().describe('Default: `html`.'),
+  })
+  .meta({ id: 'RenderInput' })
+export type RenderInput = z.infer<typeof renderInput>
+
 const addresses = z.array(addressInput).max(RECIPIENTS_MAX).optional()
 
 export const contentFields = {
@@ -120,6 +131,17 @@ export const contentFields = {
     .describe('Default: that of the message replied to or forwarded, after `Re:` or `Fwd:`.'),
   html: text({ max: CONTENT_LENGTH_MAX }).nullish(),
   text: text({ max: CONTENT_LENGTH_MAX }).nullish().describe('Default: the text of `html`.'),
+  template: uuidInput
+    .nullish()
+    .describe(
+      'The `id` of a template that gives subject, HTML and text, with the values of `render.params`. It is rendered now.',
+    ),
+  render: renderInput
+    .nullish()
+    .describe(
+      'With `template`: only `params`. Without it: `subject`, `html`, `text` or `previewText` as Handlebars. `subject`, ' +
+        '`html` and `text` beside it must then be absent.',
+    ),
   attachments: z
     .array(attachmentInput)
     .max(ATTACHMENTS_MAX)
@@ -147,10 +169,45 @@ export const sendingFields = {
       'The suppression list that is consulted beside the global one, and that the recipient leaves by the ' +
         '`List-Unsubscribe` link. Needs exactly one recipient, in `to`. A missing list is created.',
     ),
+  trackOpens: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether to add an image that tells when the message is opened. Default: `trackOpens` of the account.',
+    ),
+  trackClicks: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the links of the HTML lead over the service, which tells when one is clicked. Default: ' +
+        '`trackClicks` of the account.',
+    ),
   reference: text({ max: 255 }).nullish().describe('Your own identifier for the send.'),
 }
 
 type Content = Partial<z.infer<z.ZodObject<typeof contentFields>>>
+
+const GIVEN = ['subject', 'html', 'text'] as const
+const RENDERED = [...GIVEN, 'previewText'] as const
+type ContentSource = Pick<Content, 'template' | 'render' | (typeof GIVEN)[number]>
+
+/** Whether the content is given, or rendered from what the request has, besides any stored template. */
+export function hasInlineContent({ render, ...body }: ContentSource): boolean {
+  const isIn = (fields: object, names: readonly string[]) =>
+    names.some(name => (fields as Record<string, unknown>)[name] != null)
+  return isIn(body, GIVEN) || isIn(render ?? {}, [...RENDERED, 'format'])
+}
+
+/** Content comes from the body, or is rendered from its fields. The reason for a template beside either is another. */
+export function checkContentSource(body: ContentSource, issues: z.core.$RefinementCtx): void {
+  const { render, template } = body
+  if (render == null || template != null) return
+  const refuse = (path: string[], message: string) => issues.addIssue({ code: 'custom', path, message })
+  if (RENDERED.every(field => render[field] == null))
+    return refuse(['render'], 'must have subject, html, text or previewText, or go with template')
+  for (const field of GIVEN)
+    if (body[field] != null) refuse([field], 'must not be given together with render')
+}
 
 /** The rules that concern several fields. */
 export function checkContent(body: Content, issues: z.core.$RefinementCtx): void {
@@ -163,6 +220,7 @@ export function checkContent(body: Content, issues: z.core.$RefinementCtx): void
     if (before <= RECIPIENTS_MAX && recipients > RECIPIENTS_MAX)
       refuse([field], `to, cc and bcc must have at most ${RECIPIENTS_MAX} recipients together`)
   }
+  checkContentSource(body, issues)
   if (body.inReplyTo != null && body.forwardOf != null)
     refuse(['forwardOf'], 'must not be given together with inReplyTo')
   const contentIds = new Set<string>()

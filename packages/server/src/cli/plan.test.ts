@@ -53,6 +53,7 @@ describe('waxwing plan', () => {
       maxAccounts: null,
       storageBytes: null,
       sendsPerDay: null,
+      modules: null,
     }
     expect(JSON.parse(await line.run('plan', 'list', '--json'))).toMatchObject([
       { name: 'free', limits: { ...none, bodyStorageAllowed: true }, tenants: [] },
@@ -65,6 +66,7 @@ describe('waxwing plan', () => {
           bodyStorageAllowed: false,
           storageBytes: 5_000_000_000,
           sendsPerDay: 100,
+          modules: null,
         },
         tenants: ['acme'],
       },

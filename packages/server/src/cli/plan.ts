@@ -1,6 +1,7 @@
+import type { Module } from '@waxwing/contract/operation.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { assignPlan } from '../features/accounts/plans/assign.ts'
-import type { Plan } from '../features/tenancy/plans/plan.ts'
+import { MODULES, type Plan } from '../features/tenancy/plans/plan.ts'
 import { createPlan, listPlans } from '../features/tenancy/plans/store.ts'
 import { CommandError } from './command-error.ts'
 import type { Connect } from './connect.ts'
@@ -14,6 +15,7 @@ interface CreateOptions {
   maxAccounts?: number
   storageBytes?: number
   sendsPerDay?: number
+  modules?: Module[]
   bodyStorage: boolean
   json?: boolean
 }
@@ -53,6 +55,11 @@ export function register(program: Command, connect: Connect) {
       '--storage-bytes <count>',
       'maximum size of stored bodies, in bytes',
       integerOf(0, Number.MAX_SAFE_INTEGER),
+    )
+    .option(
+      '--modules <list>',
+      `what it includes besides mail, comma-separated, or none: ${MODULES.join(', ')}`,
+      readModules,
     )
     .option('--no-body-storage', 'bodies may not be stored: bodyStorage is "none"')
     .option('--json', 'print one line of JSON')
@@ -97,6 +104,7 @@ async function create(name: string, options: CreateOptions, connect: Connect) {
     bodyStorageAllowed: options.bodyStorage,
     storageBytes: options.storageBytes ?? null,
     sendsPerDay: options.sendsPerDay ?? null,
+    modules: options.modules ?? null,
   })
   if (!made) throw new CommandError(`There is already a plan "${name}". Choose another name.`)
   console.log(options.json ? JSON.stringify(made) : `Created the plan "${name}".`)
@@ -129,6 +137,7 @@ function describe({ name, limits, tenants }: Plan & { tenants: string[] }): stri
     ...numbered('accounts', limits.maxAccounts),
     ...numbered('sends per day', limits.sendsPerDay),
     ...(limits.bodyStorageAllowed ? numbered('bytes of bodies', limits.storageBytes) : ['no stored bodies']),
+    ...(limits.modules === null ? [] : [`modules: ${limits.modules.join(' ') || 'none'}`]),
   ]
   const users = tenants.length > 0 ? `tenants: ${tenants.join(', ')}` : 'no tenants'
   return `${name}  ${notes.length > 0 ? notes.join(', ') : 'no limits'}  ${users}`
@@ -136,6 +145,13 @@ function describe({ name, limits, tenants }: Plan & { tenants: string[] }): stri
 
 function numbered(what: string, count: number | null): string[] {
   return count === null ? [] : [`${count} ${what}`]
+}
+
+function readModules(text: string): Module[] {
+  const names = text === 'none' ? [] : text.split(',').map(name => name.trim())
+  const modules = MODULES.filter(module => names.includes(module))
+  if (modules.length === names.length) return modules
+  throw new InvalidArgumentError(`Give none, or some of ${MODULES.join(', ')}, each once.`)
 }
 
 function integerOf(min: number, max: number) {

@@ -492,6 +492,7 @@ create table plan (
   storage_bytes bigint,
   created_at timestamp with time zone default now() not null,
   sends_per_day integer,
+  modules text[],
   constraint plan_pkey PRIMARY KEY (id),
   constraint plan_api_calls_per_minute_check CHECK ((api_calls_per_minute > 0)),
   constraint plan_api_calls_per_minute_per_key_check CHECK ((api_calls_per_minute_per_key > 0)),
@@ -632,6 +633,29 @@ create table sync_cursor (
   constraint sync_cursor_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 
+create table template (
+  id uuid not null,
+  tenant_id uuid not null,
+  account_id uuid,
+  name text not null,
+  description text,
+  source text not null,
+  external_ref text,
+  subject text,
+  html text,
+  text text,
+  preview_text text,
+  format text not null,
+  created_at timestamp with time zone default date_trunc('milliseconds'::text, clock_timestamp()) not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  constraint template_pkey PRIMARY KEY (id),
+  constraint template_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id),
+  constraint template_tenant_id_account_id_name_key UNIQUE NULLS NOT DISTINCT (tenant_id, account_id, name),
+  constraint template_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX template_account ON public.template USING btree (account_id);
+CREATE INDEX template_newest ON public.template USING btree (tenant_id, created_at DESC, id DESC);
+
 create table tenant (
   id uuid not null,
   name text not null,
@@ -669,3 +693,46 @@ create table thread_link (
   constraint thread_link_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 CREATE INDEX thread_link_thread ON public.thread_link USING btree (account_id, thread_id);
+
+create table tracked_send (
+  outbox_id uuid not null,
+  account_id uuid not null,
+  links bytea,
+  items integer default 0 not null,
+  opens integer default 0 not null,
+  machine_opens integer default 0 not null,
+  first_opened_at timestamp with time zone,
+  last_opened_at timestamp with time zone,
+  clicks integer default 0 not null,
+  machine_clicks integer default 0 not null,
+  first_clicked_at timestamp with time zone,
+  last_clicked_at timestamp with time zone,
+  link_clicks jsonb default '{}'::jsonb not null,
+  constraint tracked_send_pkey PRIMARY KEY (outbox_id),
+  constraint tracked_send_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+CREATE INDEX tracked_send_account ON public.tracked_send USING btree (account_id);
+
+create table tracking_item (
+  id uuid not null,
+  outbox_id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  kind text not null,
+  link integer,
+  client bytea not null,
+  sign text,
+  ip text,
+  user_agent text,
+  occurred_at timestamp with time zone not null,
+  is_machine boolean,
+  machine_reason text,
+  constraint tracking_item_pkey PRIMARY KEY (id),
+  constraint tracking_item_kind_check CHECK ((kind = ANY (ARRAY['open'::text, 'click'::text, 'honeypot'::text]))),
+  constraint tracking_item_machine_reason_check CHECK ((machine_reason = ANY (ARRAY['prefetch'::text, 'scanner'::text, 'honeypot'::text, 'burst'::text]))),
+  constraint tracking_item_outbox_id_fkey FOREIGN KEY (outbox_id) REFERENCES tracked_send(outbox_id) ON DELETE CASCADE,
+  constraint tracking_item_sign_check CHECK ((sign = ANY (ARRAY['prefetch'::text, 'scanner'::text])))
+);
+CREATE INDEX tracking_item_account ON public.tracking_item USING btree (account_id);
+CREATE INDEX tracking_item_send ON public.tracking_item USING btree (outbox_id, occurred_at DESC, id DESC);
+CREATE INDEX tracking_item_unjudged ON public.tracking_item USING btree (occurred_at) WHERE (is_machine IS NULL);

@@ -365,6 +365,7 @@ export interface PlanTable {
   storage_bytes: Int8 | null
   created_at: Generated<Timestamp>
   sends_per_day: number | null
+  modules: string[] | null
 }
 
 export interface QuarantinedMessageTable {
@@ -468,6 +469,23 @@ export interface SyncCursorTable {
   cursor: Json
 }
 
+export interface TemplateTable {
+  id: string
+  tenant_id: string
+  account_id: string | null
+  name: string
+  description: string | null
+  source: string
+  external_ref: string | null
+  subject: string | null
+  html: string | null
+  text: string | null
+  preview_text: string | null
+  format: string
+  created_at: Generated<Timestamp>
+  updated_at: Generated<Timestamp>
+}
+
 export interface TenantTable {
   id: string
   name: string
@@ -493,6 +511,38 @@ export interface ThreadLinkTable {
   account_id: string
   reference: string
   thread_id: string
+}
+
+export interface TrackedSendTable {
+  outbox_id: string
+  account_id: string
+  links: Buffer | null
+  items: Generated<number>
+  opens: Generated<number>
+  machine_opens: Generated<number>
+  first_opened_at: Timestamp | null
+  last_opened_at: Timestamp | null
+  clicks: Generated<number>
+  machine_clicks: Generated<number>
+  first_clicked_at: Timestamp | null
+  last_clicked_at: Timestamp | null
+  link_clicks: Generated<Json>
+}
+
+export interface TrackingItemTable {
+  id: string
+  outbox_id: string
+  account_id: string
+  tenant_id: string
+  kind: 'open' | 'click' | 'honeypot'
+  link: number | null
+  client: Buffer
+  sign: 'prefetch' | 'scanner' | null
+  ip: string | null
+  user_agent: string | null
+  occurred_at: Timestamp
+  is_machine: boolean | null
+  machine_reason: 'prefetch' | 'scanner' | 'honeypot' | 'burst' | null
 }
 
 export interface Tables {
@@ -534,8 +584,11 @@ export interface Tables {
   suppression_list: SuppressionListTable
   suppression_review: SuppressionReviewTable
   sync_cursor: SyncCursorTable
+  template: TemplateTable
   tenant: TenantTable
   tenant_sends: TenantSendsTable
   tenant_storage: TenantStorageTable
   thread_link: ThreadLinkTable
+  tracked_send: TrackedSendTable
+  tracking_item: TrackingItemTable
 }

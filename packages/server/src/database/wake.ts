@@ -4,8 +4,14 @@ import type { Logger } from '../kit/log.ts'
 import { keepSession } from './kept-session.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
-/** Channels for changed accounts, accounts with new mail or something to send, and enqueued jobs. */
-const CHANNELS = ['waxwing_wake', 'waxwing_mail', 'waxwing_outbox', 'waxwing_job'] as const
+/** Channels for changed accounts, accounts with new mail, something to send or what was tracked, and enqueued jobs. */
+const CHANNELS = [
+  'waxwing_wake',
+  'waxwing_mail',
+  'waxwing_outbox',
+  'waxwing_tracking',
+  'waxwing_job',
+] as const
 export type WakeChannel = (typeof CHANNELS)[number]
 
 /** At most 20 notices a second per process and channel, however many accounts are woken. */

@@ -21,6 +21,7 @@ export type Admission = { rate: Count | null; end: () => void } & (
 )
 
 export interface AdmittedCall {
+  tenantId: string
   /** Runs the operation. Never rejects. */
   run(given: GivenInput): Promise<Answer>
   /** Returns the refusal for a failure after `run`, for example while a download begins. */

@@ -82,6 +82,7 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
       }
       return {
         outcome: 'admitted',
+        tenantId: identity.tenantId,
         rate,
         end,
         run: given =>

@@ -28,6 +28,8 @@ export interface EventFollowerOptions<T extends EventType> {
   db: Db
   log: Logger
   following: Following<T>
+  /** Called after each batch, once it is committed. */
+  onHandled?(): void
   reach?: ReachPoint
 }
 
@@ -101,7 +103,9 @@ export class EventFollower<T extends EventType> implements AsyncDisposable {
     const { tenantId } = tenant
     try {
       if (tenant.isNew) await addPosition(db, following.name, tenantId)
-      return await inTransaction(db, tenantId, unit => handleBatch(unit, this.#options))
+      const hasMore = await inTransaction(db, tenantId, unit => handleBatch(unit, this.#options))
+      this.#options.onHandled?.()
+      return hasMore
     } catch (error) {
       log.warn({ error, tenantId, kind: following.name }, 'Events could not be handled; they are retried')
       await recordFailure(db, following.name, tenantId)

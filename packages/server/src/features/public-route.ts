@@ -9,6 +9,8 @@ export interface PublicRequest {
   form: URLSearchParams
   /** Cut after 512 characters. */
   userAgent: string | null
+  /** What a browser that fetches in advance says of that: `Sec-Purpose`, or the older `Purpose`. */
+  purpose: string | null
   client: {
     /** An IPv4 or IPv6 address; null if it is not known. */
     address: string | null

@@ -20,6 +20,7 @@ import { corsFor } from './cors.ts'
 import type { Door } from '../door/open-operation.ts'
 import type { Overload } from '../door/overload.ts'
 import { overloaded } from '../door/refusals.ts'
+import { LargeBodies } from './large-bodies.ts'
 import { type ServeOperation, serveOperation } from './operation-route.ts'
 import { answerNothing, createPublicRoutes, partsOf } from './public-routes.ts'
 import { readParams } from './read-params.ts'
@@ -219,11 +220,12 @@ function operationPaths(options: AppOptions): Map<string, Methods> {
         outgoing: context.env.outgoing,
       })
 
+  const largeBodies = new LargeBodies()
   const paths = new Map<string, Methods>()
   for (const procedure of proceduresOf(options.operations)) {
     const { path, method }: OperationMeta = procedure['~orpc'].meta
     const methods = paths.get(path) ?? {}
-    methods[method] = begin(serveOperation(procedure, options))
+    methods[method] = begin(serveOperation(procedure, options, largeBodies))
     paths.set(path, methods)
   }
   return paths

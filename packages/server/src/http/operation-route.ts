@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AnyProcedure } from '@orpc/server'
+import { BODY_BYTES_MAX } from '@waxwing/contract/operation.ts'
 import type { Issue } from '@waxwing/contract/reasons.ts'
 import type { Download } from '@waxwing/contract/shapes.ts'
 import type { AdmittedCall, Answer } from '../door/call.ts'
 import { type Door, type OpenOperation, openOperation } from '../door/open-operation.ts'
 import type { Count } from '../door/rate-windows.ts'
+import { overloaded } from '../door/refusals.ts'
 import { refuse } from '../features/refuse.ts'
 import type { Logger } from '../kit/log.ts'
 import { afterSending } from './after-sending.ts'
@@ -12,7 +14,15 @@ import { type AnswerHeaders, answerJson, answerProtocolError, answerReason, answ
 import { answerDownload } from './answer-download.ts'
 import { bearerOf } from './bearer.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { type BodyBytes, declaresTooMuch, parseBody, readBody } from './read-body.ts'
+import type { LargeBodies } from './large-bodies.ts'
+import {
+  type Body,
+  type BodyBytes,
+  bodyBytesAtMost,
+  declaresTooMuch,
+  parseBody,
+  readBody,
+} from './read-body.ts'
 import { readQuery } from './read-query.ts'
 
 /** A request for an operation, with its sockets for body and answer. */
@@ -30,10 +40,12 @@ export interface Exchange {
 
 export type ServeOperation = (exchange: Exchange) => Promise<Response>
 
-const NO_BODY = { outcome: 'read', body: null } as const
-
 /** Serves one operation over HTTP. The door decides; this reads from the request what the door asks for. */
-export function serveOperation(procedure: AnyProcedure, door: Door): ServeOperation {
+export function serveOperation(
+  procedure: AnyProcedure,
+  door: Door,
+  largeBodies: LargeBodies,
+): ServeOperation {
   const operation = openOperation(procedure, door)
 
   return async exchange => {
@@ -52,6 +64,10 @@ export function serveOperation(procedure: AnyProcedure, door: Door): ServeOperat
     if (admission.rate) showRate(headers, admission.rate)
     try {
       if (admission.outcome === 'refused') return answerRefusal(headers, admission.refusal)
+      const bytes = bodyBytesAtMost(request.headers, operation.meta)
+      if (bytes <= BODY_BYTES_MAX) return await answerAdmitted(exchange, operation, admission, door.log)
+      using room = await largeBodies.enter(admission.tenantId, bytes)
+      if (!room) return answerRefusal(headers, overloaded())
       return await answerAdmitted(exchange, operation, admission, door.log)
     } finally {
       // A handler continues after its client has left, so both must have ended.
@@ -67,16 +83,20 @@ async function answerAdmitted(
   log: Logger,
 ): Promise<Response> {
   const { request, headers, incoming, outgoing } = exchange
-  const read = meta.method === 'GET' ? NO_BODY : await readBody(request.headers, incoming, outgoing, meta)
+  const read = meta.method === 'GET' ? noBody() : await readBody(request.headers, incoming, outgoing, meta)
   if (read.outcome === 'unsupported') return answerProtocolError(headers, 'unsupported_media_type')
   if (read.outcome === 'too_large') return answerReason(headers, 'payload_too_large')
   if (read.outcome === 'invalid') return answerReason(headers, 'invalid_input', { issues: read.issues })
 
-  const { body } = read
   const key = request.headers.get('idempotency-key')
   const answer = await admitted.run({
-    readInput: () => readInput(request.url, body),
-    key: key === null ? null : { text: key, fingerprint: () => fingerprintOf(request, body) },
+    readInput() {
+      const { body } = read
+      // What was parsed is kept until the end of the call, its text is not.
+      read.body = null
+      return readInput(request.url, body)
+    },
+    key: key === null ? null : { text: key, fingerprint: () => fingerprintOf(request, read.body) },
   })
   if (answer.outcome !== 'done' || meta.produces === null)
     return toResponse(answer, headers, meta.successStatus)
@@ -84,6 +104,10 @@ async function answerAdmitted(
   return answerDownload(answer.output as Download, exchange, log).catch((error: unknown) =>
     answerRefusal(headers, admitted.refusalOf(error)),
   )
+}
+
+function noBody(): Body & { outcome: 'read' } {
+  return { outcome: 'read', body: null }
 }
 
 function toResponse(answer: Answer, headers: AnswerHeaders, successStatus: number): Response {

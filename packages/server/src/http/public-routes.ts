@@ -63,6 +63,7 @@ export function createPublicRoutes(clock: Clock): (route: PublicRoute) => ServeP
         query: new URL(request.url).searchParams,
         form,
         userAgent: request.headers.get('user-agent')?.slice(0, USER_AGENT_LENGTH_MAX) ?? null,
+        purpose: request.headers.get('sec-purpose') ?? request.headers.get('purpose'),
         client: exchange.client,
       })
       return answer ? answerPublic(headers, answer) : refuseUnknown(exchange)

@@ -29,6 +29,20 @@ export function declaresTooMuch(headers: Headers, bytesMax: number): boolean {
   return Number(headers.get('content-length') ?? 0) > bytesMax
 }
 
+/** How many bytes the body of a request can have. */
+export function bodyBytesAtMost(
+  headers: Headers,
+  { bodyBytesMax }: Pick<BodyBounds, 'bodyBytesMax'>,
+): number {
+  if (!hasBody(headers)) return 0
+  return declaredBytes(headers) ?? bodyBytesMax
+}
+
+function declaredBytes(headers: Headers): number | null {
+  const declared = headers.get('content-length')
+  return declared === null ? null : Number(declared)
+}
+
 /**
  * Reads a JSON body within the limit. If the sender waits for 100 Continue (RFC 9110 section 10.1.1), it is sent;
  * HTTP/1.0 has no such wait.
@@ -47,7 +61,7 @@ export async function readBody(
   }
   if (headers.has('expect') && incoming.httpVersion !== '1.0') outgoing.writeContinue()
   try {
-    const body = await readScanned(incoming, bounds)
+    const body = await readScanned(incoming, bounds, declaredBytes(headers))
     if (body === null) return { outcome: 'too_large' }
     // A proxy that does not yet know whether there is a body sends it in chunks, possibly none.
     return { outcome: 'read', body: body.bytes.length === 0 ? null : body }
@@ -65,19 +79,25 @@ function hasBody(headers: Headers): boolean {
 async function readScanned(
   incoming: Readable,
   { bodyBytesMax, bodyValuesMax }: BodyBounds,
+  declared: number | null,
 ): Promise<BodyBytes | null> {
   const scan = scanJson(bodyValuesMax)
   // Scanned piece by piece, so that other requests are served in between, however large the body is.
-  const bytes = await readBytes(incoming, bodyBytesMax, piece => scan.add(piece))
+  const bytes = await readBytes(incoming, bodyBytesMax, { declared, onPiece: piece => scan.add(piece) })
   return bytes && { bytes, issue: scan.issue() }
 }
 
-/** Returns null if the body exceeds the limit. Keeps no more than the limit in memory. */
+/**
+ * Returns null if the body exceeds the limit. Keeps no more than the limit in memory, and a body of declared length only
+ * once.
+ */
 export async function readBytes(
   incoming: Readable,
   bytesMax: number,
-  onPiece: (piece: Buffer) => void = () => {},
+  { declared = null, onPiece }: { declared?: number | null; onPiece?: (piece: Buffer) => void } = {},
 ): Promise<Buffer<ArrayBuffer> | null> {
+  if (declared !== null && declared > bytesMax) return null
+  const whole = declared === null ? null : Buffer.allocUnsafe(declared)
   const chunks: Buffer[] = []
   let size = 0
   // Not as a web stream: that would handle each chunk of HTTP by itself, and a chunk can be a single byte. The
@@ -86,10 +106,13 @@ export async function readBytes(
   for await (const piece of pieces) {
     size += piece.length
     if (size > bytesMax) return null
-    chunks.push(piece)
-    onPiece(piece)
+    if (whole) piece.copy(whole, size - piece.length)
+    else chunks.push(piece)
+    onPiece?.(piece)
   }
-  return Buffer.concat(chunks)
+  if (!whole) return Buffer.concat(chunks)
+  if (size !== whole.length) throw new Error('The body ended early')
+  return whole
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

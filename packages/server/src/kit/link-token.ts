@@ -9,6 +9,8 @@ export interface LinkTokens {
   make(kind: LinkKind, content: Uint8Array): string
   /** The content; null if the token was not made for this kind of link, or was changed. */
   open(kind: LinkKind, token: string): Buffer | null
+  /** 32 bytes by which the same text is recognised again, and which reveal nothing of it without the key. */
+  digest(text: string): Buffer
 }
 
 const MAC_BYTES = 16
@@ -25,6 +27,7 @@ export function createLinkTokens(key: Buffer): LinkTokens {
 
   return {
     make,
+    digest: text => createHmac('sha256', macKey).update('digest\0').update(text).digest(),
     open(kind, token) {
       if (token.length > TOKEN_LENGTH_MAX) return null
       const bytes = Buffer.from(token, 'base64url')

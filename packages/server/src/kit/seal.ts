@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto'
 
 /** Size in bytes of a key for `seal`: AES-256. */
 export const SEAL_KEY_BYTES = 32
@@ -20,7 +20,7 @@ export class SealError extends Error {
  * The context (tenant, table, column, row) is authenticated and not stored, so a ciphertext that was copied to another
  * row does not open there. Random nonces are safe for 2^32 values under one key (NIST SP 800-38D section 8.3).
  */
-export function seal(key: Uint8Array, plaintext: Uint8Array, context: readonly string[]): Buffer {
+export function seal(key: Uint8Array | KeyObject, plaintext: Uint8Array, context: readonly string[]): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
   cipher.setAAD(authenticatedContext(context))
@@ -34,7 +34,7 @@ export function seal(key: Uint8Array, plaintext: Uint8Array, context: readonly s
 }
 
 /** The plaintext of `seal`. Throws `SealError`. */
-export function unseal(key: Uint8Array, sealed: Uint8Array, context: readonly string[]): Buffer {
+export function unseal(key: Uint8Array | KeyObject, sealed: Uint8Array, context: readonly string[]): Buffer {
   if (sealed.length < 1 + NONCE_BYTES + TAG_BYTES || sealed[0] !== FORMAT_VERSION) {
     throw new SealError('The sealed value has an unknown format')
   }

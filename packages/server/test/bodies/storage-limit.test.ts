@@ -32,6 +32,7 @@ async function limitStorage(app: TestApp, storageBytes: number | null) {
     bodyStorageAllowed: true,
     storageBytes,
     sendsPerDay: null,
+    modules: null,
   })
   await assignPlan(app.db, app.tenantId, plan)
 }

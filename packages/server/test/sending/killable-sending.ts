@@ -24,6 +24,8 @@ export interface KillableSending extends AsyncDisposable {
   caller(): Caller
   /** Sends a message. Its subject is the Idempotency-Key as well. Rejects if the service dies meanwhile. */
   post(subject: string): Promise<OutboxEntry>
+  /** Calls a route of the account with an Idempotency-Key. Rejects unless it answers 200. */
+  call<T>(route: string, body: object, idempotencyKey: string): Promise<T>
   /** Lets the service end itself at that moment of a send. */
   crashAt(point: string): Promise<void>
   kill(): void
@@ -60,25 +62,27 @@ export async function openKillableSending(): Promise<KillableSending> {
   const accountId = await connectSender(caller(), { imap, sink }, { user, appendSent: true })
   const world = opened.use(await openWorld(imap, user))
   const owned = opened.move()
+  async function call<T>(route: string, body: object, idempotencyKey: string): Promise<T> {
+    const answer = await fetch(`${service.address}/v1/accounts/${accountId}/${route}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'idempotency-key': idempotencyKey,
+      },
+      body: JSON.stringify(body),
+    })
+    if (answer.status !== 200) throw new Error(`not accepted: ${await answer.text()}`)
+    // As the contract has it.
+    return (await answer.json()) as T
+  }
   return {
     db,
     sink,
     accountId,
     caller,
-    async post(subject) {
-      const answer = await fetch(`${service.address}/v1/accounts/${accountId}/outbox`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${key}`,
-          'content-type': 'application/json',
-          'idempotency-key': subject,
-        },
-        body: JSON.stringify({ to: [GRACE], subject, text: 'Hello.\n' }),
-      })
-      if (answer.status !== 200) throw new Error(`not accepted: ${await answer.text()}`)
-      // As the contract has it.
-      return (await answer.json()) as OutboxEntry
-    },
+    post: subject => call('outbox', { to: [GRACE], subject, text: 'Hello.\n' }, subject),
+    call,
     crashAt: point => writeFile(join(folder.path, 'crash-at'), point),
     kill: () => service.kill('SIGKILL'),
     async restart() {

@@ -3,14 +3,19 @@ import { deleteOfAccount } from '../accounts/accounts/purge.ts'
 
 /** Tables with a column `account_id`; those that refer to others go first. */
 const TABLES = [
+  'tracking_item',
+  'tracked_send',
   'outbox_content',
   'outbox',
   'mail_merge_pace',
   'sending_account',
   'suppression_review',
+  'template',
+  'pending_answer',
+  'bounce',
 ] as const
 
-/** Deletes everything that an account sent. */
+/** Deletes everything that an account sent, and its templates. */
 export async function purgeSending(db: Db, accountId: string, signal: AbortSignal): Promise<void> {
   await deleteOfAccount(db, TABLES, accountId, signal)
 }

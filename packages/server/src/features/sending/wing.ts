@@ -1,9 +1,16 @@
-import { Counter, type Metric } from 'prom-client'
+import { Counter, type Metric, type Registry } from 'prom-client'
+import { EventFollower } from '../../events/follow.ts'
 import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
+import { openMessageReader } from '../../kit/mime/message-reader.ts'
+import { openRenderer } from '../../kit/templating/renderer.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
 import type { ReadContext } from '../mail/content/body.ts'
+import { AnswerWorker } from './answers/answer-worker.ts'
+import { answersFollowing } from './answers/following.ts'
+import { answerMetrics } from './answers/metrics.ts'
+import { countAnswers } from './answers/pending.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
 import { mailMergeOperations } from './mail-merges/operations.ts'
@@ -21,27 +28,43 @@ import { suppressionOperations } from './suppressions/operations.ts'
 import { suppressionReviewOperations } from './suppressions/review-operations.ts'
 import { sweepLists } from './suppressions/sweep-lists.ts'
 import { unsubscribeRoute } from './suppressions/unsubscribe-route.ts'
+import { templateOperations } from './templates/operations.ts'
+import { templateRenderOperations } from './templates/render-operations.ts'
+import { startJudging } from './tracking/judge-worker.ts'
+import { ItemNotes } from './tracking/note-items.ts'
+import { trackingOperations } from './tracking/operations.ts'
+import { trackingRoutes } from './tracking/routes.ts'
+import { sweepTracking } from './tracking/store.ts'
 
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
-  const { db, keyRing, connections, instance, waker, wakes, metrics, log, reachPoint: reach } = resources
+  const { db, keyRing, config, opened, connections, instance, waker, wakes, metrics, log } = resources
+  const renderer = opened.use(openRenderer())
   const links = await openLinks(resources)
-  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach }
+  const reach = resources.reachPoint
+  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach, renderer }
   const unsubscribes = new Counter({
     name: 'waxwing_unsubscribes_total',
     help: 'Addresses that were put on a suppression list by the link of a message',
     registers: [metrics],
   })
+  const notes = opened.use(new ItemNotes(db, accountId => waker.wake(accountId, 'waxwing_tracking')))
   const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
   return {
     operations: {
       drafts: draftOperations({ ...services, content }),
       outbox: outboxOperations({ ...services, content, ends: new EndWatch(db) }),
+      tracking: trackingOperations(services),
       mailMerges: mailMergeOperations({ ...services, content }),
       suppressions: suppressionOperations,
       suppressionReviews: suppressionReviewOperations,
+      templates: templateOperations({ renderer }),
+      templateRenders: templateRenderOperations({ renderer }),
     },
-    publicRoutes: [unsubscribeRoute({ db, links, onUnsubscribed: () => unsubscribes.inc() })],
+    publicRoutes: [
+      unsubscribeRoute({ db, links, onUnsubscribed: () => unsubscribes.inc() }),
+      ...trackingRoutes({ ...services, notes, keepsAddresses: config.trackingIp }),
+    ],
     jobHandlers: [removeSentDraftHandler(settling), settleCopiesHandler(settling)],
     recurringTasks: () => [
       { name: 'fail_sends', schedule: everyMinutes(1), run: signal => failHeldBack(db, signal) },
@@ -49,6 +72,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
       { name: 'settle_sent_copies', schedule: everyMinutes(1), run: signal => findDoubleCopies(db, signal) },
       { name: 'sweep_suppression_lists', schedule: everyMinutes(10), run: signal => sweepLists(db, signal) },
       { name: 'sweep_outbox', schedule: hourlyAt(17), run: signal => sweepEntries(db, signal) },
+      { name: 'sweep_tracking', schedule: hourlyAt(37), run: signal => sweepTracking(db, signal) },
       { name: 'sweep_outbox_content', schedule: hourlyAt(27), run: signal => sweepContent(db, signal) },
     ],
     startWorkers(workers) {
@@ -68,15 +92,39 @@ export async function openSending(resources: Resources, content: ReadContext) {
       )
       const wake = () => worker.wake()
       wakes.on(['waxwing_outbox'], { onWake: wake, onListening: wake })
+      const judging = workers.use(startJudging({ ...services, onJudged: countTracked(metrics) }))
+      const wakeJudging = () => judging.wake()
+      wakes.on(['waxwing_tracking'], { onWake: wakeJudging, onListening: wakeJudging })
       const wakeChanged = (ids: string[]) =>
         void wakeAccounts(db, ids).then(wake, (error: unknown) =>
           log.warn({ error }, 'Accounts that changed are looked at within a minute'),
         )
       wakes.on(['waxwing_wake'], { onWake: wakeChanged, onListening: wake })
+      startAnswers(resources, content, workers)
     },
     gauges: outboxGauges(resources),
     purgeStep: (accountId, signal) => purgeSending(db, accountId, signal),
   } satisfies Wing
+}
+
+/** Looks at what arrives in answer to sends: follows the events, and reads the messages that they name. */
+function startAnswers(resources: Resources, content: ReadContext, workers: AsyncDisposableStack): void {
+  const { db, instance, wakes, metrics, log, opened, reachPoint: reach } = resources
+  const worker = workers.use(
+    new AnswerWorker({
+      ...content,
+      // Apart from the reader of the API, whose callers wait.
+      reader: opened.use(openMessageReader()),
+      instance,
+      reach,
+      onAnswer: answerMetrics(metrics),
+    }),
+  )
+  const follower = workers.use(
+    new EventFollower({ db, log, following: answersFollowing, onHandled: () => worker.wake(), reach }),
+  )
+  wakes.on(['waxwing_mail'], { onWake: ids => follower.wake(ids), onListening: () => follower.wake(null) })
+  wakes.on(['waxwing_wake'], { onWake: ids => worker.wakeAccounts(ids), onListening: () => worker.wake() })
 }
 
 function outboxGauges({ db }: Resources): Metric[] {
@@ -91,5 +139,27 @@ function outboxGauges({ db }: Resources): Metric[] {
       'How long the message that waits longest in the whole installation has been due',
       async () => (await measureOutbox(db)).oldestDueSeconds,
     ),
+    askingGauge(
+      'waxwing_answers_waiting',
+      'Messages of the whole installation that may answer a send, and are still to be looked at',
+      () => countAnswers(db),
+    ),
   ]
+}
+
+function countTracked(metrics: Registry): (kind: 'open' | 'click', isMachine: boolean) => void {
+  const options = { labelNames: ['machine'], registers: [metrics] }
+  const counters = {
+    open: new Counter({
+      name: 'waxwing_opens_total',
+      help: 'Opens of sent messages, by people and programs',
+      ...options,
+    }),
+    click: new Counter({
+      name: 'waxwing_clicks_total',
+      help: 'Clicks in sent messages, by people and programs',
+      ...options,
+    }),
+  }
+  return (kind, isMachine) => counters[kind].inc({ machine: String(isMachine) })
 }

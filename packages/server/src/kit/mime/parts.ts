@@ -34,15 +34,29 @@ interface Level {
   children: number
 }
 
-interface Walk extends Parts {
+/** A part that is not a multipart. */
+export interface FoundPart {
+  header: Header
+  type: ContentField
+  traits: PartTraits
+  place: PartPlace
+  /** The half of the body that it belongs to; null for an attachment. */
+  half: 'text' | 'html' | null
+  start: number
+  /** The end of the message until the end of the part is found. */
+  end: number
+}
+
+interface Walk {
   text: string
   isCut: boolean
+  take(part: FoundPart): void
   levels: Level[]
   /** The index of the innermost level of each open boundary. */
   levelOf: Map<string, number>
   hasText: boolean
-  /** The body text that is being read. */
-  open: TextPart | null
+  /** The part that is being read. */
+  open: FoundPart | null
 }
 
 /**
@@ -50,17 +64,36 @@ interface Walk extends Parts {
  * @param isCut whether the message may continue
  */
 export function readParts(text: string, header: Header, isCut: boolean): Parts {
-  const walk: Walk = {
-    text,
-    isCut,
-    texts: [],
-    hasAttachments: false,
-    endsInAttachment: false,
-    levels: [],
-    levelOf: new Map(),
-    hasText: false,
-    open: null,
+  const texts: FoundPart[] = []
+  let hasAttachments = false
+  const open = walkParts(text, header, isCut, part => {
+    if (part.half === null) hasAttachments ||= countsAsAttachment(part.traits, part.place)
+    else if (texts.length < TEXT_PARTS_MAX) texts.push(part)
+  })
+  return {
+    texts: texts.map(part => ({
+      isHtml: part.half === 'html',
+      charset: part.type.parameters.get('charset') ?? null,
+      encoding: readTransferEncoding(part.header),
+      start: part.start,
+      end: part.end,
+    })),
+    hasAttachments,
+    endsInAttachment: open !== null && open.half === null,
   }
+}
+
+/**
+ * Walks through the parts of a message like `readParts`. The `end` of a part is set when the next one begins.
+ * @returns the part in which the text ends, if it does
+ */
+export function walkParts(
+  text: string,
+  header: Header,
+  isCut: boolean,
+  take: (part: FoundPart) => void,
+): FoundPart | null {
+  const walk: Walk = { text, isCut, take, levels: [], levelOf: new Map(), hasText: false, open: null }
   let at = readPart(walk, header)
   for (let count = 1; at >= 0 && walk.levels.length > 0;) {
     const delimiter = findDelimiter(walk, at)
@@ -74,7 +107,7 @@ export function readParts(text: string, header: Header, isCut: boolean): Parts {
       readHeader(text, at, text.length, start => readDelimiter(walk, start) !== null),
     )
   }
-  return walk
+  return walk.open
 }
 
 /** @returns the position of the part's content; -1 if nothing more can be read */
@@ -115,21 +148,9 @@ function readLeaf(walk: Walk, header: Header, type: ContentField): void {
     isAfterText: walk.hasText,
   }
   const half = bodyHalfOf(traits, place)
-  if (half === null) {
-    walk.hasAttachments ||= countsAsAttachment(traits, place)
-    walk.endsInAttachment = true
-    return
-  }
-  walk.hasText = true
-  if (walk.texts.length >= TEXT_PARTS_MAX) return
-  walk.open = {
-    isHtml: half === 'html',
-    charset: type.parameters.get('charset') ?? null,
-    encoding: readTransferEncoding(header),
-    start: header.end,
-    end: walk.text.length,
-  }
-  walk.texts.push(walk.open)
+  walk.hasText ||= half !== null
+  walk.open = { header, type, traits, place, half, start: header.end, end: walk.text.length }
+  walk.take(walk.open)
 }
 
 interface Delimiter {
@@ -169,7 +190,6 @@ function readDelimiter({ text, levelOf }: Walk, start: number): Delimiter | null
 function pass(walk: Walk, { level, isClosing, start }: Delimiter): void {
   if (walk.open) walk.open.end = start
   walk.open = null
-  walk.endsInAttachment = false
   const depth = isClosing ? level : level + 1
   if (walk.levels.length === depth) return
   walk.levels.length = depth

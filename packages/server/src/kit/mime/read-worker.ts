@@ -4,6 +4,7 @@ import { searchedText } from './body-text.ts'
 import { readContentFacts } from './content-facts.ts'
 import { type MessageParser, openMessageParser } from './message-parser.ts'
 import type { ReaderAnswer, ReaderRequest } from './message-reader.ts'
+import { readOutline } from './outline.ts'
 
 /* The thread of message-reader.ts. Messages come in pieces, several at once, each under its number. */
 
@@ -15,6 +16,8 @@ function answer(request: ReaderRequest): ReaderAnswer {
     parsers.delete(id)
     return { id, result: null }
   }
+  if (request.type === 'outline')
+    return { id, result: readOutline(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)) }
   const parser = parsers.get(id) ?? openMessageParser()
   parsers.set(id, parser)
   parser.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))

@@ -28,6 +28,8 @@ export interface AccountKeys {
   blobSealing(account: KeyedAccount): (messageId: string) => Sealing
   /** As `blobSealing`, of the content of a send. */
   outboxSealing(account: KeyedAccount): (contentId: string) => Sealing
+  /** As `blobSealing`, of the links of a send. */
+  linksSealing(account: KeyedAccount): (outboxId: string) => Sealing
 }
 
 export function accountKeys(ring: KeyRing): AccountKeys {
@@ -61,6 +63,8 @@ export function accountKeys(ring: KeyRing): AccountKeys {
     },
 
     blobSealing: account => sealingOf(ring, account, 'message_blob'),
+
+    linksSealing: account => sealingOf(ring, account, 'tracked_send'),
 
     outboxSealing: account => sealingOf(ring, account, 'outbox_content'),
 

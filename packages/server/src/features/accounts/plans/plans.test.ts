@@ -28,6 +28,7 @@ const NO_LIMITS: PlanLimits = {
   bodyStorageAllowed: true,
   storageBytes: null,
   sendsPerDay: null,
+  modules: null,
 }
 const PARALLEL = 200
 const IMAP = { host: 'imap.example.com', port: 993, security: 'tls', user: 'ada@example.com' } as const

@@ -102,6 +102,7 @@ async function limitStorage({ db, tenantId }: Storage, storageBytes: number | nu
     bodyStorageAllowed: true,
     storageBytes,
     sendsPerDay: null,
+    modules: null,
   })
   await db.updateTable('tenant').set({ plan_id: plan!.id }).where('id', '=', tenantId).execute()
 }

@@ -1,4 +1,4 @@
-import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
+import type { Classification, Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { sql } from 'kysely'
 import type { ParsedMessage } from '../../../kit/mime/message-parser.ts'
@@ -66,7 +66,7 @@ export function presentEtag({ id, content_version }: { id: string; content_versi
 
 /** A message with what was read of its source; null where that was too much to read. A part of a body never looks like the whole. */
 export function presentMessage(
-  row: SummaryRow & { bcc: Address[]; reply_to: Address[] },
+  row: SummaryRow & { bcc: Address[]; reply_to: Address[]; classification: Classification | null },
   parsed: ParsedMessage | null,
 ): Message {
   return {
@@ -82,7 +82,7 @@ export function presentMessage(
       isInline: part.isInline,
       contentId: part.contentId,
     })),
-    classification: null,
+    classification: row.classification,
   }
 }
 

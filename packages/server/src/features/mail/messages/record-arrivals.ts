@@ -10,7 +10,7 @@ import { differingColumns, fieldsOf, rowColumns, rowTypes, toRow, toState } from
 import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld } from './record-known.ts'
 import { countContents } from './record-content-version.ts'
 import { takeMarkedContents, takeSavedContents } from './record-new-contents.ts'
-import { linkSends } from './record-sends.ts'
+import { linkAnswers, linkSends } from './record-sends.ts'
 import { pairUp, type UnplacedMessage } from './pair-moved.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
@@ -54,10 +54,18 @@ export async function recordArrivals(
   ])
   const replacedIds = replacing.map(({ held }) => held.id)
   await countContents(unit, replacedIds)
-  const ids = await insertMessages(unit, account, account.hasMissing ? saved.others : created, changes)
+  const added = account.hasMissing ? saved.others : created
+  const ids = await insertMessages(unit, account, added, changes)
   if (account.isInitialized) {
     await announceUpdated(unit, account, changes)
-    if (isNews) await announceCreated(unit, account, ids)
+    if (isNews) {
+      await linkAnswers(
+        unit,
+        account.id,
+        added.map(({ message: { references } }, index) => ({ id: ids[index]!, references })),
+      )
+      await announceCreated(unit, account, ids)
+    }
   }
   return { ids: [...found.map(one => one.unplaced.id), ...replacedIds, ...ids] }
 }

@@ -48,3 +48,32 @@ export async function linkSends(
   `.execute(unit.sql)
   return rows.map(({ id }) => id)
 }
+
+/** A new message with the Message-IDs that it refers to, oldest first. */
+export interface Referring {
+  id: string
+  references: readonly string[]
+}
+
+/** Notes which send each inbound message answers: of those that it refers to, the last. */
+export async function linkAnswers(
+  unit: Pick<UnitOfWork, 'sql'>,
+  accountId: string,
+  messages: readonly Referring[],
+): Promise<void> {
+  const rows = messages.flatMap(({ id, references }) =>
+    references.map((reference, place) => ({ id, reference, place })),
+  )
+  if (rows.length === 0) return
+  await sql`
+    with answered as (
+      select distinct on (referring.id) referring.id, sent.outbox_id
+      from json_to_recordset(${JSON.stringify(rows)}::json) as referring (id uuid, reference text, place int)
+      join sent_message as sent
+        on sent.account_id = ${accountId} and sent.internet_message_id = referring.reference
+      order by referring.id, referring.place desc
+    )
+    update message set answered_outbox_id = answered.outbox_id
+    from answered where message.id = answered.id and message.direction = 'inbound'
+  `.execute(unit.sql)
+}

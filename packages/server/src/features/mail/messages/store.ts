@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
+import type { Classification, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { isAfter, type NewestFirst, rowsToRead } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
@@ -22,6 +22,9 @@ export interface FullRow extends SummaryRow {
   draft_generation: number | null
   /** Grows with each new content under the same id. */
   content_version: number
+  /** The send that an inbound message answers. */
+  answered_outbox_id: string | null
+  classification: Classification | null
 }
 
 /** A message of the account; null where the index has none of this id. */
@@ -29,7 +32,8 @@ export async function findMessage(db: Db, accountId: string, id: string): Promis
   const { rows } = await sql<FullRow>`
     select ${summaryColumns}, bcc, reply_to, size::float8 as size,
       coalesce(missing_look = 'infinity', false) as is_renumbered,
-      coalesce(kept_until > clock_timestamp(), false) as is_kept, draft_id, draft_generation, content_version
+      coalesce(kept_until > clock_timestamp(), false) as is_kept, draft_id, draft_generation, content_version,
+      answered_outbox_id, classification
     from message where id = ${id} and account_id = ${accountId}
   `.execute(db)
   return rows[0] ?? null

@@ -47,6 +47,12 @@ export interface Composition {
   attachments: readonly AttachedFile[]
 }
 
+/** What a message says. What it is sent or kept with is added to it. */
+export type PlannedComposition = Omit<
+  Composition,
+  'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date' | 'wireHtml'
+>
+
 export interface Signature {
   text: string | null
   html: string | null

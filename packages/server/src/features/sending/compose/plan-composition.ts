@@ -7,7 +7,7 @@ import type { Sender } from '../../mail/identities/access.ts'
 import type { FullRow } from '../../mail/messages/store.ts'
 import { refuse } from '../../refuse.ts'
 import { type AttachedFile, fileOfContent } from './attached.ts'
-import type { Composition } from './compose.ts'
+import type { Composition, PlannedComposition } from './compose.ts'
 import { findOriginal, forwardedFiles, readThreadFields, referredFile } from './original.ts'
 import { attachedBytes, forwardSubject, planReply, replySubject } from './rules.ts'
 
@@ -45,7 +45,7 @@ export async function planComposition(
   account: AccountView,
   body: DraftBody,
   { sender, isSigned, kept, ...originals }: Composing,
-): Promise<Omit<Composition, 'internetMessageId' | 'outboxId' | 'unsubscribeUrl' | 'draftMark' | 'date'>> {
+): Promise<PlannedComposition> {
   const { to = [], cc = [], bcc = [], replyTo = [] } = body
   return {
     from: { name: sender.name, address: sender.address },
@@ -59,7 +59,6 @@ export async function planComposition(
     headers: body.headers ?? [],
     text: body.text ?? null,
     html: body.html ?? null,
-    wireHtml: null,
     signature: isSigned ? sender.signature : null,
     attachments: await filesOf(content, account, body, originals.forwarded),
   }

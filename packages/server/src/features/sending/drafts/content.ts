@@ -8,7 +8,7 @@ import { type DraftMark, draftMark } from '../../../providers/draft-mark.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import type { KeylessMessage } from '../../mail/messages/record-new-locations.ts'
-import { composeMessage, type Composition } from '../compose/compose.ts'
+import { composeMessage, type Composition, type PlannedComposition } from '../compose/compose.ts'
 import { type ContentForm, copyForm } from '../compose/stored-content.ts'
 import { refuseContent } from '../outbox/accept.ts'
 import { openWritten, removeContent } from '../outbox/content.ts'
@@ -32,16 +32,19 @@ export interface DraftContent {
   discard(unit?: UnitOfWork): Promise<void>
 }
 
+/** What a draft says, with its Message-ID and Date. */
+export type DraftComposition = PlannedComposition & Pick<Composition, 'internetMessageId' | 'date'>
+
 /** Composes a draft, and writes it down until it is at the provider. */
 export async function writeDraft(
   context: RequestContext,
   { accountKeys, content: { reader } }: DraftServices,
   account: AccountView,
-  composition: Omit<Composition, 'outboxId' | 'unsubscribeUrl' | 'draftMark'>,
+  composition: DraftComposition,
   mark: DraftMark,
 ): Promise<DraftContent> {
   const { internetMessageId, date } = composition
-  const inDrafts = { outboxId: null, unsubscribeUrl: null, draftMark: draftMark(mark) }
+  const inDrafts = { outboxId: null, unsubscribeUrl: null, draftMark: draftMark(mark), wireHtml: null }
   const composed = await composeMessage({ ...composition, ...inDrafts }).catch(refuseContent)
   const sealingOf = accountKeys.outboxSealing(account)
   const step: RequestContext['step'] = work => context.step(work)

@@ -10,6 +10,7 @@ import { requireMailboxByRole } from '../../mail/mailboxes/access.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordAdded } from '../../mail/messages/record-changes.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { renderedBody } from '../compose/render-content.ts'
 import { writeDraft } from './content.ts'
 import { placedIn, presentDraft } from './present.ts'
 import { addDraft, changeDrafts } from './provider.ts'
@@ -28,6 +29,7 @@ export async function createDraft(
 ): Promise<Message> {
   const originals = await requireOriginals(services.content, account, body)
   const sender = await requireSender(context.db, account, body.from ?? null)
+  const rendered = await renderedBody(context, services, account, body)
   const isSigned = body.sign ?? (await findMailSettings(context.db, account.id)).signByDefault
   const { id: draftId } = context.attempt
   const composing = { ...originals, sender, isSigned, kept: null }
@@ -36,7 +38,7 @@ export async function createDraft(
     services,
     account,
     {
-      ...(await planComposition(services.content, account, body, composing)),
+      ...(await planComposition(services.content, account, rendered, composing)),
       internetMessageId: draftMessageId(draftId, sender.address),
       date: wholeSecond(timeOfId(draftId) ?? Date.now()),
     },

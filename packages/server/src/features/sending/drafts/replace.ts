@@ -9,10 +9,10 @@ import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordDraftLost, recordReplaced } from '../../mail/messages/record-drafts.ts'
 import { settleDraftJob } from '../../mail/messages/record-new-contents.ts'
 import { Refusal, refuse } from '../../refuse.ts'
-import type { Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { renderedBody } from '../compose/render-content.ts'
 import type { FoundDraft } from './access.ts'
-import { type DraftContent, writeDraft } from './content.ts'
+import { type DraftContent, writeDraft, type DraftComposition } from './content.ts'
 import { type CurrentDraft, requireCurrent, requireOwnMailbox } from './current.ts'
 import { placedIn, presentDraft } from './present.ts'
 import { changeDrafts, replaceDraft } from './provider.ts'
@@ -55,10 +55,11 @@ async function replaceOnce(
     const current = await requireCurrent(context, services, { account, draft })
     const originals = await requireOriginals(services.content, account, body)
     const sender = await requireSender(context.db, account, body.from ?? null)
+    const rendered = await renderedBody(context, services, account, body)
     const composing = { ...originals, sender, isSigned: body.sign ?? false, kept: current.threading }
     const draftId = draft.draft_id ?? draft.id
     const composition = {
-      ...(await planComposition(services.content, account, body, composing)),
+      ...(await planComposition(services.content, account, rendered, composing)),
       internetMessageId: writableId(draft.internet_message_id) ?? draftMessageId(draftId, sender.address),
       date: wholeSecond(Date.now()),
     }
@@ -75,7 +76,7 @@ async function putInPlace(
   services: DraftServices,
   { account, draft }: FoundDraft,
   current: CurrentDraft,
-  composition: Omit<Composition, 'outboxId' | 'unsubscribeUrl' | 'draftMark'>,
+  composition: DraftComposition,
   mark: DraftContent['mark'],
 ): Promise<Message> {
   const content = await writeDraft(context, services, account, composition, mark)

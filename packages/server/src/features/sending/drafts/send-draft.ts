@@ -12,6 +12,7 @@ import { refuse } from '../../refuse.ts'
 import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft.ts'
 import { readOwnFields } from '../compose/original.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
+import { UNTRACKED } from '../tracking/track-send.ts'
 import { acceptSend, requireSendable, requireSendTime } from '../outbox/accept.ts'
 import { readClock } from '../outbox/store.ts'
 import { requireListSend } from '../suppressions/access.ts'
@@ -73,7 +74,7 @@ export async function sendDraft(
       templateId: null,
       listId,
       mailMergeId: null,
-      tracking: { opens: false, clicks: false },
+      tracking: UNTRACKED,
       content: {
         layout: prepared.layout,
         byteLength: null,

@@ -2,6 +2,7 @@ import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { ChangeUnit, RequestContext } from '../../context.ts'
 import { removeSends } from '../../mail/messages/record-sends.ts'
 import type { AcceptServices } from '../outbox/accept.ts'
@@ -9,6 +10,9 @@ import { removeContent } from '../outbox/content.ts'
 import { insertSends, type WrittenSend } from '../outbox/insert-sends.ts'
 import { countSends } from '../outbox/limits.ts'
 import { insertPace } from '../outbox/pace.ts'
+import { recordNamedList } from '../suppressions/record-lists.ts'
+import { findSuppressed } from '../suppressions/store.ts'
+import { removeTracked } from '../tracking/record-tracked.ts'
 import { type EntryError, entryError, presentItems } from './rules.ts'
 import type { WrittenEntries } from './write-entries.ts'
 
@@ -29,24 +33,42 @@ export function acceptEntries(
   { id, body, written, errors }: WrittenMerge,
 ): Promise<{ items: MergeItem[] }> {
   return context.change(async unit => {
-    const queued = await queue(unit, account, written.sends, body.intervalSeconds ?? 0)
+    const late = new Map(errors)
+    const sendable = await withoutSuppressed(unit, body.listId ?? null, written.sends, late)
+    const queued = await queue(unit, account, sendable, body.intervalSeconds ?? 0)
+    for (const { index } of sendable) if (!queued.has(index)) late.set(index, entryError('plan_limit_sends'))
     const rest = written.unboundBut(new Set(queued.values()))
     if (rest.length > 0) await removeContent(unit, rest)
-    const late = written.sends.filter(({ index }) => !queued.has(index))
-    const all = new Map([
-      ...errors,
-      ...late.map(({ index }) => [index, entryError('plan_limit_sends')] as const),
-    ])
     await services.reach('accept_commit', id)
-    return { items: presentItems(id, body.entries, { queued, errors: all }) }
+    return { items: presentItems(id, body.entries, { queued, errors: late }) }
   })
 }
+
+type EntrySend = WrittenSend & { index: number }
+
+/** Those whom mail may be sent to now. Creates the list that the merge names, if it is missing. */
+async function withoutSuppressed(
+  unit: UnitOfWork,
+  listId: string | null,
+  sends: readonly EntrySend[],
+  errors: Map<number, EntryError>,
+): Promise<EntrySend[]> {
+  if (listId !== null) await recordNamedList(unit, listId)
+  const suppressed = await findSuppressed(unit.sql, unit.tenantId, listId, sends.flatMap(addressesOf))
+  return sends.filter(send => {
+    if (!addressesOf(send).some(address => suppressed.has(comparedAddress(address)))) return true
+    errors.set(send.index, entryError('suppressed'))
+    return false
+  })
+}
+
+const addressesOf = ({ to }: EntrySend) => to.map(({ address }) => address)
 
 /** @returns the ids of the entries of those that the plan still allows, by index */
 async function queue(
   unit: ChangeUnit,
   account: AccountView,
-  sends: ReadonlyArray<WrittenSend & { index: number }>,
+  sends: readonly EntrySend[],
   intervalSeconds: number,
 ): Promise<Map<number, string>> {
   const [first] = sends
@@ -72,4 +94,5 @@ async function removeEntries(
   const ids = sends.map(({ id }) => id)
   await sql`delete from outbox where id = any(${ids}::uuid[]) and account_id = ${accountId}`.execute(unit.sql)
   await removeSends(unit, accountId, ids)
+  await removeTracked(unit, ids)
 }

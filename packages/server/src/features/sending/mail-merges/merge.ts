@@ -1,14 +1,20 @@
 import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireSender } from '../../mail/identities/access.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { renderContents, requireContentTemplate } from '../compose/render-content.ts'
 import { prepareFiles } from '../compose/prepare-files.ts'
 import { contentTarget, refuseContent, requireSendable, requireSendTime } from '../outbox/accept.ts'
 import type { SendServices } from '../outbox/send.ts'
 import type { SendingTerms } from '../outbox/sending-terms.ts'
+import { requireListSend } from '../suppressions/access.ts'
+import { findSuppressed } from '../suppressions/store.ts'
+import { listRecipient } from '../suppressions/unsubscribe-link.ts'
+import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
 import { acceptEntries } from './accept-entries.ts'
-import { entryError, planEntries } from './rules.ts'
+import { type EntryError, entryError, type PlannedEntry, planEntries } from './rules.ts'
 import { type Merge, WrittenEntries } from './write-entries.ts'
 
 /** Sends a message to each entry of a merge. Refuses the whole only for what the entries share. */
@@ -21,15 +27,17 @@ export async function mergeMail(
   const { account, now } = terms
   requireSendable(account, body.entries)
   requireSendTime(body.sendAt, now)
+  if (body.listId != null) requireListSend(services.links)
   const merge = await prepareMerge(context, services, terms, body)
   const { entries, errors } = planEntries(body, now)
-  const allowed = entries.slice(0, Math.max(0, terms.sendsLeft ?? entries.length))
-  for (const { index } of entries.slice(allowed.length)) errors.set(index, entryError('plan_limit_sends'))
+  const allowed = await chooseEntries(context, merge, entries, errors)
+  const left = Math.max(0, terms.sendsLeft ?? allowed.length)
+  for (const { index } of allowed.splice(left)) errors.set(index, entryError('plan_limit_sends'))
   const target = contentTarget(context, services, account)
   const written = new WrittenEntries(merge, target)
   try {
     await services.reach('content_write', merge.id)
-    await written.write(allowed)
+    for (const [index, error] of await written.write(allowed)) errors.set(index, error)
     await services.reach('content_written', merge.id)
     const answer = await acceptEntries(context, services, account, { id: merge.id, body, written, errors })
     await services.reach('accepted', merge.id)
@@ -41,16 +49,54 @@ export async function mergeMail(
   }
 }
 
+/** Leaves out those whom nothing may be sent to now, so that nothing is written for them. */
+async function chooseEntries(
+  { db, tenantId }: RequestContext,
+  { listId }: Merge,
+  entries: readonly PlannedEntry[],
+  errors: Map<number, EntryError>,
+): Promise<PlannedEntry[]> {
+  const suppressed = await findSuppressed(
+    db,
+    tenantId,
+    listId,
+    entries.map(({ to }) => to.address),
+  )
+  return entries.filter(({ index, to }) => {
+    if (!suppressed.has(comparedAddress(to.address))) return true
+    errors.set(index, entryError('suppressed'))
+    return false
+  })
+}
+
 async function prepareMerge(
   context: RequestContext,
-  { content }: SendServices,
+  services: SendServices,
   { account, signByDefault, signature }: SendingTerms,
   body: MergeBody,
 ): Promise<Merge> {
+  const { tenantId } = context
+  const { content, links } = services
+  const { listId = null } = body
+  const template = await requireContentTemplate(context, account, body)
+  const html = template ? template.fields.html : body.html
+  const asked = { asked: body, hasHtml: (html ?? '') !== '' }
+  const tracking = await requireTracking(context, services, account, asked)
   const originals = await requireOriginals(content, account, body)
   const sender = await requireSender(context.db, account, body.from ?? null, signature)
   const isSigned = body.sign ?? signByDefault
   const composing = { ...originals, sender, isSigned, kept: null }
   const { attachments, ...composition } = await planComposition(content, account, body, composing)
-  return { id: newId(), composition, files: await prepareFiles(attachments).catch(refuseContent) }
+  return {
+    id: newId(),
+    listId,
+    templateId: template?.templateId ?? null,
+    undoSendSeconds: body.undoSendSeconds ?? 0,
+    composition,
+    files: await prepareFiles(attachments).catch(refuseContent),
+    recipientOf: ({ to, outboxId }) =>
+      listId === null ? null : listRecipient(links, { tenantId, listId, outboxId }, to),
+    trackerOf: ({ outboxId }) => createSendTracker(services, account, tracking, outboxId),
+    render: template && (entries => renderContents(context, services, account, template, entries)),
+  }
 }

@@ -2,6 +2,7 @@ import { addressInput } from '@waxwing/contract/mail/address-input.ts'
 import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
 import { reasons } from '@waxwing/contract/reasons.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
+import type { ContentFailure } from '../compose/render-content.ts'
 import { planSendTime } from '../outbox/rules.ts'
 
 export type EntryError = NonNullable<MergeItem['error']>
@@ -49,6 +50,12 @@ function invalid(field: string, message: string): EntryError {
 /** An error in the words of its reason. */
 export function entryError(reason: EntryError['reason']): EntryError {
   return { reason, message: reasons[reason].message }
+}
+
+/** Why the template gave an entry no content. */
+export function renderError({ failure, field, message }: ContentFailure): EntryError {
+  if (failure === 'params_too_large' || field === null) return entryError(failure)
+  return { reason: failure, message: `The template was not rendered: ${field} ${message ?? ''}.` }
 }
 
 const ADDRESS_LENGTH_MAX = 320

@@ -20,6 +20,7 @@ import { countSends } from './limits.ts'
 import type { ReachSendPoint } from './points.ts'
 import { presentEntry } from './present.ts'
 import { planSendTime } from './rules.ts'
+import type { SendTracking } from '../tracking/track-send.ts'
 import { type ContentTarget, type WrittenContent, writeContent } from './write-content.ts'
 
 export interface AcceptServices {
@@ -58,7 +59,7 @@ export interface NewSend {
   /** The suppression list that it names. */
   listId: string | null
   mailMergeId: string | null
-  tracking: { opens: boolean; clicks: boolean }
+  tracking: SendTracking
   content: Composed
   options: SendOptions
 }

@@ -7,6 +7,7 @@ import { insertingSends } from '../../mail/messages/record-sends.ts'
 import { refuse } from '../../refuse.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import type { NewSend } from './accept.ts'
+import { recordTracked } from '../tracking/record-tracked.ts'
 import { entryColumns, type EntryRow } from './present.ts'
 import { bringForward, lookedAt } from './record.ts'
 import { contentRowColumns, contentRows, type WrittenContent } from './write-content.ts'
@@ -93,6 +94,7 @@ async function applyTerms(
   const { bytesMax } = terms
   if (bytesMax !== null && sends.some(({ size }) => size > bytesMax)) refuse('attachments_too_large')
   if (terms.bound < sends.length) refuse('overloaded')
+  await recordTracked(unit, account.id, sends)
   if (!terms.isLookedAt) await bringForward(unit, account.id, terms.firstDueAt)
 }
 

@@ -3,6 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
 import type { Claim } from './claims.ts'
+import { recordRefusals } from '../bounces/record-refusals.ts'
 import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
@@ -128,6 +129,10 @@ export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcom
     if (next.dueAt) await bringForward(unit, attempt.accountId, next.dueAt)
     announceOutcome(unit, row, attempt, next)
   }
+  await recordRefusals(
+    unit,
+    outcomes.filter(({ attempt }) => ended.has(attempt.id)),
+  )
 }
 
 const isFirst = (attempt: Claim, next: NextState) => next.status === 'sent' && !attempt.isSent

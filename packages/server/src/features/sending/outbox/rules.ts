@@ -144,6 +144,8 @@ export interface NextState {
   /** Recipients that are tried again. */
   waiting: string[]
   rejected: RejectedRecipient[]
+  /** Those whom the server refused for good in this attempt by their address, whatever the message. */
+  refusedRecipients?: readonly string[]
   /** When they are tried again; null where nobody is. */
   dueAt: Date | null
   error: SendError | null
@@ -164,8 +166,11 @@ export function planOutcome(entry: TriedEntry, outcomes: readonly RecipientOutco
   const waiting = retryAt === null ? [] : later.map(({ address }) => address)
   const [worst] = [...later, ...refused]
   const error = worst ? refusalError(worst) : null
-  if (isSent) return { status: 'sent', waiting, rejected, dueAt: retryAt, error }
-  return { status: retryAt ? 'queued' : 'failed', waiting, rejected, dueAt: retryAt, error }
+  const refusedRecipients = refused.flatMap(refusal =>
+    refusal.isPermanent && refusal.of === 'recipient' ? [refusal.address] : [],
+  )
+  const status = isSent ? 'sent' : retryAt ? 'queued' : 'failed'
+  return { status, waiting, rejected, refusedRecipients, dueAt: retryAt, error }
 }
 
 function toRejected({ address, status, message }: RejectedRecipient): RejectedRecipient {

@@ -7,13 +7,15 @@ import { requireSender } from '../../mail/identities/access.ts'
 import { refuse } from '../../refuse.ts'
 import { composeMessage, type Composition } from '../compose/compose.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
+import { renderContent, type Rendering, requireContentTemplate } from '../compose/render-content.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
 import { requireListSend } from '../suppressions/access.ts'
-import { unsubscribeUrl } from '../suppressions/unsubscribe-link.ts'
+import { listRecipient } from '../suppressions/unsubscribe-link.ts'
+import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
 import { acceptSend, type AcceptServices, refuseContent, requireSendable, requireSendTime } from './accept.ts'
 import type { SendingTerms } from './sending-terms.ts'
 
-export interface SendServices extends AcceptServices {
+export interface SendServices extends AcceptServices, Rendering {
   /** Reads messages that are replied to, forwarded or attached from. */
   content: ReadContext
 }
@@ -27,7 +29,6 @@ export async function sendMessage(
 ): Promise<OutboxEntry> {
   const { account, sendsLeft, signByDefault, signature, now } = terms
   const { to = [], cc = [], bcc = [], listId = null } = body
-  const { tenantId } = context
   if (sendsLeft !== null && sendsLeft <= 0) refuse('plan_limit_sends')
   requireSendable(account, [...to, ...cc, ...bcc])
   requireSendTime(body.sendAt, now)
@@ -36,20 +37,28 @@ export async function sendMessage(
   const sender = await requireSender(context.db, account, body.from ?? null, signature)
   const id = newId()
   const internetMessageId = newInternetMessageId(id, sender.address)
+  const ids = { tenantId: context.tenantId, outboxId: id }
+  const rcpt = listId === null ? null : listRecipient(services.links, { ...ids, listId }, to[0]!)
+  const template = await requireContentTemplate(context, account, body)
+  const content = template
+    ? { ...body, ...(await renderContent(context, services, account, template, rcpt ?? undefined)) }
+    : body
   const composing = { ...originals, sender, isSigned: body.sign ?? signByDefault, kept: null }
+  const asked = { asked: body, hasHtml: (content.html ?? '') !== '' }
+  const tracking = await requireTracking(context, services, account, asked)
+  const tracker = createSendTracker(services, account, tracking, id)
   const composition: Composition = {
-    ...(await planComposition(services.content, account, body, composing)),
+    ...(await planComposition(services.content, account, content, composing)),
+    wireHtml: tracker.wireHtml,
     internetMessageId,
     outboxId: id,
-    unsubscribeUrl:
-      listId === null
-        ? null
-        : unsubscribeUrl(services.links, { tenantId, listId, address: to[0]!.address, outboxId: id }),
+    unsubscribeUrl: rcpt?.unsubscribeUrl ?? null,
     draftMark: null,
     // Replaced by the time of the first attempt.
     date: new Date(),
   }
   const { from, subject, importance } = composition
+  const composed = await composeMessage(composition).catch(refuseContent)
   return acceptSend(context, services, account, {
     id,
     internetMessageId,
@@ -64,11 +73,11 @@ export async function sendMessage(
     threadId: originals.replied?.thread_id ?? null,
     forwardOf: originals.forwarded?.id ?? null,
     draftId: null,
-    templateId: null,
+    templateId: template?.templateId ?? null,
     listId,
     mailMergeId: null,
-    tracking: { opens: false, clicks: false },
-    content: await composeMessage(composition).catch(refuseContent),
+    tracking: tracker.result(),
+    content: composed,
     options: body,
   })
 }

@@ -28,6 +28,15 @@ export function unsubscribeUrl({ base, tokens }: Links, of: Unsubscribing): stri
   return `${base.url}/u/${tokens.make('unsubscribe', writeContent(of))}`
 }
 
+/** The one recipient of a send to a list, as templates name it. */
+export function listRecipient(
+  links: Links,
+  of: Omit<Unsubscribing, 'address'>,
+  { address, name }: { address: string; name?: string | null | undefined },
+) {
+  return { address, name: name ?? null, unsubscribeUrl: unsubscribeUrl(links, { ...of, address }) }
+}
+
 /** What the token of a link is for; null if it is not one of ours. */
 export function openUnsubscribeToken({ tokens }: Links, token: string): Unsubscribing | null {
   const content = tokens.open('unsubscribe', token)

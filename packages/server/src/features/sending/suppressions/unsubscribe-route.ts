@@ -38,12 +38,16 @@ async function serveLink(
   link: Unsubscribing,
   { method, form }: PublicRequest,
 ): Promise<PublicAnswer> {
+  if (method === 'POST' && form.getAll(ONE_CLICK.name).includes(ONE_CLICK.value)) {
+    const { isNew, listName } = await inTransaction(db, link.tenantId, async unit => ({
+      isNew: await recordUnsubscribed(unit, link),
+      listName: await findListName(unit.sql, link),
+    }))
+    if (isNew) onUnsubscribed()
+    return answerPage(200, donePage({ address: link.address, listName }))
+  }
   const shown = { address: link.address, listName: await findListName(db, link) }
-  if (method !== 'POST') return answerPage(200, askingPage(shown))
-  if (!form.getAll(ONE_CLICK.name).includes(ONE_CLICK.value)) return answerPage(400, unchangedPage(shown))
-  const isNew = await inTransaction(db, link.tenantId, unit => recordUnsubscribed(unit, link))
-  if (isNew) onUnsubscribed()
-  return answerPage(200, donePage(shown))
+  return method === 'POST' ? answerPage(400, unchangedPage(shown)) : answerPage(200, askingPage(shown))
 }
 
 async function findListName(db: Db, { tenantId, listId }: Unsubscribing): Promise<string | null> {

@@ -25,28 +25,6 @@ export const HONEYPOT = 0xffff
 const ID_BYTES = 16
 const INDEX_BYTES = 2
 
-/** Rewrites the HTML of one message. */
-export interface HtmlTracker {
-  /** The HTML as its recipients get it. */
-  rewrite(html: string): string
-  /** URLs of the links that were replaced, each once. The index of a link is that of its URL. */
-  readonly urls: readonly string[]
-}
-
-export function createTracker(tracking: Tracking, options: { outboxId: string; links: Links }): HtmlTracker {
-  let urls: readonly string[] = []
-  return {
-    rewrite(html) {
-      const tracked = trackHtml(html, tracking, options)
-      ;({ urls } = tracked)
-      return tracked.html
-    },
-    get urls() {
-      return urls
-    },
-  }
-}
-
 /**
  * Replaces the links of a message by tracked ones, and adds what tells of opens. Only the values of `href` change, and
  * what is added stands in one place; all other characters stay.

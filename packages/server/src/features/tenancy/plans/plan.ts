@@ -1,3 +1,5 @@
+import type { Module } from '@waxwing/contract/operation.ts'
+
 /** Limits of the tenants of a plan. Null means no limit. */
 export interface PlanLimits {
   /** Requests per minute of the whole tenant. */
@@ -12,7 +14,19 @@ export interface PlanLimits {
   sendsPerDay: number | null
   /** Maximum disk space for the stored bodies of the whole tenant. */
   storageBytes: number | null
+  /** What the plan includes besides mail; null: every module. */
+  modules: readonly Module[] | null
 }
+
+/** Every module that a plan may include. */
+export const MODULES: readonly Module[] = [
+  'calendar',
+  'contacts',
+  'tracking',
+  'ai',
+  'meetings',
+  'sharedMailboxes',
+]
 
 export interface Plan {
   id: string

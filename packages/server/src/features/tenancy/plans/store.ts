@@ -1,3 +1,4 @@
+import type { Module } from '@waxwing/contract/operation.ts'
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { PlanTable } from '../../../database/tables.ts'
@@ -18,6 +19,7 @@ export async function createPlan(db: Db, name: string, limits: PlanLimits): Prom
       body_storage_allowed: limits.bodyStorageAllowed,
       storage_bytes: limits.storageBytes,
       sends_per_day: limits.sendsPerDay,
+      modules: limits.modules === null ? null : [...limits.modules],
     })
     .onConflict(target => target.column('name').doNothing())
     .returningAll()
@@ -52,6 +54,20 @@ export async function findTenantPlan(db: Db, tenantId: string): Promise<Plan | n
     .where('tenant.id', '=', tenantId)
     .executeTakeFirst()
   return row ? planOf(row) : null
+}
+
+/** The condition that a plan includes the module; true without a plan. */
+export function includesModule(module: Module): RawBuilder<boolean> {
+  return sql`coalesce(${module}::text = any(plan.modules), true)`
+}
+
+/** Whether the plan of the tenant includes the module. */
+export async function findModule(db: Db, tenantId: string, module: Module): Promise<boolean> {
+  const { rows } = await sql<{ is_included: boolean }>`
+    select ${includesModule(module)} as is_included
+    from tenant left join plan on plan.id = tenant.plan_id where tenant.id = ${tenantId}
+  `.execute(db)
+  return rows[0]?.is_included ?? false
 }
 
 /** Like `findTenantPlan`, but locks the plan against other transactions of the tenant. Lock it before any account. */
@@ -104,6 +120,8 @@ function planOf(row: Selectable<PlanTable>): Plan {
       bodyStorageAllowed: row.body_storage_allowed,
       // The command line accepts only numbers that are exact in JavaScript.
       storageBytes: row.storage_bytes === null ? null : Number(row.storage_bytes),
+      // Only the command line writes them.
+      modules: row.modules as Module[] | null,
     },
   }
 }

@@ -1,0 +1,31 @@
+import { sql } from 'kysely'
+import type { Following } from '../../../events/follow.ts'
+import { mayBeReport } from './rules.ts'
+
+/**
+ * Takes down the messages that may answer a send: those that refer to one, and those that may be reports, of accounts
+ * that have sent. They are news, and read later: what the provider does never holds this up.
+ */
+export const answersFollowing: Following<'message.created'> = {
+  name: 'answers',
+  types: ['message.created'],
+  async handle(unit, events) {
+    const inbound = events.flatMap(({ data: { message } }) =>
+      message.direction === 'inbound' && !message.isDraft ? [message] : [],
+    )
+    if (inbound.length === 0) return
+    const reports = inbound.filter(mayBeReport)
+    await sql`
+      insert into pending_answer (message_id, tenant_id, account_id)
+      select message.id, message.tenant_id, message.account_id from message
+      where message.id = any(${inbound.map(({ id }) => id)}::uuid[]) and message.tenant_id = ${unit.tenantId}
+        and message.classification is null
+        and (message.answered_outbox_id is not null or (
+          message.id = any(${reports.map(({ id }) => id)}::uuid[])
+          and exists (select from sent_message where sent_message.account_id = message.account_id)
+        ))
+      order by message.id
+      on conflict do nothing
+    `.execute(unit.sql)
+  },
+}

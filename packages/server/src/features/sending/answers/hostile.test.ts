@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BOMBS } from '../../../../test/bodies/bombs.ts'
+import { HOSTILE_REPORTS } from '../../../../test/sending/answers/hostile-reports.ts'
+import { type MessageReader, openMessageReader } from '../../../kit/mime/message-reader.ts'
+import { parseComplaint } from '../bounces/complaint.ts'
+import { parseReport } from '../bounces/report.ts'
+import { judge } from '../bounces/rules.ts'
+import { classifyReply } from '../classification/rules.ts'
+import { ANSWER_BYTES_MAX } from './limits.ts'
+
+const SEND = {
+  messageId: '<2f1c.1@mail.example.com>',
+  outboxId: '0199a1b2-0000-7000-8000-000000000001',
+  sender: 'ada@example.com',
+}
+
+const MESSAGES: ReadonlyArray<readonly [string, () => Buffer]> = [
+  ...HOSTILE_REPORTS.map(({ name, write }) => [name, () => Buffer.from(write(SEND))] as const),
+  ...Object.entries(BOMBS),
+]
+
+let reader: MessageReader
+beforeAll(() => void (reader = openMessageReader()))
+afterAll(() => reader[Symbol.asyncDispose]())
+
+test.each(MESSAGES)('%s is read within the time of the reader, and decided on', async (_, write) => {
+  const outline = await reader.readOutline(write().subarray(0, ANSWER_BYTES_MAX))
+  // The reader ends what takes longer, and answers null.
+  if (!outline) throw new Error('it took too long')
+  expect(outline.text.length).toBeLessThanOrEqual(64 * 1024)
+  expect(outline.fields.length).toBeLessThanOrEqual(1_000)
+  expect(outline.reports.length).toBeLessThanOrEqual(20)
+  const report = parseReport(outline)
+  for (const failed of report?.failed ?? []) {
+    expect(failed.diagnostic.length).toBeLessThanOrEqual(500)
+    judge(failed)
+  }
+  parseComplaint(outline)
+  classifyReply({ outline, receivedAt: new Date(), knownAddresses: [] })
+})

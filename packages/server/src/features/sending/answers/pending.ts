@@ -1,0 +1,89 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { isLive, type Lease } from '../../../jobs/lease.ts'
+import { ACCOUNTS_LOOKED_AT, GIVE_UP_DAYS, planRetrySeconds } from './limits.ts'
+
+/** A message that this process looks at. */
+export interface ClaimedAnswer {
+  messageId: string
+  tenantId: string
+  accountId: string
+  claimedBy: string
+  attempts: number
+  /** It has been tried for too long. */
+  isLast: boolean
+}
+
+/** Claims messages that are due, the longest waiting of each account, so that no account keeps others waiting. */
+export async function claimAnswers(
+  db: Db,
+  lease: Lease,
+  { limit, running }: { limit: number; running: readonly ClaimedAnswer[] },
+): Promise<ClaimedAnswer[]> {
+  const { rows } = await sql<ClaimedAnswer>`
+    with due as (
+      select account_id, min(due_at) as due_at from pending_answer
+      where due_at <= clock_timestamp() and not account_id = any(${running.map(({ accountId }) => accountId)}::uuid[])
+      group by account_id order by 2 limit ${ACCOUNTS_LOOKED_AT}
+    ), picked as (
+      select first.message_id from due cross join lateral (
+        select message_id from pending_answer
+        where pending_answer.account_id = due.account_id and pending_answer.due_at <= clock_timestamp()
+          and (claimed_by is null or claimed_by = ${lease.id}
+            or not exists (select from instance where instance.id = claimed_by and ${isLive}))
+        order by pending_answer.due_at limit 1 for update skip locked
+      ) as first
+      limit ${limit}
+    )
+    update pending_answer set claimed_by = ${lease.id}, attempts = attempts + 1
+    from picked where pending_answer.message_id = picked.message_id
+    returning pending_answer.message_id as "messageId", tenant_id as "tenantId", account_id as "accountId",
+      claimed_by as "claimedBy", attempts,
+      created_at < clock_timestamp() - make_interval(days => ${GIVE_UP_DAYS}) as "isLast"
+  `.execute(db)
+  return rows
+}
+
+/** Ends the look at a message, in the transaction of what came of it. False if another process holds it. */
+export async function settleAnswer(
+  db: Db | UnitOfWork['sql'],
+  { messageId, claimedBy }: ClaimedAnswer,
+): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from pending_answer where message_id = ${messageId} and claimed_by = ${claimedBy}
+  `.execute(db)
+  return numAffectedRows > 0n
+}
+
+/** Gives a message back, to be looked at again after a pause. */
+export async function releaseAnswer(db: Db, answer: ClaimedAnswer): Promise<void> {
+  await sql`
+    update pending_answer set claimed_by = null,
+      due_at = clock_timestamp() + make_interval(secs => ${planRetrySeconds(answer.attempts)})
+    where message_id = ${answer.messageId} and claimed_by = ${answer.claimedBy}
+  `.execute(db)
+}
+
+/** Accounts that changed may be readable again. */
+export async function hurryAnswers(db: Db, accountIds: readonly string[]): Promise<void> {
+  await sql`
+    update pending_answer set due_at = clock_timestamp()
+    where account_id = any(${[...accountIds]}::uuid[]) and due_at > clock_timestamp() and attempts > 0
+  `.execute(db)
+}
+
+/** Seconds until the next message becomes due; null: none waits. */
+export async function secondsToAnswer(db: Db): Promise<number | null> {
+  const { rows } = await sql<{ seconds: number | null }>`
+    select extract(epoch from min(due_at) - clock_timestamp())::float8 as seconds
+    from pending_answer where due_at > clock_timestamp()
+  `.execute(db)
+  return rows[0]?.seconds ?? null
+}
+
+/** Messages of the whole installation that wait to be looked at. */
+export async function countAnswers(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from pending_answer`.execute(db)
+  return rows[0]?.count ?? 0
+}

@@ -1,0 +1,211 @@
+import { GLOBAL_LIST } from '@waxwing/contract/sending/suppressions.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
+import type { MessageOutline } from '../../../kit/mime/outline.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import { recordClassification } from '../../mail/messages/record-classification.ts'
+import type { FullRow } from '../../mail/messages/store.ts'
+import { judge } from '../bounces/rules.ts'
+import { parseComplaint } from '../bounces/complaint.ts'
+import { namedSends, parseReport, type Report } from '../bounces/report.ts'
+import { type BouncedRecipient, recordBounces } from '../bounces/record-bounces.ts'
+import { findNamedSends, type SendFacts } from '../bounces/store.ts'
+import { classifyReply, type Verdict, verdictOf } from '../classification/rules.ts'
+import { type NewReview, recordReviews } from '../suppressions/record-reviews.ts'
+import { type NewSuppression, recordSuppressed } from '../suppressions/record-suppressed.ts'
+
+/** With `optOutHandling` `suppress`, a reply is believed from this probability on; a review is queued below. */
+const SUPPRESSED_PROBABILITY = 0.9
+
+/** A message that was read. */
+export interface ReadAnswer {
+  account: AccountView
+  message: FullRow
+  outline: MessageOutline
+}
+
+/** What came of a message, for metrics. */
+export interface AnswerResult {
+  bounces: { hard: number; soft: number }
+  complaints: number
+  classified: Verdict['kind'] | null
+}
+
+/** What is found out about a message, before it is written. */
+interface Finding {
+  verdict: Verdict | null
+  /** The send that it answers. */
+  send: SendFacts | null
+  suppressions: NewSuppression[]
+  reviews: NewReview[]
+  bounces: AnswerResult['bounces']
+}
+
+/**
+ * Records what an answer says: recipients that were not reached, complaints, and what kind of reply it is. A report
+ * counts only for a send of this account that it names, and for recipients to whom that was sent.
+ */
+export async function recordAnswer(unit: UnitOfWork, answer: ReadAnswer): Promise<AnswerResult> {
+  const { account, message, outline } = answer
+  const report = parseReport(outline)
+  const found = report
+    ? await recordReport(unit, answer, report)
+    : ((await findComplaint(unit, answer)) ?? (await findReply(unit, answer)))
+  const { verdict, send, suppressions, reviews, bounces } = found
+  const isClassified =
+    verdict !== null &&
+    (await recordClassification(
+      unit,
+      { accountId: account.id, messageId: message.id },
+      {
+        ...verdict,
+        outboxId: send?.outboxId ?? null,
+        model: 'rules',
+        classifiedAt: new Date().toISOString(),
+      },
+    ))
+  if (reviews.length > 0) await recordReviews(unit, reviews)
+  if (suppressions.length > 0) await recordSuppressed(unit, suppressions)
+  return {
+    bounces,
+    complaints: suppressions.filter(({ source }) => source === 'complaint').length,
+    classified: isClassified ? verdict.kind : null,
+  }
+}
+
+const NOTHING: Finding = {
+  verdict: null,
+  send: null,
+  suppressions: [],
+  reviews: [],
+  bounces: { hard: 0, soft: 0 },
+}
+
+async function recordReport(
+  unit: UnitOfWork,
+  { account, message }: ReadAnswer,
+  report: Report,
+): Promise<Finding> {
+  const sends = await findNamedSends(unit, account.id, withAnswered(report, message))
+  const [send] = sends
+  if (!send) return NOTHING
+  // A delay, or a report that was delivered: it is automatic, and no bounce.
+  if (report.failed.length === 0)
+    return { ...NOTHING, send, verdict: { ...verdictOf('auto_reply'), autoReplyCategory: 'other' } }
+  for (const named of sends) {
+    const recipients = bouncedOf(report, named)
+    if (recipients.length === 0) continue
+    const { suppressions, counts } = await recordBounces(unit, [{ send: named, recipients }])
+    return { ...NOTHING, send: named, verdict: verdictOf('bounce'), suppressions, bounces: counts }
+  }
+  return NOTHING
+}
+
+/** The recipients of the report to whom the message was sent, each once. */
+function bouncedOf({ failed }: Report, { recipients }: SendFacts): BouncedRecipient[] {
+  const found = new Map<string, BouncedRecipient>()
+  for (const { addresses, status, diagnostic } of failed) {
+    const address = addresses.map(comparedAddress).find(compared => recipients.has(compared))
+    if (address !== undefined && !found.has(address))
+      found.set(address, { address, diagnostic, ...judge({ status, diagnostic }) })
+  }
+  return [...found.values()]
+}
+
+async function findComplaint(
+  unit: UnitOfWork,
+  { account, message, outline }: ReadAnswer,
+): Promise<Finding | null> {
+  const complaint = parseComplaint(outline)
+  if (!complaint) return null
+  const [send] = await findNamedSends(unit, account.id, withAnswered(complaint, message))
+  if (!send) return NOTHING
+  const named = complaint.recipients.map(comparedAddress).filter(address => send.recipients.has(address))
+  // Most loops leave the recipient out. Where there was one only, it is known.
+  const isOnly = complaint.recipients.length === 0 && send.recipients.size === 1
+  const addresses = isOnly ? [...send.recipients.keys()] : named
+  return {
+    ...NOTHING,
+    send,
+    suppressions: addresses.map(address => ({
+      listId: send.listId ?? GLOBAL_LIST,
+      address,
+      source: 'complaint',
+      reason: `Complaint: ${complaint.kind}`,
+      accountId: account.id,
+      outboxId: send.outboxId,
+    })),
+  }
+}
+
+async function findReply(unit: UnitOfWork, { account, message, outline }: ReadAnswer): Promise<Finding> {
+  if (message.answered_outbox_id === null) return NOTHING
+  const author = message.from?.address ?? ''
+  const verdict = classifyReply({
+    outline,
+    receivedAt: message.received_at,
+    knownAddresses: [author, account.email],
+  })
+  if (!verdict) return NOTHING
+  const named = withAnswered(namedSends(outline, []), message)
+  const sends = await findNamedSends(unit, account.id, named)
+  const send = sends.find(({ outboxId }) => outboxId === message.answered_outbox_id) ?? sends[0] ?? null
+  const wasSentTo = send?.recipients.has(comparedAddress(author)) ?? false
+  return {
+    ...NOTHING,
+    verdict,
+    send,
+    ...(send && wasSentTo ? planHandling(account, message, { send, author, verdict }) : {}),
+  }
+}
+
+interface Author {
+  send: SendFacts
+  author: string
+  verdict: Verdict
+}
+
+/** What follows for the address that wrote, by `optOutHandling`. */
+function planHandling(
+  account: AccountView,
+  message: FullRow,
+  { send, author, verdict }: Author,
+): Partial<Pick<Finding, 'suppressions' | 'reviews'>> {
+  const { optOutHandling } = account.tenant_settings
+  if (optOutHandling === 'off') return {}
+  const review = {
+    address: comparedAddress(author),
+    accountId: account.id,
+    messageId: message.id,
+    outboxId: send.outboxId,
+    alternateContacts: verdict.alternateContacts,
+  }
+  if (verdict.autoReplyCategory === 'left_company')
+    return { reviews: [{ ...review, listId: GLOBAL_LIST, source: 'inactive', probability: 1 }] }
+  if (verdict.kind !== 'opt_out') return {}
+  const listId = send.listId ?? GLOBAL_LIST
+  const probability = verdict.optOutProbability
+  if (optOutHandling === 'review' || probability < SUPPRESSED_PROBABILITY)
+    return { reviews: [{ ...review, listId, source: 'reply', probability }] }
+  const reason = 'Asked for no more mail in a reply'
+  return {
+    suppressions: [
+      {
+        listId,
+        address: review.address,
+        source: 'reply',
+        reason,
+        accountId: account.id,
+        outboxId: send.outboxId,
+      },
+    ],
+  }
+}
+
+/** The send that the message refers to counts after what a report names. */
+function withAnswered<T extends { messageIds: string[]; outboxIds: string[] }>(
+  named: T,
+  { answered_outbox_id: answered }: FullRow,
+): T {
+  return answered === null ? named : { ...named, outboxIds: [...named.outboxIds, answered] }
+}

@@ -1,0 +1,48 @@
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
+import type { NextState } from '../outbox/rules.ts'
+import { recordSuppressed } from '../suppressions/record-suppressed.ts'
+import { judge } from './rules.ts'
+import { recordBounces, toSuppressions } from './record-bounces.ts'
+import { findSends } from './store.ts'
+
+/** An attempt that ended, and what it led to. */
+export interface EndedAttempt {
+  attempt: { id: string; accountId: string }
+  next: Pick<NextState, 'status' | 'rejected' | 'refusedRecipients'>
+}
+
+/**
+ * Records what servers refused while messages were handed over, as if a report had said so. A send that reached somebody
+ * announces the recipients that it did not reach; one that failed announces `send.failed` instead. Addresses that do
+ * not exist are suppressed in either case, if the server refused them and not the message.
+ */
+export async function recordRefusals(unit: UnitOfWork, ended: readonly EndedAttempt[]): Promise<void> {
+  const refused = ended.filter(
+    ({ next }) =>
+      (next.refusedRecipients ?? []).length > 0 || (next.status === 'sent' && next.rejected.length > 0),
+  )
+  if (refused.length === 0) return
+  const sends = await findSends(
+    unit,
+    refused.map(({ attempt }) => attempt.accountId),
+    refused.map(({ attempt }) => attempt.id),
+  )
+  const bounced = refused.flatMap(({ attempt, next }) => {
+    const send = sends.get(attempt.id)
+    if (!send) return []
+    const ofAddress = new Set(next.refusedRecipients)
+    const recipients = next.rejected.map(({ address, status, message }) => {
+      const judgement = judge({ status, diagnostic: message })
+      const suppresses = judgement.suppresses && ofAddress.has(address)
+      return { address: comparedAddress(address), diagnostic: message, ...judgement, suppresses }
+    })
+    return [{ send, recipients, isReached: next.status === 'sent' }]
+  })
+  const { suppressions } = await recordBounces(
+    unit,
+    bounced.filter(({ isReached }) => isReached),
+  )
+  const ofFailed = bounced.filter(({ isReached }) => !isReached).flatMap(toSuppressions)
+  await recordSuppressed(unit, [...suppressions, ...ofFailed])
+}

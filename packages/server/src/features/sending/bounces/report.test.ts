@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { DSN_SHAPES, NO_REPORTS, type ReportedSend } from '../../../../test/sending/answers/dsn-shapes.ts'
+import { comparedAddress } from '../../../kit/compared-address.ts'
+import { readOutline } from '../../../kit/mime/outline.ts'
+import { judge } from './rules.ts'
+import { parseReport } from './report.ts'
+
+const SEND: ReportedSend = {
+  messageId: '<2f1c.1@mail.example.com>',
+  outboxId: '0199a1b2-0000-7000-8000-000000000001',
+  sender: 'ada@example.com',
+}
+
+/** The recipients to whom the message was sent; others that a report names do not count. */
+const SENT_TO = new Set([
+  'grace@example.org',
+  'max@example.org',
+  'jürgen@example.org',
+  'grace+tag@example.org',
+])
+
+function read(source: string) {
+  const report = parseReport(readOutline(Buffer.from(source)))
+  const failed = (report?.failed ?? []).flatMap(({ addresses, status, diagnostic }) => {
+    const address = addresses.map(comparedAddress).find(found => SENT_TO.has(found))
+    if (address === undefined) return []
+    const judged = judge({ status, diagnostic })
+    return [[address, judged.type, judged.status, ...(judged.suppresses ? ['suppressed'] : [])].join(' ')]
+  })
+  const isNamed =
+    report !== null &&
+    (report.messageIds.includes(SEND.messageId) || report.outboxIds.includes(SEND.outboxId))
+  return { failed: [...new Set(failed)], isNamed }
+}
+
+describe('parseReport', () => {
+  test.each(DSN_SHAPES.map(shape => [shape.name, shape] as const))('reads %s', (_, { write, expected }) => {
+    const { failed, isNamed } = read(write(SEND))
+    expect(failed).toEqual(expected)
+    if (expected.length > 0) expect(isNamed).toBe(true)
+  })
+
+  test.each(NO_REPORTS.map(shape => [shape.name, shape] as const))(
+    'takes no notice of %s',
+    (_, { write }) => {
+      expect(read(write(SEND)).failed).toEqual([])
+    },
+  )
+
+  test('knows at least sixty shapes', () => expect(DSN_SHAPES.length).toBeGreaterThanOrEqual(60))
+})

@@ -1,0 +1,192 @@
+import {
+  type MessageOutline,
+  type OutlineField,
+  readEnclosedFields,
+  readFields,
+} from '../../../kit/mime/outline.ts'
+import { isUuid } from '../../../kit/ids.ts'
+import { readIds } from '../../../kit/mime/message-ids.ts'
+import { COPY_BEGINS, DIALECTS, STILL_TRYING } from './dialects.ts'
+
+/** A recipient that a report says the message did not reach. */
+export interface FailedRecipient {
+  /** Every spelling that the report has: as it was sent to, and as it was forwarded. */
+  addresses: string[]
+  /** As the report names it; null if it names none. */
+  status: string | null
+  diagnostic: string
+}
+
+/** The messages that an answer names. */
+export interface NamedSends {
+  /** With angle brackets, the surest first. */
+  messageIds: string[]
+  /** Ids of entries of the outbox. */
+  outboxIds: string[]
+}
+
+export interface Report extends NamedSends {
+  /** Empty if the report is about something else, such as a delay. */
+  failed: FailedRecipient[]
+}
+
+const GROUPS_MAX = 1_000
+const ADDRESSES_MAX = 1_000
+const ADDRESS_LENGTH_MAX = 320
+const DIAGNOSTIC_LENGTH_MAX = 500
+/** Reports say what matters at their beginning. */
+const PROSE_LENGTH_MAX = 16 * 1024
+const REASON_LENGTH_MAX = 600
+const NAMED_MAX = 20
+
+/** Reads a report of a message that was not delivered; null if it is none. Linear, and never throws. */
+export function parseReport(outline: MessageOutline): Report | null {
+  const isOfProgram = isFromProgram(outline)
+  const statuses = outline.reports.filter(({ type }) => type === 'delivery-status')
+  if (statuses.length > 0 && (outline.type === 'multipart/report' || isOfProgram)) {
+    const groups = statuses.flatMap(({ text }) => readGroups(text))
+    return { failed: groups.flatMap(readRecipient), ...namedSends(outline, groups) }
+  }
+  if (!isOfProgram) return null
+  const failed = readProse(outline)
+  return failed.length === 0 ? null : { failed, ...namedSends(outline, []) }
+}
+
+/** The messages that the parts, the text and the fields of an answer name. */
+export function namedSends(
+  { fields, reports, text }: MessageOutline,
+  groups: readonly (readonly OutlineField[])[],
+): NamedSends {
+  const enclosed = reports.flatMap(report =>
+    report.type === 'message' ? readEnclosedFields(report.text) : [],
+  )
+  const copied = [...text.matchAll(/^[ \t>]*(Message-I[dD]|X-Waxwing-Outbox):[ \t]*(\S{1,998})/gm)].map(
+    ([, name, value]) => [name!.toLowerCase(), value!] as const,
+  )
+  const envelopes = groups.flatMap(group => group.filter(([name]) => name === 'original-envelope-id'))
+  const told = [...enclosed, ...copied]
+  const own = [...valuesOf(fields, 'in-reply-to'), ...valuesOf(fields, 'references').toReversed()]
+  const ids = [...valuesOf(told, 'message-id'), ...own].flatMap(value => readIds(value))
+  const entries = [...valuesOf(told, 'x-waxwing-outbox'), ...envelopes.map(([, value]) => value)]
+  return {
+    messageIds: [...new Set(ids)].slice(0, NAMED_MAX),
+    outboxIds: [...new Set(entries.map(entry => entry.toLowerCase()).filter(isUuid))].slice(0, NAMED_MAX),
+  }
+}
+
+function valuesOf(fields: readonly OutlineField[], wanted: string): string[] {
+  return fields.flatMap(([name, value]) => (name === wanted ? [value] : []))
+}
+
+/** The groups of fields of a part message/delivery-status, which empty lines separate (RFC 3464 section 2.1). */
+function readGroups(text: string): OutlineField[][] {
+  return text
+    .split(/\n[ \t]*\n/, GROUPS_MAX)
+    .map(group => readFields(group.trim()))
+    .filter(group => group.length > 0)
+}
+
+/** The recipient of a group; nothing if it did not fail, or the group is about the whole message. */
+function readRecipient(group: readonly OutlineField[]): FailedRecipient[] {
+  const find = (wanted: string) => valuesOf(group, wanted)[0] ?? null
+  const addresses = ['original-recipient', 'final-recipient', 'x-actual-recipient', 'x-original-recipient']
+    .flatMap(name => valuesOf(group, name))
+    .flatMap(readTypedAddress)
+  const status = find('status')
+  const action =
+    find('action')
+      ?.toLowerCase()
+      .replace(/[^a-z].*$/, '') ?? null
+  // RFC 3464 section 2.3.3 requires an action. Where it is missing, the class of the status counts.
+  const isFailed = action === null ? /^\s*5/.test(status ?? '') : action === 'failed'
+  if (addresses.length === 0 || !isFailed) return []
+  const diagnostic = find('diagnostic-code') ?? find('x-notes') ?? find('x-display-name') ?? ''
+  return [{ addresses: [...new Set(addresses)], status, diagnostic: showDiagnostic(diagnostic) }]
+}
+
+/** An address with its type (RFC 3464 section 2.1.2; xtext of RFC 3461 section 4, UTF-8 of RFC 6533 section 3). */
+function readTypedAddress(value: string): string[] {
+  const semicolon = value.indexOf(';')
+  const typed = semicolon < 0 ? value : value.slice(semicolon + 1)
+  const text = typed
+    .replaceAll(/\\x\{([0-9a-f]{1,6})\}/gi, (_, hex: string) => codePoint(hex))
+    .trim()
+    .replace(/^<([^<>]*)>.*$/, '$1')
+    .replace(/^"(.*)"$/, '$1')
+  const decoded = text.replaceAll(/\+([0-9A-F]{2})/g, (_, hex: string) => codePoint(hex))
+  return [...new Set([text, decoded])].filter(isAddress)
+}
+
+function codePoint(hex: string): string {
+  const code = Number.parseInt(hex, 16)
+  return code <= 0x10ffff ? String.fromCodePoint(code) : ''
+}
+
+function isAddress(text: string): boolean {
+  return text.length <= ADDRESS_LENGTH_MAX && /^[^\s@<>]+@[^\s@<>]+$/.test(text)
+}
+
+function showDiagnostic(value: string): string {
+  return value
+    .replace(/^\s*(?:smtp|x-[\w.-]+|dns|unix)\s*;\s*/i, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .slice(0, DIAGNOSTIC_LENGTH_MAX)
+    .toWellFormed()
+}
+
+/** RFC 3834, RFC 5321 section 4.5.5, and the names under which programs write. */
+function isFromProgram({ fields }: MessageOutline): boolean {
+  const find = (wanted: string) => valuesOf(fields, wanted)[0] ?? ''
+  return (
+    /^\s*<\s*>/.test(find('return-path')) ||
+    /^\s*auto-(?:replied|generated|notified)/i.test(find('auto-submitted')) ||
+    find('x-failed-recipients') !== '' ||
+    find('from').trim() === '' ||
+    /mailer-?daemon|mail-?daemon|postmaster|mail delivery (?:sub)?system|maildelivery|microsoftexchange|double-?bounce/i.test(
+      find('from'),
+    )
+  )
+}
+
+const ADDRESS_IN_TEXT = /[^\s<>()[\]:;,"'|=*]{1,64}@[^\s<>()[\]:;,"'|=*@]{1,255}/g
+
+/** The recipients that the words of a report name. */
+function readProse(outline: MessageOutline): FailedRecipient[] {
+  const subject = valuesOf(outline.fields, 'subject')[0] ?? ''
+  const begun = outline.text.slice(0, PROSE_LENGTH_MAX)
+  const cut = COPY_BEGINS.exec(begun)?.index ?? begun.length
+  const text = begun.slice(0, cut)
+  const isFailure = DIALECTS.some(({ mark }) => mark.test(text) || mark.test(subject))
+  if (!isFailure || STILL_TRYING.test(text) || STILL_TRYING.test(subject)) return []
+  const found = [...text.matchAll(ADDRESS_IN_TEXT)].slice(0, ADDRESSES_MAX)
+  const inText = found.map((match, index) => {
+    const next = found.slice(index + 1).find(other => other[0] !== match[0])
+    const end = Math.min(next?.index ?? text.length, match.index + REASON_LENGTH_MAX)
+    return {
+      address: match[0].replace(/[.!?]+$/, ''),
+      reason: text.slice(match.index + match[0].length, end),
+    }
+  })
+  const inField = valuesOf(outline.fields, 'x-failed-recipients')
+    .flatMap(value => value.split(','))
+    .map(address => ({ address: address.trim(), reason: '' }))
+  return mergeReasons([...inText, ...inField], text)
+}
+
+/** One of each address. One without a reason of its own gets the text of the report. */
+function mergeReasons(
+  found: readonly { address: string; reason: string }[],
+  text: string,
+): FailedRecipient[] {
+  const reasons = new Map<string, string>()
+  for (const { address, reason } of found) {
+    if (!isAddress(address)) continue
+    reasons.set(address, `${reasons.get(address) ?? ''} ${reason.replace(/^[>:\s]+/, '')}`.trim())
+  }
+  return [...reasons].map(([address, reason]) => ({
+    addresses: [address],
+    status: null,
+    diagnostic: showDiagnostic(/\d|\p{L}{4}/u.test(reason) ? reason : text),
+  }))
+}

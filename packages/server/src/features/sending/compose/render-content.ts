@@ -1,0 +1,112 @@
+import { hasInlineContent, type RenderInput } from '@waxwing/contract/sending/send-body.ts'
+import { htmlToText } from '../../../kit/mime/html-to-text.ts'
+import { withoutPreview } from '../../../kit/templating/preview.ts'
+import type { Renderer } from '../../../kit/templating/renderer.ts'
+import type { Rendered, TemplateField, TemplateFields } from '../../../kit/templating/template.ts'
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import { refuseFailure, renderEach, requireUsableTemplate } from '../templates/access.ts'
+import { type Params, type Rcpt, toFields, variablesOf } from '../templates/rules.ts'
+
+/* Content of sends, drafts and mail merges that is rendered from a template. */
+
+export interface Rendering {
+  renderer: Renderer
+}
+
+/** A stored template, or the one that a request brings. */
+export interface ContentTemplate {
+  /** Null if it is not stored. */
+  templateId: string | null
+  fields: TemplateFields
+  params: Params
+}
+
+export type RenderedContent = Pick<Rendered, 'subject' | 'html' | 'text'>
+
+/** Why one of several was not rendered. */
+export interface ContentFailure {
+  failure: 'params_too_large' | 'template_render_failed'
+  /** Null if the parameters are too large. */
+  field: TemplateField | null
+  message: string | null
+}
+
+interface ContentBody {
+  template?: string | null | undefined
+  render?: RenderInput | null | undefined
+  subject?: string | null | undefined
+  html?: string | null | undefined
+  text?: string | null | undefined
+}
+
+/** The template of the content; null if the body has the content itself. */
+export async function requireContentTemplate(
+  context: RequestContext,
+  account: AccountView,
+  body: ContentBody,
+): Promise<ContentTemplate | null> {
+  const { template: templateId, render } = body
+  const params = render?.params ?? {}
+  if (templateId == null) return render ? { templateId: null, fields: toFields(render), params } : null
+  if (hasInlineContent(body)) refuse('template_and_inline_fields')
+  const fields = toFields(await requireUsableTemplate(context, templateId, account.id))
+  return { templateId, fields, params }
+}
+
+/** @param rcpt only on sends that name a suppression list */
+export async function renderContent(
+  context: RequestContext,
+  { renderer }: Rendering,
+  account: AccountView,
+  { fields, params }: ContentTemplate,
+  rcpt?: Rcpt,
+): Promise<RenderedContent> {
+  const variables = variablesOf({ params, account, rcpt }) ?? refuse('params_too_large')
+  const [result] = await renderEach(renderer, context.tenantId, fields, [variables])
+  return !result || 'failure' in result ? refuseFailure(result!) : toContent(result)
+}
+
+/** The body of a draft with the content that its template renders, if it names one. */
+export async function renderedBody<Body extends ContentBody>(
+  context: RequestContext,
+  services: Rendering,
+  account: AccountView,
+  body: Body,
+): Promise<Body> {
+  const template = await requireContentTemplate(context, account, body)
+  return template ? { ...body, ...(await renderContent(context, services, account, template)) } : body
+}
+
+/**
+ * Renders for several recipients, whose results come in order. Call it for as many as may be held in memory: each may
+ * have 4 MiB. Refuses the whole only if the template does not compile, or too many renders are waiting.
+ */
+export async function renderContents(
+  context: RequestContext,
+  { renderer }: Rendering,
+  account: AccountView,
+  template: ContentTemplate,
+  entries: ReadonlyArray<{ params?: Params | undefined; rcpt?: Rcpt | undefined }>,
+): Promise<Array<RenderedContent | ContentFailure>> {
+  const variables = entries.map(({ params = template.params, rcpt }) =>
+    variablesOf({ params, account, rcpt }),
+  )
+  const fitting = variables.filter(json => json !== null)
+  const results = (await renderEach(renderer, context.tenantId, template.fields, fitting)).values()
+  return variables.map(json => {
+    if (json === null) return { failure: 'params_too_large', field: null, message: null }
+    const result = results.next().value!
+    if (!('failure' in result)) return toContent(result)
+    if (result.failure === 'invalid') refuseFailure(result)
+    const { field, message } = result
+    return { failure: 'template_render_failed', field, message }
+  })
+}
+
+/** The text that goes with HTML is made here if there is a preview, which is no part of the text. */
+function toContent({ subject, html, text, previewText }: Rendered): RenderedContent {
+  const isLacking = text === null && html !== null && previewText
+  return { subject, html, text: isLacking ? htmlToText(withoutPreview(html, previewText)) : text }
+}

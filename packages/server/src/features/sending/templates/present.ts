@@ -1,0 +1,21 @@
+import type { Template, TemplateSummary } from '@waxwing/contract/sending/templates.ts'
+import type { SummaryRow, TemplateRow } from './store.ts'
+
+export function presentSummary(row: SummaryRow): TemplateSummary {
+  const { id, accountId, name, description, source, externalRef, createdAt, updatedAt } = row
+  return {
+    id,
+    accountId,
+    name,
+    description,
+    source,
+    externalRef,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  }
+}
+
+export function presentTemplate(row: TemplateRow): Template {
+  const { subject, html, text, previewText, format } = row
+  return { ...presentSummary(row), subject, html, text, previewText, format }
+}

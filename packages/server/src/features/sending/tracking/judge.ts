@@ -1,0 +1,88 @@
+import { isImageProxy, type MachineSign } from './machines.ts'
+
+/** What came for a message: its pixel, a link, or the link that only machines follow. */
+export interface TrackingItem {
+  id: string
+  kind: 'open' | 'click' | 'honeypot'
+  /** The index of the link. */
+  link: number | null
+  /** The same for requests of one client. */
+  client: string
+  sign: MachineSign | null
+  /** Null unless addresses are kept. */
+  ip: string | null
+  userAgent: string | null
+  /** In milliseconds since 1970. */
+  at: number
+  /** Whether it was judged before. */
+  isJudged: boolean
+}
+
+export type MachineReason = 'prefetch' | 'scanner' | 'honeypot' | 'burst'
+
+export interface Judgement {
+  item: TrackingItem
+  /** `repeated`: the same client did the same a moment ago; it does not count. */
+  verdict: 'person' | 'repeated' | MachineReason
+}
+
+/** Seconds after which what came is judged, together with what came this long before and after it. */
+export const JUDGE_AFTER_SECONDS = 10
+/** Seconds in which the same open or click of the same client counts once. */
+export const REPEAT_SECONDS = 30
+/** A person does not open a message so soon after it was handed over, through a proxy that fetches images. */
+const DELIVERY_SECONDS = 5
+/** Different links within the time of a judgement that are a burst, if they are all links of the message or this many. */
+const BURST_LINKS = 5
+const BURST_LINKS_MIN = 3
+/** Two links are all links of some messages. */
+const PAIR_SECONDS = 2
+
+/**
+ * Tells people and machines apart. What belongs to one another is judged alike: a scanner that follows the honeypot, or
+ * all links at once, marks everything that came at the same time.
+ * @param items everything that came about the time of those to be judged, oldest first
+ * @param links how many links the message has
+ */
+export function judgeItems(
+  items: readonly TrackingItem[],
+  message: { links: number; handedOverAt: number | null },
+  now: number,
+): Judgement[] {
+  const counted = new Map<string, number>()
+  const judgements: Judgement[] = []
+  for (const item of items) {
+    const key = [item.kind, item.link, item.client].join()
+    const isRepeated = item.at - (counted.get(key) ?? -Infinity) < REPEAT_SECONDS * 1000
+    if (!isRepeated) counted.set(key, item.at)
+    if (item.isJudged || now - item.at < JUDGE_AFTER_SECONDS * 1000) continue
+    const near = items.filter(other => Math.abs(other.at - item.at) <= JUDGE_AFTER_SECONDS * 1000)
+    judgements.push({ item, verdict: isRepeated ? 'repeated' : judge(item, near, message) })
+  }
+  return judgements
+}
+
+function judge(
+  item: TrackingItem,
+  near: readonly TrackingItem[],
+  { links, handedOverAt }: { links: number; handedOverAt: number | null },
+): Judgement['verdict'] {
+  if (near.some(({ kind }) => kind === 'honeypot')) return 'honeypot'
+  if (item.sign !== null) return item.sign
+  if (isBurst(near, links)) return 'burst'
+  const isEarly = handedOverAt !== null && item.at - handedOverAt < DELIVERY_SECONDS * 1000
+  return item.kind === 'open' && isEarly && isImageProxy(item.userAgent) ? 'prefetch' : 'person'
+}
+
+function isBurst(near: readonly TrackingItem[], links: number): boolean {
+  const clicks = near.filter(({ kind }) => kind === 'click')
+  const clicked = new Set(clicks.map(({ link }) => link)).size
+  if (clicked >= BURST_LINKS_MIN) return clicked >= Math.min(links, BURST_LINKS)
+  if (links !== 2 || clicked !== 2) return false
+  const first = clicks[0]?.link
+  return clicks.some(
+    ({ link, at }) =>
+      link !== first &&
+      clicks.some(other => other.link === first && Math.abs(at - other.at) <= PAIR_SECONDS * 1000),
+  )
+}

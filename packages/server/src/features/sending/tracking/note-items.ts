@@ -1,0 +1,141 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import { newId } from '../../../kit/ids.ts'
+import type { KeyedAccount } from '../../accounts/accounts/secrets.ts'
+import type { TrackingItem } from './judge.ts'
+import { REPEAT_SECONDS } from './judge.ts'
+
+/** What somebody did with a message, as it came. */
+export interface NewItem extends Pick<TrackingItem, 'kind' | 'link' | 'sign' | 'userAgent'> {
+  outboxId: string
+  client: Buffer
+  /** Null unless addresses are kept. */
+  ip: string | null
+  /** False: it is looked up only. */
+  isNoted: boolean
+}
+
+/** What a link of a message needs to lead on. */
+export interface FoundSend {
+  account: KeyedAccount
+  links: Buffer | null
+}
+
+/** Noted by one statement, and one commit. */
+const BATCH_MAX = 200
+/** What is remembered of the last seconds, so that repetitions are not written down. */
+const REMEMBERED_MAX = 50_000
+
+interface Waiting {
+  item: NewItem
+  resolve: (found: FoundSend | null) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * Notes opens and clicks, and finds what their links need, for many requests at once: while one statement runs, the
+ * next ones gather. A request is answered once its note is durable, so a crash loses none that was answered.
+ */
+export class ItemNotes implements AsyncDisposable {
+  readonly #db: Db
+  readonly #onNoted: (accountId: string) => void
+  readonly #recent = new Map<string, number>()
+  #waiting: Waiting[] = []
+  #running: Promise<void> | null = null
+
+  constructor(db: Db, onNoted: (accountId: string) => void) {
+    this.#db = db
+    this.#onNoted = onNoted
+  }
+
+  /** Null if there is no such message, or its account was purged. */
+  note(item: NewItem): Promise<FoundSend | null> {
+    const isNoted = item.isNoted && !this.#isRepeated(item)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item: { ...item, isNoted }, resolve, reject })
+      this.#running ??= this.#run()
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    // Requests of the same turn come together.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH_MAX)
+      try {
+        const found = await noteItems(
+          this.#db,
+          batch.map(({ item }) => item),
+        )
+        for (const [index, { item, resolve }] of batch.entries()) {
+          const send = found[index] ?? null
+          if (send && item.isNoted) {
+            this.#remember(item)
+            this.#onNoted(send.account.id)
+          }
+          resolve(send)
+        }
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.#running = null
+  }
+
+  #isRepeated(item: NewItem): boolean {
+    const at = this.#recent.get(keyOf(item))
+    return at !== undefined && performance.now() - at < REPEAT_SECONDS * 1000
+  }
+
+  #remember(item: NewItem): void {
+    const key = keyOf(item)
+    this.#recent.delete(key)
+    this.#recent.set(key, performance.now())
+    if (this.#recent.size <= REMEMBERED_MAX) return
+    const [oldest] = this.#recent.keys()
+    if (oldest !== undefined) this.#recent.delete(oldest)
+  }
+}
+
+function keyOf({ outboxId, kind, link, client }: NewItem): string {
+  return `${outboxId} ${kind} ${link} ${client.toString('base64')}`
+}
+
+/** Of an account that is deleted, and of an entry that is gone, nothing is noted, but links lead on. */
+async function noteItems(db: Db, items: readonly NewItem[]): Promise<Array<FoundSend | null>> {
+  const rows = items.map((item, place) => ({
+    place,
+    id: newId(),
+    outbox_id: item.outboxId,
+    kind: item.kind,
+    link: item.link,
+    client: item.client.toString('hex'),
+    sign: item.sign,
+    ip: item.ip,
+    user_agent: item.userAgent,
+    is_noted: item.isNoted,
+  }))
+  const { rows: found } = await sql<KeyedAccount & { place: number; links: Buffer | null }>`
+    with asked as materialized (
+      select * from json_to_recordset(${JSON.stringify(rows)}) as asked (place int, id uuid, outbox_id uuid, kind text,
+        link int, client text, sign text, ip text, user_agent text, is_noted boolean)
+    ), found as materialized (
+      select asked.place, sent.links, account.id as account_id, account.tenant_id, account.data_key, account.deleted_at
+      from asked join tracked_send as sent on sent.outbox_id = asked.outbox_id
+      join account on account.id = sent.account_id
+    ), noted as (
+      insert into tracking_item (id, outbox_id, account_id, tenant_id, kind, link, client, sign, ip, user_agent, occurred_at)
+      select asked.id, asked.outbox_id, found.account_id, found.tenant_id, asked.kind, asked.link,
+        decode(asked.client, 'hex'), asked.sign, asked.ip, asked.user_agent, clock_timestamp()
+      from asked join found on found.place = asked.place join outbox on outbox.id = asked.outbox_id
+      where asked.is_noted and found.deleted_at is null
+    )
+    select place, links, account_id as id, tenant_id, data_key from found
+  `.execute(db)
+  const byPlace = new Map(found.map(({ place, links, ...account }) => [place, { account, links }]))
+  return items.map((_, place) => byPlace.get(place) ?? null)
+}

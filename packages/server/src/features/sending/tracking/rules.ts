@@ -1,0 +1,39 @@
+import type { AccountSettings } from '@waxwing/contract/accounts/accounts.ts'
+import type { Tracking } from './track-html.ts'
+
+/** What decides whether a message can be tracked. */
+export interface TrackingTerms {
+  /** Of the account, as they take effect. */
+  settings: Pick<AccountSettings, 'trackOpens' | 'trackClicks' | 'trackingHoneypot'>
+  /** What the request says. */
+  asked: { trackOpens?: boolean | undefined; trackClicks?: boolean | undefined }
+  /** Whether the plan includes tracking. */
+  hasModule: boolean
+  /** Whether recipients can reach the service. */
+  isPublic: boolean
+  hasHtml: boolean
+}
+
+export const NOTHING: Tracking = { opens: false, clicks: false, honeypot: false }
+
+/** Whether a request asks for tracking, or the settings do. */
+export function mayTrack({ settings, asked }: Pick<TrackingTerms, 'settings' | 'asked'>): boolean {
+  return (asked.trackOpens ?? settings.trackOpens) || (asked.trackClicks ?? settings.trackClicks)
+}
+
+/** What of a message is tracked, or why not. What only the settings ask for is left out where it cannot work. */
+export function planTracking(
+  terms: TrackingTerms,
+): Tracking | 'plan_module_unavailable' | 'tracking_unsupported' {
+  const { settings, asked, hasModule, isPublic, hasHtml } = terms
+  const isAsked = asked.trackOpens === true || asked.trackClicks === true
+  if (!mayTrack(terms)) return NOTHING
+  if (!hasModule) return isAsked ? 'plan_module_unavailable' : NOTHING
+  if (!isPublic || !hasHtml) return isAsked ? 'tracking_unsupported' : NOTHING
+  const clicks = asked.trackClicks ?? settings.trackClicks
+  return {
+    opens: asked.trackOpens ?? settings.trackOpens,
+    clicks,
+    honeypot: clicks && settings.trackingHoneypot,
+  }
+}

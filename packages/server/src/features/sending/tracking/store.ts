@@ -1,0 +1,91 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import { JUDGE_AFTER_SECONDS, type MachineReason } from './judge.ts'
+
+/** Messages that are found at once. */
+const FOUND_MAX = 500
+
+/** Messages with something to be judged, those that wait longest first. */
+export async function listUnjudged(db: Db): Promise<Array<{ outboxId: string; tenantId: string }>> {
+  const { rows } = await sql<{ outboxId: string; tenantId: string }>`
+    select distinct outbox_id as "outboxId", tenant_id as "tenantId" from (
+      select outbox_id, tenant_id from tracking_item
+      where is_machine is null and occurred_at <= clock_timestamp() - make_interval(secs => ${JUDGE_AFTER_SECONDS})
+      order by occurred_at limit ${FOUND_MAX}
+    ) as due
+  `.execute(db)
+  return rows
+}
+
+/** Seconds until something is to be judged; a large number if nothing waits. */
+export async function secondsToJudge(db: Db): Promise<number> {
+  const { rows } = await sql<{ seconds: number }>`
+    select greatest(0, extract(epoch from coalesce(min(occurred_at), 'infinity') - clock_timestamp())
+      + ${JUDGE_AFTER_SECONDS})::float8 as seconds
+    from tracking_item where is_machine is null
+  `.execute(db)
+  return rows[0]?.seconds ?? Infinity
+}
+
+/** What is kept of the tracking of an entry. */
+export interface TrackingRow {
+  track_opens: boolean
+  track_clicks: boolean
+  links: Buffer | null
+  opens: number
+  machine_opens: number
+  first_opened_at: Date | null
+  last_opened_at: Date | null
+  clicks: number
+  machine_clicks: number
+  first_clicked_at: Date | null
+  last_clicked_at: Date | null
+  link_clicks: Record<string, number>
+}
+
+/** Null if there is no such entry. Counts are zero where it was not tracked. */
+export async function findTracking(db: Db, accountId: string, outboxId: string): Promise<TrackingRow | null> {
+  const { rows } = await sql<TrackingRow>`
+    select outbox.track_opens, outbox.track_clicks, sent.links, coalesce(sent.opens, 0) as opens,
+      coalesce(sent.machine_opens, 0) as machine_opens, sent.first_opened_at, sent.last_opened_at,
+      coalesce(sent.clicks, 0) as clicks, coalesce(sent.machine_clicks, 0) as machine_clicks, sent.first_clicked_at,
+      sent.last_clicked_at, coalesce(sent.link_clicks, '{}') as link_clicks
+    from outbox left join tracked_send as sent on sent.outbox_id = outbox.id
+    where outbox.id = ${outboxId} and outbox.account_id = ${accountId}
+  `.execute(db)
+  return rows[0] ?? null
+}
+
+export interface ItemRow {
+  kind: 'open' | 'click'
+  link: number | null
+  is_machine: boolean
+  machine_reason: MachineReason | null
+  ip: string | null
+  user_agent: string | null
+  occurred_at: Date
+}
+
+/** What was judged of a message, newest first. */
+export async function listItems(db: Db, outboxId: string, limit: number): Promise<ItemRow[]> {
+  const { rows } = await sql<ItemRow>`
+    select kind, link, is_machine, machine_reason, ip, user_agent, occurred_at from tracking_item
+    where outbox_id = ${outboxId} and is_machine is not null and kind <> 'honeypot'
+    order by occurred_at desc, id desc limit ${limit}
+  `.execute(db)
+  return rows
+}
+
+/** Deletes what is kept of opens and clicks of entries that are gone. Their links lead on. */
+export async function sweepTracking(db: Db, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from tracking_item where id in (
+        select id from tracking_item
+        where not exists (select from outbox where outbox.id = tracking_item.outbox_id)
+        limit ${FOUND_MAX} for update skip locked
+      )
+    `.execute(db)
+    if (numAffectedRows < FOUND_MAX) return
+  }
+}

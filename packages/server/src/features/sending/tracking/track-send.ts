@@ -1,0 +1,82 @@
+import type { AccountView } from '../../accounts/accounts/account.ts'
+import { effectiveSettings } from '../../accounts/accounts/rules.ts'
+import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import { findModule } from '../../tenancy/plans/store.ts'
+import type { Links } from '../links.ts'
+import { sealLinks } from './sealed-links.ts'
+import { mayTrack, NOTHING, planTracking } from './rules.ts'
+import { trackHtml, type Tracking } from './track-html.ts'
+
+export interface TrackingServices {
+  accountKeys: AccountKeys
+  links: Links
+}
+
+/** What a request says of tracking. */
+export interface AskedTracking {
+  trackOpens?: boolean | undefined
+  trackClicks?: boolean | undefined
+}
+
+/** What is tracked of the messages of a request. Refuses what is asked for and cannot be. */
+export async function requireTracking(
+  { db, tenantId }: Pick<RequestContext, 'db' | 'tenantId'>,
+  { links }: Pick<TrackingServices, 'links'>,
+  account: AccountView,
+  { asked, hasHtml }: { asked: AskedTracking; hasHtml: boolean },
+): Promise<Tracking> {
+  const settings = effectiveSettings(account.tenant_settings, account)
+  if (!mayTrack({ settings, asked })) return NOTHING
+  const hasModule = await findModule(db, tenantId, 'tracking')
+  const planned = planTracking({
+    settings,
+    asked,
+    hasModule,
+    isPublic: links.base?.isPublic ?? false,
+    hasHtml,
+  })
+  return typeof planned === 'string' ? refuse(planned) : planned
+}
+
+/** What an entry keeps of its tracking. */
+export interface SendTracking {
+  opens: boolean
+  clicks: boolean
+  /** The URLs of its links, sealed; null if clicks are not tracked. */
+  links: Buffer | null
+}
+
+export const UNTRACKED: SendTracking = { opens: false, clicks: false, links: null }
+
+/** Tracks one message while it is composed. */
+export interface SendTracker {
+  /** Makes the HTML as its recipients get it; null: nothing is tracked. */
+  wireHtml: ((html: string) => string) | null
+  /** Known once the message is composed. One without HTML is not tracked. */
+  result(): SendTracking
+}
+
+export function createSendTracker(
+  { accountKeys, links }: TrackingServices,
+  account: AccountView,
+  tracking: Tracking,
+  outboxId: string,
+): SendTracker {
+  const { opens, clicks } = tracking
+  if (!opens && !clicks) return { wireHtml: null, result: () => UNTRACKED }
+  let urls: readonly string[] | null = null
+  return {
+    wireHtml(html) {
+      const tracked = trackHtml(html, tracking, { outboxId, links })
+      ;({ urls } = tracked)
+      return tracked.html
+    },
+    result() {
+      if (urls === null) return UNTRACKED
+      if (!clicks) return { opens, clicks, links: null }
+      return { opens, clicks, links: sealLinks(accountKeys, account, outboxId, urls) }
+    },
+  }
+}

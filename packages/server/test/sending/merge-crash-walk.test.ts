@@ -1,0 +1,88 @@
+import type { MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import type { SendPoint } from '../../src/features/sending/outbox/points.ts'
+import { waitUntil } from '../wait-until.ts'
+import { type KillableSending, openKillableSending } from './killable-sending.ts'
+
+const ENTRIES = 12
+
+/** How many entries of the merge were queued by the killed process. */
+const WALK: ReadonlyArray<readonly [SendPoint, number]> = [
+  ['content_write', 0],
+  ['content_written', 0],
+  ['accept_commit', 0],
+  ['accepted', ENTRIES],
+]
+
+const mergeOf = (subject: string) => ({
+  subject,
+  text: 'There is news.\n',
+  // Large enough to be written before the transaction.
+  attachments: [{ filename: 'a.bin', content: Buffer.alloc(300_000, subject).toString('base64') }],
+  entries: Array.from({ length: ENTRIES }, (_, nth) => ({ to: { address: `reader-${nth}@example.org` } })),
+})
+
+async function countQueued({ db }: KillableSending, subject: string): Promise<number> {
+  const { rows } = await sql`select from outbox where subject = ${subject}`.execute(db)
+  return rows.length
+}
+
+test(
+  'a merge is queued whole or not at all, and once, wherever the service is killed',
+  { timeout: 600_000 },
+  async () => {
+    await using walk = await openKillableSending()
+    for (const [point, queued] of WALK) {
+      const ask = () => walk.call<{ items: MergeItem[] }>('mail-merges', mergeOf(point), `merge-${point}`)
+      await walk.crashAt(point)
+      await expect(ask()).rejects.toThrow()
+      expect({ point, queued: await countQueued(walk, point) }).toEqual({ point, queued })
+      await walk.restart()
+      const { items } = await ask()
+      expect(items.map(({ error }) => error)).toEqual(items.map(() => null))
+      expect(await ask()).toEqual({ items })
+      expect(await countQueued(walk, point)).toBe(ENTRIES)
+      const ids = items.map(({ outboxId }) => outboxId)
+      await waitUntil('all to be sent', async () => {
+        const { rows } = await sql`
+          select from outbox where id = any(${ids}::uuid[]) and status = 'sent' and task is null`.execute(
+          walk.db,
+        )
+        return rows.length === ENTRIES
+      })
+      const accepted = (await walk.sink.accepted()).filter(({ content }) =>
+        content.includes(`Subject: ${point}\r\n`),
+      )
+      expect(accepted.map(({ to }) => to.join()).toSorted()).toEqual(
+        mergeOf(point)
+          .entries.map(({ to }) => to.address)
+          .toSorted(),
+      )
+    }
+    // What the killed processes wrote for nothing is swept; everything else is gone already.
+    const { rows } = await sql`select from outbox_content where outbox_id is not null`.execute(walk.db)
+    expect(rows).toEqual([])
+  },
+)
+
+test('the time between hand-overs is kept when the service is killed', { timeout: 300_000 }, async () => {
+  await using walk = await openKillableSending()
+  const body = {
+    ...mergeOf('paced'),
+    attachments: [],
+    intervalSeconds: 2,
+    entries: mergeOf('').entries.slice(0, 4),
+  }
+  await walk.crashAt('outcome_recorded')
+  const { items } = await walk.call<{ items: MergeItem[] }>('mail-merges', body, 'paced')
+  await walk.restart()
+  const ids = items.map(({ outboxId }) => outboxId)
+  const gaps = await waitUntil('all to be handed over', async () => {
+    const { rows } = await sql<{ gap: number | null }>`
+      select extract(epoch from handed_over_at - lag(handed_over_at) over (order by handed_over_at))::float8 as gap
+      from outbox where id = any(${ids}::uuid[]) and status = 'sent' order by handed_over_at`.execute(walk.db)
+    return rows.length === ids.length ? rows.slice(1).map(({ gap }) => gap ?? 0) : null
+  })
+  for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(2)
+})
