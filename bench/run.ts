@@ -14,7 +14,9 @@ import { firstSync } from './first-sync.ts'
 import { idleAccounts } from './idle-accounts.ts'
 import { listPage } from './list-page.ts'
 import { memory } from './memory.ts'
+import { merges } from './merges.ts'
 import { notice } from './notice.ts'
+import { renders } from './renders.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
 import { search } from './search.ts'
 import { sends } from './sends.ts'
@@ -31,6 +33,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   memory,
   idleAccounts,
   sends,
+  merges,
+  renders,
   acceptMemory,
 ]
 

@@ -123,6 +123,11 @@ const NEEDED: Record<string, string> = { '/v1/accounts/{accountId}/search/messag
 const NEEDED_BODIES: Record<string, object> = {
   'POST /v1/accounts/{accountId}/identities': { address: 'sales@example.com' },
   'POST /v1/accounts/{accountId}/mailboxes': { name: 'Projects' },
+  'POST /v1/accounts/{accountId}/mail-merges': {
+    subject: 'Hello',
+    text: 'Hello',
+    entries: [{ to: { address: 'ada@example.com' } }],
+  },
   'POST /v1/accounts/{accountId}/outbox': { to: [{ address: 'ada@example.com' }] },
   'PATCH /v1/accounts/{accountId}/outbox/{outboxId}': { sendAt: null },
 }

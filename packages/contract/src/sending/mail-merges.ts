@@ -51,8 +51,6 @@ const {
   bcc: _bcc,
   inReplyTo: _inReplyTo,
   forwardOf: _forwardOf,
-  template: _template,
-  render: _render,
   ...sharedFields
 } = contentFields
 

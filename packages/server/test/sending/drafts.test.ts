@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
+import { parse } from '../bodies/facts.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import { QUICK_PACE, readMailboxes, readMessages, waitForFirstSync } from '../sync/followed-account.ts'
@@ -13,7 +14,12 @@ let sending: SendingApp
 let reach: (point: string) => Promise<void> | void = () => {}
 beforeAll(async () => {
   sending = await openSendingApp({
-    app: { roles: ['api', 'jobs', 'sync'], pace: QUICK_PACE, reachPoint: point => reach(point) },
+    app: {
+      roles: ['api', 'jobs', 'sync'],
+      pace: QUICK_PACE,
+      reachPoint: point => reach(point),
+      config: { linksUrl: 'https://links.example.com' },
+    },
   })
 })
 afterAll(() => sending[Symbol.asyncDispose]())
@@ -83,6 +89,25 @@ describe('a draft that is sent', () => {
     )
     await account.world.witness.command('NOOP')
     expect(await countDrafts(account.world)).toBe(0)
+  })
+
+  test('is tracked where that is asked for, if it has HTML', async () => {
+    await using account = await openDrafts()
+    const { path } = account
+    const html = '<p><a href="https://example.org/">x</a></p>'
+    const { body: entry } = await account.send((await create(path, { ...BODY, html })).id, {
+      trackClicks: true,
+      trackOpens: true,
+    })
+    expect(entry).toMatchObject({ trackClicks: true, trackOpens: true })
+    await waitForStatus(sending.app, entry, 'sent')
+    const [wire] = await account.accepted(entry)
+    const tracked = parse(Buffer.from(wire?.content ?? '', 'latin1')).html
+    expect(tracked).toMatch(
+      /^<p><a href="https:\/\/links\.example\.com\/t\/c\/[\w-]+">x<\/a><\/p><img src="[^"]+\.gif"/,
+    )
+    const plain = await account.send((await create(path)).id, { trackOpens: true })
+    expect(plain).toMatchObject({ status: 400, body: { code: 'tracking_unsupported' } })
   })
 
   test('stays while it waits, is not sent twice, and stays when the send is cancelled', async () => {

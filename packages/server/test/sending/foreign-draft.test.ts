@@ -1,20 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { type ForeignDraft, prepareForeignDraft } from '../../src/features/sending/compose/foreign-draft.ts'
+import { parse } from '../bodies/facts.ts'
 import { readCopy, readWire, store } from './read-composed.ts'
 
 const SEND = {
   internetMessageId: '<new@example.com>',
   outboxId: '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90',
   unsubscribeUrlOf: null,
+  wireHtml: null,
   date: new Date(0),
   from: { name: 'Ada', address: 'ada@example.com' },
 }
 
-function prepare(draft: string): Promise<ForeignDraft | null> {
+function prepare(
+  draft: string,
+  wireHtml: ((html: string) => string) | null = null,
+): Promise<ForeignDraft | null> {
   const content = Buffer.from(draft.replaceAll(/(?<!\r)\n/g, '\r\n'))
-  return prepareForeignDraft(async function* () {
-    for (let at = 0; at < content.length; at += 9) yield content.subarray(at, at + 9)
-  }, SEND)
+  return prepareForeignDraft(
+    async function* () {
+      for (let at = 0; at < content.length; at += 9) yield content.subarray(at, at + 9)
+    },
+    { ...SEND, wireHtml },
+  )
 }
 
 const wireOf = async (draft: ForeignDraft | null, hasSmtpUtf8 = false) =>
@@ -132,5 +140,79 @@ describe('a draft of another client', () => {
     const raw = await wireOf(await prepare(`Subject: x\n\n${'y'.repeat(2000)}\n`))
     expect(raw).toContain('Content-Transfer-Encoding: quoted-printable\r\n\r\nyyy')
     expect(raw.split('\r\n').every(line => line.length <= 998)).toBe(true)
+  })
+})
+
+describe('the HTML of a draft', () => {
+  const tracked = (html: string) => `${html.replace('http://x/', 'https://links/t/c/1')}<img>`
+  const root = (encoding: string, body: string, charset = 'utf-8') =>
+    `From: ada@example.com\nTo: grace@example.org\nSubject: x\nMIME-Version: 1.0\n` +
+    `Content-Type: text/html; charset=${charset}\n${encoding}\n${body}`
+  const HTML = '<p>é <a href="http://x/">x</a></p>'
+
+  /** The message for its recipients, and as it is filed with tracking and without. */
+  async function read(draft: string) {
+    const plain = await prepare(draft)
+    const changed = await prepare(draft, tracked)
+    const [wire, copy, before] = await Promise.all([
+      readWire(await store(changed!), { has8BitMime: true, hasSmtpUtf8: true }),
+      readCopy(await store(changed!)),
+      readCopy(await store(plain!)),
+    ])
+    return { wire: wire.raw, copy: copy.toString('latin1'), before: before.toString('latin1') }
+  }
+
+  test.each([
+    ['in a part among others', DRAFT.replace('<p>x</p>', HTML)],
+    [
+      'encoded in quoted-printable',
+      root('Content-Transfer-Encoding: quoted-printable\n', '<p>=C3=A9 <a href=3D"http://x/">=\nx</a></p>\n'),
+    ],
+    [
+      'encoded in base64',
+      root('Content-Transfer-Encoding: BASE64\n', `${Buffer.from(HTML).toString('base64')}\n`),
+    ],
+    ['as it is', root('Content-Transfer-Encoding: 8bit\n', `${HTML}\n`)],
+    ['without an encoding', root('', `${HTML}\n`)],
+    ['that ends without a line break', root('', HTML)],
+    ['of an unknown charset that is UTF-8', root('', HTML, 'us-ascii')],
+  ])('%s changes for the wire, and stays in the copy', async (_, draft) => {
+    const { wire, copy, before } = await read(draft)
+    expect(copy).toBe(before)
+    expect(parse(wire).html?.trim()).toBe(tracked(HTML))
+    expect(copy).not.toContain('links')
+    expect(wire.toString('latin1').match(/^content-transfer-encoding: quoted-printable/gim)).toHaveLength(1)
+  })
+
+  test('of another charset keeps its bytes', async () => {
+    const body = '<p>\xe9\xa4 <a href="http://x/">\x80</a></p>'
+    const draft = root(
+      'Content-Transfer-Encoding: quoted-printable\n',
+      `${body.replaceAll('=', '=3D').replaceAll(/[\x80-\xff]/g, character => `=${character.charCodeAt(0).toString(16).toUpperCase()}`)}\n`,
+      'windows-1252',
+    )
+    const { wire } = await read(draft)
+    expect(parse(wire).html?.trim()).toBe(tracked('<p>é¤ <a href="http://x/">€</a></p>'))
+  })
+
+  test.each([
+    ['is text', DRAFT.replace('text/html', 'text/plain')],
+    ['is signed', DRAFT.replace('multipart/alternative', 'multipart/signed').replace('Hüllo', 'Hullo')],
+    [
+      'is attached',
+      DRAFT.replace('text/html', 'text/html\nContent-Disposition: attachment; filename=x.html'),
+    ],
+    [
+      'is that of an attached message',
+      root('', '').replace('text/html', 'message/rfc822') + 'Content-Type: text/html\n\n<p>x</p>',
+    ],
+    ['has a charset that cannot be written again', root('', HTML, 'utf-7')],
+  ])('is not touched where it %s', async (_, draft) => {
+    let calls = 0
+    const changed = await prepare(draft, html => `${html}${calls++}`)
+    expect(calls).toBe(0)
+    expect(await readCopy(await store(changed!))).toEqual(
+      await readCopy(await store((await prepare(draft))!)),
+    )
   })
 })

@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
+import type { Role } from '../../src/config/settings.ts'
 import type { Db } from '../../src/database/pool.ts'
 import { type Caller, callerOf } from '../caller.ts'
 import { makeExternalDatabase } from '../external-database.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
-import { openWorld } from '../servers/world.ts'
+import { openWorld, type World } from '../servers/world.ts'
 import { makeDataFolder, type ServiceProcess, startServiceProcess } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, GRACE } from './open-sending.ts'
@@ -21,7 +22,11 @@ export interface KillableSending extends AsyncDisposable {
   db: Db
   sink: SmtpSink
   accountId: string
+  /** Another client of the sender's mailbox. */
+  world: World
   caller(): Caller
+  /** Where the API listens now. */
+  address(): string
   /** Sends a message. Its subject is the Idempotency-Key as well. Rejects if the service dies meanwhile. */
   post(subject: string): Promise<OutboxEntry>
   /** Calls a route of the account with an Idempotency-Key. Rejects unless it answers 200. */
@@ -37,7 +42,8 @@ export interface KillableSending extends AsyncDisposable {
   countCopies(internetMessageId: string): Promise<number>
 }
 
-export async function openKillableSending(): Promise<KillableSending> {
+/** @param roles beside `api` and `jobs` */
+export async function openKillableSending(roles: readonly Role[] = []): Promise<KillableSending> {
   await using opened = new AsyncDisposableStack()
   const { url, database } = opened.use(await makeExternalDatabase({ migrated: true }))
   const { db } = database
@@ -49,9 +55,10 @@ export async function openKillableSending(): Promise<KillableSending> {
     env: {
       DATABASE_URL: url,
       WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
-      WAXWING_ROLES: 'api,jobs',
+      WAXWING_ROLES: ['api', 'jobs', ...roles].join(','),
       WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
       WAXWING_ALLOW_PLAINTEXT: 'true',
+      WAXWING_LINKS_URL: 'https://links.example.com',
     },
   }
   let service: ServiceProcess = await startServiceProcess(folder, options)
@@ -80,7 +87,9 @@ export async function openKillableSending(): Promise<KillableSending> {
     db,
     sink,
     accountId,
+    world,
     caller,
+    address: () => service.address,
     post: subject => call('outbox', { to: [GRACE], subject, text: 'Hello.\n' }, subject),
     call,
     crashAt: point => writeFile(join(folder.path, 'crash-at'), point),

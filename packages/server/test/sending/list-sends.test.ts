@@ -1,8 +1,11 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import type { Message } from '@waxwing/contract/mail/messages.ts'
 import type { SuppressionList } from '@waxwing/contract/sending/suppressions.ts'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Role } from '../../src/config/settings.ts'
+import { purgeDueAccounts } from '../../src/features/accounts/accounts/purge.ts'
+import { purgeSending } from '../../src/features/sending/purge.ts'
 import { QUICK_PACE, waitForFirstSync } from '../sync/followed-account.ts'
 import {
   connectSender,
@@ -47,6 +50,34 @@ describe('a send that names a list', () => {
     expect(content).toContain('\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n')
     const { body } = await app.get<{ items: SuppressionList[] }>('/v1/suppressions')
     expect(body.items).toMatchObject([{ id: 'global' }, { id: 'news', name: 'news', count: 0 }])
+  })
+
+  test('lets its recipient leave by the link, which names the send and outlives list and account', async () => {
+    const { app } = opened
+    const ownId = await connectSender(app, opened)
+    const to = [{ address: 'Leaver@Example.org' }]
+    const entry = await send(app, ownId, { listId: 'left', to })
+    await waitForStatus(app, entry, 'sent')
+    const url = new URL(LINK.exec((await onWire(entry.id))!.content)![1]!)
+    const unsubscribe = async () => {
+      const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' })
+      return (await fetch(app.address + url.pathname, { method: 'POST', body })).status
+    }
+    expect(await unsubscribe()).toBe(200)
+    const { body } = await app.get<{ items: object[] }>('/v1/changes?types=suppression.created')
+    const data = { listId: 'left', address: 'leaver@example.org', source: 'unsubscribe', outboxId: entry.id }
+    expect(body.items).toMatchObject([{ accountId: ownId, data }])
+    const again = await app.post(`/v1/accounts/${ownId}/outbox`, { to, listId: 'left', text: 'x' })
+    expect(again).toMatchObject({ status: 400, body: { code: 'suppressed' } })
+
+    await app.delete('/v1/suppressions/left?withEntries=true')
+    expect((await app.delete(`/v1/accounts/${ownId}`)).status).toBe(200)
+    await sql`update account set purge_after = clock_timestamp() where id = ${ownId}`.execute(app.db)
+    const purge = (id: string, signal: AbortSignal) => purgeSending(app.db, id, signal)
+    await purgeDueAccounts(app.db, [purge], new AbortController().signal)
+    expect(await unsubscribe()).toBe(200)
+    const { body: left } = await app.get<{ items: object[] }>('/v1/suppressions/left/entries')
+    expect(left.items).toMatchObject([{ address: 'leaver@example.org', source: 'unsubscribe' }])
   })
 
   test('may name the global list', async () => {

@@ -7,6 +7,7 @@ import type {
   SuppressionReview,
 } from '@waxwing/contract/sending/suppressions.ts'
 import { inTransaction } from '../../src/events/unit-of-work.ts'
+import { purgeSending } from '../../src/features/sending/purge.ts'
 import { type NewReview, recordReviews } from '../../src/features/sending/suppressions/record-reviews.ts'
 import { recordSuppressed } from '../../src/features/sending/suppressions/record-suppressed.ts'
 import { sweepLists } from '../../src/features/sending/suppressions/sweep-lists.ts'
@@ -312,5 +313,15 @@ describe('reviews', () => {
     await caller.delete('/v1/suppressions/news?withEntries=true')
     expect((await reviews()).items).toMatchObject([{ listId: 'global' }])
     expect((await caller.post('/v1/suppression-reviews/none/dismiss')).status).toBe(404)
+  })
+
+  test('go with their account when it is purged, and its suppressed addresses stay', async () => {
+    const { id: accountId } = await sampleAccount(app.db, tenantId)
+    await queue(review(accountId), review(accountId, { address: 'other@example.org' }))
+    const [waiting] = (await reviews()).items
+    await caller.post(`/v1/suppression-reviews/${waiting!.id}/approve`)
+    await purgeSending(app.db, accountId, new AbortController().signal)
+    expect((await reviews()).items).toEqual([])
+    expect(await addresses('news')).toHaveLength(1)
   })
 })

@@ -17,8 +17,8 @@ export function postfixConfig(settings: PostfixSettings): string {
   const { folder, hasTls, messageBytesMax, dovecot, beside } = settings
   const { domain } = dovecot
   const servers = [dovecot, ...beside]
-  const table = (value: (server: LmtpServer) => string) =>
-    `inline:{ ${servers.map(server => `{${server.domain}=${value(server)}}`).join(', ')} }`
+  const table = (value: (server: LmtpServer) => string, others: string) =>
+    `inline:{ ${servers.map(server => `{${server.domain}=${value(server)}}`).join(', ')}, ${others} }`
   return `
 compatibility_level = 3.6
 queue_directory = ${folder}/queue
@@ -45,8 +45,12 @@ smtp_host_lookup = native
 # Nothing leaves the machine.
 default_transport = error:5.1.2 outside mail is disabled here
 relay_transport = error:5.1.2 outside mail is disabled here
-virtual_mailbox_domains = ${table(() => '1')}
-transport_maps = ${table(({ lmtpPort }) => `lmtp:inet:127.0.0.1:${lmtpPort}`)}
+virtual_mailbox_domains = ${table(() => '1', '{bounce.test=1}, {full.test=1}, {defer.test=1}')}
+transport_maps = ${table(
+    ({ lmtpPort }) => `lmtp:inet:127.0.0.1:${lmtpPort}`,
+    '{bounce.test=error:5.1.1 no such user here}, {full.test=error:5.2.2 mailbox full}, {defer.test=retry:4.3.2 try later}',
+  )}
+delay_warning_time = 2s
 virtual_mailbox_maps = static:ok
 recipient_delimiter = +
 message_size_limit = ${messageBytesMax}

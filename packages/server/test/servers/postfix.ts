@@ -31,7 +31,8 @@ export interface PostfixOptions {
 
 /**
  * Starts a Postfix of its own on free loopback ports, where the users of a Dovecot may send. It delivers to that
- * Dovecot by LMTP; nothing leaves the machine. `nobody@…` is refused with 550 at RCPT, `greylist@…` with 450.
+ * Dovecot by LMTP; nothing leaves the machine. `nobody@…` is refused with 550 at RCPT, `greylist@…` with 450. What is
+ * sent to bounce.test, full.test and defer.test is accepted, and reported as 5.1.1, 5.2.2 and as delayed (4.3.2).
  */
 export async function startPostfix(
   dovecot: DovecotServer,

@@ -18,6 +18,8 @@ export const GUIDES = [
   'identities',
   'drafts',
   'sending',
+  'mail-merge',
+  'templates',
   'autoconfig',
   'configuration',
 ] as const

@@ -21,6 +21,8 @@ export interface WalkedPart {
   isIdentity: boolean
   /** Whether it is within something signed or encrypted. */
   isSealed: boolean
+  /** Whether it is part of a message within the message. */
+  isAttached: boolean
 }
 
 /** Told of a message in its order. The bytes are good until the call returns. */
@@ -41,11 +43,12 @@ export class UnwalkableMessage extends Error {
 
 interface Walk {
   visitor: MessageVisitor
-  levels: Array<{ boundary: string; isSealed: boolean }>
+  levels: Array<{ boundary: string; isSealed: boolean; isAttached: boolean }>
   /** Of the header that is being read; null within content. */
   header: Buffer[] | null
   headerBytes: number
   isSealed: boolean
+  isAttached: boolean
   part: WalkedPart | null
   parts: number
   /** How many messages were found within this one. */
@@ -60,6 +63,7 @@ export function messageWalker(visitor: MessageVisitor): { push(bytes: Buffer): v
     header: [],
     headerBytes: 0,
     isSealed: false,
+    isAttached: false,
     part: null,
     parts: 0,
     messages: 0,
@@ -95,6 +99,7 @@ function passDelimiter(walk: Walk, line: Buffer, end: LineEnd): boolean {
     if (walk.header) endHeader(walk, walk.header, false)
     walk.levels.length = isOpening ? level + 1 : level
     walk.isSealed = walk.levels.at(-1)?.isSealed ?? false
+    walk.isAttached = walk.levels.at(-1)?.isAttached ?? false
     walk.part = null
     walk.visitor.other(line, end)
     if (isOpening) beginHeader(walk)
@@ -143,14 +148,16 @@ function endHeader(walk: Walk, lines: Buffer[], hasContent: boolean, end: LineEn
           // RFC 2046 section 5.2.1: messages have no encoding of their own.
           isIdentity: isIdentity && !type.value.startsWith('message/'),
           isSealed: walk.isSealed,
+          isAttached: walk.isAttached,
         }
   walk.visitor.header(lines, walk.part)
   if (hasContent) walk.visitor.other(Buffer.alloc(0), end)
   if (isMultipart) {
     walk.isSealed ||= SEALED.has(type.value)
-    walk.levels.push({ boundary, isSealed: walk.isSealed })
+    walk.levels.push({ boundary, isSealed: walk.isSealed, isAttached: walk.isAttached })
   } else if (isMessage) {
     walk.messages++
+    walk.isAttached = true
     beginHeader(walk)
   }
 }

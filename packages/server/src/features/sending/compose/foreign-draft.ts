@@ -3,9 +3,16 @@ import { readAddresses } from '../../../kit/mime/addresses.ts'
 import { decodeWords } from '../../../kit/mime/encoded-words.ts'
 import { type FieldName, fieldText, HEADER_BYTES_MAX, readHeader } from '../../../kit/mime/header.ts'
 import { addressField, type Mailbox, textField, wordsField } from '../../../kit/mime-writing/fields.ts'
+import {
+  ENCODING_LINE,
+  findHtmlPart,
+  type HtmlPart,
+  writeHtmlPart,
+} from '../../../kit/mime-writing/html-part.ts'
 import { refitMessage, staysBeyondAscii, surveyMessage } from '../../../kit/mime-writing/refit.ts'
 import { UnwalkableMessage } from '../../../kit/mime-writing/walk-message.ts'
 import type { Composed } from './compose.ts'
+import type { FormRange } from './stored-content.ts'
 import {
   add,
   addAddresses,
@@ -35,12 +42,20 @@ export interface ForeignDraft extends Omit<Composed, 'text' | 'hasAttachments' |
   hasUnsubscribing: boolean
 }
 
+/** The HTML as its recipients get it, in place of that of the draft. */
+interface WireHtml {
+  part: HtmlPart
+  bytes: Buffer
+}
+
 export interface DraftSend {
   internetMessageId: string
   outboxId: string
   /** Makes the link by which the recipient leaves the list of the send; null without a list. */
   unsubscribeUrlOf: ((people: ForeignDraft['people']) => string) | null
   date: Date
+  /** Makes the HTML as its recipients get it; null: it stays as it is. Not called if the HTML cannot be changed. */
+  wireHtml: ((html: string) => string) | null
   /** Becomes From if the draft has none. */
   from: Mailbox
 }
@@ -49,7 +64,7 @@ export interface DraftSend {
  * Prepares a draft that another client wrote. It is sent as it is: only Date, Message-ID, Bcc and our own fields change,
  * and parts that SMTP cannot carry are encoded. Null if it cannot be sent at all: a header is endless, or something
  * signed has lines that are too long.
- * @param openDraft called three times; one reading ends after the header
+ * @param openDraft called three times, once more if the HTML changes; one reading ends after the header
  */
 export async function prepareForeignDraft(
   openDraft: () => AsyncIterable<Uint8Array>,
@@ -62,21 +77,58 @@ export async function prepareForeignDraft(
     const open = () => refitMessage(openDraft(), survey, options)
     const original = await readHeaderBlock(open())
     const { people, unreadable } = readPeople(original)
-    const { header, layout } = changedHeader(original, people, send)
+    const wire = send.wireHtml ? await changeHtml(open(), send.wireHtml) : null
+    const { header, layout } = changedHeader(original, people, send, wire?.part.isRoot ?? false)
+    const moved = header.length - original.length
     return {
-      layout: { ...layout, is8Bit: staysBeyondAscii(survey, options) },
+      layout: {
+        ...layout,
+        ranges: [...layout.ranges, ...(wire ? rangesOf(wire, original.length, moved) : [])],
+        is8Bit: staysBeyondAscii(survey, options),
+      },
       people,
       unreadable,
       hasUnsubscribing: fieldsOf(original).some(field => nameOf(field).startsWith('list-unsubscribe')),
       async *open() {
         yield header
-        yield* afterHeader(open(), original.length)
+        const body = afterHeader(open(), original.length)
+        yield* wire ? inserted(body, wire.part.end - original.length, wire.bytes) : body
       },
     }
   } catch (error) {
     if (error instanceof UnwalkableMessage) return null
     throw error
   }
+}
+
+async function changeHtml(
+  content: AsyncIterable<Buffer>,
+  wireHtml: (html: string) => string,
+): Promise<WireHtml | null> {
+  const part = await findHtmlPart(content)
+  return part && { part, bytes: writeHtmlPart(part, wireHtml(part.html.text)) }
+}
+
+/** The part as it was is for the copy, and what stands after it for the wire. */
+function rangesOf({ part, bytes }: WireHtml, headerBytes: number, moved: number): FormRange[] {
+  // The header of the message has forms of its own, and the empty line after it stays.
+  const start = (part.isRoot ? headerBytes + CRLF.length : part.start) + moved
+  const end = part.end + moved
+  return [
+    { start, end, of: 'copy' },
+    { start: end, end: end + bytes.length, of: 'wire' },
+  ]
+}
+
+async function* inserted(content: AsyncIterable<Buffer>, at: number, bytes: Buffer): AsyncGenerator<Buffer> {
+  let offset = 0
+  for await (const piece of content) {
+    const cut = at - offset
+    if (cut < 0 || cut >= piece.length) yield piece
+    else yield* [piece.subarray(0, cut), bytes, piece.subarray(cut)]
+    offset += piece.length
+  }
+  if (at === offset) yield bytes
 }
 
 /** The header with the line break of its last line, without the empty line. */
@@ -131,6 +183,7 @@ function changedHeader(
   block: Buffer,
   people: ForeignDraft['people'],
   send: DraftSend,
+  isEncoded: boolean,
 ): ReturnType<typeof endHeader> {
   const writing = newHeader()
   const fields = fieldsOf(block)
@@ -142,7 +195,12 @@ function changedHeader(
   addOutboxId(writing, send.outboxId)
   if (!has('from')) addAddresses(writing, 'From', [send.from])
   if (!has('to') && !has('cc') && people.bcc.length > 0) add(writing, 'To: undisclosed-recipients:;\r\n')
-  for (const field of fields) if (!REPLACED.test(field.toString('latin1'))) keepField(writing, field)
+  for (const field of fields) {
+    if (REPLACED.test(field.toString('latin1'))) continue
+    if (isEncoded && nameOf(field) === 'content-transfer-encoding') add(writing, field, 'copy')
+    else keepField(writing, field)
+  }
+  if (isEncoded) add(writing, ENCODING_LINE, 'wire')
   return endHeader(writing)
 }
 

@@ -12,7 +12,7 @@ import { refuse } from '../../refuse.ts'
 import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft.ts'
 import { readOwnFields } from '../compose/original.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
-import { UNTRACKED } from '../tracking/track-send.ts'
+import { createSendTracker, requireTracked, requireTracking } from '../tracking/track-send.ts'
 import { acceptSend, requireSendable, requireSendTime } from '../outbox/accept.ts'
 import { readClock } from '../outbox/store.ts'
 import { requireListSend } from '../suppressions/access.ts'
@@ -43,14 +43,18 @@ export async function sendDraft(
   const { content } = services
   const { listId = null } = body
   const unsubscribeUrlOf = listId === null ? null : unsubscribing(context, services, { listId, outboxId: id })
+  const tracking = await requireTracking(context, services, account, { asked: body, hasHtml: true })
+  const tracker = createSendTracker(services, account, tracking, id)
+  const { wireHtml } = tracker
   const prepared = await prepareForeignDraft(
     async function* open() {
       yield* await openSource(content, account, draft)
     },
-    { internetMessageId, outboxId: id, unsubscribeUrlOf, date: new Date(), from: sender },
+    { internetMessageId, outboxId: id, unsubscribeUrlOf, wireHtml, date: new Date(), from: sender },
   )
   if (!prepared) return refuse('provider_rejected', undefined, UNSENDABLE)
   if (listId !== null && prepared.hasUnsubscribing) refuse('invalid_input', { issues: [UNSUBSCRIBABLE] })
+  requireTracked(tracker, body)
   const from = await requireReadable(context, prepared, { account, draft }, sender)
   const { to, cc, bcc, replyTo } = prepared.people
   return acceptSend(
@@ -74,7 +78,7 @@ export async function sendDraft(
       templateId: null,
       listId,
       mailMergeId: null,
-      tracking: UNTRACKED,
+      tracking: tracker.result(),
       content: {
         layout: prepared.layout,
         byteLength: null,

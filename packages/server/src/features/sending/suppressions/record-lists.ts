@@ -28,16 +28,16 @@ export async function recordNewList(
   await sql`select pg_advisory_xact_lock(${LIST_LOCK_CLASS}::int, hashtext(${unit.tenantId}))`.execute(
     unit.sql,
   )
-  const made = await insertLists(unit, [list])
+  const made = await insertList(unit, list)
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from suppression_list
     where tenant_id = ${unit.tenantId} and id <> ${GLOBAL_LIST} and deleted_at is null
   `.execute(unit.sql)
-  if (made.length > 0 && (rows[0]?.count ?? 0) > LISTS_MAX) {
+  if (made && (rows[0]?.count ?? 0) > LISTS_MAX) {
     const message = `a tenant has at most ${LISTS_MAX} suppression lists`
     refuse('invalid_input', { issues: [{ path: [...path], message }] })
   }
-  return made[0] ?? null
+  return made
 }
 
 /** Creates the list that a send or an addition names, if it is missing. Refuses one beyond the limit. */
@@ -52,22 +52,26 @@ export async function recordNamedList(
 
 /**
  * Holds lists until the commit, the missing ones made anew, whatever the limit. Whoever writes entries holds their list,
- * so that its counts stay exact and it is not deleted meanwhile.
+ * so that its counts stay exact and it is not deleted meanwhile. They are held one after the other in the order of their
+ * ids: as a set, a missing one would be made while later ones are held, and two transactions could wait for each other.
  * @returns the keys by the ids
  */
 export async function holdLists(unit: UnitOfWork, listIds: readonly string[]): Promise<Map<string, string>> {
+  const keys = new Map<string, string>()
+  for (const id of listIds.toSorted()) keys.set(id, await holdList(unit, id))
+  return keys
+}
+
+async function holdList(unit: UnitOfWork, id: string): Promise<string> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const { rows } = await sql<{ id: string; key: string }>`
-      select id, key from suppression_list
-      where tenant_id = ${unit.tenantId} and id = any(${[...listIds]}::text[]) and deleted_at is null
-      order by id for no key update
+    const { rows } = await sql<{ key: string }>`
+      select key from suppression_list
+      where tenant_id = ${unit.tenantId} and id = ${id} and deleted_at is null for no key update
     `.execute(unit.sql)
-    const keys = new Map(rows.map(({ id, key }) => [id, key]))
-    const missing = listIds.filter(id => !keys.has(id))
-    if (missing.length === 0) return keys
-    await insertLists(unit, missing.toSorted().map(named))
+    const key = rows[0]?.key ?? (await insertList(unit, named(id)))?.key
+    if (key !== undefined) return key
   }
-  throw new Error('A suppression list was deleted again and again while it was used')
+  throw new Error(`The suppression list ${id} was deleted again and again while it was used`)
 }
 
 /** Changes the name or the description. Null if there is no such list. */
@@ -112,16 +116,13 @@ function named(id: string): NewList {
   return { id, name: id, description: null }
 }
 
-/** @returns those that did not exist */
-async function insertLists(unit: UnitOfWork, lists: readonly NewList[]): Promise<ListRow[]> {
+/** Null if there is one with this id. */
+async function insertList(unit: UnitOfWork, { id, name, description }: NewList): Promise<ListRow | null> {
   const { rows } = await sql<ListRow>`
     insert into suppression_list (key, tenant_id, id, name, description)
-    select key, ${unit.tenantId}, id, name, description from unnest(
-      ${lists.map(() => newId())}::uuid[], ${lists.map(({ id }) => id)}::text[],
-      ${lists.map(({ name }) => name)}::text[], ${lists.map(({ description }) => description)}::text[]
-    ) as given (key, id, name, description)
+    values (${newId()}, ${unit.tenantId}, ${id}, ${name}, ${description})
     on conflict (tenant_id, id) where deleted_at is null do nothing
     returning ${listColumns}
   `.execute(unit.sql)
-  return rows
+  return rows[0] ?? null
 }

@@ -4,6 +4,7 @@ import { comparedAddress } from '../../../kit/compared-address.ts'
 import { isUuid, newId } from '../../../kit/ids.ts'
 import { refuse } from '../../refuse.ts'
 import { reviewColumns, type ReviewRow } from './present.ts'
+import { holdLists } from './record-lists.ts'
 import { recordSuppressed } from './record-suppressed.ts'
 
 /** A detected opt-out. */
@@ -57,8 +58,12 @@ const REASONS: Readonly<Record<ReviewRow['source'], string>> = {
   inactive: 'An automatic reply said that the person left the address.',
 }
 
-/** Puts the address on the review's list. False if it was there already. */
+/**
+ * Puts the address on the review's list. False if it was there already. The list is held before the review, as by who
+ * deletes the list.
+ */
 export async function recordApproved(unit: UnitOfWork, reviewId: string): Promise<boolean> {
+  await holdLists(unit, [await requireListOf(unit, reviewId)])
   const { list_id: listId, address, source, account_id, outbox_id } = await takeReview(unit, reviewId)
   const suppression = { listId, address, source, reason: REASONS[source] }
   const added = await recordSuppressed(unit, [{ ...suppression, accountId: account_id, outboxId: outbox_id }])
@@ -67,6 +72,14 @@ export async function recordApproved(unit: UnitOfWork, reviewId: string): Promis
 
 export async function recordDismissed(unit: UnitOfWork, reviewId: string): Promise<void> {
   await takeReview(unit, reviewId)
+}
+
+async function requireListOf(unit: UnitOfWork, id: string): Promise<string> {
+  if (!isUuid(id)) refuse('suppression_review_not_found')
+  const { rows } = await sql<{ list_id: string }>`
+    select list_id from suppression_review where tenant_id = ${unit.tenantId} and id = ${id}
+  `.execute(unit.sql)
+  return rows[0]?.list_id ?? refuse('suppression_review_not_found')
 }
 
 async function takeReview(unit: UnitOfWork, id: string): Promise<ReviewRow> {

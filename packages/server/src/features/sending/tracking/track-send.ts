@@ -80,3 +80,10 @@ export function createSendTracker(
     },
   }
 }
+
+/** Refuses a message for which tracking was asked, but that turned out to have no HTML that can be changed. */
+export function requireTracked(tracker: SendTracker, asked: AskedTracking): void {
+  const { opens, clicks } = tracker.result()
+  if ((asked.trackOpens === true && !opens) || (asked.trackClicks === true && !clicks))
+    refuse('tracking_unsupported')
+}
