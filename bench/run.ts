@@ -17,6 +17,7 @@ import { memory } from './memory.ts'
 import { merges } from './merges.ts'
 import { notice } from './notice.ts'
 import { renders } from './renders.ts'
+import { reports } from './reports.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
 import { redirects } from './redirects.ts'
 import { search } from './search.ts'
@@ -38,6 +39,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   renders,
   redirects,
   acceptMemory,
+  reports,
 ]
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })
