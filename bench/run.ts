@@ -17,7 +17,9 @@ import { memory } from './memory.ts'
 import { merges } from './merges.ts'
 import { notice } from './notice.ts'
 import { renders } from './renders.ts'
+import { reports } from './reports.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
+import { redirects } from './redirects.ts'
 import { search } from './search.ts'
 import { sends } from './sends.ts'
 import { storedBodies } from './stored-bodies.ts'
@@ -35,7 +37,9 @@ const BENCHMARKS: readonly Benchmark[] = [
   sends,
   merges,
   renders,
+  redirects,
   acceptMemory,
+  reports,
 ]
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })

@@ -18,8 +18,12 @@ export const GUIDES = [
   'identities',
   'drafts',
   'sending',
+  'suppressions',
   'mail-merge',
   'templates',
+  'tracking',
+  'bounces',
+  'classification',
   'autoconfig',
   'configuration',
 ] as const

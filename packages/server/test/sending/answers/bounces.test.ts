@@ -55,7 +55,12 @@ describe('a report', () => {
       },
     ])
     expect(await suppressed(address)).toMatchObject([
-      { listId: 'global', source: 'bounce', outboxId: entry.id, reason: expect.stringMatching(/^5\.1\.1 /) },
+      {
+        listId: 'global',
+        source: 'bounce',
+        outboxId: entry.id,
+        reason: expect.stringMatching(/^550 5\.1\.1 /),
+      },
     ])
     const { classification } = await readMessage('Undelivered Mail 1 Returned to Sender')
     expect(classification).toMatchObject({

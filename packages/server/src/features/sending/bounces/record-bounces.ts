@@ -86,7 +86,7 @@ export function toSuppressions({ send, recipients }: Bounced): NewSuppression[] 
             listId: GLOBAL_LIST,
             address,
             source: 'bounce',
-            reason: `${status} ${diagnostic}`.trim(),
+            reason: diagnostic.includes(status) ? diagnostic : `${status} ${diagnostic}`.trim(),
             accountId,
             outboxId,
           },
