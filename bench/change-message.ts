@@ -23,30 +23,30 @@ export const changeMessage: Benchmark = {
     await service.untilInitialized(accountId)
     const path = `/v1/accounts/${accountId}/messages`
     const { body } = await service.get<{ items: Array<{ id: string }> }>(`${path}?limit=${MARKED}`)
-    const patch = openPatch(service)
+    using client = openPatch(service)
     let patches = 0
     const http = () => {
       const { id } = body.items[patches % MARKED]!
-      return patch(`${path}/${id}`, { isRead: Math.floor(patches++ / MARKED) % 2 === 0 })
+      return client.patch(`${path}/${id}`, { isRead: Math.floor(patches++ / MARKED) % 2 === 0 })
     }
 
     await using database = await openItsDatabase(service.folder.path)
     await database.pool.query('create table bench_commit (uid integer primary key, is_read boolean)')
     const login = { user: user.user, pass: user.password }
-    const client = new ImapFlow({
+    const imap = new ImapFlow({
       host: server.host,
       port: server.port,
       secure: false,
       auth: login,
       logger: false,
     })
-    await client.connect()
-    await client.mailboxOpen('INBOX')
+    await imap.connect()
+    await imap.mailboxOpen('INBOX')
     let stores = 0
     const store = async () => {
       const uid = MESSAGES - (stores % MARKED)
       const isRead = Math.floor(stores++ / MARKED) % 2 === 0
-      await client[isRead ? 'messageFlagsAdd' : 'messageFlagsRemove'](String(uid), ['\\Seen'], { uid: true })
+      await imap[isRead ? 'messageFlagsAdd' : 'messageFlagsRemove'](String(uid), ['\\Seen'], { uid: true })
       await database.pool.query({
         name: 'mark',
         text: `insert into bench_commit values ($1, $2) on conflict (uid) do update set is_read = excluded.is_read`,
@@ -55,7 +55,7 @@ export const changeMessage: Benchmark = {
     }
 
     const figures = await compareLoad(1, { store, http })
-    await client.logout()
+    await imap.logout()
     report({
       measure: 'PATCH isRead, p50 in ms',
       result: short(figures.http.p50Ms),

@@ -25,23 +25,6 @@ export function openGet({ address, key }: Pick<BenchService, 'address' | 'key'>,
     })
 }
 
-/** A client on node:http with kept connections that sends JSON with the method PATCH. */
-export function openPatch({ address, key }: Pick<BenchService, 'address' | 'key'>) {
-  const agent = new Agent({ keepAlive: true })
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  return (path: string, body: unknown) =>
-    new Promise<void>((resolve, reject) => {
-      const sent = request(address + path, { agent, method: 'PATCH', headers }, answer => {
-        answer.resume()
-        answer.on('end', () =>
-          answer.statusCode === 200 ? resolve() : reject(new Error(`${path}: ${answer.statusCode}`)),
-        )
-      })
-      sent.on('error', reject)
-      sent.end(JSON.stringify(body))
-    })
-}
-
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /**
@@ -63,6 +46,15 @@ export function openPost(service: Pick<BenchService, 'address' | 'key'>) {
     return JSON.parse(body.toString()) as Answer
   }
   return { post, [Symbol.dispose]: () => client[Symbol.dispose]() }
+}
+
+/** Sends JSON with the method PATCH, by the same client. */
+export function openPatch(service: Pick<BenchService, 'address' | 'key'>) {
+  const client = openBareClient(service)
+  return {
+    patch: (path: string, value: unknown) => client.send(`PATCH ${path}`, JSON.stringify(value)),
+    [Symbol.dispose]: () => client[Symbol.dispose](),
+  }
 }
 
 /** Resolves to the body of each answer; rejects if its status is not 200. */

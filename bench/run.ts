@@ -19,6 +19,7 @@ import { notice } from './notice.ts'
 import { renders } from './renders.ts'
 import { reports } from './reports.ts'
 import { type Benchmark, formatTable, type Row } from './row.ts'
+import { redirects } from './redirects.ts'
 import { search } from './search.ts'
 import { sends } from './sends.ts'
 import { storedBodies } from './stored-bodies.ts'
@@ -36,6 +37,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   sends,
   merges,
   renders,
+  redirects,
   acceptMemory,
   reports,
 ]

@@ -39,7 +39,13 @@ interface Account {
 export async function startBenchService({
   folders,
   connectionsPerHost = 1000,
-}: { folders?: AsyncDisposableStack; connectionsPerHost?: number } = {}): Promise<BenchService> {
+  env = {},
+}: {
+  folders?: AsyncDisposableStack
+  connectionsPerHost?: number
+  /** Further settings of the service. */
+  env?: Record<string, string>
+} = {}): Promise<BenchService> {
   await using opened = new AsyncDisposableStack()
   const folder = (folders ?? opened).use(await makeDataFolder())
   const service = opened.use(
@@ -49,6 +55,7 @@ export async function startBenchService({
         WAXWING_ALLOW_PLAINTEXT: 'true',
         WAXWING_CONNECTIONS_PER_HOST: String(connectionsPerHost),
         WAXWING_LOG_LEVEL: 'info',
+        ...env,
       },
     }),
   )

@@ -6,6 +6,7 @@ import { readProcessConfig } from './connect.ts'
 import { checkAccounts } from './doctor/check-accounts.ts'
 import { checkClock, checkDatabase, hasEmbedded, openForDoctor } from './doctor/check-database.ts'
 import { checkEgress, type Target } from './doctor/check-egress.ts'
+import { checkLinks } from './doctor/check-links.ts'
 import { checkFolders } from './doctor/check-folders.ts'
 import { checkSealingKey } from './doctor/check-sealing-key.ts'
 import { checkSearch } from './doctor/check-search.ts'
@@ -56,7 +57,12 @@ async function examine(connect: Target[]): Promise<Finding[]> {
     const problems = error instanceof ConfigError ? error.problems : [wordsOf(error)]
     return problems.map(problem => wrong('settings', problem))
   }
-  const around = [...checkSettings(config), checkBaseUrl(config), ...(await checkFolders(config))]
+  const around = [
+    ...checkSettings(config),
+    checkBaseUrl(config),
+    checkLinks(config),
+    ...(await checkFolders(config)),
+  ]
   const within = await examineDatabase(config, connect)
   return [...around, ...within].toSorted(
     (one, other) => CHECKS.indexOf(one.check) - CHECKS.indexOf(other.check),

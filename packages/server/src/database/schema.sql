@@ -262,6 +262,7 @@ create table mailbox (
   constraint mailbox_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES mailbox(id) ON DELETE SET NULL,
   constraint mailbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
+CREATE INDEX mailbox_deleted ON public.mailbox USING btree (account_id) WHERE is_deleted;
 CREATE INDEX mailbox_parent ON public.mailbox USING btree (parent_id);
 CREATE INDEX mailbox_source ON public.mailbox USING btree (account_id, source) WHERE (source IS NOT NULL);
 
@@ -415,6 +416,7 @@ create table outbox (
   track_opens boolean default false not null,
   track_clicks boolean default false not null,
   is_paced boolean default false not null,
+  losses integer default 0 not null,
   constraint outbox_pkey PRIMARY KEY (id),
   constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
   constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
@@ -431,12 +433,15 @@ CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE 
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX outbox_filed ON public.outbox USING btree (copy_filed_at) WHERE (filed_copy IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX outbox_losses ON public.outbox USING btree (losses) WHERE ((due_at IS NOT NULL) AND (losses > 0));
 CREATE INDEX outbox_merge ON public.outbox USING btree (mail_merge_id, due_at) WHERE (mail_merge_id IS NOT NULL);
 CREATE INDEX outbox_merge_due ON public.outbox USING btree (account_id, due_at) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NOT NULL) AND (NOT is_paced));
+CREATE INDEX outbox_reference ON public.outbox USING btree (account_id, reference, created_at DESC, id DESC) WHERE (reference IS NOT NULL);
 CREATE INDEX outbox_task ON public.outbox USING btree (task_at) WHERE (task IS NOT NULL);
 CREATE INDEX outbox_task_account ON public.outbox USING btree (account_id, task_at) WHERE (task IS NOT NULL);
 CREATE INDEX outbox_task_by ON public.outbox USING btree (task_by) WHERE (task_by IS NOT NULL);
 CREATE INDEX outbox_unknown ON public.outbox USING btree (ended_at) WHERE ((status = 'failed'::text) AND (error_reason = 'outcome_unknown'::text));
+CREATE INDEX outbox_unsent ON public.outbox USING btree (account_id, created_at DESC, id DESC) WHERE (status <> 'sent'::text);
 CREATE INDEX outbox_waiting ON public.outbox USING btree (send_at) WHERE (due_at IS NOT NULL);
 
 create table outbox_content (

@@ -327,6 +327,7 @@ export interface OutboxTable {
   track_opens: Generated<boolean>
   track_clicks: Generated<boolean>
   is_paced: Generated<boolean>
+  losses: Generated<number>
 }
 
 export interface OutboxContentTable {

@@ -3,7 +3,7 @@ import type { Tables } from '../database/tables.ts'
 import type { Announcement } from './unit-of-work.ts'
 
 /** First key of the two-key advisory locks that order a tenant's events. */
-export const EVENT_LOCK_CLASS = 0x57_41_58
+const EVENT_LOCK_CLASS = 0x57_41_58
 
 /**
  * Appends events to the tenant's feed. The caller commits at once.

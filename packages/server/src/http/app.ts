@@ -232,7 +232,7 @@ function operationPaths(options: AppOptions): Map<string, Methods> {
 }
 
 /** The procedures of a router, which nests them by section. */
-export function proceduresOf(router: AnyRouter): AnyProcedure[] {
+function proceduresOf(router: AnyRouter): AnyProcedure[] {
   if (isProcedure(router)) return [router]
   // Anything other than a procedure is a router of procedures; lazy ones are not used here.
   return Object.values(router as Record<string, AnyRouter>).flatMap(proceduresOf)

@@ -271,6 +271,7 @@ test('the role jobs runs the tasks of every wing', async () => {
       "sweep_outbox_content",
       "sweep_suppression_lists",
       "sweep_thread_links",
+      "sweep_tracking",
     ]
   `)
   await pool.query('update recurring_task set due_at = clock_timestamp()')

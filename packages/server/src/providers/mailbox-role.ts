@@ -1,4 +1,4 @@
-export const MAILBOX_ROLES = [
+const MAILBOX_ROLES = [
   'inbox',
   'sent',
   'drafts',

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { parse } from '../bodies/facts.ts'
@@ -272,14 +273,30 @@ describe('a request that failed after its draft was added', () => {
   })
 
   test('finds its mailbox, too', async () => {
-    await using account = await openDrafts()
+    await using proxy = await startChaosProxy(sending.imap)
+    await using account = await openDrafts(proxy)
     const key = { 'idempotency-key': `mailbox-${account.accountId}` }
     const post = (name: string, headers = {}) =>
-      sending.app.post(`${account.path}/mailboxes`, { name }, headers)
-    expect(await post('Taken')).toMatchObject({ status: 200 })
+      sending.app.post<Mailbox>(`${account.path}/mailboxes`, { name }, headers)
+    // The server has created the mailbox, and the service does not hear of it.
+    proxy.faults = {
+      judge(moment, command) {
+        if (moment !== 'answered' || !/^CREATE /i.test(command)) return 'pass'
+        proxy.faults = {}
+        return 'cut'
+      },
+    }
+    expect((await post('Post', key)).status).toBeGreaterThanOrEqual(500)
 
-    expect(await post('Taken', key)).toMatchObject({ status: 409, body: { code: 'provider_conflict' } })
-    expect(await post('Taken')).toMatchObject({ status: 409 })
+    const resumed = await post('Post', key)
+
+    expect(resumed).toMatchObject({ status: 200, body: { name: 'Post' } })
+    expect((await post('Post', key)).body).toEqual(resumed.body)
+    expect(await post('Post', { 'idempotency-key': `other-${account.accountId}` })).toMatchObject({
+      status: 409,
+      body: { code: 'provider_conflict' },
+    })
+    expect(await post('Post')).toMatchObject({ status: 409 })
   })
 })
 

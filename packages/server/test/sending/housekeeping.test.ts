@@ -5,10 +5,10 @@ import { recordRestore } from '../../src/database/feed-epoch.ts'
 import type { Db } from '../../src/database/pool.ts'
 import { purgeDueAccounts } from '../../src/features/accounts/accounts/purge.ts'
 import { purgeMail } from '../../src/features/mail/purge.ts'
-import { listDueAccounts } from '../../src/features/sending/outbox/claims.ts'
+import { listDueAccounts, recoverClaims } from '../../src/features/sending/outbox/claims.ts'
 import { sweepContent } from '../../src/features/sending/outbox/content.ts'
 import { claimTasks } from '../../src/features/sending/outbox/record-task.ts'
-import { settleByCopies, sweepEntries } from '../../src/features/sending/outbox/sweep.ts'
+import { failOftenLost, settleByCopies, sweepEntries } from '../../src/features/sending/outbox/sweep.ts'
 import { purgeSending } from '../../src/features/sending/purge.ts'
 import { openBlobStore } from '../../src/kit/blobs/blob-store.ts'
 import { Instance } from '../../src/jobs/instance.ts'
@@ -61,6 +61,71 @@ test('after a restore, what was due is looked up and not sent again; what is sch
     fresh.internetMessageId,
     scheduled.internetMessageId,
   ])
+})
+
+test('what is accepted after a restore is sent, although no process with the role jobs has seen the restore', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  const due = await send(app, accountId)
+  await recordRestore(app.db)
+  const { database, keyRing } = app
+  const shared = { egressAllow: ['127.0.0.1/32'], allowPlaintext: true, database, keyRing }
+  await using restarted = await openTestApp({ roles: ['api'], ...shared })
+  const fresh = await send(restarted, accountId)
+
+  await using _jobs = await openTestApp({ roles: ['jobs'], ...shared })
+
+  await waitForStatus(restarted, fresh, 'sent')
+  expect(await readEntry(app, due)).toMatchObject({ status: 'sending' })
+})
+
+test('the scheduled sends of a deleted account are cancelled at once', async () => {
+  await using opened = await openSendingApp()
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  await send(app, accountId, { sendAt: inAnHour() })
+
+  await app.delete(`/v1/accounts/${accountId}`)
+
+  await waitUntil('the send to be cancelled', async () => {
+    const { status } = await app.db.selectFrom('outbox').select('status').executeTakeFirstOrThrow()
+    return status === 'cancelled'
+  })
+})
+
+test('a message whose process dies each time before it is handed over is given up', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  const [deadly, other] = [await send(app, accountId), await send(app, accountId)]
+  const facts = { roles: ['jobs'], host: 'test', version: '0.0.0' }
+  const { address } = app.database
+  await using instance = await Instance.start({ address, log: silentLog, facts, isAlone: false })
+  const lease = instance.lease!
+  const die = async (count: number) => {
+    for (let times = 0; times < count; times += 1) {
+      await sql`
+        update outbox set status = 'sending', phase = 'pre', claim = gen_random_uuid(), claimed_by = ${lease.id},
+          due_at = null, dated_at = clock_timestamp()
+        where id = ${deadly.id}
+      `.execute(app.db)
+      await recoverClaims(app.db, lease, [])
+    }
+  }
+
+  await die(9)
+  await failOftenLost(app.db, never)
+  expect(await readEntry(app, deadly)).toMatchObject({ status: 'queued' })
+  await die(1)
+  await failOftenLost(app.db, never)
+
+  expect(await readEntry(app, deadly)).toMatchObject({
+    status: 'failed',
+    lastError: { reason: 'provider_unavailable', message: expect.stringContaining('10 times') },
+  })
+  expect(await readEntry(app, other)).toMatchObject({ status: 'queued' })
+  expect((await sendEvents(app)).map(({ type }) => type)).toEqual(['send.failed'])
 })
 
 test('a send whose outcome was unknown is sent once its copy is indexed', async () => {

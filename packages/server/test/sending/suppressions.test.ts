@@ -255,10 +255,7 @@ describe('reviews', () => {
     const inactive = review(accountId, { listId: 'global', source: 'inactive' })
     expect(await queue(reply, review(accountId), inactive)).toBe(2)
     expect(await queue(review(accountId))).toBe(0)
-    expect((await reviews()).items).toMatchObject([
-      { listId: 'global', source: 'inactive' },
-      { listId: 'news' },
-    ])
+    expect((await reviews()).items.map(({ listId }) => listId).toSorted()).toEqual(['global', 'news'])
     const { items } = await reviews('?listId=news')
     const { outboxId: _, ...shown } = reply
     expect(items).toMatchObject([{ ...shown, address: 'grace@example.org' }])

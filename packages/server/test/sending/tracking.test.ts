@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { Agent, request as requestHttp } from 'node:http'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import type { SendTracking } from '@waxwing/contract/sending/tracking.ts'
+import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPlan } from '../../src/features/tenancy/plans/store.ts'
 import { assignPlan } from '../../src/features/accounts/plans/assign.ts'
 import { purgeSending } from '../../src/features/sending/purge.ts'
 import { parse } from '../bodies/facts.ts'
+import { requireChromium } from '../servers/install.ts'
 import { type World, openWorld } from '../servers/world.ts'
 import { waitUntil } from '../wait-until.ts'
 import {
@@ -404,6 +406,36 @@ describe('opens and clicks', () => {
     )
     expect(rows[0].text).toContain(BROWSER)
     expect(rows[0].text).not.toMatch(/example\.org|198\.51/)
+  })
+})
+
+describe('in a browser', () => {
+  test('a person who reads and clicks is one, and neither sees nor reaches the honeypot', async () => {
+    const { entry, html } = await sendTracked()
+    await using browsing = new AsyncDisposableStack()
+    const args = ['--no-sandbox', '--disable-dev-shm-usage']
+    const browser = await chromium.launch({ executablePath: requireChromium(), args })
+    browsing.defer(() => browser.close())
+    const page = await (await browser.newContext({ userAgent: CHROMIUM })).newPage()
+    await page.route('http://example.org/**', route => route.fulfill({ body: 'the second page' }))
+    await page.setContent(html.replaceAll(LINKS, opened.app.address))
+    const shown = page.locator('a:visible')
+    expect(await shown.allTextContents()).toEqual(['one', 'two', '3'])
+    const focused: string[] = []
+    for (let tabs = 0; tabs < 4; tabs++) {
+      await page.keyboard.press('Tab')
+      focused.push(await page.evaluate('document.activeElement.textContent.trim()'))
+    }
+    expect(focused.slice(0, 3)).toEqual(['one', 'two', '3'])
+    expect(focused).not.toContain('')
+    await page.getByText('two').click()
+    await page.waitForURL('http://example.org/two')
+    expect(await page.evaluate('document.referrer')).toBe('')
+    await judge(entry)
+    expect(await trackingOf(entry)).toMatchObject({
+      opens: { count: 1, machineCount: 0 },
+      clicks: { count: 1, machineCount: 0 },
+    })
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type GreetedServer, describeServers } from './check-sending.ts'
+import { describeOverdue, describeServers, type GreetedServer } from './check-sending.ts'
 
 const server = (host: string, port: number, problem: string | null): GreetedServer => ({
   host,
@@ -50,4 +50,12 @@ test.each<[string, GreetedServer[], string[]]>([
     [`${state}: ${message}`, ...(remedy === null ? [] : [remedy])].join(' '),
   )
   expect(said).toEqual(expected)
+})
+
+test.each([
+  [0, []],
+  [899, []],
+  [4_000, ['A message has been due for 66 minutes. Messages that wait to be sent: 3']],
+])('reports a message that has been due for %i seconds', (oldestDueSeconds, expected) => {
+  expect(describeOverdue({ queued: 3, oldestDueSeconds }).map(({ message }) => message)).toEqual(expected)
 })

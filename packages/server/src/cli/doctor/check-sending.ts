@@ -9,11 +9,14 @@ import { ProviderFailure } from '../../providers/failure.ts'
 import type { MailServer } from '../../providers/sign-in.ts'
 import { greetSmtp } from '../../providers/smtp/check.ts'
 import { clientName, UNNAMED } from '../../providers/smtp/client-name.ts'
+import { measureOutbox, type OutboxMeasure } from '../../features/sending/outbox/store.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
 const GREET_SECONDS = 10
 /** All are greeted at the same time, so this takes at most `GREET_SECONDS`. */
 const SERVERS_MAX = 20
+/** Retries are due later, so what is due for as long waits for a process, or for a server that is in trouble. */
+const OVERDUE_SECONDS = 15 * 60
 /** Servers of a blocked port that are named. */
 const NAMED_MAX = 3
 
@@ -38,7 +41,8 @@ export async function checkSending(config: Config, { db, pool }: Database): Prom
       where deleted_at is null and jsonb_typeof(server) = 'object'
       group by 1, 2, 3 order by accounts desc, 1, 2, 3 limit ${SERVERS_MAX}
     `.execute(db)
-    if (rows.length === 0) return [ok('sending', 'No account has an SMTP server.')]
+    const overdue = describeOverdue(await measureOutbox(db))
+    if (rows.length === 0) return [ok('sending', 'No account has an SMTP server.'), ...overdue]
     const name = clientName(config.baseUrl)
     const options = {
       guard: egressGuard({ allow: parseEgressAllow(config.egressAllow) }),
@@ -52,7 +56,7 @@ export async function checkSending(config: Config, { db, pool }: Database): Prom
       }),
     )
     const tried = greeted.filter(({ failure }) => !isOfEgress(failure?.cause))
-    return [checkName(name), ...describeServers(tried)]
+    return [checkName(name), ...describeServers(tried), ...overdue]
   } catch (error) {
     return [wrong('sending', wordsOf(error))]
   }
@@ -88,6 +92,19 @@ export function describeServers(servers: readonly GreetedServer[]): Finding[] {
   const answering = servers.filter(({ problem }) => problem === null).length
   if (answering > 0) findings.unshift(ok('sending', `SMTP servers of accounts that answer: ${answering}`))
   return findings
+}
+
+/** Reports messages that should have been sent long ago. */
+export function describeOverdue({ queued, oldestDueSeconds }: OutboxMeasure): Finding[] {
+  if (oldestDueSeconds < OVERDUE_SECONDS) return []
+  const minutes = Math.floor(oldestDueSeconds / 60)
+  return [
+    warning(
+      'sending',
+      `A message has been due for ${minutes} minutes. Messages that wait to be sent: ${queued}`,
+      'Check that a process with the role jobs runs, and what its log says of sends.',
+    ),
+  ]
 }
 
 function describeServer(server: GreetedServer): Finding {

@@ -10,6 +10,7 @@ export const CHECKS = [
   'clock',
   'sealing key',
   'base URL',
+  'links',
   'egress',
   'sending',
 ] as const

@@ -16,13 +16,13 @@ import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
 import { mailMergeOperations } from './mail-merges/operations.ts'
 import { openLinks } from './links.ts'
 import { EndWatch } from './outbox/await-end.ts'
-import { wakeAccounts } from './outbox/claims.ts'
+import { holdAfterRestore, wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
 import { findDoubleCopies, settleCopiesHandler } from './outbox/double-copies.ts'
 import { outboxOperations } from './outbox/operations.ts'
 import { OutboxWorker } from './outbox/outbox-worker.ts'
 import { measureOutbox } from './outbox/store.ts'
-import { failHeldBack, settleByCopies, sweepEntries } from './outbox/sweep.ts'
+import { failHeldBack, failOftenLost, settleByCopies, sweepEntries } from './outbox/sweep.ts'
 import { purgeSending } from './purge.ts'
 import { suppressionOperations } from './suppressions/operations.ts'
 import { suppressionReviewOperations } from './suppressions/review-operations.ts'
@@ -39,6 +39,8 @@ import { sweepTracking } from './tracking/store.ts'
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
   const { db, keyRing, config, opened, connections, instance, waker, wakes, metrics, log } = resources
+  // Before anything is accepted: what is accepted after a restore was certainly not sent before.
+  await holdAfterRestore(db)
   const renderer = opened.use(openRenderer())
   const links = await openLinks(resources)
   const reach = resources.reachPoint
@@ -67,7 +69,14 @@ export async function openSending(resources: Resources, content: ReadContext) {
     ],
     jobHandlers: [removeSentDraftHandler(settling), settleCopiesHandler(settling)],
     recurringTasks: () => [
-      { name: 'fail_sends', schedule: everyMinutes(1), run: signal => failHeldBack(db, signal) },
+      {
+        name: 'fail_sends',
+        schedule: everyMinutes(1),
+        async run(signal) {
+          await failHeldBack(db, signal)
+          await failOftenLost(db, signal)
+        },
+      },
       { name: 'settle_sends', schedule: everyMinutes(1), run: signal => settleByCopies(db, signal) },
       { name: 'settle_sent_copies', schedule: everyMinutes(1), run: signal => findDoubleCopies(db, signal) },
       { name: 'sweep_suppression_lists', schedule: everyMinutes(10), run: signal => sweepLists(db, signal) },

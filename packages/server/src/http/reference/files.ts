@@ -24,7 +24,7 @@ const BROWSER_FILES = {
 }
 
 /** A page may load its own files and connect to its own origin only; no text ever becomes markup. */
-export const PAGE_POLICY = [
+const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

@@ -40,7 +40,7 @@ export function operationSection(document: OpenapiDocument, route: Route): Marku
 }
 
 /** Allows line breaks before each slash of a path. */
-export function breakable(path: string): Markup {
+function breakable(path: string): Markup {
   return html`${path.split('/').map((part, index) => (index === 0 ? part : html`<wbr />/${part}`))}`
 }
 

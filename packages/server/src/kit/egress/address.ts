@@ -65,7 +65,7 @@ export function isSameAddress(one: AddressBytes, other: AddressBytes): boolean {
  * of NAT64 (RFC 6052 section 2.1), 6to4 (RFC 3056 section 2), Teredo (RFC 4380 section 4, inverted) and ISATAP (RFC
  * 5214 section 6.1).
  */
-export function embeddedAddress(address: AddressBytes): AddressBytes {
+function embeddedAddress(address: AddressBytes): AddressBytes {
   const at = embeddedAt(address)
   if (at === null) return address
   const inverted = isWithin(address, TEREDO) ? 0xff : 0

@@ -19,7 +19,7 @@ const QUOTED_LENGTH_MAX = 60
  * A field with its value folded. Each piece begins with the white space before it, where the line may be broken. The
  * first stays on the line of the name: Python would take the white space before it for a part of the value.
  */
-export function foldField(name: string, pieces: readonly string[]): string {
+function foldField(name: string, pieces: readonly string[]): string {
   requireLine(name)
   for (const piece of pieces) requireLine(piece)
   let folded = `${name}:`
@@ -100,7 +100,7 @@ const EXTENDED = /[A-Za-z0-9!#$&+\-.^_`{|}~]/
 const PIECE_OF_PARAMETER = 60
 
 /** A parameter of Content-Type or Content-Disposition as pieces for `foldField`, each after a semicolon. */
-export function parameterPieces(name: string, value: string): string[] {
+function parameterPieces(name: string, value: string): string[] {
   if (PLAIN_PARAMETER.test(value) && value.length <= QUOTED_LENGTH_MAX) return [` ${name}="${value}"`]
   const pieces: string[] = []
   let piece = ''

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readVariables } from './compile.ts'
 import { openRenderer, type Renderer } from './renderer.ts'
 import type { Rendered, RenderFailure, TemplateFields } from './template.ts'
 
@@ -86,6 +87,17 @@ describe('a hostile template', () => {
     expect(await textOf(source, json)).toBe(expected)
   })
 
+  test('gets values without the prototypes of JavaScript', () => {
+    const { params } = readVariables('{"params":{"__proto__":{"a":1},"list":[{}]}}') as { params: object }
+    expect(Object.getOwnPropertyNames(params)).toEqual(['__proto__', 'list'])
+    for (const value of [params, (params as { list: object[] }).list[0]!]) {
+      const chain: unknown[] = []
+      for (let at: unknown = value; at !== null; at = Object.getPrototypeOf(at)) chain.push(at)
+      expect(chain).not.toContain(Object.prototype)
+      expect('constructor' in value).toBe(false)
+    }
+  })
+
   test('is refused for values that cannot be written', async () => {
     expect(await textOf('{{params.x}}', '{"x":{"toString":"z"}}')).toMatchObject({
       failure: 'bound',
@@ -116,6 +128,13 @@ describe('a hostile template', () => {
     const params = { l: Array.from({ length: 110 }, (_none, at) => at), x: 'x'.repeat(100_000) }
     expect(await textOf(text, params)).toMatchObject({ failure: 'bound', field: 'text' })
     expect(await textOf('{{params.x}}', { x: 'after' })).toBe('after')
+  })
+
+  test('that writes without end is stopped on the way', async () => {
+    const text = '{{#each params.l}}{{#each ../params.l}}{{@root.params.x}}{{/each}}{{/each}}'
+    const params = { l: Array.from({ length: 99 }, (_, at) => at), x: '<'.repeat(200_000) }
+    const failure = { failure: 'bound', message: 'renders more than 2 MiB' }
+    expect(await render({ html: text }, params)).toMatchObject(failure)
   })
 
   // What takes longest in the parser and the compiler, each a megabyte.

@@ -29,6 +29,7 @@ const script = new URL(
         if (params.do === 'hang') for (;;);
         if (params.do === 'die') process.exit(1)
         if (params.do === 'eat') for (let all = []; ; ) all.push(new Array(100000).fill(at))
+        if (params.do === 'rest') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
         if (params.do === 'wait') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30)
         return ${JSON.stringify(RENDERED)}
       }))
@@ -80,6 +81,11 @@ describe('the renderer', () => {
       expect(together).toMatchObject([[failed], [fine], [fine]])
     },
   )
+
+  test('counts only the time that its thread has the processor', async () => {
+    await using renderer = openRenderer({ script, workMsMax: 500 })
+    expect(await act(renderer, 'a', 'rest')).toEqual([RENDERED])
+  })
 
   test('fails a check that hangs', async () => {
     const hanging = `import{parentPort as p}from'node:worker_threads';p.on('message',m=>{if(m.type==='check')for(;;);p.postMessage([])})`

@@ -76,6 +76,43 @@ export interface RendererOptions {
 
 export function openRenderer(options: RendererOptions = {}): Renderer {
   const { script = new URL('render-worker.ts', import.meta.url), workMsMax = WORK_MS_MAX } = options
+  const threads = openThreads(script)
+
+  return {
+    async check(party, fields) {
+      const answer = await threads.ask(party, { type: 'check', fields }, { msLeft: workMsMax })
+      if (Array.isArray(answer)) return failureOf(answer[0])
+      return { failure: 'invalid', field: answer.field, message: TOO_LONG }
+    },
+
+    async render(party, fields, variables) {
+      const results: Array<Rendered | RenderFailure> = []
+      let msLeft = MANY_MS_MAX
+      let countMax = CHUNK_COUNT_MAX
+      while (results.length < variables.length && msLeft > 0) {
+        const chunk = takeChunk(variables, results.length, countMax)
+        const budget = { msLeft: workMsMax }
+        const answer = await threads.ask(party, { type: 'render', fields, variables: chunk }, budget)
+        msLeft -= workMsMax - budget.msLeft
+        countMax = CHUNK_COUNT_MAX
+        if (Array.isArray(answer)) results.push(...answer.filter(result => result !== null))
+        else if (answer.entry === 0) results.push(tooLong(answer.field))
+        // Those before it were rendered, but their results are lost.
+        else countMax = answer.entry
+      }
+      return [...results, ...variables.slice(results.length).map(() => tooLong('html'))]
+    },
+
+    [Symbol.asyncDispose]: () => threads[Symbol.asyncDispose](),
+  }
+}
+
+interface Threads extends AsyncDisposable {
+  /** Asks a thread, and returns where it was if that ended it. */
+  ask(party: string, request: RendererRequest, budget: WorkBudget): Promise<RendererAnswer | Stuck>
+}
+
+function openThreads(script: URL): Threads {
   const permits = openFairSemaphore({
     atOnce: THREADS,
     waitingMax: WAITING_MAX,
@@ -94,73 +131,48 @@ export function openRenderer(options: RendererOptions = {}): Renderer {
     })
     const thread = { work, progress: new Int32Array(progress) }
     open.add(thread)
-    await work.ask({ type: 'start' }, { msLeft: START_MS_MAX })
+    await work.ask({ type: 'start' }, { msLeft: START_MS_MAX }).catch((error: unknown) => {
+      open.delete(thread)
+      throw error
+    })
     return thread
   }
 
-  /** Asks a thread, and returns where it was if that ended it. */
-  async function ask(
-    party: string,
-    request: RendererRequest,
-    budget: WorkBudget = { msLeft: workMsMax },
-  ): Promise<RendererAnswer | Stuck> {
-    const asked = permits.take(party, async () => {
-      const thread = idle.pop() ?? (await startThread())
-      try {
-        return await thread.work.ask(request, budget)
-      } catch (error) {
-        if (!(error instanceof TooMuchWork)) throw error
-        budget.msLeft = 0
-        const [entry = 0, field = 0] = thread.progress
-        return { entry, field: TEMPLATE_FIELDS[field] ?? 'html' }
-      } finally {
-        if (thread.work.hasEnded) open.delete(thread)
-        else idle.push(thread)
-      }
-    })
+  async function askNow(request: RendererRequest, budget: WorkBudget): Promise<RendererAnswer | Stuck> {
+    const thread = idle.pop() ?? (await startThread())
     try {
-      return await (asked ?? Promise.reject(new RendererBusy('Too many renders are waiting')))
+      return await thread.work.ask(request, budget)
     } catch (error) {
-      // A thread that did not start, or the end of the service.
-      if (error instanceof TooMuchWork || error instanceof ThreadLost) throw new RendererBusy(error.message)
-      throw error
+      if (!(error instanceof TooMuchWork)) throw error
+      budget.msLeft = 0
+      const [entry = 0, field = 0] = thread.progress
+      return { entry, field: TEMPLATE_FIELDS[field] ?? 'html' }
+    } finally {
+      if (thread.work.hasEnded) open.delete(thread)
+      else idle.push(thread)
     }
   }
 
   return {
-    async check(party, fields) {
-      const answer = await ask(party, { type: 'check', fields })
-      if (Array.isArray(answer)) return failureOf(answer[0])
-      return { failure: 'invalid', field: answer.field, message: TOO_LONG }
-    },
-
-    async render(party, fields, variables) {
-      const results: Array<Rendered | RenderFailure> = []
-      let msLeft = MANY_MS_MAX
-      let countMax = CHUNK_COUNT_MAX
-      while (results.length < variables.length) {
-        if (msLeft <= 0) {
-          const failure = { failure: 'bound', field: 'html', message: TOO_LONG } as const
-          return [...results, ...variables.slice(results.length).map(() => failure)]
-        }
-        const chunk = takeChunk(variables, results.length, countMax)
-        const budget = { msLeft: workMsMax }
-        const answer = await ask(party, { type: 'render', fields, variables: chunk }, budget)
-        msLeft -= workMsMax - budget.msLeft
-        countMax = CHUNK_COUNT_MAX
-        if (Array.isArray(answer)) results.push(...answer.filter(result => result !== null))
-        else if (answer.entry === 0)
-          results.push({ failure: 'bound', field: answer.field, message: TOO_LONG })
-        // Those before it were rendered, but their results are lost.
-        else countMax = answer.entry
+    async ask(party, request, budget) {
+      const asked = permits.take(party, () => askNow(request, budget))
+      if (!asked) throw new RendererBusy('Too many renders are waiting')
+      try {
+        return await asked
+      } catch (error) {
+        // A thread that did not start, or the end of the service.
+        if (error instanceof TooMuchWork || error instanceof ThreadLost) throw new RendererBusy(error.message)
+        throw error
       }
-      return results
     },
-
     async [Symbol.asyncDispose]() {
       await Promise.all([...open].map(({ work }) => work[Symbol.asyncDispose]()))
     },
   }
+}
+
+function tooLong(field: TemplateField): RenderFailure {
+  return { failure: 'bound', field, message: TOO_LONG }
 }
 
 /** Where a thread was that had to be ended. */

@@ -88,7 +88,7 @@ export function knownWithin(known: Uint32Array, ranges: readonly UidRange[]): nu
   return [...found].toSorted((a, b) => a - b)
 }
 
-export function flagBits(flags: RemoteFlags): number {
+function flagBits(flags: RemoteFlags): number {
   return (
     (flags.isRead ? FlagBit.read : 0) |
     (flags.isFlagged ? FlagBit.flagged : 0) |

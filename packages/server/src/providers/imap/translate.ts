@@ -98,7 +98,7 @@ export function keywordOf(category: string): string {
   return categoryOf(keyword) === null ? encodeKeyword(category, true) : keyword
 }
 
-export function toFlags(flags: readonly string[]): RemoteFlags {
+function toFlags(flags: readonly string[]): RemoteFlags {
   const system = new Set<string>()
   const categories = new Set<string>()
   for (const flag of flags) {

@@ -28,7 +28,7 @@ export async function* stuffed({
   if (rest.length > 0) yield rest
 }
 
-export class DotStuffer {
+class DotStuffer {
   #last = 0
   #isLineStart = true
 

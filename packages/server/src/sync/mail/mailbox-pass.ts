@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  type HeldPosition,
   recordMailboxes,
+  recordUnfiled,
   recordUnlabelled,
   recordVanishedMailboxes,
 } from '../../features/mail/mailboxes/record.ts'
@@ -23,6 +25,7 @@ import { countMessages, listMissing } from './source-store.ts'
 const SUSPICIOUS_LOSS = 100
 const LOST_PER_TRANSACTION = 500
 const LABELLED_PER_TRANSACTION = 500
+const UNFILED_PER_TRANSACTION = 2_000
 const LOCATED_AT_ONCE = 100
 /** The source that is named for lasting ids, which need none. */
 const NO_SOURCE: FollowedSource = { source: '', mailboxes: [] }
@@ -53,6 +56,7 @@ export async function passMailboxes(session: Session): Promise<MailboxPass> {
     })
     rows = await listIndexedMailboxes(session.db, session.owned.id)
   }
+  await missVanished(session, plan.vanished)
   session.mailboxes = new Map(
     rows.map(({ id, provider_key: key, role }) => [key, { id, key, role: roleOf(role) }]),
   )
@@ -62,6 +66,18 @@ export async function passMailboxes(session: Session): Promise<MailboxPass> {
     cursors: new Map(rows.flatMap(({ source, cursor }) => (source === null ? [] : [[source, cursor]]))),
     vanished: plan.vanished,
   }
+}
+
+/** Before anything arrives: it may be a message of a folder that vanished. A pass that ended early begins again. */
+async function missVanished(session: Session, vanished: readonly IndexedMailbox[]): Promise<void> {
+  const folderIds = vanished.flatMap(({ id, kind }) => (kind === 'folder' ? [id] : []))
+  if (folderIds.length === 0) return
+  let after: HeldPosition | null = null
+  do {
+    const page: Parameters<typeof recordUnfiled>[3] = { after, limit: UNFILED_PER_TRANSACTION }
+    after = await underFence(session, (unit, account) => recordUnfiled(unit, account, folderIds, page))
+    session.progressed()
+  } while (after !== null)
 }
 
 function sourcesOf(

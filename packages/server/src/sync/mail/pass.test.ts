@@ -10,10 +10,12 @@ import {
 import { InterfaceHand } from '../../../test/mail-hand.ts'
 import { MemoryServer, memoryMail } from '../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../test/open-database.ts'
+import { sampleMessages } from '../../../test/sample-rows.ts'
 import { seeded } from '../../../test/seeded.ts'
 import { type Db, openDatabase } from '../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
 import { recordDeletedMailbox, recordRenamedMailboxes } from '../../features/mail/mailboxes/record-changes.ts'
+import { listPlacedMailboxes } from '../../features/mail/mailboxes/store.ts'
 import { listMessageLocations } from '../../features/mail/messages/location.ts'
 import { lockMailAccount } from '../../features/mail/messages/record-account.ts'
 import { recordChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
@@ -23,6 +25,7 @@ import { newId } from '../../kit/ids.ts'
 import { silentLog } from '../../kit/log.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { MailProvider } from '../../providers/mail.ts'
+import { bringArrivals } from './bring-arrivals.ts'
 import { Doubts } from './doubts.ts'
 import { LookTimes } from './look-times.ts'
 import { claimAccounts, type OwnedAccount } from '../ownership.ts'
@@ -344,6 +347,74 @@ describe('runPass', () => {
 
     await expectTrue(db, world, initial)
     expect((await readIndex(db)).find(({ id }) => id === messageId)?.mailboxIds).toEqual([targetId])
+  })
+
+  test('deletes the messages of a deleted mailbox in steps, each once, although one of them fails', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const server = new MemoryServer()
+    server.create('INBOX', 'inbox')
+    server.create('Work')
+    const world = { connect: () => memoryMail(server).mail }
+    const owned = await ownAccount(db)
+    await passUntilCaughtUp(db, owned, world)
+    const { id: mailboxId } = await findMailbox(db, 'Work')
+    const message = { mailboxIds: [mailboxId] }
+    await sampleMessages(
+      db,
+      owned,
+      Array.from({ length: 4_500 }, () => message),
+    )
+
+    server.mailboxes.delete('Work')
+    await commitChange(db, owned, (unit, account) => recordDeletedMailbox(unit, account, mailboxId))
+    const countMissing = async () => {
+      const { rows } = await sql`select from message where missing_look is not null`.execute(db)
+      return rows.length
+    }
+    expect(await countMissing()).toBe(0)
+    const session = await openSession(db, owned, world.connect())
+    const countdown = { steps: 3 }
+    const progressed = () => {
+      if (--countdown.steps === 0) throw new ProviderFailure('unavailable', 'the process ended')
+    }
+    await expect(runPass({ ...session, progressed }, NO_OTHERS)).rejects.toThrow('the process ended')
+    const missing = await countMissing()
+    expect(missing).toBeGreaterThan(0)
+    expect(missing).toBeLessThan(4_500)
+    await passUntilCaughtUp(db, owned, world)
+
+    expect(await readIndex(db)).toEqual([])
+    expect(await db.selectFrom('mailbox').select('path').execute()).toEqual([{ path: 'INBOX' }])
+    const deleted = (await readFeed(db)).flatMap(({ type, data }) =>
+      type === 'message.deleted' ? (data.message?.id ?? []) : [],
+    )
+    expect([deleted.length, new Set(deleted).size]).toEqual([4_500, 4_500])
+  })
+
+  test('keeps the id of a message that left a deleted mailbox, before a pass looks for those that did not', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const server = new MemoryServer()
+    server.create('INBOX', 'inbox')
+    server.create('Work')
+    server.deliver('Work', 'content 1', new Date(1.7e12))
+    const world = { connect: () => memoryMail(server).mail }
+    const owned = await ownAccount(db)
+    await passUntilCaughtUp(db, owned, world)
+    const [before] = await readIndex(db)
+    const { id: mailboxId } = await findMailbox(db, 'Work')
+
+    server.move('Work', server.get('Work').messages[0]!, 'INBOX')
+    server.mailboxes.delete('Work')
+    await commitChange(db, owned, (unit, account) => recordDeletedMailbox(unit, account, mailboxId))
+    const placed = await listPlacedMailboxes(db, owned.id)
+    const inbox = placed.filter(({ role }) => role === 'inbox')
+    const session = await openSession(db, owned, world.connect())
+    const mailboxes = new Map(placed.map(mailbox => [mailbox.key, mailbox]))
+    await bringArrivals({ ...session, mailboxes }, { source: 'INBOX', mailboxes: inbox }, { onlyNew: true })
+
+    expect(await readIndex(db)).toEqual([{ ...before, mailboxIds: [inbox[0]?.id] }])
   })
 
   test('deletes a message that was added to a mailbox while that was deleted', async () => {

@@ -92,7 +92,7 @@ function outcomeOf(hasMore: boolean, { sources }: MailboxPass, { unreadable }: U
  * Compares sources and brings what is new in them. Keys that the interface had changed before are looked at last: from
  * then on the cursors count them.
  */
-export async function readChanges(session: Session, changed: readonly RemoteSource[]): Promise<void> {
+async function readChanges(session: Session, changed: readonly RemoteSource[]): Promise<void> {
   const changes: Array<[FollowedSource, ChangedKey[]]> = []
   for (const followed of changed) {
     changes.push([followed, await listChangedKeys(session.db, session.owned.id, followed.source)])

@@ -5,7 +5,7 @@ import { keyColumns, keyOf } from '../../features/mail/messages/keys.ts'
 import type { MessageKey } from '../../providers/mail.ts'
 
 /** Raise it when the parser learns to read more: every quarantined message is then tried again at once. */
-export const PARSER_VERSION = 1
+const PARSER_VERSION = 1
 const QUICK_TRIES = 3
 const QUICK_RETRY_SECONDS = 60
 const SLOW_RETRY_SECONDS = 86_400

@@ -3,7 +3,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteMailbox } from '../../../providers/mail.ts'
 import type { MailAccount } from '../messages/rules.ts'
 import { type MailboxRow, mailboxColumns } from './present.ts'
-import { announceDeletedMailbox, missAll, recordMailboxes, stopFollowing } from './record.ts'
+import { announceDeletedMailbox, recordMailboxes, stopFollowing } from './record.ts'
 import type { IndexedMailbox } from './rules.ts'
 import { listIndexedMailboxes } from './store.ts'
 
@@ -63,8 +63,8 @@ export async function recordRenamedMailboxes(
 }
 
 /**
- * Records that a mailbox was deleted, and announces it. Its row and its messages stay until the next pass of the sync
- * has seen whether they are anywhere else.
+ * Records that a mailbox was deleted, and announces it. Its row and its messages, however many, stay until the next pass
+ * of the sync has seen whether they are anywhere else.
  */
 export async function recordDeletedMailbox(
   unit: UnitOfWork,
@@ -75,11 +75,6 @@ export async function recordDeletedMailbox(
   const deleted = indexed.filter(({ id, is_deleted }) => id === mailboxId && !is_deleted)
   if (deleted.length === 0) return
   await stopFollowing(unit, account, deleted)
-  await missAll(
-    unit,
-    account,
-    deleted.filter(({ kind }) => kind === 'folder'),
-  )
   const { rows } = await sql<MailboxRow>`
     update mailbox set is_deleted = true, provider_key = ${DELETED} || id, provider_id = null
     where id = ${mailboxId} and account_id = ${account.id} returning ${mailboxColumns}

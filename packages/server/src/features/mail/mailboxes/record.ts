@@ -22,7 +22,7 @@ const MOVING = '\u0001'
 
 /**
  * Records the provider's mailboxes and announces what changed. Mailboxes that vanished stay until their messages are
- * found elsewhere or lost; then `recordVanishedMailboxes` takes them out.
+ * found elsewhere or lost (`recordUnfiled`, `recordUnlabelled`); then `recordVanishedMailboxes` takes them out.
  */
 export async function recordMailboxes(
   unit: UnitOfWork,
@@ -53,11 +53,6 @@ export async function recordMailboxes(
   // The roles come first: an interrupted job begins again, and finds them in the tables.
   if (plan.kept.some(({ indexed, remote }) => (indexed.role === 'sent') !== (remote.role === 'sent')))
     await enqueueUnlessDue(unit, directionsJob, { accountId: account.id })
-  await missAll(
-    unit,
-    account,
-    plan.vanished.filter(({ kind }) => kind === 'folder'),
-  )
   if (account.isInitialized) {
     await announceMailboxes(unit, account, new Set(plan.created.map(remote => ids.get(remote.key)!)), changes)
   }
@@ -233,21 +228,44 @@ export async function stopFollowing(
   }
 }
 
-/** The messages of mailboxes that are no more are missing: they may turn up elsewhere. */
-export async function missAll(
+/** The position of a message in a mailbox. */
+export interface HeldPosition {
+  mailbox_id: string
+  received_at: string
+  message_id: string
+}
+
+/**
+ * The messages of folders that are no more are missing: they may turn up elsewhere. Marks up to `limit` of them; those
+ * that are missing already stay as they are.
+ * @returns where to continue; null at the end
+ */
+export async function recordUnfiled(
   unit: UnitOfWork,
   account: MailAccount,
-  vanished: readonly IndexedMailbox[],
-): Promise<void> {
-  if (vanished.length === 0) return
-  await sql`
+  folderIds: readonly string[],
+  { after, limit }: { after: HeldPosition | null; limit: number },
+): Promise<HeldPosition | null> {
+  const isLater = after
+    ? sql`(mailbox_id, received_at, message_id) > (${after.mailbox_id}, ${after.received_at}, ${after.message_id})`
+    : sql`true`
+  const { rows } = await sql<HeldPosition>`
     with gone as (
-      update message_mailbox set uid = null
-      where mailbox_id = any(${vanished.map(({ id }) => id)}::uuid[]) returning message_id
+      select mailbox_id, received_at, message_id from message_mailbox
+      where mailbox_id = any(${folderIds}::uuid[]) and ${isLater}
+      order by mailbox_id, received_at, message_id limit ${limit}
+    ), freed as (
+      update message_mailbox as held set uid = null from gone
+      where held.uid is not null
+        and (held.mailbox_id, held.received_at, held.message_id) = (gone.mailbox_id, gone.received_at, gone.message_id)
+    ), missed as (
+      update message set missing_look = ${account.look} from gone
+      where message.id = gone.message_id and (missing_look is null or missing_look = 'infinity')
     )
-    update message set missing_look = ${account.look} from gone
-    where message.id = gone.message_id and (missing_look is null or missing_look = 'infinity')
+    select mailbox_id, received_at::text, message_id from gone
+    order by mailbox_id desc, gone.received_at desc, message_id desc limit 1
   `.execute(unit.sql)
+  return rows[0] ?? null
 }
 
 async function announceMailboxes(

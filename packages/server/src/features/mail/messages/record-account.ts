@@ -13,7 +13,8 @@ export async function loadMailAccount(unit: UnitOfWork, accountId: string): Prom
     OwnAddressRow & { initialized_at: Date | null; look: number; has_missing: boolean }
   >`
     select ${ownAddressColumns}, initialized_at, look::float8 as look,
-      exists (select from message where account_id = account.id and missing_look is not null) as has_missing
+      exists (select from message where account_id = account.id and missing_look is not null)
+        or exists (select from mailbox where account_id = account.id and is_deleted) as has_missing
     from account where id = ${accountId}
   `.execute(unit.sql)
   const row = rows[0]!

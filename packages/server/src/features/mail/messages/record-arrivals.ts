@@ -132,9 +132,11 @@ async function lockUnplaced(
 ): Promise<UnplacedMessage[]> {
   const { rows } = await sql<UnplacedMessage>`
     select id, identity, mailbox_ids, received_at, is_read, is_flagged, is_draft, categories, direction,
-      missing_look = 'infinity' as is_renumbered
+      coalesce(missing_look = 'infinity', false) as is_renumbered
     from message
-    where account_id = ${account.id} and missing_look is not null
+    where account_id = ${account.id} and (missing_look is not null or mailbox_ids && array(
+        select id from mailbox where account_id = ${account.id} and is_deleted and kind = 'folder'
+      ))
       and identity = any(${arrivals.map(({ message }) => message.identity)}::uuid[])
     order by id
     for update

@@ -18,7 +18,7 @@ export interface HeldMessage extends MessageRow {
   id: string
   /** Where it is, is not known now. */
   is_missing: boolean
-  /** Null if it has a lasting id, or its UID is not known now. */
+  /** Null if it has a lasting id, its UID is not known now, or its mailbox is no more. */
   uid: number | null
   /** The source in which its UID holds. */
   source: string | null
@@ -42,7 +42,7 @@ const heldColumns = sql`id, ${rowColumns}, missing_look is not null as is_missin
   held.uid, held.source`
 const heldFrom = sql`message left join lateral (
   select uid::float8 as uid, mailbox.source from message_mailbox join mailbox on mailbox.id = mailbox_id
-  where message_id = message.id and uid is not null limit 1
+  where message_id = message.id and uid is not null and mailbox.source is not null limit 1
 ) as held on true`
 
 /** The messages that the index holds under these lasting ids, by id of the provider. */

@@ -8,8 +8,8 @@ import { type HeldMessage, lockHeldById, type Rewriting } from './record-known.t
 import { isDraftIn, type MailAccount } from './rules.ts'
 
 /*
- * Where a draft cannot be changed in place, its new content is another message, which arrives while the old one vanishes.
- * It is the same draft here, and keeps its id.
+ * If a draft cannot be changed in place, its new content is another message, which arrives while the old one vanishes.
+ * The index takes it for the same draft, which keeps its id.
  */
 
 /** Removes old contents of a draft at the provider. */
@@ -170,7 +170,7 @@ async function lockMissingDrafts(
   ]
 }
 
-/** Where replaced drafts were: what the sync still says of these keys is older than the replacement. */
+/** The former locations of replaced drafts: what the sync still says of these keys is older than the replacement. */
 async function formerKeys(unit: UnitOfWork, rows: readonly HeldMessage[]) {
   const located = rows.filter(({ uid }) => uid !== null)
   if (located.length === 0) return []

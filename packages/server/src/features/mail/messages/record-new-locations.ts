@@ -5,13 +5,13 @@ import { announceDeleted } from './announce.ts'
 import { keyColumns } from './keys.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
-/** Where a message was before the provider was asked to change it. */
+/** The location of a message before the provider was asked to change it. */
 export interface FormerLocation {
   source: string
   key: MessageKey
 }
 
-/** Where a message is, and in which numbering of its source that holds. */
+/** The location of a message now, with the numbering of its source in which it is valid. */
 export interface NewLocation extends FormerLocation {
   /** Whether the key is valid in the source as the index has followed it. */
   isValidUnder(cursor: Cursor | null): boolean

@@ -10,7 +10,10 @@ export interface MailAccount {
   addresses: ReadonlySet<string>
   /** Nothing is announced before the first sync is complete. */
   isInitialized: boolean
-  /** Whether some message is missing from where it was, so that an arrival may be one that moved. */
+  /**
+   * Whether some message may be missing from where it was, so that an arrival may be one that moved. Those of a mailbox
+   * that the interface deleted are.
+   */
   hasMissing: boolean
   /** The number of the latest look (`beginLook`): what is found missing now was still there before it, or unknown. */
   look: number

@@ -11,9 +11,8 @@ import { refuse } from '../../refuse.ts'
 import type { Links } from '../links.ts'
 import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
 import type { Composed } from '../compose/compose.ts'
-import { envelopeRecipients } from '../compose/rules.ts'
 import { type ContentLayout, copyForm } from '../compose/stored-content.ts'
-import { requireUnsuppressed } from '../suppressions/access.ts'
+import { recordNamedList } from '../suppressions/record-lists.ts'
 import { removeContent } from './content.ts'
 import { insertSend, type WrittenSend } from './insert-sends.ts'
 import { countSends } from './limits.ts'
@@ -100,7 +99,7 @@ export async function acceptSend(
   try {
     await services.reach('content_written', send.id)
     const entry = await context.change(async unit => {
-      await requireUnsuppressed(unit, send.listId, envelopeRecipients(send.to, send.cc, send.bcc))
+      if (send.listId !== null) await recordNamedList(unit, send.listId)
       const { row, terms } = await insertSend(unit, account, {
         ...send,
         ...describe(composed, content),

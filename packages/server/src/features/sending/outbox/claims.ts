@@ -167,6 +167,12 @@ export async function claimDue(
 }
 
 /**
+ * A message that ends its process would end each one that takes it over. The first losses cost no time: most are of
+ * messages that a process had claimed when something else ended it.
+ */
+const lossPause = sql`make_interval(secs => case when losses < 2 then 0 else least(2 ^ losses, 600) end)`
+
+/**
  * Takes over what no living process is sending: what died before the hand-over is queued again, and after it the outcome
  * is unknown. What this process holds by the table, but does not run, counts as well.
  */
@@ -177,7 +183,8 @@ export async function recoverClaims(db: Db, lease: Lease, running: readonly stri
     ), queued as (
       update outbox set dated_at = case when attempts > 0 or handed_over_at is not null then dated_at end,
         status = case when status = 'sending' then 'queued' else status end, phase = null,
-        claim = null, claimed_by = null, due_at = clock_timestamp(), updated_at = clock_timestamp()
+        claim = null, claimed_by = null, updated_at = clock_timestamp(),
+        losses = losses + 1, due_at = clock_timestamp() + ${lossPause}
       from lost where outbox.id = lost.id and phase = 'pre' returning account_id
     ), unknown as (
       update outbox set phase = 'unknown', claimed_by = null, task = 'look_up', task_by = null,
@@ -199,12 +206,17 @@ export async function recoverClaims(db: Db, lease: Lease, running: readonly stri
   `.execute(db)
 }
 
-/** Looks at accounts that changed: those that were held back may be used again. */
+/**
+ * Looks at accounts that changed: those that were held back may be used again, and what is scheduled of those that were
+ * deleted is cancelled.
+ */
 export async function wakeAccounts(db: Db, accountIds: readonly string[]): Promise<void> {
   await sql`
     update sending_account set due_at = greatest(clock_timestamp(), paused_until)
-    where account_id = any(${[...accountIds]}::uuid[]) and due_at > clock_timestamp()
-      and due_at < clock_timestamp() + make_interval(secs => ${HELD_SECONDS})
+    where account_id = any(${[...accountIds]}::uuid[]) and due_at > clock_timestamp() and (
+      due_at < clock_timestamp() + make_interval(secs => ${HELD_SECONDS})
+      or exists (select from account where account.id = account_id and deleted_at is not null)
+    )
   `.execute(db)
 }
 

@@ -7,6 +7,8 @@ import { insertingSends } from '../../mail/messages/record-sends.ts'
 import { refuse } from '../../refuse.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import type { NewSend } from './accept.ts'
+import { requireUnsuppressed } from '../suppressions/access.ts'
+import { suppressedAddresses } from '../suppressions/store.ts'
 import { recordTracked } from '../tracking/record-tracked.ts'
 import { entryColumns, type EntryRow } from './present.ts'
 import { bringForward, lookedAt } from './record.ts'
@@ -46,18 +48,21 @@ interface Terms {
 
 export type SendTerms = Pick<Terms, 'sendsPerDay' | 'isSoon' | 'firstDueAt'>
 
-/** Inserts one send, as `insertSends`. */
+/** Inserts one send, as `insertSends`, and refuses it if a recipient is suppressed. */
 export async function insertSend(
   unit: UnitOfWork,
   account: AccountView,
   send: WrittenSend,
 ): Promise<{ row: EntryRow; terms: SendTerms }> {
-  const { rows } = await sql<EntryRow & Terms>`
+  const recipients = envelopeRecipients(send.to, send.cc, send.bcc)
+  const { rows } = await sql<EntryRow & Terms & { suppressed: string[] }>`
     ${insertingSendsOf(unit, account, [send], 0)}
-    select ${entryColumns}, ${termColumns}
+    select ${entryColumns}, ${termColumns},
+      array(${suppressedAddresses(unit.tenantId, send.listId, recipients)}) as suppressed
     from sender, first, added as outbox, (select null::uuid as id, null::text as thread_id) as copy
   `.execute(unit.sql)
   const row = rows[0] ?? refuse('account_not_found')
+  requireUnsuppressed(new Set(row.suppressed))
   await applyTerms(unit, account, [send], row)
   return { row, terms: row }
 }

@@ -65,7 +65,28 @@ export async function failHeldBack(db: Db, signal: AbortSignal): Promise<void> {
         )
       order by outbox.send_at limit ${BATCH_ROWS}`,
     async (unit, ids) => {
-      for (const entry of await lockQueued(unit, ids)) await failEntry(unit, entry)
+      for (const entry of await lockQueued(unit, ids)) await failEntry(unit, entry, holdingError(entry))
+    },
+  )
+}
+
+/** Losses after which a message is given up: something in it seems to end the process that sends it. */
+const LOSSES_MAX = 10
+const TOO_MANY_LOSSES: SendError = {
+  reason: 'provider_unavailable',
+  message: `The service ended ${LOSSES_MAX} times while it was about to send the message.`,
+}
+
+/** Gives up what was about to be sent each time when a process died. */
+export async function failOftenLost(db: Db, signal: AbortSignal): Promise<void> {
+  await inBatches(
+    db,
+    signal,
+    sql`
+      select id, tenant_id, account_id from outbox
+      where due_at is not null and losses >= ${LOSSES_MAX} limit ${BATCH_ROWS}`,
+    async (unit, ids) => {
+      for (const entry of await lockQueued(unit, ids)) await failEntry(unit, entry, TOO_MANY_LOSSES)
     },
   )
 }
@@ -149,8 +170,7 @@ async function lockQueued(unit: UnitOfWork, ids: readonly string[]): Promise<Hel
   return rows
 }
 
-async function failEntry(unit: UnitOfWork, entry: HeldEntry): Promise<void> {
-  const error = holdingError(entry)
+async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): Promise<void> {
   const { is_sent: isSent, rejected } = entry
   const next = planGivenUp({ isSent, rejected }, entry.waiting, error)
   await sql`

@@ -18,13 +18,23 @@ export async function findSuppressed(
   listId: string | null,
   addresses: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ address: string }>`
+  const { rows } = await sql<{
+    address: string
+  }>`${suppressedAddresses(tenantId, listId, addresses)}`.execute(db)
+  return new Set(rows.map(({ address }) => address))
+}
+
+/** The same, as a query within a statement. */
+export function suppressedAddresses(
+  tenantId: string,
+  listId: string | null,
+  addresses: readonly string[],
+): RawBuilder<unknown> {
+  return sql`
     select entry.address from suppression_list as list
     join suppression_entry as entry on entry.list_key = list.key
     where list.tenant_id = ${tenantId} and list.id = any(${[GLOBAL_LIST, listId ?? GLOBAL_LIST]}::text[])
-      and list.deleted_at is null and entry.address = any(${addresses.map(comparedAddress)}::text[])
-  `.execute(db)
-  return new Set(rows.map(({ address }) => address))
+      and list.deleted_at is null and entry.address = any(${addresses.map(comparedAddress)}::text[])`
 }
 
 /** What a send consults, and for whom. */

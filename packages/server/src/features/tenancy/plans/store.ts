@@ -57,7 +57,7 @@ export async function findTenantPlan(db: Db, tenantId: string): Promise<Plan | n
 }
 
 /** The condition that a plan includes the module; true without a plan. */
-export function includesModule(module: Module): RawBuilder<boolean> {
+function includesModule(module: Module): RawBuilder<boolean> {
   return sql`coalesce(${module}::text = any(plan.modules), true)`
 }
 
