@@ -1,4 +1,4 @@
-import type { CursorBinding, NewestFirst } from '../database/page.ts'
+import { type CursorBinding, cutPage, type NewestFirst } from '../database/page.ts'
 import type { RequestContext } from './context.ts'
 import { refuse } from './refuse.ts'
 
@@ -26,4 +26,19 @@ export function sealPosition(
   binding: ListBinding,
 ): string {
   return cursors.seal([time, id], { tenantId, ...binding })
+}
+
+/** A page of a list whose rows are ordered by the time of their creation and their id, newest first. */
+export function answerPage<Row extends { id: string; created_at: Date }, Item>(
+  context: CursorContext,
+  rows: Row[],
+  { limit, binding, present }: { limit: number; binding: ListBinding; present(row: Row): Item },
+): { items: Item[]; nextCursor: string | null } {
+  const { page, hasMore } = cutPage(rows, limit)
+  const last = page.at(-1)
+  const nextCursor =
+    hasMore && last
+      ? sealPosition(context, { time: last.created_at.toISOString(), id: last.id }, binding)
+      : null
+  return { items: page.map(row => present(row)), nextCursor }
 }

@@ -1,10 +1,9 @@
 import { implement } from '@orpc/server'
 import { accounts as contract } from '@waxwing/contract/accounts/accounts.ts'
-import { cutPage } from '../../../database/page.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireTokenScopes } from '../../tenancy/credentials/rules.ts'
 import { createAccountToken } from '../../tenancy/credentials/store.ts'
-import { requirePosition, sealPosition } from '../../list-cursor.ts'
+import { answerPage, requirePosition } from '../../list-cursor.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
 import { refuse } from '../../refuse.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
@@ -31,13 +30,7 @@ export function accountOperations({ credentialPepper, ...signIn }: SignIn & { cr
         position,
         limit,
       })
-      const { page, hasMore } = cutPage(rows, limit)
-      const last = page.at(-1)
-      const nextCursor =
-        hasMore && last
-          ? sealPosition(context, { time: last.created_at.toISOString(), id: last.id }, binding)
-          : null
-      return { items: page.map(presentAccount), nextCursor }
+      return answerPage(context, rows, { limit, binding, present: presentAccount })
     }),
 
     get: on.get.handler(async ({ input: { params }, context }) =>

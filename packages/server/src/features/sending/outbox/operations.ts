@@ -1,10 +1,9 @@
 import { implement } from '@orpc/server'
 import { outbox } from '@waxwing/contract/sending/outbox.ts'
-import { cutPage } from '../../../database/page.ts'
 import { isUuid } from '../../../kit/ids.ts'
 import { requireAccount } from '../../accounts/accounts/access.ts'
 import type { RequestContext } from '../../context.ts'
-import { requirePosition, sealPosition } from '../../list-cursor.ts'
+import { answerPage, requirePosition } from '../../list-cursor.ts'
 import { refuse } from '../../refuse.ts'
 import type { EndWatch } from './await-end.ts'
 import { presentEntry } from './present.ts'
@@ -25,13 +24,7 @@ export function outboxOperations({ ends, ...services }: SendServices & { ends: E
       const binding = { list: `accounts/${id}/outbox`, filters: { ...filters, status } }
       const position = requirePosition(context, cursor, binding)
       const rows = await listEntries(context.db, id, { filters, position, limit })
-      const { page, hasMore } = cutPage(rows, limit)
-      const last = page.at(-1)
-      const nextCursor =
-        hasMore && last
-          ? sealPosition(context, { time: last.created_at.toISOString(), id: last.id }, binding)
-          : null
-      return { items: page.map(presentEntry), nextCursor }
+      return answerPage(context, rows, { limit, binding, present: presentEntry })
     }),
 
     create: on.create.handler(async ({ input: { params, body }, context }) => {
