@@ -104,10 +104,10 @@ async function recordReport(
 /** The recipients of the report to whom the message was sent, each once. */
 function bouncedOf({ failed }: Report, { recipients }: SendFacts): BouncedRecipient[] {
   const found = new Map<string, BouncedRecipient>()
-  for (const { addresses, status, diagnostic } of failed) {
+  for (const { addresses, ...failure } of failed) {
     const address = addresses.map(comparedAddress).find(compared => recipients.has(compared))
     if (address !== undefined && !found.has(address))
-      found.set(address, { address, diagnostic, ...judge({ status, diagnostic }) })
+      found.set(address, { address, diagnostic: failure.diagnostic, ...judge(failure) })
   }
   return [...found.values()]
 }

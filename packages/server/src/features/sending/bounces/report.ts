@@ -15,6 +15,8 @@ export interface FailedRecipient {
   /** As the report names it; null if it names none. */
   status: string | null
   diagnostic: string
+  /** Whether the report says so of this recipient. Otherwise the diagnostic is the text of the whole report. */
+  isOwn: boolean
 }
 
 /** The messages that an answer names. */
@@ -42,13 +44,12 @@ const NAMED_MAX = 20
 
 /** Reads a report of a message that was not delivered; null if it is none. Linear, and never throws. */
 export function parseReport(outline: MessageOutline): Report | null {
-  const isOfProgram = isFromProgram(outline)
   const statuses = outline.reports.filter(({ type }) => type === 'delivery-status')
-  if (statuses.length > 0 && (outline.type === 'multipart/report' || isOfProgram)) {
+  if (statuses.length > 0 && (outline.type === 'multipart/report' || isFromProgram(outline))) {
     const groups = readGroups(statuses.map(({ text }) => text))
     return { failed: groups.flatMap(readRecipient), ...namedSends(outline, groups) }
   }
-  if (!isOfProgram) return null
+  if (!isFromReporter(outline)) return null
   const failed = readProse(outline)
   return failed.length === 0 ? null : { failed, ...namedSends(outline, []) }
 }
@@ -99,7 +100,7 @@ function readRecipient(group: readonly OutlineField[]): FailedRecipient[] {
   const isFailed = action === null ? /^\s*5/.test(status ?? '') : action === 'failed'
   if (addresses.length === 0 || !isFailed) return []
   const diagnostic = find('diagnostic-code') ?? find('x-notes') ?? find('x-display-name') ?? ''
-  return [{ addresses: [...new Set(addresses)], status, diagnostic: showDiagnostic(diagnostic) }]
+  return [{ addresses: [...new Set(addresses)], status, diagnostic: showDiagnostic(diagnostic), isOwn: true }]
 }
 
 /** An address with its type (RFC 3464 section 2.1.2; xtext of RFC 3461 section 4, UTF-8 of RFC 6533 section 3). */
@@ -133,18 +134,27 @@ function showDiagnostic(value: string): string {
     .toWellFormed()
 }
 
-/** RFC 3834, RFC 5321 section 4.5.5, and the names under which programs write. */
-function isFromProgram({ fields }: MessageOutline): boolean {
-  const find = (wanted: string) => valuesOf(fields, wanted)[0] ?? ''
+/** Whether a program wrote it (RFC 3834, RFC 5321 section 4.5.5). It may have written for a person. */
+function isFromProgram(outline: MessageOutline): boolean {
+  const find = (wanted: string) => valuesOf(outline.fields, wanted)[0] ?? ''
   return (
     /^\s*<\s*>/.test(find('return-path')) ||
     /^\s*auto-(?:replied|generated|notified)/i.test(find('auto-submitted')) ||
-    find('x-failed-recipients') !== '' ||
-    find('from').trim() === '' ||
-    /mailer-?daemon|mail-?daemon|postmaster|mail delivery (?:sub)?system|maildelivery|microsoftexchange|double-?bounce/i.test(
-      find('from'),
-    )
+    isFromReporter(outline)
   )
+}
+
+const REPORTER =
+  /mailer-?daemon|mail-?daemon|postmaster|mail delivery (?:sub)?system|maildelivery|microsoftexchange|double-?bounce|<@>/i
+
+/**
+ * Whether it is from somebody who reports failures, and whose words are taken for a report: a mail system by its name
+ * or local part, or nobody. People and their automatic replies quote such words, too.
+ */
+function isFromReporter({ fields }: MessageOutline): boolean {
+  if (valuesOf(fields, 'x-failed-recipients').length > 0) return true
+  const from = (valuesOf(fields, 'from')[0] ?? '').trim()
+  return /^(?:<\s*>)?$/.test(from) || REPORTER.test(from.replaceAll(/@[^\s<>@]+/g, ''))
 }
 
 const ADDRESS_IN_TEXT = /[^\s<>()[\]:;,"'|=*]{1,64}@[^\s<>()[\]:;,"'|=*@]{1,255}/g
@@ -179,7 +189,7 @@ function findInText(text: string): Array<{ address: string; reason: string }> {
     .toReversed()
 }
 
-/** One of each address. One without a reason of its own gets the text of the report. */
+/** One of each address. One without a reason of its own is shown with the text of the report. */
 function mergeReasons(
   found: readonly { address: string; reason: string }[],
   text: string,
@@ -192,9 +202,8 @@ function mergeReasons(
       reasons.set(address, `${known} ${reason.replace(/^[>:\s]+/, '')}`.trim().slice(0, REASON_LENGTH_MAX))
   }
   const whole = showDiagnostic(text)
-  return [...reasons].map(([address, reason]) => ({
-    addresses: [address],
-    status: null,
-    diagnostic: /\d|\p{L}{4}/u.test(reason) ? showDiagnostic(reason) : whole,
-  }))
+  return [...reasons].map(([address, reason]) => {
+    const isOwn = /\d|\p{L}{4}/u.test(reason)
+    return { addresses: [address], status: null, diagnostic: isOwn ? showDiagnostic(reason) : whole, isOwn }
+  })
 }
