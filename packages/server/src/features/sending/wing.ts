@@ -11,6 +11,7 @@ import { AnswerWorker } from './answers/answer-worker.ts'
 import { answersFollowing } from './answers/following.ts'
 import { answerMetrics } from './answers/metrics.ts'
 import { countAnswers } from './answers/pending.ts'
+import { bounceMetrics } from './bounces/metrics.ts'
 import { draftOperations } from './drafts/operations.ts'
 import { removeSentDraftHandler } from './drafts/remove-sent-draft.ts'
 import { mailMergeOperations } from './mail-merges/operations.ts'
@@ -50,6 +51,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
     help: 'Addresses that were put on a suppression list by the link of a message',
     registers: [metrics],
   })
+  const countBounces = bounceMetrics(metrics)
   const notes = opened.use(new ItemNotes(db, accountId => waker.wake(accountId, 'waxwing_tracking')))
   const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
   return {
@@ -73,8 +75,8 @@ export async function openSending(resources: Resources, content: ReadContext) {
         name: 'fail_sends',
         schedule: everyMinutes(1),
         async run(signal) {
-          await failHeldBack(db, signal)
-          await failOftenLost(db, signal)
+          countBounces('refusal', await failHeldBack(db, signal))
+          countBounces('refusal', await failOftenLost(db, signal))
         },
       },
       { name: 'settle_sends', schedule: everyMinutes(1), run: signal => settleByCopies(db, signal) },
@@ -97,6 +99,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
           instance,
           wakeSync: accountId => waker.wake(accountId),
           onAttempt: outcome => attempts.inc({ outcome }),
+          onBounced: counts => countBounces('refusal', counts),
         }),
       )
       const wake = () => worker.wake()
@@ -109,7 +112,11 @@ export async function openSending(resources: Resources, content: ReadContext) {
           log.warn({ error }, 'Accounts that changed are looked at within a minute'),
         )
       wakes.on(['waxwing_wake'], { onWake: wakeChanged, onListening: wake })
-      startAnswers(resources, content, workers)
+      startAnswers(resources, {
+        content,
+        workers,
+        onAnswer: answerMetrics(metrics, counts => countBounces('report', counts)),
+      })
     },
     gauges: outboxGauges(resources),
     purgeStep: (accountId, signal) => purgeSending(db, accountId, signal),
@@ -117,8 +124,19 @@ export async function openSending(resources: Resources, content: ReadContext) {
 }
 
 /** Looks at what arrives in answer to sends: follows the events, and reads the messages that they name. */
-function startAnswers(resources: Resources, content: ReadContext, workers: AsyncDisposableStack): void {
-  const { db, instance, wakes, metrics, log, opened, reachPoint: reach } = resources
+function startAnswers(
+  resources: Resources,
+  {
+    content,
+    workers,
+    onAnswer,
+  }: {
+    content: ReadContext
+    workers: AsyncDisposableStack
+    onAnswer: ReturnType<typeof answerMetrics>
+  },
+): void {
+  const { db, instance, wakes, log, opened, reachPoint: reach } = resources
   const worker = workers.use(
     new AnswerWorker({
       ...content,
@@ -126,7 +144,7 @@ function startAnswers(resources: Resources, content: ReadContext, workers: Async
       reader: opened.use(openMessageReader()),
       instance,
       reach,
-      onAnswer: answerMetrics(metrics),
+      onAnswer,
     }),
   )
   const follower = workers.use(

@@ -95,6 +95,23 @@ describe('a report', () => {
     expect(await suppressed(address)).toHaveLength(1)
   })
 
+  test('counts for the send that it names before the one that it replies to', async () => {
+    const address = somebody()
+    const [named, replied] = [
+      await opened.sendOne({ to: [{ address }] }),
+      await opened.sendOne({ to: [{ address }] }),
+    ]
+    const report = about('RFC 3464 with the header', opened.reported(named), address)
+      .replace(
+        'Auto-Submitted: auto-replied',
+        field => `${field}\r\nIn-Reply-To: ${replied.internetMessageId}`,
+      )
+      .replace(`X-Waxwing-Outbox: ${named.id}\r\n`, '')
+    await deliverAndLook(opened, [report])
+    expect(await bouncesOf(replied.id)).toEqual([])
+    expect(await bouncesOf(named.id)).toHaveLength(1)
+  })
+
   test('in Junk counts, and one that was there before the first sync does not', async () => {
     const address = somebody()
     const entry = await opened.sendOne({ to: [{ address }] })

@@ -974,6 +974,14 @@ export const DSN_SHAPES: readonly DsnShape[] = [
     expected: GONE,
   },
   {
+    name: 'a list of recipients without words about one of them',
+    write: plain({
+      fields: ['X-Failed-Recipients: grace@example.org, max@example.org'],
+      text: () => ['Delivery failed to one or more recipients. 550 5.1.1 User unknown.'],
+    }),
+    expected: [`${GRACE} hard 5.1.1`, 'max@example.org hard 5.1.1'],
+  },
+  {
     name: 'an unknown program, with a code beside the address',
     write: plain({
       from: '<>',
@@ -983,6 +991,21 @@ export const DSN_SHAPES: readonly DsnShape[] = [
     expected: GONE,
   },
 ]
+
+/** A reply that its author's program wrote. */
+const automatic =
+  (from: string, ...text: readonly string[]) =>
+  ({ sender, messageId }: ReportedSend) =>
+    lines(
+      'Return-Path: <>',
+      `From: ${from}`,
+      `To: ${sender}`,
+      'Subject: Automatic reply: The quarterly figures',
+      `In-Reply-To: ${messageId}`,
+      'Auto-Submitted: auto-replied',
+      '',
+      text,
+    )
 
 /** Mail that is no report of a failure, whatever it looks like. */
 export const NO_REPORTS: ReadonlyArray<{ name: string; write(send: ReportedSend): string }> = [
@@ -1038,6 +1061,29 @@ export const NO_REPORTS: ReadonlyArray<{ name: string; write(send: ReportedSend)
         '',
         'I am out of the office. Please write to max@example.org.',
       ),
+  },
+  {
+    name: 'an automatic reply of somebody who has left',
+    write: automatic(
+      'Grace <grace@example.org>',
+      'grace@example.org - this address no longer accepts mail. Your message was not delivered.',
+      'Write to max@example.org.',
+    ),
+  },
+  {
+    name: 'an automatic reply from a domain that is named like a mail system',
+    write: automatic(
+      'Grace <grace@postmaster.example>',
+      'Your message was not delivered. grace@example.org: no such user.',
+    ),
+  },
+  {
+    name: 'the acknowledgement of a help desk',
+    write: automatic(
+      'Help desk <grace@example.org>',
+      'We got your request. Mail with attachments over 10 MB is rejected.',
+      'Write to grace@example.org or max@example.org. Error 550 5.1.1 means that a user is unknown.',
+    ),
   },
   {
     name: 'a receipt that it was read (RFC 8098)',

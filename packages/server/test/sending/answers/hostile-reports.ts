@@ -133,6 +133,46 @@ export const HOSTILE_REPORTS: ReadonlyArray<{ name: string; write(send: Reported
         'x@example.net: 5.1.1 user unknow'.repeat(10_000),
       ].join('\r\n'),
   },
+  ...[
+    { name: 'a line of dashes', line: '-'.repeat(MEGABYTE) },
+    { name: 'a line of dashes and spaces', line: '- '.repeat(MEGABYTE / 2) },
+    { name: 'a line of spaces', line: ' '.repeat(MEGABYTE) },
+  ].map(({ name, line }) => ({
+    name,
+    write: (send: ReportedSend) => [...head(send), '', 'delivery failed', line].join('\r\n'),
+  })),
+  {
+    name: 'an action without end',
+    write: send =>
+      report(send, [
+        status(
+          `Final-Recipient: rfc822; x@example.net\r\nAction: ${'0'.repeat(60 * 1024)}\r0\r\n\r\n`.repeat(4),
+        ),
+      ]),
+  },
+  {
+    name: 'as many groups as fit into each of many status parts',
+    write: send => {
+      const groups = Array.from({ length: 500 }, (_, n) => group(`x${n}@example.net`)).join('\r\n')
+      return report(send, Array<string>(20).fill(status(groups)))
+    },
+  },
+  {
+    name: 'one address over and over',
+    write: send => [...head(send), '', 'delivery failed', 'a@b.example '.repeat(2_000)].join('\r\n'),
+  },
+  {
+    name: 'fields that name recipients without end',
+    write: send =>
+      [
+        ...head(send),
+        'X-Failed-Recipients: '.concat(
+          Array.from({ length: 5_000 }, (_, n) => `x${n}@example.net`).join(','),
+        ),
+        '',
+        'delivery failed',
+      ].join('\r\n'),
+  },
   {
     name: 'HTML without end',
     write: send =>

@@ -93,6 +93,21 @@ describe('a reply to a send', () => {
     ])
   })
 
+  test('that is automatic is classified although a mail system wrote it in the words of a report', async () => {
+    const address = somebody()
+    const entry = await opened.sendOne({ to: [{ address }] })
+    const from = 'postmaster@example.org'
+    const text =
+      'I am out of the office. For delivery failures, write to max@example.org: mail delivery failed.'
+    const fields = ['Auto-Submitted: auto-replied']
+    await deliverAndLook(opened, [reply(entry, { from, text, fields })])
+    expect(await classificationOf(from)).toMatchObject({
+      kind: 'auto_reply',
+      autoReplyCategory: 'out_of_office',
+      outboxId: entry.id,
+    })
+  })
+
   test('that the rules leave undecided stays without a classification and without an event', async () => {
     const from = somebody()
     const entry = await opened.sendOne({ to: [{ address: from }] })

@@ -116,11 +116,11 @@ export class AnswerWorker implements AsyncDisposable {
       await settleAnswer(db, answer)
       return 'passed over'
     }
-    const outline = await readAnswer(this.#options, account, message)
+    const content = await readAnswer(this.#options, account, message)
     await reach('answer_read', messageId)
     const result = await inTransaction(db, tenantId, async unit => {
       if (!(await settleAnswer(unit.sql, answer))) return 'passed over'
-      const recorded = outline ? await recordAnswer(unit, { account, message, outline }) : null
+      const recorded = content ? await recordAnswer(unit, { account, message, content }) : null
       await reach('answer_commit', messageId)
       return recorded
     })

@@ -14,6 +14,9 @@ const SEND = {
   sender: 'ada@example.com',
 }
 
+/** What it takes to decide on a message: many times what is needed, and far below what a quadratic step takes. */
+const CPU_MS_MAX = 300
+
 const MESSAGES: ReadonlyArray<readonly [string, () => Buffer]> = [
   ...HOSTILE_REPORTS.map(({ name, write }) => [name, () => Buffer.from(write(SEND))] as const),
   ...Object.entries(BOMBS),
@@ -30,11 +33,16 @@ test.each(MESSAGES)('%s is read within the time of the reader, and decided on', 
   expect(outline.text.length).toBeLessThanOrEqual(64 * 1024)
   expect(outline.fields.length).toBeLessThanOrEqual(1_000)
   expect(outline.reports.length).toBeLessThanOrEqual(20)
+  const before = process.threadCpuUsage()
   const report = parseReport(outline)
+  expect(report?.failed.length ?? 0).toBeLessThanOrEqual(1_000)
   for (const failed of report?.failed ?? []) {
     expect(failed.diagnostic.length).toBeLessThanOrEqual(500)
     judge(failed)
   }
   parseComplaint(outline)
   classifyReply({ outline, receivedAt: new Date(), knownAddresses: [] })
+  // Of the processor, which other programs do not count towards.
+  const { user, system } = process.threadCpuUsage(before)
+  expect((user + system) / 1_000).toBeLessThan(CPU_MS_MAX)
 })

@@ -5,7 +5,9 @@ export const ANSWERS_AT_ONCE = 4
 /** Accounts among which they are picked. */
 export const ACCOUNTS_LOOKED_AT = 100
 /** Seconds before an answer that could not be read is tried again; the last pause repeats. */
-const RETRY_SECONDS = [10, 60, 300, 900, 3_600, 14_400]
+export const RETRY_SECONDS: readonly number[] = [10, 60, 300, 900, 3_600, 14_400]
+/** Where its account changes, it is tried again after this time at the latest. */
+export const HURRIED_SECONDS = 60
 /** It is given up after this time. */
 export const GIVE_UP_DAYS = 14
 

@@ -1,19 +1,18 @@
 import { Counter, type Registry } from 'prom-client'
+import type { BounceCounts } from '../bounces/record-bounces.ts'
 import type { AnswerResult } from './record-answer.ts'
 
 /** Counts what came of answers to sends. @returns what is called with each result; null: it could not be read */
-export function answerMetrics(metrics: Registry): (result: AnswerResult | null) => void {
+export function answerMetrics(
+  metrics: Registry,
+  onBounced: (counts: BounceCounts) => void,
+): (result: AnswerResult | null) => void {
   const counter = (name: string, help: string, label: string) =>
     new Counter({ name, help, labelNames: [label], registers: [metrics] })
   const looks = counter(
     'waxwing_answers_total',
     'Messages that this process looked at because they may answer a send, by whether they could be read',
     'outcome',
-  )
-  const bounces = counter(
-    'waxwing_bounces_total',
-    'Recipients that reports to this process said were not reached, by type',
-    'type',
   )
   const classified = counter(
     'waxwing_replies_classified_total',
@@ -28,8 +27,7 @@ export function answerMetrics(metrics: Registry): (result: AnswerResult | null) 
   return result => {
     looks.inc({ outcome: result ? 'read' : 'unreadable' })
     if (!result) return
-    bounces.inc({ type: 'hard' }, result.bounces.hard)
-    bounces.inc({ type: 'soft' }, result.bounces.soft)
+    onBounced(result.bounces)
     complaints.inc(result.complaints)
     if (result.classified) classified.inc({ kind: result.classified })
   }

@@ -2,7 +2,13 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive, type Lease } from '../../../jobs/lease.ts'
-import { ACCOUNTS_LOOKED_AT, GIVE_UP_DAYS, planRetrySeconds } from './limits.ts'
+import {
+  ACCOUNTS_LOOKED_AT,
+  GIVE_UP_DAYS,
+  HURRIED_SECONDS,
+  planRetrySeconds,
+  RETRY_SECONDS,
+} from './limits.ts'
 
 /** A message that this process looks at. */
 export interface ClaimedAnswer {
@@ -65,11 +71,19 @@ export async function releaseAnswer(db: Db, answer: ClaimedAnswer): Promise<void
   `.execute(db)
 }
 
-/** Accounts that changed may be readable again. */
+/**
+ * Accounts that changed may be readable again. They change all the time, so that each message still waits a minute after
+ * its last attempt.
+ */
 export async function hurryAnswers(db: Db, accountIds: readonly string[]): Promise<void> {
   await sql`
-    update pending_answer set due_at = clock_timestamp()
-    where account_id = any(${[...accountIds]}::uuid[]) and due_at > clock_timestamp() and attempts > 0
+    update pending_answer set due_at = greatest(
+      clock_timestamp(),
+      due_at - make_interval(
+        secs => (${[...RETRY_SECONDS]}::int[])[least(attempts, ${RETRY_SECONDS.length}::int)] - ${HURRIED_SECONDS}::int)
+    )
+    where account_id = any(${[...accountIds]}::uuid[]) and attempts > 0
+      and due_at > clock_timestamp() + make_interval(secs => ${HURRIED_SECONDS})
   `.execute(db)
 }
 

@@ -1,16 +1,26 @@
-import type { MessageOutline } from '../../../kit/mime/outline.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { ReadContext } from '../../mail/content/body.ts'
 import { openSource } from '../../mail/content/source.ts'
 import type { FullRow } from '../../mail/messages/store.ts'
+import { type Complaint, parseComplaint } from '../bounces/complaint.ts'
+import { namedSends, type NamedSends, parseReport, type Report } from '../bounces/report.ts'
+import { classifyReply, type Verdict } from '../classification/rules.ts'
 import { ANSWER_BYTES_MAX } from './limits.ts'
+
+/** What a message says, before it is known which send it is about. */
+export interface AnswerContent {
+  report: Report | null
+  complaint: Complaint | null
+  /** The sends that it refers to, and what kind of reply it is. Null if it is no reply to a send, or undecided. */
+  reply: { named: NamedSends; verdict: Verdict } | null
+}
 
 /** Reads the beginning of a message. Null if it is too hard to read. Rejects where it cannot be read now. */
 export async function readAnswer(
   context: ReadContext,
   account: AccountView,
   message: FullRow,
-): Promise<MessageOutline | null> {
+): Promise<AnswerContent | null> {
   const pieces: Buffer[] = []
   let left = ANSWER_BYTES_MAX
   for await (const bytes of await openSource(context, account, message)) {
@@ -18,5 +28,19 @@ export async function readAnswer(
     left -= Math.min(left, bytes.length)
     if (left === 0) break
   }
-  return context.reader.readOutline(Buffer.concat(pieces))
+  const outline = await context.reader.readOutline(Buffer.concat(pieces))
+  if (!outline) return null
+  const isReply = message.answered_outbox_id !== null
+  const verdict = isReply
+    ? classifyReply({
+        outline,
+        receivedAt: message.received_at,
+        knownAddresses: [message.from?.address ?? '', account.email],
+      })
+    : null
+  return {
+    report: parseReport(outline),
+    complaint: parseComplaint(outline),
+    reply: verdict && { named: namedSends(outline, []), verdict },
+  }
 }

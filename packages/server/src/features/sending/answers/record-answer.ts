@@ -1,18 +1,17 @@
 import { GLOBAL_LIST } from '@waxwing/contract/sending/suppressions.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
-import type { MessageOutline } from '../../../kit/mime/outline.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { recordClassification } from '../../mail/messages/record-classification.ts'
 import type { FullRow } from '../../mail/messages/store.ts'
 import { judge } from '../bounces/rules.ts'
-import { parseComplaint } from '../bounces/complaint.ts'
-import { namedSends, parseReport, type Report } from '../bounces/report.ts'
+import type { Report } from '../bounces/report.ts'
 import { type BouncedRecipient, recordBounces } from '../bounces/record-bounces.ts'
 import { findNamedSends, type SendFacts } from '../bounces/store.ts'
-import { classifyReply, type Verdict, verdictOf } from '../classification/rules.ts'
+import { type Verdict, verdictOf } from '../classification/rules.ts'
 import { type NewReview, recordReviews } from '../suppressions/record-reviews.ts'
 import { type NewSuppression, recordSuppressed } from '../suppressions/record-suppressed.ts'
+import type { AnswerContent } from './read-answer.ts'
 
 /** With `optOutHandling` `suppress`, a reply is believed from this probability on; a review is queued below. */
 const SUPPRESSED_PROBABILITY = 0.9
@@ -21,7 +20,7 @@ const SUPPRESSED_PROBABILITY = 0.9
 export interface ReadAnswer {
   account: AccountView
   message: FullRow
-  outline: MessageOutline
+  content: AnswerContent
 }
 
 /** What came of a message, for metrics. */
@@ -46,11 +45,12 @@ interface Finding {
  * counts only for a send of this account that it names, and for recipients to whom that was sent.
  */
 export async function recordAnswer(unit: UnitOfWork, answer: ReadAnswer): Promise<AnswerResult> {
-  const { account, message, outline } = answer
-  const report = parseReport(outline)
-  const found = report
-    ? await recordReport(unit, answer, report)
-    : ((await findComplaint(unit, answer)) ?? (await findReply(unit, answer)))
+  const { account, message } = answer
+  const found =
+    (await recordReport(unit, answer)) ??
+    (await findComplaint(unit, answer)) ??
+    (await findReply(unit, answer)) ??
+    NOTHING
   const { verdict, send, suppressions, reviews, bounces } = found
   const isClassified =
     verdict !== null &&
@@ -81,14 +81,15 @@ const NOTHING: Finding = {
   bounces: { hard: 0, soft: 0 },
 }
 
+/** Null if it is no report about a send, or about none of its recipients. It may be a complaint or a reply then. */
 async function recordReport(
   unit: UnitOfWork,
-  { account, message }: ReadAnswer,
-  report: Report,
-): Promise<Finding> {
-  const sends = await findNamedSends(unit, account.id, withAnswered(report, message))
+  { account, message, content: { report } }: ReadAnswer,
+): Promise<Finding | null> {
+  if (!report) return null
+  const sends = await findNamedSends(unit, account.id, report, message.answered_outbox_id)
   const [send] = sends
-  if (!send) return NOTHING
+  if (!send) return null
   // A delay, or a report that was delivered: it is automatic, and no bounce.
   if (report.failed.length === 0)
     return { ...NOTHING, send, verdict: { ...verdictOf('auto_reply'), autoReplyCategory: 'other' } }
@@ -98,27 +99,26 @@ async function recordReport(
     const { suppressions, counts } = await recordBounces(unit, [{ send: named, recipients }])
     return { ...NOTHING, send: named, verdict: verdictOf('bounce'), suppressions, bounces: counts }
   }
-  return NOTHING
+  return null
 }
 
 /** The recipients of the report to whom the message was sent, each once. */
 function bouncedOf({ failed }: Report, { recipients }: SendFacts): BouncedRecipient[] {
   const found = new Map<string, BouncedRecipient>()
-  for (const { addresses, status, diagnostic } of failed) {
+  for (const { addresses, ...failure } of failed) {
     const address = addresses.map(comparedAddress).find(compared => recipients.has(compared))
     if (address !== undefined && !found.has(address))
-      found.set(address, { address, diagnostic, ...judge({ status, diagnostic }) })
+      found.set(address, { address, diagnostic: failure.diagnostic, ...judge(failure) })
   }
   return [...found.values()]
 }
 
 async function findComplaint(
   unit: UnitOfWork,
-  { account, message, outline }: ReadAnswer,
+  { account, message, content: { complaint } }: ReadAnswer,
 ): Promise<Finding | null> {
-  const complaint = parseComplaint(outline)
   if (!complaint) return null
-  const [send] = await findNamedSends(unit, account.id, withAnswered(complaint, message))
+  const [send] = await findNamedSends(unit, account.id, complaint, message.answered_outbox_id)
   if (!send) return NOTHING
   const named = complaint.recipients.map(comparedAddress).filter(address => send.recipients.has(address))
   // Most loops leave the recipient out. Where there was one only, it is known.
@@ -138,17 +138,14 @@ async function findComplaint(
   }
 }
 
-async function findReply(unit: UnitOfWork, { account, message, outline }: ReadAnswer): Promise<Finding> {
-  if (message.answered_outbox_id === null) return NOTHING
+async function findReply(
+  unit: UnitOfWork,
+  { account, message, content: { reply } }: ReadAnswer,
+): Promise<Finding | null> {
+  if (!reply) return null
+  const { named, verdict } = reply
   const author = message.from?.address ?? ''
-  const verdict = classifyReply({
-    outline,
-    receivedAt: message.received_at,
-    knownAddresses: [author, account.email],
-  })
-  if (!verdict) return NOTHING
-  const named = withAnswered(namedSends(outline, []), message)
-  const sends = await findNamedSends(unit, account.id, named)
+  const sends = await findNamedSends(unit, account.id, named, message.answered_outbox_id)
   const send = sends.find(({ outboxId }) => outboxId === message.answered_outbox_id) ?? sends[0] ?? null
   const wasSentTo = send?.recipients.has(comparedAddress(author)) ?? false
   return {
@@ -200,12 +197,4 @@ function planHandling(
       },
     ],
   }
-}
-
-/** The send that the message refers to counts after what a report names. */
-function withAnswered<T extends { messageIds: string[]; outboxIds: string[] }>(
-  named: T,
-  { answered_outbox_id: answered }: FullRow,
-): T {
-  return answered === null ? named : { ...named, outboxIds: [...named.outboxIds, answered] }
 }

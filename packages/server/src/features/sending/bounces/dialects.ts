@@ -138,6 +138,6 @@ export const DIALECTS: readonly Dialect[] = [
 export const STILL_TRYING =
   /(?:will|wird|sera|será|verrà|zal) (?:be |automatically |weiterhin |keep |continue )?(?:retr|try|attempt|versucht)|THIS IS A WARNING MESSAGE ONLY|do(?: not|n.t) need to resend|(?:has been|is) delayed|delivery (?:is |has been )?delayed|could not be delivered for more than|not yet been delivered|noch nicht zugestellt|wird verzögert|a été retardé|se ha retrasado|è in ritardo|está atrasad/i
 
-/** From here on, the report repeats the message that was sent. */
+/** From here on, the report repeats the message that was sent. Each run of characters can be matched in one way only. */
 export const COPY_BEGINS =
-  /^[ \t>]*(?:-{2,}\s*)?(?:Below this line is a copy|This is a copy of (?:the|your) message|The body of the message is|Original message (?:follows|headers)|Original message\b|Message headers follow|Unsent message follows|-+\s*(?:Original message|Transcript of session|Forwarded message|Ursprüngliche Nachricht|Message d.origine|Mensaje original|Messaggio originale)|Return-Path:|Received: (?:from|by)|Included is a copy|Message header follows)/im
+  /^[ \t>]*(?:(?:-+[ \t]*)?(?:Below this line is a copy|This is a copy of (?:the|your) message|The body of the message is|Original message\b|Message headers? follows?|Unsent message follows|Return-Path:|Received: (?:from|by)|Included is a copy)|-+[ \t]*(?:Transcript of session|Forwarded message|Ursprüngliche Nachricht|Message d.origine|Mensaje original|Messaggio originale))/im

@@ -17,10 +17,13 @@ export interface Bounced {
   recipients: readonly BouncedRecipient[]
 }
 
-/** What is to be suppressed, and how many recipients were announced, by type. */
+/** How many recipients were announced, by type. */
+export type BounceCounts = Record<BounceType, number>
+
+/** What is to be suppressed, and what was announced. */
 export interface RecordedBounces {
   suppressions: NewSuppression[]
-  counts: Record<BounceType, number>
+  counts: BounceCounts
 }
 
 /**

@@ -3,7 +3,7 @@ import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { NextState } from '../outbox/rules.ts'
 import { recordSuppressed } from '../suppressions/record-suppressed.ts'
 import { judge } from './rules.ts'
-import { recordBounces, toSuppressions } from './record-bounces.ts'
+import { type BounceCounts, recordBounces, toSuppressions } from './record-bounces.ts'
 import { findSends } from './store.ts'
 
 /** An attempt that ended, and what it led to. */
@@ -17,12 +17,15 @@ export interface EndedAttempt {
  * announces the recipients that it did not reach; one that failed announces `send.failed` instead. Addresses that do
  * not exist are suppressed in either case, if the server refused them and not the message.
  */
-export async function recordRefusals(unit: UnitOfWork, ended: readonly EndedAttempt[]): Promise<void> {
+export async function recordRefusals(
+  unit: UnitOfWork,
+  ended: readonly EndedAttempt[],
+): Promise<BounceCounts> {
   const refused = ended.filter(
     ({ next }) =>
       (next.refusedRecipients ?? []).length > 0 || (next.status === 'sent' && next.rejected.length > 0),
   )
-  if (refused.length === 0) return
+  if (refused.length === 0) return { hard: 0, soft: 0 }
   const sends = await findSends(
     unit,
     refused.map(({ attempt }) => attempt.accountId),
@@ -39,10 +42,11 @@ export async function recordRefusals(unit: UnitOfWork, ended: readonly EndedAtte
     })
     return [{ send, recipients, isReached: next.status === 'sent' }]
   })
-  const { suppressions } = await recordBounces(
+  const { suppressions, counts } = await recordBounces(
     unit,
     bounced.filter(({ isReached }) => isReached),
   )
   const ofFailed = bounced.filter(({ isReached }) => !isReached).flatMap(toSuppressions)
   await recordSuppressed(unit, [...suppressions, ...ofFailed])
+  return counts
 }

@@ -21,10 +21,10 @@ const SENT_TO = new Set([
 
 function read(source: string) {
   const report = parseReport(readOutline(Buffer.from(source)))
-  const failed = (report?.failed ?? []).flatMap(({ addresses, status, diagnostic }) => {
+  const failed = (report?.failed ?? []).flatMap(({ addresses, ...failure }) => {
     const address = addresses.map(comparedAddress).find(found => SENT_TO.has(found))
     if (address === undefined) return []
-    const judged = judge({ status, diagnostic })
+    const judged = judge(failure)
     return [[address, judged.type, judged.status, ...(judged.suppresses ? ['suppressed'] : [])].join(' ')]
   })
   const isNamed =

@@ -15,6 +15,8 @@ export interface FailedRecipient {
   /** As the report names it; null if it names none. */
   status: string | null
   diagnostic: string
+  /** Whether the report says so of this recipient. Otherwise the diagnostic is the text of the whole report. */
+  isOwn: boolean
 }
 
 /** The messages that an answer names. */
@@ -30,6 +32,7 @@ export interface Report extends NamedSends {
   failed: FailedRecipient[]
 }
 
+/** Over all parts of a report. */
 const GROUPS_MAX = 1_000
 const ADDRESSES_MAX = 1_000
 const ADDRESS_LENGTH_MAX = 320
@@ -41,13 +44,12 @@ const NAMED_MAX = 20
 
 /** Reads a report of a message that was not delivered; null if it is none. Linear, and never throws. */
 export function parseReport(outline: MessageOutline): Report | null {
-  const isOfProgram = isFromProgram(outline)
   const statuses = outline.reports.filter(({ type }) => type === 'delivery-status')
-  if (statuses.length > 0 && (outline.type === 'multipart/report' || isOfProgram)) {
-    const groups = statuses.flatMap(({ text }) => readGroups(text))
+  if (statuses.length > 0 && (outline.type === 'multipart/report' || isFromProgram(outline))) {
+    const groups = readGroups(statuses.map(({ text }) => text))
     return { failed: groups.flatMap(readRecipient), ...namedSends(outline, groups) }
   }
-  if (!isOfProgram) return null
+  if (!isFromReporter(outline)) return null
   const failed = readProse(outline)
   return failed.length === 0 ? null : { failed, ...namedSends(outline, []) }
 }
@@ -78,12 +80,11 @@ function valuesOf(fields: readonly OutlineField[], wanted: string): string[] {
   return fields.flatMap(([name, value]) => (name === wanted ? [value] : []))
 }
 
-/** The groups of fields of a part message/delivery-status, which empty lines separate (RFC 3464 section 2.1). */
-function readGroups(text: string): OutlineField[][] {
-  return text
-    .split(/\n[ \t]*\n/, GROUPS_MAX)
-    .map(group => readFields(group.trim()))
-    .filter(group => group.length > 0)
+/** The groups of fields of parts message/delivery-status, which empty lines separate (RFC 3464 section 2.1). */
+function readGroups(texts: readonly string[]): OutlineField[][] {
+  const groups: string[] = []
+  for (const text of texts) groups.push(...text.split(/\n[ \t]*\n/, GROUPS_MAX - groups.length))
+  return groups.map(group => readFields(group.trim())).filter(group => group.length > 0)
 }
 
 /** The recipient of a group; nothing if it did not fail, or the group is about the whole message. */
@@ -93,15 +94,13 @@ function readRecipient(group: readonly OutlineField[]): FailedRecipient[] {
     .flatMap(name => valuesOf(group, name))
     .flatMap(readTypedAddress)
   const status = find('status')
-  const action =
-    find('action')
-      ?.toLowerCase()
-      .replace(/[^a-z].*$/, '') ?? null
+  const said = find('action')
+  const action = said === null ? null : /^[a-z]*/.exec(said.toLowerCase())?.[0]
   // RFC 3464 section 2.3.3 requires an action. Where it is missing, the class of the status counts.
   const isFailed = action === null ? /^\s*5/.test(status ?? '') : action === 'failed'
   if (addresses.length === 0 || !isFailed) return []
   const diagnostic = find('diagnostic-code') ?? find('x-notes') ?? find('x-display-name') ?? ''
-  return [{ addresses: [...new Set(addresses)], status, diagnostic: showDiagnostic(diagnostic) }]
+  return [{ addresses: [...new Set(addresses)], status, diagnostic: showDiagnostic(diagnostic), isOwn: true }]
 }
 
 /** An address with its type (RFC 3464 section 2.1.2; xtext of RFC 3461 section 4, UTF-8 of RFC 6533 section 3). */
@@ -135,18 +134,27 @@ function showDiagnostic(value: string): string {
     .toWellFormed()
 }
 
-/** RFC 3834, RFC 5321 section 4.5.5, and the names under which programs write. */
-function isFromProgram({ fields }: MessageOutline): boolean {
-  const find = (wanted: string) => valuesOf(fields, wanted)[0] ?? ''
+/** Whether a program wrote it (RFC 3834, RFC 5321 section 4.5.5). It may have written for a person. */
+function isFromProgram(outline: MessageOutline): boolean {
+  const find = (wanted: string) => valuesOf(outline.fields, wanted)[0] ?? ''
   return (
     /^\s*<\s*>/.test(find('return-path')) ||
     /^\s*auto-(?:replied|generated|notified)/i.test(find('auto-submitted')) ||
-    find('x-failed-recipients') !== '' ||
-    find('from').trim() === '' ||
-    /mailer-?daemon|mail-?daemon|postmaster|mail delivery (?:sub)?system|maildelivery|microsoftexchange|double-?bounce/i.test(
-      find('from'),
-    )
+    isFromReporter(outline)
   )
+}
+
+const REPORTER =
+  /mailer-?daemon|mail-?daemon|postmaster|mail delivery (?:sub)?system|maildelivery|microsoftexchange|double-?bounce|<@>/i
+
+/**
+ * Whether it is from somebody who reports failures, and whose words are taken for a report: a mail system by its name
+ * or local part, or nobody. People and their automatic replies quote such words, too.
+ */
+function isFromReporter({ fields }: MessageOutline): boolean {
+  if (valuesOf(fields, 'x-failed-recipients').length > 0) return true
+  const from = (valuesOf(fields, 'from')[0] ?? '').trim()
+  return /^(?:<\s*>)?$/.test(from) || REPORTER.test(from.replaceAll(/@[^\s<>@]+/g, ''))
 }
 
 const ADDRESS_IN_TEXT = /[^\s<>()[\]:;,"'|=*]{1,64}@[^\s<>()[\]:;,"'|=*@]{1,255}/g
@@ -159,22 +167,29 @@ function readProse(outline: MessageOutline): FailedRecipient[] {
   const text = begun.slice(0, cut)
   const isFailure = DIALECTS.some(({ mark }) => mark.test(text) || mark.test(subject))
   if (!isFailure || STILL_TRYING.test(text) || STILL_TRYING.test(subject)) return []
-  const found = [...text.matchAll(ADDRESS_IN_TEXT)].slice(0, ADDRESSES_MAX)
-  const inText = found.map((match, index) => {
-    const next = found.slice(index + 1).find(other => other[0] !== match[0])
-    const end = Math.min(next?.index ?? text.length, match.index + REASON_LENGTH_MAX)
-    return {
-      address: match[0].replace(/[.!?]+$/, ''),
-      reason: text.slice(match.index + match[0].length, end),
-    }
-  })
   const inField = valuesOf(outline.fields, 'x-failed-recipients')
-    .flatMap(value => value.split(','))
+    .flatMap(value => value.split(',', ADDRESSES_MAX))
+    .slice(0, ADDRESSES_MAX)
     .map(address => ({ address: address.trim(), reason: '' }))
-  return mergeReasons([...inText, ...inField], text)
+  return mergeReasons([...findInText(text), ...inField].slice(0, ADDRESSES_MAX), text)
 }
 
-/** One of each address. One without a reason of its own gets the text of the report. */
+/** The addresses in a text, each with the words between it and the next other one. */
+function findInText(text: string): Array<{ address: string; reason: string }> {
+  const found = [...text.matchAll(ADDRESS_IN_TEXT)].slice(0, ADDRESSES_MAX)
+  let end = text.length
+  return found
+    .toReversed()
+    .map(({ 0: address, index }, place, reversed) => {
+      const behind = reversed[place - 1]
+      if (behind && behind[0] !== address) end = behind.index
+      const reason = text.slice(index + address.length, Math.min(end, index + REASON_LENGTH_MAX))
+      return { address: address.replace(/[.!?]+$/, ''), reason }
+    })
+    .toReversed()
+}
+
+/** One of each address. One without a reason of its own is shown with the text of the report. */
 function mergeReasons(
   found: readonly { address: string; reason: string }[],
   text: string,
@@ -182,11 +197,13 @@ function mergeReasons(
   const reasons = new Map<string, string>()
   for (const { address, reason } of found) {
     if (!isAddress(address)) continue
-    reasons.set(address, `${reasons.get(address) ?? ''} ${reason.replace(/^[>:\s]+/, '')}`.trim())
+    const known = reasons.get(address) ?? ''
+    if (known.length < REASON_LENGTH_MAX)
+      reasons.set(address, `${known} ${reason.replace(/^[>:\s]+/, '')}`.trim().slice(0, REASON_LENGTH_MAX))
   }
-  return [...reasons].map(([address, reason]) => ({
-    addresses: [address],
-    status: null,
-    diagnostic: showDiagnostic(/\d|\p{L}{4}/u.test(reason) ? reason : text),
-  }))
+  const whole = showDiagnostic(text)
+  return [...reasons].map(([address, reason]) => {
+    const isOwn = /\d|\p{L}{4}/u.test(reason)
+    return { addresses: [address], status: null, diagnostic: isOwn ? showDiagnostic(reason) : whole, isOwn }
+  })
 }

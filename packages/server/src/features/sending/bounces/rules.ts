@@ -11,6 +11,12 @@ export interface Judgement {
   suppresses: boolean
 }
 
+export interface Failure {
+  status: string | null
+  diagnostic: string
+  isOwn?: boolean
+}
+
 /** The address does not exist, or cannot: RFC 3463 section 3.2, RFC 7505 and the registry of RFC 5248. */
 const NO_SUCH_ADDRESS = new Set(['5.1.0', '5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10'])
 /** It exists or may exist, but takes nothing: disabled (5.2.1), no route (5.4.4). */
@@ -22,9 +28,10 @@ const REPLY_CODE = /(?<![\d.])([45])\d\d(?=[\s:;,-]|$)/
 
 /**
  * Decides about a recipient that failed, from the status that the report names and the words of the server that refused.
- * The status counts; the words decide where it is missing or vague, and they show what is no fault of the address.
+ * The status counts; the words decide where it is missing or vague, and they show what is no fault of the address. Words
+ * that are not about the recipient (`isOwn`) do not say that the address does not exist.
  */
-export function judge({ status, diagnostic }: { status: string | null; diagnostic: string }): Judgement {
+export function judge({ status, diagnostic, isOwn = true }: Failure): Judgement {
   const named = ENHANCED.exec(status ?? '')?.[0] ?? null
   const said = ENHANCED.exec(diagnostic)?.[0] ?? null
   const isRefused = FULL_OR_REFUSED.test(diagnostic)
@@ -32,8 +39,9 @@ export function judge({ status, diagnostic }: { status: string | null; diagnosti
   const specific = [named, said].find(code => code !== null && !VAGUE.test(code))
   const vague = named ?? said ?? vagueOf(diagnostic)
   const code = specific ?? (isUnknown && !vague.startsWith('4') ? '5.1.1' : vague)
-  const suppresses = NO_SUCH_ADDRESS.has(code) && !isRefused
-  const isHard = suppresses || (CLOSED.has(code) && !isRefused)
+  const isMissing = NO_SUCH_ADDRESS.has(code) && !isRefused
+  const suppresses = isMissing && isOwn
+  const isHard = isMissing || (CLOSED.has(code) && !isRefused)
   return { type: isHard ? 'hard' : 'soft', status: code, suppresses }
 }
 

@@ -22,13 +22,15 @@ interface SendRow extends Omit<SendFacts, 'recipients'> {
 }
 
 /**
- * Sends of an account that an answer names, the surest first. After the entry is gone, the Message-ID is still known,
+ * Sends of an account that an answer names, the surest first: by the id of the entry, by a Message-ID, and last the send
+ * that the message replies to. After the entry is gone, the Message-ID is still known,
  * and the recipients are those of the copy in the index.
  */
 export async function findNamedSends(
   unit: Pick<UnitOfWork, 'sql'>,
   accountId: string,
   { messageIds, outboxIds }: NamedSends,
+  answeredOutboxId: string | null,
 ): Promise<SendFacts[]> {
   const { rows } = await sql<{ id: string }>`
     select outbox_id as id from (
@@ -37,6 +39,8 @@ export async function findNamedSends(
       select sent.outbox_id, 1000 + place
       from unnest(${[...messageIds]}::text[]) with ordinality as named (id, place)
       join sent_message as sent on sent.account_id = ${accountId} and sent.internet_message_id = named.id
+      union all
+      select ${answeredOutboxId}::uuid, 2000 where ${answeredOutboxId}::uuid is not null
     ) as named group by outbox_id order by min(place)
   `.execute(unit.sql)
   const facts = await findSends(

@@ -4,6 +4,7 @@ import { inTransaction } from '../../../events/unit-of-work.ts'
 import { inGroups } from '../../../kit/in-groups.ts'
 import type { SendingProvider, SendOutcome } from '../../../providers/sending.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
+import type { BounceCounts } from '../bounces/record-bounces.ts'
 import type { ClaimedEntry } from './claims.ts'
 import {
   type HandOver,
@@ -63,8 +64,9 @@ const GROUP_MAX = 50
 /**
  * What attempts of a tenant write while one of its commits runs is written by the next one. Its ends would wait for each
  * other anyway, since its events are in order. Tenants do not wait for each other.
+ * @param onBounced called with the refused recipients that were announced
  */
-export function attemptRecords(db: Db): AttemptRecords {
+export function attemptRecords(db: Db, onBounced: (counts: BounceCounts) => void): AttemptRecords {
   const tenants = new Map<string, AttemptRecords & { running: number }>()
   const failsAlone = (error: unknown) => error instanceof DatabaseUnavailable
   const startTenant = (tenantId: string) => ({
@@ -74,7 +76,11 @@ export function attemptRecords(db: Db): AttemptRecords {
       failsAlone,
     }),
     end: inGroups({
-      work: (all: readonly EndedAttempt[]) => recordEnds(db, tenantId, all),
+      work: async (all: readonly EndedAttempt[]) => {
+        const { names, counts } = await recordEnds(db, tenantId, all)
+        onBounced(counts)
+        return names
+      },
       itemsMax: GROUP_MAX,
       failsAlone,
     }),
@@ -99,13 +105,17 @@ export function attemptRecords(db: Db): AttemptRecords {
 }
 
 /** Commits how attempts of one tenant ended. */
-function recordEnds(db: Db, tenantId: string, all: readonly EndedAttempt[]): Promise<AttemptOutcome[]> {
+function recordEnds(
+  db: Db,
+  tenantId: string,
+  all: readonly EndedAttempt[],
+): Promise<{ names: AttemptOutcome[]; counts: BounceCounts }> {
   return inTransaction(db, tenantId, async unit => {
     // Rows of accounts are locked in the same order each time, so that no two groups wait for each other.
     const inOrder = all.toSorted((a, b) => (a.entry.accountId < b.entry.accountId ? -1 : 1))
     const now = await readClock(unit.sql)
     const outcomes = new Map(inOrder.map(ended => [ended, planEnd(ended, now)]))
-    await recordOutcomes(
+    const counts = await recordOutcomes(
       unit,
       [...outcomes.values()].filter(outcome => outcome !== null),
     )
@@ -115,7 +125,7 @@ function recordEnds(db: Db, tenantId: string, all: readonly EndedAttempt[]): Pro
         await recordUnknown(unit, entry, planLookUpSeconds(0) ?? 0)
       if (learnt.type === 'trouble' && learnt.isOfAccount) await recordPause(unit, entry.accountId, learnt)
     }
-    return all.map(ended => nameOf(ended, outcomes.get(ended) ?? null))
+    return { names: all.map(ended => nameOf(ended, outcomes.get(ended) ?? null)), counts }
   })
 }
 

@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { isLive, type Lease } from '../../../jobs/lease.ts'
-import { discardingContent } from './content.ts'
 import { delayPaced, nextDueOf, readyEntries } from './pace.ts'
-import { OUTCOME_UNKNOWN, type RejectedRecipient } from './rules.ts'
+import type { RejectedRecipient } from './rules.ts'
 import { type DueAccount, SENDS_PER_ACCOUNT } from './turns.ts'
 
 /** The right of a process to make one attempt. */
@@ -100,7 +99,7 @@ export async function findPending(db: Db, lease: Lease, running: readonly string
 
 const isRestored = sql<boolean>`exists (select from sending_epoch join feed_epoch on sending_epoch.epoch <> feed_epoch.epoch)`
 
-function isLost(lease: Lease, running: readonly string[]) {
+export function isLost(lease: Lease, running: readonly string[]) {
   return sql<boolean>`phase in ('pre', 'handed_over') and not id = any(${[...running]}::uuid[]) and (
     claimed_by = ${lease.id} or not exists (select from instance where instance.id = claimed_by and ${isLive}))`
 }
@@ -174,7 +173,8 @@ const lossPause = sql`make_interval(secs => case when losses < 2 then 0 else lea
 
 /**
  * Takes over what no living process is sending: what died before the hand-over is queued again, and after it the outcome
- * is unknown. What this process holds by the table, but does not run, counts as well.
+ * is unknown. What this process holds by the table, but does not run, counts as well. `settleLost` takes those whose
+ * message is sent already.
  */
 export async function recoverClaims(db: Db, lease: Lease, running: readonly string[]): Promise<void> {
   await sql`
@@ -190,17 +190,7 @@ export async function recoverClaims(db: Db, lease: Lease, running: readonly stri
       update outbox set phase = 'unknown', claimed_by = null, task = 'look_up', task_by = null,
         task_at = clock_timestamp(), task_tries = 0, updated_at = clock_timestamp()
       from lost where outbox.id = lost.id and phase = 'handed_over' and status = 'sending'
-    ), settled as (
-      -- The message is sent, and what became of its last recipients will not be known.
-      update outbox set phase = null, claim = null, claimed_by = null, waiting = '{}', updated_at = clock_timestamp(),
-        rejected = rejected || (
-          select coalesce(jsonb_agg(jsonb_build_object(
-            'address', address, 'status', '4.0.0', 'message', ${OUTCOME_UNKNOWN.message}::text)), '[]')
-          from unnest(waiting) as address
-        )
-      from lost where outbox.id = lost.id and phase = 'handed_over' and status <> 'sending'
-      returning outbox.id, task
-    ), ${discardingContent(sql`outbox_id in (select id from settled where task is distinct from 'file_copy')`)}
+    )
     update sending_account set due_at = least(due_at, greatest(clock_timestamp(), paused_until))
     where account_id in (select account_id from queued)
   `.execute(db)
@@ -222,7 +212,8 @@ export async function wakeAccounts(db: Db, accountIds: readonly string[]): Promi
 
 /**
  * After the database was restored to an earlier state, what was due by now may have been sent already, in the history
- * that is lost. So its outcome is unknown, and it is looked up. Call it before anything is claimed.
+ * that is lost. So its outcome is unknown, and it is looked up. For the last recipients of a message that is sent it is as
+ * if the process had died. Call it before anything is claimed.
  */
 export async function holdAfterRestore(db: Db): Promise<void> {
   await sql`
@@ -236,7 +227,7 @@ export async function holdAfterRestore(db: Db): Promise<void> {
       where exists (select from restored) and (
         (status = 'queued' and due_at <= clock_timestamp()) or (status = 'sending' and phase = 'pre'))
     )
-    update outbox set due_at = null, phase = null, claim = null, claimed_by = null, waiting = '{}',
+    update outbox set due_at = null, phase = 'handed_over', claim = gen_random_uuid(), claimed_by = null,
       updated_at = clock_timestamp()
     where exists (select from restored) and status = 'sent' and (due_at <= clock_timestamp() or phase is not null)
   `.execute(db)

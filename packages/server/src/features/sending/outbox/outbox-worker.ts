@@ -1,6 +1,7 @@
 import type { Instance } from '../../../jobs/instance.ts'
 import type { Lease } from '../../../jobs/lease.ts'
 import { WokenLoop } from '../../../jobs/woken-loop.ts'
+import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { type AttemptServices, makeAttempt, readClaimed, type ReadForAttempt } from './attempt.ts'
 import { type AttemptOutcome, attemptRecords } from './attempt-records.ts'
 import {
@@ -12,6 +13,7 @@ import {
   recoverClaims,
 } from './claims.ts'
 import { claimTasks, type Task } from './record-task.ts'
+import { settleLost } from './settle-lost.ts'
 import { cancelOfDeleted } from './sweep.ts'
 import { doTask, type TaskServices } from './tasks.ts'
 import { type Running, SENDS_AT_ONCE, SENDS_PER_HOST, planTurns } from './turns.ts'
@@ -25,6 +27,7 @@ const TASKS_AT_ONCE = 20
 export interface OutboxWorkerOptions extends Omit<AttemptServices, 'records'>, TaskServices {
   instance: Instance
   onAttempt(outcome: AttemptOutcome): void
+  onBounced(counts: BounceCounts): void
 }
 
 interface RunningSend {
@@ -47,7 +50,7 @@ export class OutboxWorker implements AsyncDisposable {
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options
-    this.#services = { ...options, records: attemptRecords(options.db) }
+    this.#services = { ...options, records: attemptRecords(options.db, options.onBounced) }
     this.#loop = new WokenLoop({
       look: signal => this.#look(signal),
       intervalMilliseconds: LOOK_INTERVAL_MILLISECONDS,
@@ -74,7 +77,10 @@ export class OutboxWorker implements AsyncDisposable {
     const running = [...this.#sends.keys()]
     const pending = await findPending(db, lease, running)
     if (pending.isRestored) await holdAfterRestore(db)
-    if (pending.hasLost) await recoverClaims(db, lease, running)
+    if (pending.hasLost) {
+      await recoverClaims(db, lease, running)
+      this.#options.onBounced(await settleLost(db, { lease, running }, signal))
+    }
     const started = pending.hasDueAccounts || pending.hasLost ? await this.#startSends(lease, signal) : 0
     if (pending.hasDueTasks || pending.isRestored) await this.#startTasks(lease, signal)
     // There may be more that is due, or was left over from the turns.

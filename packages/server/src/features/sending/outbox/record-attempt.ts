@@ -3,6 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
 import type { Claim } from './claims.ts'
+import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { recordRefusals } from '../bounces/record-refusals.ts'
 import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
@@ -82,8 +83,8 @@ export interface Outcome {
 }
 
 /** Writes the outcomes of attempts of one tenant, but for those whose claim is lost. */
-export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcome[]): Promise<void> {
-  if (outcomes.length === 0) return
+export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcome[]): Promise<BounceCounts> {
+  if (outcomes.length === 0) return { hard: 0, soft: 0 }
   const { rows } = await sql<EntryRow & { draft_version: number | null }>`
     with given as (
       select * from json_to_recordset(${JSON.stringify(outcomes.map(asRecord))}::json) as given (
@@ -129,7 +130,7 @@ export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcom
     if (next.dueAt) await bringForward(unit, attempt.accountId, next.dueAt)
     announceOutcome(unit, row, attempt, next)
   }
-  await recordRefusals(
+  return recordRefusals(
     unit,
     outcomes.filter(({ attempt }) => ended.has(attempt.id)),
   )

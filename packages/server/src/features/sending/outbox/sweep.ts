@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
+import type { BounceCounts } from '../bounces/record-bounces.ts'
+import { recordRefusals } from '../bounces/record-refusals.ts'
 import { sweepPaces } from './pace.ts'
 import { announceSend, cancelEntries } from './record.ts'
 import { discardContent } from './record-attempt.ts'
@@ -46,7 +48,8 @@ export async function cancelOfDeleted(
  * Gives up what was held back for 48 hours, since its account or its server could not be used. A message that was never
  * tried, since the service was down, is not given up before its server has been in trouble for as long.
  */
-export async function failHeldBack(db: Db, signal: AbortSignal): Promise<void> {
+export async function failHeldBack(db: Db, signal: AbortSignal): Promise<BounceCounts> {
+  const counts = { hard: 0, soft: 0 }
   await inBatches(
     db,
     signal,
@@ -65,9 +68,11 @@ export async function failHeldBack(db: Db, signal: AbortSignal): Promise<void> {
         )
       order by outbox.send_at limit ${BATCH_ROWS}`,
     async (unit, ids) => {
-      for (const entry of await lockQueued(unit, ids)) await failEntry(unit, entry, holdingError(entry))
+      for (const entry of await lockQueued(unit, ids))
+        addCounts(counts, await failEntry(unit, entry, holdingError(entry)))
     },
   )
+  return counts
 }
 
 /** Losses after which a message is given up: something in it seems to end the process that sends it. */
@@ -78,7 +83,8 @@ const TOO_MANY_LOSSES: SendError = {
 }
 
 /** Gives up what was about to be sent each time when a process died. */
-export async function failOftenLost(db: Db, signal: AbortSignal): Promise<void> {
+export async function failOftenLost(db: Db, signal: AbortSignal): Promise<BounceCounts> {
+  const counts = { hard: 0, soft: 0 }
   await inBatches(
     db,
     signal,
@@ -86,9 +92,11 @@ export async function failOftenLost(db: Db, signal: AbortSignal): Promise<void> 
       select id, tenant_id, account_id from outbox
       where due_at is not null and losses >= ${LOSSES_MAX} limit ${BATCH_ROWS}`,
     async (unit, ids) => {
-      for (const entry of await lockQueued(unit, ids)) await failEntry(unit, entry, TOO_MANY_LOSSES)
+      for (const entry of await lockQueued(unit, ids))
+        addCounts(counts, await failEntry(unit, entry, TOO_MANY_LOSSES))
     },
   )
+  return counts
 }
 
 /** Makes sends whose outcome was unknown `sent`, once their copies turn up in the index. */
@@ -170,7 +178,12 @@ async function lockQueued(unit: UnitOfWork, ids: readonly string[]): Promise<Hel
   return rows
 }
 
-async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): Promise<void> {
+function addCounts(counts: BounceCounts, { hard, soft }: BounceCounts): void {
+  counts.hard += hard
+  counts.soft += soft
+}
+
+async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): Promise<BounceCounts> {
   const { is_sent: isSent, rejected } = entry
   const next = planGivenUp({ isSent, rejected }, entry.waiting, error)
   await sql`
@@ -180,8 +193,9 @@ async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): 
     where id = ${entry.id}
   `.execute(unit.sql)
   await discardContent(unit, entry.id)
-  if (!isSent)
-    await announceSend(unit, { id: entry.id, accountId: entry.account_id }, { type: 'send.failed', error })
+  const attempt = { id: entry.id, accountId: entry.account_id }
+  if (!isSent) await announceSend(unit, attempt, { type: 'send.failed', error })
+  return recordRefusals(unit, [{ attempt, next }])
 }
 
 const HOLDING: Readonly<Record<string, SendError>> = {

@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTestDatabase } from '../../../../test/open-database.ts'
+import { sampleAccount, sampleMailbox, sampleMessageIn, sampleTenant } from '../../../../test/sample-rows.ts'
+import type { Database } from '../../../database/pool.ts'
+import { planRetrySeconds } from './limits.ts'
+import { hurryAnswers } from './pending.ts'
+
+let database: Database
+beforeAll(async () => void (database = await openTestDatabase()), 120_000)
+afterAll(() => database[Symbol.asyncDispose]())
+
+/** When a message is due whose last attempt ended so long ago, once its account has changed twice. */
+async function hurry(attempts: number, secondsAgo: number): Promise<{ waits: number; isDue: boolean }> {
+  const { db } = database
+  const account = await sampleAccount(db, (await sampleTenant(db)).id)
+  const mailbox = await sampleMailbox(db, account)
+  const messageId = await sampleMessageIn(db, account, mailbox.id)
+  const endedAt = new Date(Date.now() - secondsAgo * 1_000)
+  await sql`
+    insert into pending_answer (message_id, tenant_id, account_id, attempts, due_at)
+    values (${messageId}, ${account.tenantId}, ${account.id}, ${attempts},
+      ${endedAt}::timestamptz + make_interval(secs => ${planRetrySeconds(attempts)}))
+  `.execute(db)
+  await hurryAnswers(db, [account.id])
+  await hurryAnswers(db, [account.id])
+  const { rows } = await sql<{ waits: number; isDue: boolean }>`
+    select extract(epoch from due_at - ${endedAt}::timestamptz)::float8 as waits, due_at <= clock_timestamp() as "isDue"
+    from pending_answer where message_id = ${messageId}
+  `.execute(db)
+  return rows[0]!
+}
+
+test.each([
+  { attempts: 1, waits: 10 },
+  { attempts: 3, waits: 60 },
+  { attempts: 9, waits: 60 },
+])(
+  'after $attempts attempts a message whose account changes waits $waits seconds, however often it does',
+  async ({ attempts, waits }) => {
+    expect((await hurry(attempts, 0)).waits).toBeCloseTo(waits, 0)
+  },
+)
+
+test('a message that has waited for a minute is due once its account changes', async () => {
+  expect((await hurry(9, 3_600)).isDue).toBe(true)
+})

@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import type { Lease } from '../../../jobs/lease.ts'
+import type { BounceCounts } from '../bounces/record-bounces.ts'
+import { recordRefusals } from '../bounces/record-refusals.ts'
+import { isLost } from './claims.ts'
+import { discardContent } from './record-attempt.ts'
+import { OUTCOME_UNKNOWN, type RejectedRecipient } from './rules.ts'
+import { inBatches } from './sweep.ts'
+
+const BATCH_ROWS = 200
+
+interface Settled {
+  id: string
+  account_id: string
+  rejected: RejectedRecipient[]
+}
+
+/**
+ * Ends what no living process is sending of messages that others have already. What became of their last recipients will
+ * not be known, so they count as refused.
+ */
+export async function settleLost(
+  db: Db,
+  { lease, running }: { lease: Lease; running: readonly string[] },
+  signal: AbortSignal,
+): Promise<BounceCounts> {
+  const isSettled = sql<boolean>`${isLost(lease, running)} and phase = 'handed_over' and status <> 'sending'`
+  const counts = { hard: 0, soft: 0 }
+  await inBatches(
+    db,
+    signal,
+    sql`select id, tenant_id, account_id from outbox where ${isSettled} limit ${BATCH_ROWS}`,
+    async (unit, ids) => {
+      const { rows } = await sql<Settled>`
+        update outbox set phase = null, claim = null, claimed_by = null, waiting = '{}', updated_at = clock_timestamp(),
+          rejected = rejected || (
+            select coalesce(jsonb_agg(jsonb_build_object(
+              'address', address, 'status', '4.0.0', 'message', ${OUTCOME_UNKNOWN.message}::text)), '[]')
+            from unnest(waiting) as address
+          )
+        where id in (
+          select id from outbox where id = any(${ids}::uuid[]) and ${isSettled} order by id for update skip locked
+        )
+        returning id, account_id, rejected
+      `.execute(unit.sql)
+      for (const { id } of rows) await discardContent(unit, id)
+      const ended = rows.map(({ id, account_id: accountId, rejected }) => ({
+        attempt: { id, accountId },
+        next: { status: 'sent' as const, rejected },
+      }))
+      const { hard, soft } = await recordRefusals(unit, ended)
+      counts.hard += hard
+      counts.soft += soft
+    },
+  )
+  return counts
+}
