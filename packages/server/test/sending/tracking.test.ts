@@ -389,6 +389,33 @@ describe('opens and clicks', () => {
     expect((await trackingOf(entry)).items).toHaveLength(1)
   })
 
+  test('of a crowd within seconds are judged, and those of others beside them', async () => {
+    const { entry, pixel } = await sendTracked()
+    const other = await sendTracked()
+    const hosts = Array.from({ length: 1500 }, (_, index) => `2001:db8:${index.toString(16)}::1`)
+    await Promise.all(hosts.map(from => ask(pixel, { from })))
+    await ask(other.links[0] ?? '')
+    await Promise.all([judge(entry), judge(other.entry)])
+    expect((await trackingOf(entry)).opens.count).toBe(1500)
+    expect(await eventsOf(entry)).toHaveLength(1000)
+    expect((await trackingOf(other.entry)).clicks.count).toBe(1)
+  })
+
+  test('beyond ten thousand that wait are answered and not noted', async () => {
+    const { entry, pixel } = await sendTracked()
+    const { pool } = opened.app.database
+    await pool.query(
+      `insert into tracking_item (id, outbox_id, account_id, tenant_id, kind, client, user_agent, occurred_at)
+       select gen_random_uuid(), $1, account.id, account.tenant_id, 'open', int8send(n), '', clock_timestamp()
+       from account, generate_series(1, 9999) as n where account.id = $2`,
+      [entry.id, accountId],
+    )
+    expect((await ask(pixel)).status).toBe(200)
+    expect((await ask(pixel, { from: '203.0.113.9' })).status).toBe(200)
+    await judge(entry)
+    expect((await trackingOf(entry)).opens.count).toBe(10_000)
+  })
+
   test('tell no recipient where there are several', async () => {
     const { entry, pixel } = await sendTracked({ cc: [{ address: 'ada@example.org' }] })
     await ask(pixel)
