@@ -191,6 +191,22 @@ describe('a tracked message', () => {
     expect(text).toMatchObject({ trackOpens: false, trackClicks: false })
   })
 
+  test('cannot be asked for with very long HTML, which is sent untracked otherwise', async () => {
+    const html = `<p>${'x'.repeat(512 * 1024)}</p>`
+    const path = `/v1/accounts/${accountId}`
+    const refused = { status: 400, body: { code: 'tracking_unsupported' } }
+    const to = [{ address: 'grace@example.org' }]
+    expect(await opened.app.post(`${path}/outbox`, { to, html, trackClicks: true })).toMatchObject(refused)
+    expect(await opened.app.post(`${path}/outbox`, { to, html })).toMatchObject({
+      status: 200,
+      body: { trackOpens: false, trackClicks: false },
+    })
+    const entries = [{ to: to[0] }]
+    expect(await opened.app.post(`${path}/mail-merges`, { entries, html, trackOpens: true })).toMatchObject(
+      refused,
+    )
+  })
+
   test('cannot be asked for without HTML', async () => {
     const path = `/v1/accounts/${accountId}/outbox`
     const body = { to: [{ address: 'grace@example.org' }], text: 'x', trackOpens: true }
