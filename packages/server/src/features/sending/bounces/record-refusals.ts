@@ -1,7 +1,7 @@
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { NextState } from '../outbox/rules.ts'
-import { recordSuppressed } from '../suppressions/record-suppressed.ts'
+import type { NewSuppression } from '../suppressions/record-suppressed.ts'
 import { judge } from './rules.ts'
 import { recordBounces, toSuppressions } from './record-bounces.ts'
 import { findSends } from './store.ts'
@@ -16,13 +16,17 @@ export interface EndedAttempt {
  * Records what servers refused while messages were handed over, as if a report had said so. A send that reached somebody
  * announces the recipients that it did not reach; one that failed announces `send.failed` instead. Addresses that do
  * not exist are suppressed in either case, if the server refused them and not the message.
+ * @returns what is to be suppressed; the caller does so at the end of its transaction
  */
-export async function recordRefusals(unit: UnitOfWork, ended: readonly EndedAttempt[]): Promise<void> {
+export async function recordRefusals(
+  unit: UnitOfWork,
+  ended: readonly EndedAttempt[],
+): Promise<NewSuppression[]> {
   const refused = ended.filter(
     ({ next }) =>
       (next.refusedRecipients ?? []).length > 0 || (next.status === 'sent' && next.rejected.length > 0),
   )
-  if (refused.length === 0) return
+  if (refused.length === 0) return []
   const sends = await findSends(
     unit,
     refused.map(({ attempt }) => attempt.accountId),
@@ -44,5 +48,5 @@ export async function recordRefusals(unit: UnitOfWork, ended: readonly EndedAtte
     bounced.filter(({ isReached }) => isReached),
   )
   const ofFailed = bounced.filter(({ isReached }) => !isReached).flatMap(toSuppressions)
-  await recordSuppressed(unit, [...suppressions, ...ofFailed])
+  return [...suppressions, ...ofFailed]
 }

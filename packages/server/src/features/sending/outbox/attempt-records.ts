@@ -4,6 +4,7 @@ import { inTransaction } from '../../../events/unit-of-work.ts'
 import { inGroups } from '../../../kit/in-groups.ts'
 import type { SendingProvider, SendOutcome } from '../../../providers/sending.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
+import { recordSuppressed } from '../suppressions/record-suppressed.ts'
 import type { ClaimedEntry } from './claims.ts'
 import {
   type HandOver,
@@ -105,7 +106,7 @@ function recordEnds(db: Db, tenantId: string, all: readonly EndedAttempt[]): Pro
     const inOrder = all.toSorted((a, b) => (a.entry.accountId < b.entry.accountId ? -1 : 1))
     const now = await readClock(unit.sql)
     const outcomes = new Map(inOrder.map(ended => [ended, planEnd(ended, now)]))
-    await recordOutcomes(
+    const suppressions = await recordOutcomes(
       unit,
       [...outcomes.values()].filter(outcome => outcome !== null),
     )
@@ -115,6 +116,8 @@ function recordEnds(db: Db, tenantId: string, all: readonly EndedAttempt[]): Pro
         await recordUnknown(unit, entry, planLookUpSeconds(0) ?? 0)
       if (learnt.type === 'trouble' && learnt.isOfAccount) await recordPause(unit, entry.accountId, learnt)
     }
+    // Lists are locked after everything that another group may hold while it waits for them.
+    await recordSuppressed(unit, suppressions)
     return all.map(ended => nameOf(ended, outcomes.get(ended) ?? null))
   })
 }

@@ -7,6 +7,7 @@ import { recordRefusals } from '../bounces/record-refusals.ts'
 import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
+import type { NewSuppression } from '../suppressions/record-suppressed.ts'
 import { findSuppressedOf } from '../suppressions/store.ts'
 import { bringForward } from './record.ts'
 import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
@@ -81,9 +82,15 @@ export interface Outcome {
   answered: { bytesMax: number | null } | null
 }
 
-/** Writes the outcomes of attempts of one tenant, but for those whose claim is lost. */
-export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcome[]): Promise<void> {
-  if (outcomes.length === 0) return
+/**
+ * Writes the outcomes of attempts of one tenant, but for those whose claim is lost.
+ * @returns what is to be suppressed; the caller does so at the end of its transaction
+ */
+export async function recordOutcomes(
+  unit: UnitOfWork,
+  outcomes: readonly Outcome[],
+): Promise<NewSuppression[]> {
+  if (outcomes.length === 0) return []
   const { rows } = await sql<EntryRow & { draft_version: number | null }>`
     with given as (
       select * from json_to_recordset(${JSON.stringify(outcomes.map(asRecord))}::json) as given (
@@ -129,7 +136,7 @@ export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcom
     if (next.dueAt) await bringForward(unit, attempt.accountId, next.dueAt)
     announceOutcome(unit, row, attempt, next)
   }
-  await recordRefusals(
+  return recordRefusals(
     unit,
     outcomes.filter(({ attempt }) => ended.has(attempt.id)),
   )
