@@ -186,6 +186,23 @@ describe('EventFollower', () => {
     expect(await notebook.read(bad.id)).toEqual([])
   })
 
+  test('keeps events of a tenant that a follower has not begun with', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const [begun, fresh] = [await sampleTenant(db), await sampleTenant(db)]
+    for (const { id } of [begun, fresh])
+      await sql`
+        insert into event (tenant_id, id, type, data, created_at)
+        select ${id}::uuid, nextval('event_id'), 'account.updated', '{}', clock_timestamp() - make_interval(days => n)
+        from unnest(array[20, 9, 1]) as n
+      `.execute(db)
+    await sql`
+      insert into event_follower (name, tenant_id, after_id) select 'notebook', ${begun.id}, max(id) from event
+    `.execute(db)
+    expect(await deleteOldEvents(db, begun.id, 7, AbortSignal.any([]))).toBe(2)
+    expect(await deleteOldEvents(db, fresh.id, 7, AbortSignal.any([]))).toBe(1)
+  })
+
   test('keeps events that a follower has not handled a week longer than the retention', async () => {
     await using database = await openTestDatabase()
     const { db } = database

@@ -7,7 +7,8 @@ const UNHANDLED_DAYS_MAX = 7
 
 /**
  * Deletes the tenant's events that are older than the retention, in batches, oldest first. Ids ascend with time, so it
- * ends at the first batch with a younger event. Returns the number of deleted events.
+ * ends at the first batch with a younger event. A follower that has a position for any tenant follows all of them: one
+ * that it has not begun with keeps its events. Returns the number of deleted events.
  */
 export async function deleteOldEvents(
   db: Db,
@@ -20,16 +21,16 @@ export async function deleteOldEvents(
     const { numAffectedRows = 0n } = await sql`
       with oldest as (
         select id, created_at from event where tenant_id = ${tenantId} order by id limit ${BATCH_ROWS}
+      ), handled as (
+        select min(coalesce(position.after_id, 0)) as up_to from (select distinct name from event_follower) as follower
+        left join event_follower as position on position.name = follower.name and position.tenant_id = ${tenantId}
       )
-      delete from event using oldest
+      delete from event using oldest, handled
       where event.tenant_id = ${tenantId} and event.id = oldest.id
         and oldest.created_at < clock_timestamp() - make_interval(days => ${retentionDays})
         and (
           oldest.created_at < clock_timestamp() - make_interval(days => ${retentionDays + UNHANDLED_DAYS_MAX})
-          or not exists (
-            select from event_follower as behind
-            where behind.tenant_id = ${tenantId} and behind.after_id < oldest.id
-          )
+          or oldest.id <= coalesce(handled.up_to, oldest.id)
         )
     `.execute(db)
     total += Number(numAffectedRows)

@@ -191,6 +191,22 @@ describe('a tracked message', () => {
     expect(text).toMatchObject({ trackOpens: false, trackClicks: false })
   })
 
+  test('cannot be asked for with very long HTML, which is sent untracked otherwise', async () => {
+    const html = `<p>${'x'.repeat(512 * 1024)}</p>`
+    const path = `/v1/accounts/${accountId}`
+    const refused = { status: 400, body: { code: 'tracking_unsupported' } }
+    const to = [{ address: 'grace@example.org' }]
+    expect(await opened.app.post(`${path}/outbox`, { to, html, trackClicks: true })).toMatchObject(refused)
+    expect(await opened.app.post(`${path}/outbox`, { to, html })).toMatchObject({
+      status: 200,
+      body: { trackOpens: false, trackClicks: false },
+    })
+    const entries = [{ to: to[0] }]
+    expect(await opened.app.post(`${path}/mail-merges`, { entries, html, trackOpens: true })).toMatchObject(
+      refused,
+    )
+  })
+
   test('cannot be asked for without HTML', async () => {
     const path = `/v1/accounts/${accountId}/outbox`
     const body = { to: [{ address: 'grace@example.org' }], text: 'x', trackOpens: true }
@@ -387,6 +403,33 @@ describe('opens and clicks', () => {
     expect((await trackingOf(entry)).clicks.count).toBe(3)
     expect(await eventsOf(entry)).toHaveLength(1)
     expect((await trackingOf(entry)).items).toHaveLength(1)
+  })
+
+  test('of a crowd within seconds are judged, and those of others beside them', async () => {
+    const { entry, pixel } = await sendTracked()
+    const other = await sendTracked()
+    const hosts = Array.from({ length: 1500 }, (_, index) => `2001:db8:${index.toString(16)}::1`)
+    await Promise.all(hosts.map(from => ask(pixel, { from })))
+    await ask(other.links[0] ?? '')
+    await Promise.all([judge(entry), judge(other.entry)])
+    expect((await trackingOf(entry)).opens.count).toBe(1500)
+    expect(await eventsOf(entry)).toHaveLength(1000)
+    expect((await trackingOf(other.entry)).clicks.count).toBe(1)
+  })
+
+  test('beyond ten thousand that wait are answered and not noted', async () => {
+    const { entry, pixel } = await sendTracked()
+    const { pool } = opened.app.database
+    await pool.query(
+      `insert into tracking_item (id, outbox_id, account_id, tenant_id, kind, client, user_agent, occurred_at)
+       select gen_random_uuid(), $1, account.id, account.tenant_id, 'open', int8send(n), '', clock_timestamp()
+       from account, generate_series(1, 9999) as n where account.id = $2`,
+      [entry.id, accountId],
+    )
+    expect((await ask(pixel)).status).toBe(200)
+    expect((await ask(pixel, { from: '203.0.113.9' })).status).toBe(200)
+    await judge(entry)
+    expect((await trackingOf(entry)).opens.count).toBe(10_000)
   })
 
   test('tell no recipient where there are several', async () => {

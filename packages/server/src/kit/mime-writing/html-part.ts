@@ -18,8 +18,8 @@ export interface HtmlPart {
   html: ExactText
 }
 
-/** A longer one is not read. */
-const HTML_BYTES_MAX = 8 * 1024 * 1024
+/** A longer one, as it is encoded, is not read. */
+const HTML_BYTES_MAX = 2 * 1024 * 1024
 const LINE_END_BYTES = 2
 
 interface Found {

@@ -1,7 +1,7 @@
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { NextState } from '../outbox/rules.ts'
-import { recordSuppressed } from '../suppressions/record-suppressed.ts'
+import type { NewSuppression } from '../suppressions/record-suppressed.ts'
 import { judge } from './rules.ts'
 import { type BounceCounts, recordBounces, toSuppressions } from './record-bounces.ts'
 import { findSends } from './store.ts'
@@ -12,6 +12,14 @@ export interface EndedAttempt {
   next: Pick<NextState, 'status' | 'rejected' | 'refusedRecipients'>
 }
 
+export interface RecordedRefusals {
+  counts: BounceCounts
+  /** What is to be suppressed; the caller does so at the end of its transaction. */
+  suppressions: NewSuppression[]
+}
+
+export const NO_REFUSALS: RecordedRefusals = { counts: { hard: 0, soft: 0 }, suppressions: [] }
+
 /**
  * Records what servers refused while messages were handed over, as if a report had said so. A send that reached somebody
  * announces the recipients that it did not reach; one that failed announces `send.failed` instead. Addresses that do
@@ -20,12 +28,12 @@ export interface EndedAttempt {
 export async function recordRefusals(
   unit: UnitOfWork,
   ended: readonly EndedAttempt[],
-): Promise<BounceCounts> {
+): Promise<RecordedRefusals> {
   const refused = ended.filter(
     ({ next }) =>
       (next.refusedRecipients ?? []).length > 0 || (next.status === 'sent' && next.rejected.length > 0),
   )
-  if (refused.length === 0) return { hard: 0, soft: 0 }
+  if (refused.length === 0) return NO_REFUSALS
   const sends = await findSends(
     unit,
     refused.map(({ attempt }) => attempt.accountId),
@@ -47,6 +55,5 @@ export async function recordRefusals(
     bounced.filter(({ isReached }) => isReached),
   )
   const ofFailed = bounced.filter(({ isReached }) => !isReached).flatMap(toSuppressions)
-  await recordSuppressed(unit, [...suppressions, ...ofFailed])
-  return counts
+  return { counts, suppressions: [...suppressions, ...ofFailed] }
 }

@@ -44,7 +44,7 @@ export async function sendDraft(
   const { listId = null } = body
   const unsubscribeUrlOf = listId === null ? null : unsubscribing(context, services, { listId, outboxId: id })
   const tracking = await requireTracking(context, services, account, { asked: body, hasHtml: true })
-  const tracker = createSendTracker(services, account, tracking, id)
+  const tracker = createSendTracker(services, account, tracking, { outboxId: id })
   const { wireHtml } = tracker
   const prepared = await prepareForeignDraft(
     async function* open() {

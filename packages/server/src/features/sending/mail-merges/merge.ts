@@ -12,6 +12,7 @@ import type { SendingTerms } from '../outbox/sending-terms.ts'
 import { requireListSend } from '../suppressions/access.ts'
 import { findSuppressed } from '../suppressions/store.ts'
 import { listRecipient } from '../suppressions/unsubscribe-link.ts'
+import { isTrackable, placesFinder } from '../tracking/track-html.ts'
 import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
 import { acceptEntries } from './accept-entries.ts'
 import { type EntryError, entryError, type PlannedEntry, planEntries } from './rules.ts'
@@ -69,6 +70,9 @@ async function chooseEntries(
   })
 }
 
+/** Characters of HTML that are read for the tracking of a merge. The same HTML is read once. */
+const TRACKED_LENGTH_MAX = 128 * 1024 * 1024
+
 async function prepareMerge(
   context: RequestContext,
   services: SendServices,
@@ -79,14 +83,15 @@ async function prepareMerge(
   const { content, links } = services
   const { listId = null } = body
   const template = await requireContentTemplate(context, account, body)
-  const html = template ? template.fields.html : body.html
-  const asked = { asked: body, hasHtml: (html ?? '') !== '' }
-  const tracking = await requireTracking(context, services, account, asked)
   const originals = await requireOriginals(content, account, body)
   const sender = await requireSender(context.db, account, body.from ?? null, signature)
   const isSigned = body.sign ?? signByDefault
   const composing = { ...originals, sender, isSigned, kept: null }
   const { attachments, ...composition } = await planComposition(content, account, body, composing)
+  // What a template makes of its HTML is known later.
+  const hasHtml = template ? (template.fields.html ?? '') !== '' : isTrackable(composition.html)
+  const tracking = await requireTracking(context, services, account, { asked: body, hasHtml })
+  const placesOf = placesFinder(TRACKED_LENGTH_MAX)
   return {
     id: newId(),
     listId,
@@ -96,7 +101,7 @@ async function prepareMerge(
     files: await prepareFiles(attachments).catch(refuseContent),
     recipientOf: ({ to, outboxId }) =>
       listId === null ? null : listRecipient(links, { tenantId, listId, outboxId }, to),
-    trackerOf: ({ outboxId }) => createSendTracker(services, account, tracking, outboxId),
+    trackerOf: ({ outboxId }) => createSendTracker(services, account, tracking, { outboxId, placesOf }),
     render: template && (entries => renderContents(context, services, account, template, entries)),
   }
 }

@@ -21,6 +21,8 @@ import { type EntryError, type PlannedEntry, renderError } from './rules.ts'
 
 /** Messages that are rendered and written before others get a turn. */
 const BATCH_ENTRIES = 20
+/** Others get a turn earlier if the messages take this long. */
+const TURN_MS_MAX = 20
 /** Contents that wait in memory for the transaction that accepts them. What is more is written before. */
 const HELD_BYTES_MAX = 8 * 1024 * 1024
 
@@ -71,7 +73,13 @@ export class WrittenEntries {
         const named = { ...entry, outboxId: newId() }
         return { ...named, rcpt: this.#merge.recipientOf(named) ?? undefined }
       })
-      for (const [nth, content] of (await this.#render(batch)).entries()) {
+      const contents = await this.#render(batch)
+      let begunAt = performance.now()
+      for (const [nth, content] of contents.entries()) {
+        if (performance.now() - begunAt > TURN_MS_MAX) {
+          await nextTurn()
+          begunAt = performance.now()
+        }
         const entry = batch[nth]!
         if ('reason' in content) errors.set(entry.index, content)
         else await this.#writeEntry(entry, content)

@@ -5,6 +5,7 @@ import { inGroups } from '../../../kit/in-groups.ts'
 import type { SendingProvider, SendOutcome } from '../../../providers/sending.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { BounceCounts } from '../bounces/record-bounces.ts'
+import { recordSuppressed } from '../suppressions/record-suppressed.ts'
 import type { ClaimedEntry } from './claims.ts'
 import {
   type HandOver,
@@ -115,7 +116,7 @@ function recordEnds(
     const inOrder = all.toSorted((a, b) => (a.entry.accountId < b.entry.accountId ? -1 : 1))
     const now = await readClock(unit.sql)
     const outcomes = new Map(inOrder.map(ended => [ended, planEnd(ended, now)]))
-    const counts = await recordOutcomes(
+    const { counts, suppressions } = await recordOutcomes(
       unit,
       [...outcomes.values()].filter(outcome => outcome !== null),
     )
@@ -125,6 +126,8 @@ function recordEnds(
         await recordUnknown(unit, entry, planLookUpSeconds(0) ?? 0)
       if (learnt.type === 'trouble' && learnt.isOfAccount) await recordPause(unit, entry.accountId, learnt)
     }
+    // Lists are locked after everything that another group may hold while it waits for them.
+    await recordSuppressed(unit, suppressions)
     return { names: all.map(ended => nameOf(ended, outcomes.get(ended) ?? null)), counts }
   })
 }

@@ -4,10 +4,11 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
 import type { Claim } from './claims.ts'
 import type { BounceCounts } from '../bounces/record-bounces.ts'
-import { recordRefusals } from '../bounces/record-refusals.ts'
+import { NO_REFUSALS, recordRefusals, type RecordedRefusals } from '../bounces/record-refusals.ts'
 import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
+import type { NewSuppression } from '../suppressions/record-suppressed.ts'
 import { findSuppressedOf } from '../suppressions/store.ts'
 import { bringForward } from './record.ts'
 import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
@@ -83,8 +84,11 @@ export interface Outcome {
 }
 
 /** Writes the outcomes of attempts of one tenant, but for those whose claim is lost. */
-export async function recordOutcomes(unit: UnitOfWork, outcomes: readonly Outcome[]): Promise<BounceCounts> {
-  if (outcomes.length === 0) return { hard: 0, soft: 0 }
+export async function recordOutcomes(
+  unit: UnitOfWork,
+  outcomes: readonly Outcome[],
+): Promise<RecordedRefusals> {
+  if (outcomes.length === 0) return NO_REFUSALS
   const { rows } = await sql<EntryRow & { draft_version: number | null }>`
     with given as (
       select * from json_to_recordset(${JSON.stringify(outcomes.map(asRecord))}::json) as given (

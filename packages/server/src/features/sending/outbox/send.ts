@@ -11,7 +11,8 @@ import { renderContent, type Rendering, requireContentTemplate } from '../compos
 import { newInternetMessageId } from '../compose/rules.ts'
 import { requireListSend } from '../suppressions/access.ts'
 import { listRecipient } from '../suppressions/unsubscribe-link.ts'
-import { createSendTracker, requireTracking } from '../tracking/track-send.ts'
+import { isTrackable } from '../tracking/track-html.ts'
+import { createSendTracker, requireTracked, requireTracking } from '../tracking/track-send.ts'
 import { acceptSend, type AcceptServices, refuseContent, requireSendable, requireSendTime } from './accept.ts'
 import type { SendingTerms } from './sending-terms.ts'
 
@@ -44,9 +45,9 @@ export async function sendMessage(
     ? { ...body, ...(await renderContent(context, services, account, template, rcpt ?? undefined)) }
     : body
   const composing = { ...originals, sender, isSigned: body.sign ?? signByDefault, kept: null }
-  const asked = { asked: body, hasHtml: (content.html ?? '') !== '' }
+  const asked = { asked: body, hasHtml: isTrackable(content.html) }
   const tracking = await requireTracking(context, services, account, asked)
-  const tracker = createSendTracker(services, account, tracking, id)
+  const tracker = createSendTracker(services, account, tracking, { outboxId: id })
   const composition: Composition = {
     ...(await planComposition(services.content, account, content, composing)),
     wireHtml: tracker.wireHtml,
@@ -59,6 +60,7 @@ export async function sendMessage(
   }
   const { from, subject, importance } = composition
   const composed = await composeMessage(composition).catch(refuseContent)
+  requireTracked(tracker, body)
   return acceptSend(context, services, account, {
     id,
     internetMessageId,

@@ -49,9 +49,10 @@ export async function settleLost(
         attempt: { id, accountId },
         next: { status: 'sent' as const, rejected },
       }))
-      const { hard, soft } = await recordRefusals(unit, ended)
-      counts.hard += hard
-      counts.soft += soft
+      // No server has refused these recipients, so none is suppressed.
+      const refusals = await recordRefusals(unit, ended)
+      counts.hard += refusals.counts.hard
+      counts.soft += refusals.counts.soft
     },
   )
   return counts

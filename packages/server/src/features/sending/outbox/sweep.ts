@@ -195,7 +195,8 @@ async function failEntry(unit: UnitOfWork, entry: HeldEntry, error: SendError): 
   await discardContent(unit, entry.id)
   const attempt = { id: entry.id, accountId: entry.account_id }
   if (!isSent) await announceSend(unit, attempt, { type: 'send.failed', error })
-  return recordRefusals(unit, [{ attempt, next }])
+  // No server has refused these recipients, so none is suppressed.
+  return (await recordRefusals(unit, [{ attempt, next }])).counts
 }
 
 const HOLDING: Readonly<Record<string, SendError>> = {

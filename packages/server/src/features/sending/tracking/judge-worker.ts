@@ -31,6 +31,7 @@ export function startJudging({ db, accountKeys, log, reach, onJudged }: JudgeOpt
     log,
     async look(signal) {
       const due = await listUnjudged(db)
+      let hasMore = false
       for (const [tenantId, messages] of Map.groupBy(due, message => message.tenantId)) {
         const ids = messages.map(({ outboxId }) => outboxId)
         for (let at = 0; at < ids.length; at += MESSAGES_MAX) {
@@ -40,9 +41,11 @@ export function startJudging({ db, accountKeys, log, reach, onJudged }: JudgeOpt
             await reach('judge_commit', tenantId)
             return done
           })
-          for (const { kind, isMachine } of judged) onJudged(kind, isMachine)
+          for (const { kind, isMachine } of judged.counted) onJudged(kind, isMachine)
+          hasMore ||= judged.hasMore
         }
       }
+      if (hasMore) return 0
       // What another process is judging is looked at again only after a pause.
       return Math.max(LOOK_SECONDS, Math.min(await secondsToJudge(db), POLL_SECONDS))
     },

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { countJudgements, ITEMS_MAX } from './counts.ts'
 import { judgeItems, type TrackingItem } from './judge.ts'
@@ -234,5 +235,52 @@ describe('what is judged', () => {
       { 0: 4 },
     ])
     expect([counts.clicks.firstAt, counts.clicks.lastAt]).toEqual([0, 120_000])
+  })
+})
+
+/** Whether a message with these links had a burst near an item, told from all pairs of its clicks. */
+function hasBurst(items: readonly TrackingItem[], at: number, links: number): boolean {
+  const clicks = items.filter(item => item.kind === 'click' && Math.abs(item.at - at) <= 10_000)
+  const clicked = new Set(clicks.map(({ link }) => link)).size
+  if (clicked >= 3) return clicked >= Math.min(links, 5)
+  return (
+    links === 2 &&
+    clicked === 2 &&
+    clicks.some(one => clicks.some(other => one.link !== other.link && Math.abs(one.at - other.at) <= 2000))
+  )
+}
+
+describe('a burst', () => {
+  const items = fc
+    .array(fc.record({ what: fc.constantFrom('open', 'click 0', 'click 1', 'click 2'), at: fc.nat(60) }), {
+      maxLength: 40,
+    })
+    .map(all =>
+      all
+        .toSorted((a, b) => a.at - b.at)
+        .map(({ what, at }, index) => itemOf([at, what, FIREFOX, `c${index}`, ''], index)),
+    )
+
+  test('is what any of the clicks near an item make up', () => {
+    fc.assert(
+      fc.property(items, fc.integer({ min: 1, max: 4 }), fc.nat(80), (all, links, now) => {
+        for (const { item, verdict } of judgeItems(all, { links, handedOverAt: null }, now * 1000))
+          expect(verdict).toBe(hasBurst(all, item.at, links) ? 'burst' : 'person')
+      }),
+      { seed: 7, numRuns: 2000 },
+    )
+  })
+
+  test('is looked for in one pass over the items', () => {
+    let reads = 0
+    const all = Array.from({ length: 4000 }, (_, index) => {
+      // The clicks on the two links are too far from each other to be a pair.
+      const at = index < 2000 ? 0 : 5
+      const item = itemOf([at, index < 2000 ? 'click 0' : 'click 1', FIREFOX, `c${index}`, ''], index)
+      return Object.defineProperty(item, 'at', { get: () => (reads++, at * 1000) })
+    })
+    const judged = judgeItems(all, { links: 2, handedOverAt: null }, 1e9)
+    expect(new Set(judged.map(({ verdict }) => verdict))).toEqual(new Set(['person']))
+    expect(reads).toBeLessThan(20 * all.length)
   })
 })

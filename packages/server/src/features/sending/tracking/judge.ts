@@ -51,38 +51,83 @@ export function judgeItems(
 ): Judgement[] {
   const counted = new Map<string, number>()
   const judgements: Judgement[] = []
+  const nearOf = lookNear(items)
   for (const item of items) {
     const key = [item.kind, item.link, item.client].join()
     const isRepeated = item.at - (counted.get(key) ?? -Infinity) < REPEAT_SECONDS * 1000
     if (!isRepeated) counted.set(key, item.at)
     if (item.isJudged || now - item.at < JUDGE_AFTER_SECONDS * 1000) continue
-    const near = items.filter(other => Math.abs(other.at - item.at) <= JUDGE_AFTER_SECONDS * 1000)
-    judgements.push({ item, verdict: isRepeated ? 'repeated' : judge(item, near, message) })
+    judgements.push({ item, verdict: isRepeated ? 'repeated' : judge(item, nearOf(item.at), message) })
   }
   return judgements
 }
 
+/** What came within the time of a judgement. */
+interface Near {
+  hasHoneypot: boolean
+  /** How many different links were clicked. */
+  clicked: number
+  /** Whether two of them were clicked at almost the same time. */
+  hasPair: boolean
+}
+
 function judge(
   item: TrackingItem,
-  near: readonly TrackingItem[],
+  near: Near,
   { links, handedOverAt }: { links: number; handedOverAt: number | null },
 ): Judgement['verdict'] {
-  if (near.some(({ kind }) => kind === 'honeypot')) return 'honeypot'
+  if (near.hasHoneypot) return 'honeypot'
   if (item.sign !== null) return item.sign
   if (isBurst(near, links)) return 'burst'
   const isEarly = handedOverAt !== null && item.at - handedOverAt < DELIVERY_SECONDS * 1000
   return item.kind === 'open' && isEarly && isImageProxy(item.userAgent) ? 'prefetch' : 'person'
 }
 
-function isBurst(near: readonly TrackingItem[], links: number): boolean {
-  const clicks = near.filter(({ kind }) => kind === 'click')
-  const clicked = new Set(clicks.map(({ link }) => link)).size
+function isBurst({ clicked, hasPair }: Near, links: number): boolean {
   if (clicked >= BURST_LINKS_MIN) return clicked >= Math.min(links, BURST_LINKS)
-  if (links !== 2 || clicked !== 2) return false
-  const first = clicks[0]?.link
-  return clicks.some(
-    ({ link, at }) =>
-      link !== first &&
-      clicks.some(other => other.link === first && Math.abs(at - other.at) <= PAIR_SECONDS * 1000),
-  )
+  return links === 2 && clicked === 2 && hasPair
+}
+
+/** Asked for one time after the other, oldest first, it passes over the items once. */
+function lookNear(items: readonly TrackingItem[]): (at: number) => Near {
+  const { begins, ends } = findPairs(items)
+  const clicksOfLink = new Map<number | null, number>()
+  let honeypots = 0
+  let pairs = 0
+  let first = 0
+  let next = 0
+  const count = ({ kind, link }: TrackingItem, change: 1 | -1) => {
+    if (kind === 'honeypot') honeypots += change
+    if (kind !== 'click') return
+    const clicks = (clicksOfLink.get(link) ?? 0) + change
+    if (clicks > 0) clicksOfLink.set(link, clicks)
+    else clicksOfLink.delete(link)
+  }
+  return at => {
+    for (let item = items[next]; item && item.at - at <= JUDGE_AFTER_SECONDS * 1000; item = items[++next]) {
+      count(item, 1)
+      if (ends.has(item)) pairs += 1
+    }
+    for (let item = items[first]; item && at - item.at > JUDGE_AFTER_SECONDS * 1000; item = items[++first]) {
+      count(item, -1)
+      if (begins.has(item)) pairs -= 1
+    }
+    return { hasHoneypot: honeypots > 0, clicked: clicksOfLink.size, hasPair: pairs > 0 }
+  }
+}
+
+/** Clicks that follow each other at once, on different links. Where any two are so close, two in succession are. */
+function findPairs(items: readonly TrackingItem[]) {
+  const begins = new Set<TrackingItem>()
+  const ends = new Set<TrackingItem>()
+  let last: TrackingItem | null = null
+  for (const item of items) {
+    if (item.kind !== 'click') continue
+    if (last && last.link !== item.link && item.at - last.at <= PAIR_SECONDS * 1000) {
+      begins.add(last)
+      ends.add(item)
+    }
+    last = item
+  }
+  return { begins, ends }
 }

@@ -23,6 +23,11 @@ export interface FoundSend {
 
 /** Noted by one statement, and one commit. */
 const BATCH_MAX = 200
+/**
+ * Items of one message that are kept, judged or not. What comes beyond is a flood: it is answered and not noted. At most
+ * 1,000 stay after they were judged.
+ */
+const ITEMS_OF_MESSAGE_MAX = 10_000
 /** What is remembered of the last seconds, so that repetitions are not written down. */
 const REMEMBERED_MAX = 50_000
 
@@ -127,12 +132,15 @@ async function noteItems(db: Db, items: readonly NewItem[]): Promise<Array<Found
       select asked.place, sent.links, account.id as account_id, account.tenant_id, account.data_key, account.deleted_at
       from asked join tracked_send as sent on sent.outbox_id = asked.outbox_id
       join account on account.id = sent.account_id
+    ), flooded as materialized (
+      select id from (select distinct outbox_id as id from asked) as message
+      where exists (select from tracking_item where outbox_id = message.id offset ${ITEMS_OF_MESSAGE_MAX - 1})
     ), noted as (
       insert into tracking_item (id, outbox_id, account_id, tenant_id, kind, link, client, sign, ip, user_agent, occurred_at)
       select asked.id, asked.outbox_id, found.account_id, found.tenant_id, asked.kind, asked.link,
         decode(asked.client, 'hex'), asked.sign, asked.ip, asked.user_agent, clock_timestamp()
       from asked join found on found.place = asked.place join outbox on outbox.id = asked.outbox_id
-      where asked.is_noted and found.deleted_at is null
+      where asked.is_noted and found.deleted_at is null and asked.outbox_id not in (select id from flooded)
     )
     select place, links, account_id as id, tenant_id, data_key from found
   `.execute(db)

@@ -2,12 +2,14 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountKeys, KeyedAccount } from '../../accounts/accounts/secrets.ts'
 import { entryCopy } from '../outbox/present.ts'
-import { countJudgements, type Counts, type Counted } from './counts.ts'
+import { countJudgements, type Counts, type Counted, ITEMS_MAX } from './counts.ts'
 import { JUDGE_AFTER_SECONDS, judgeItems, REPEAT_SECONDS, type TrackingItem } from './judge.ts'
 import { openLinks } from './sealed-links.ts'
 
-/** Of one message in one transaction. The rest is judged by the next. */
-const ITEMS_AT_ONCE = 1000
+/** Items of one message that are judged by one transaction. */
+const ITEMS_AT_ONCE = 500
+/** Items that are read after these, since what comes later tells of machines too. */
+const LATER_ITEMS = 500
 
 interface Message {
   id: string
@@ -23,26 +25,45 @@ interface Message {
   isAnnounced: boolean
 }
 
-/** Judges what waits of these messages, counts and announces it. Messages that another process judges are passed over. */
+export interface Judged {
+  counted: Counted[]
+  /** Whether more of these messages is due. */
+  hasMore: boolean
+}
+
+/**
+ * Judges what has waited longest of these messages, counts and announces it. Messages that another process judges are
+ * passed over.
+ */
 export async function recordJudged(
   unit: UnitOfWork,
   accountKeys: AccountKeys,
   outboxIds: readonly string[],
-): Promise<Counted[]> {
+): Promise<Judged> {
   await deleteOrphans(unit, outboxIds)
   const { messages, now } = await lockMessages(unit, outboxIds)
   const items = await listAbout(unit, messages)
   const counts: Array<Counts & { id: string }> = []
+  let hasMore = false
   for (const message of messages) {
     const urls = openLinks(accountKeys, message.account, message.id, message.links)
-    const judged = judgeItems(items.get(message.id) ?? [], { ...message, links: urls.length }, now)
+    const about = items.get(message.id) ?? []
+    const until = judgedUntil(about, now)
+    hasMore ||= until < now
+    const judged = judgeItems(about, { ...message, links: urls.length }, until)
     const counted = countJudgements(judged, message.items)
     counts.push({ id: message.id, ...counted })
     if (message.isAnnounced) announce(unit, message, counted.kept, urls)
   }
   await writeItems(unit, counts)
   await writeCounts(unit, counts)
-  return counts.flatMap(({ counted }) => counted)
+  return { counted: counts.flatMap(({ counted }) => counted), hasMore }
+}
+
+/** The time at which the items are judged. It lies back if more of them wait than are judged at once. */
+function judgedUntil(items: readonly TrackingItem[], now: number): number {
+  const last = items.filter(({ isJudged }) => !isJudged)[ITEMS_AT_ONCE - 1]
+  return last ? Math.min(now, last.at + JUDGE_AFTER_SECONDS * 1000) : now
 }
 
 /** Their entry is gone, and what is kept of it goes with it. */
@@ -88,21 +109,31 @@ async function lockMessages(
   return { messages, now: rows[0]?.now.getTime() ?? 0 }
 }
 
-/** What waits of each message, and what came about the same time. */
+/** The oldest of what waits of each message, and what was judged of the time about it. */
 async function listAbout(
   { sql: tx }: UnitOfWork,
   messages: readonly Message[],
 ): Promise<Map<string, TrackingItem[]>> {
   const { rows } = await sql<Omit<TrackingItem, 'at'> & { outboxId: string; at: Date; ip: string | null }>`
-    select item.id, item.outbox_id as "outboxId", item.kind, item.link, encode(item.client, 'hex') as client, item.sign,
-      item.ip, item.user_agent as "userAgent", item.occurred_at as at, item.is_machine is not null as "isJudged"
-    from unnest(${messages.map(({ id }) => id)}::uuid[]) as message (id) cross join lateral (
-      select * from tracking_item where outbox_id = message.id and occurred_at >= (
-        select min(occurred_at) from tracking_item as first where first.outbox_id = message.id and first.is_machine is null
-      ) - make_interval(secs => ${Math.max(REPEAT_SECONDS, JUDGE_AFTER_SECONDS)})
-      order by occurred_at, id limit ${ITEMS_AT_ONCE}
-    ) as item
-    order by item.occurred_at, item.id
+    with waiting as materialized (
+      select item.* from unnest(${messages.map(({ id }) => id)}::uuid[]) as message (id) cross join lateral (
+        select * from tracking_item where outbox_id = message.id and is_machine is null
+        order by occurred_at, id limit ${ITEMS_AT_ONCE + LATER_ITEMS}
+      ) as item
+    ), about as (
+      select outbox_id, min(occurred_at) - make_interval(secs => ${Math.max(REPEAT_SECONDS, JUDGE_AFTER_SECONDS)}) as since,
+        max(occurred_at) + make_interval(secs => ${JUDGE_AFTER_SECONDS}) as until
+      from waiting group by outbox_id
+    ), judged as (
+      select item.* from about cross join lateral (
+        select * from tracking_item where outbox_id = about.outbox_id and is_machine is not null
+          and occurred_at between about.since and about.until
+        order by occurred_at desc limit ${ITEMS_MAX}
+      ) as item
+    )
+    select id, outbox_id as "outboxId", kind, link, encode(client, 'hex') as client, sign, ip, user_agent as "userAgent",
+      occurred_at as at, is_machine is not null as "isJudged"
+    from (select * from waiting union all select * from judged) as item order by occurred_at, id
   `.execute(tx)
   return Map.groupBy(
     rows.map(row => ({ ...row, at: row.at.getTime() })),

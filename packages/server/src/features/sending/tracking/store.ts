@@ -5,14 +5,12 @@ import { JUDGE_AFTER_SECONDS, type MachineReason } from './judge.ts'
 /** Messages that are found at once. */
 const FOUND_MAX = 500
 
-/** Messages with something to be judged, those that wait longest first. */
+/** Messages with something to be judged, those that wait longest first, however much waits of each. */
 export async function listUnjudged(db: Db): Promise<Array<{ outboxId: string; tenantId: string }>> {
   const { rows } = await sql<{ outboxId: string; tenantId: string }>`
-    select distinct outbox_id as "outboxId", tenant_id as "tenantId" from (
-      select outbox_id, tenant_id from tracking_item
-      where is_machine is null and occurred_at <= clock_timestamp() - make_interval(secs => ${JUDGE_AFTER_SECONDS})
-      order by occurred_at limit ${FOUND_MAX}
-    ) as due
+    select outbox_id as "outboxId", tenant_id as "tenantId" from tracking_item
+    where is_machine is null and occurred_at <= clock_timestamp() - make_interval(secs => ${JUDGE_AFTER_SECONDS})
+    group by outbox_id, tenant_id order by min(occurred_at) limit ${FOUND_MAX}
   `.execute(db)
   return rows
 }

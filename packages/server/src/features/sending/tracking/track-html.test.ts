@@ -4,7 +4,15 @@ import { describe, expect, test } from 'vitest'
 import { createLinkTokens } from '../../../kit/link-token.ts'
 import { planLinkBase } from '../../../kit/link-base.ts'
 import { newId } from '../../../kit/ids.ts'
-import { HONEYPOT, readClickToken, readOpenToken, trackHtml, TRACKED_URLS_MAX } from './track-html.ts'
+import {
+  HONEYPOT,
+  placesFinder,
+  readClickToken,
+  readOpenToken,
+  trackHtml,
+  TRACKED_HTML_LENGTH_MAX,
+  TRACKED_URLS_MAX,
+} from './track-html.ts'
 
 const base = planLinkBase({ linksUrl: 'https://links.example.com', baseUrl: null })
 const tokens = createLinkTokens(Buffer.alloc(32, 1))
@@ -250,3 +258,28 @@ function outline(node: DefaultTreeAdapterTypes.Node, resolve: (href: string) => 
     'content' in node ? outline(node.content, resolve) : null,
   ]
 }
+
+test('a link is read in time that grows with its length', () => {
+  const html = `<a href="x${' '.repeat(500_000)}x">x</a>`
+  expect(trackHtml(html, CLICKS, options)).toEqual({ html, urls: [] })
+})
+
+describe('the HTML of several messages', () => {
+  const link = (name: string) => `<a href="https://example.org/${name}">x</a>`
+
+  test('is read once while it is the same, and up to a length in all', () => {
+    const placesOf = placesFinder(link('a').length * 2)
+    const first = placesOf(link('a'))
+    expect(first?.links).toHaveLength(1)
+    expect(placesOf(link('a'))).toBe(first)
+    expect(placesOf(link('b'))?.links).toHaveLength(1)
+    expect(placesOf(link('c'))).toBeNull()
+    expect(placesOf(link('b'))?.links).toHaveLength(1)
+  })
+
+  test('is not read where one is too long', () => {
+    const long = 'x'.repeat(TRACKED_HTML_LENGTH_MAX + 1)
+    const placesOf = placesFinder(Infinity)
+    expect([placesOf(long), placesOf(long.slice(1))?.links]).toEqual([null, []])
+  })
+})

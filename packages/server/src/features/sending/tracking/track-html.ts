@@ -1,6 +1,6 @@
 import type { LinkTokens } from '../../../kit/link-token.ts'
 import type { Links } from '../links.ts'
-import { findPlaces } from './html-links.ts'
+import { findPlaces, type HtmlPlaces } from './html-links.ts'
 
 /** What of a message is tracked. */
 export interface Tracking {
@@ -17,13 +17,46 @@ export interface TrackedHtml {
   urls: string[]
 }
 
+export interface TrackHtmlOptions {
+  outboxId: string
+  links: Links
+  /** What of the HTML matters, if it was read before. */
+  places?: HtmlPlaces
+}
+
 /** Different URLs of one message; the links of further ones are left alone. */
 export const TRACKED_URLS_MAX = 1000
+/** Longer HTML is not tracked: to read it would hold up other requests. */
+export const TRACKED_HTML_LENGTH_MAX = 512 * 1024
 /** The index of the link that only machines follow. */
 export const HONEYPOT = 0xffff
 
 const ID_BYTES = 16
 const INDEX_BYTES = 2
+
+/** Whether HTML can be tracked. */
+export function isTrackable(html: string | null | undefined): html is string {
+  return !!html && html.length <= TRACKED_HTML_LENGTH_MAX
+}
+
+/** Finds what of texts matters; null for one that is not tracked. */
+export type PlacesFinder = (html: string) => HtmlPlaces | null
+
+/**
+ * Reads texts of several messages, and each that follows itself once.
+ * @param lengthMax of all that is read; what comes beyond is not tracked
+ */
+export function placesFinder(lengthMax: number): PlacesFinder {
+  let lengthLeft = lengthMax
+  let last: { html: string; places: HtmlPlaces } | null = null
+  return html => {
+    if (last?.html === html) return last.places
+    if (!isTrackable(html) || html.length > lengthLeft) return null
+    lengthLeft -= html.length
+    last = { html, places: findPlaces(html) }
+    return last.places
+  }
+}
 
 /**
  * Replaces the links of a message by tracked ones, and adds what tells of opens. Only the values of `href` change, and
@@ -32,10 +65,10 @@ const INDEX_BYTES = 2
 export function trackHtml(
   html: string,
   tracking: Tracking,
-  { outboxId, links: { base, tokens } }: { outboxId: string; links: Links },
+  { outboxId, links: { base, tokens }, places = findPlaces(html) }: TrackHtmlOptions,
 ): TrackedHtml {
   if (!base) return { html, urls: [] }
-  const { links, bodyEnd } = findPlaces(html)
+  const { links, bodyEnd } = places
   const isOwn = (url: string) => url.startsWith(`${base.url}/u/`) || url.startsWith(`${base.url}/t/`)
   const indexes = new Map<string, number>()
   const edits: Array<{ start: number; end: number; text: string }> = []

@@ -7,7 +7,13 @@ import { findModule } from '../../tenancy/plans/store.ts'
 import type { Links } from '../links.ts'
 import { sealLinks } from './sealed-links.ts'
 import { mayTrack, NOTHING, planTracking } from './rules.ts'
-import { trackHtml, type Tracking } from './track-html.ts'
+import {
+  type PlacesFinder,
+  placesFinder,
+  TRACKED_HTML_LENGTH_MAX,
+  trackHtml,
+  type Tracking,
+} from './track-html.ts'
 
 export interface TrackingServices {
   accountKeys: AccountKeys
@@ -54,7 +60,7 @@ export const UNTRACKED: SendTracking = { opens: false, clicks: false, links: nul
 export interface SendTracker {
   /** Makes the HTML as its recipients get it; null: nothing is tracked. */
   wireHtml: ((html: string) => string) | null
-  /** Known once the message is composed. One without HTML is not tracked. */
+  /** Known once the message is composed. One without HTML, or with too much of it, is not tracked. */
   result(): SendTracking
 }
 
@@ -62,14 +68,19 @@ export function createSendTracker(
   { accountKeys, links }: TrackingServices,
   account: AccountView,
   tracking: Tracking,
-  outboxId: string,
+  {
+    outboxId,
+    placesOf = placesFinder(TRACKED_HTML_LENGTH_MAX),
+  }: { outboxId: string; placesOf?: PlacesFinder },
 ): SendTracker {
   const { opens, clicks } = tracking
   if (!opens && !clicks) return { wireHtml: null, result: () => UNTRACKED }
   let urls: readonly string[] | null = null
   return {
     wireHtml(html) {
-      const tracked = trackHtml(html, tracking, { outboxId, links })
+      const places = placesOf(html)
+      if (!places) return html
+      const tracked = trackHtml(html, tracking, { outboxId, links, places })
       ;({ urls } = tracked)
       return tracked.html
     },
