@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '../operation.ts'
 import { reasons } from '../reasons.ts'
 import { accountPath, text, timestampInput, uuid } from '../shapes.ts'
-import { templateParams } from './templates.ts'
+import { RENDER_BODY_VALUES_MAX, templateParams } from './templates.ts'
 import {
   checkContent,
   checkListFields,
@@ -13,8 +13,8 @@ import {
 
 export const MERGE_ENTRIES_MAX = 1000
 export const MERGE_INTERVAL_SECONDS_MAX = 3600
-/** Values of a body with 1,000 entries: some 90 in the parameters of each. */
-const MERGE_BODY_VALUES_MAX = 100_000
+/** As in a send, and room for 1,000 entries. */
+const MERGE_BODY_VALUES_MAX = RENDER_BODY_VALUES_MAX + 10 * MERGE_ENTRIES_MAX
 
 /** What may be wrong with a single entry. */
 const ENTRY_REASONS = [

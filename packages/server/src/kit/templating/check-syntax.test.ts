@@ -65,4 +65,34 @@ describe('a template', () => {
     for (let at = 0; at < 300; at++) compile(`${source}${at}`)
     expect(compile(source)).not.toBe(first)
   })
+
+  // Comments compile fastest.
+  test('is kept by the heap that it takes, not by its length', () => {
+    const templates = openTemplates()
+    const sources = Array.from({ length: 20 }, (_, at) => `${'{{!}}'.repeat(6000)}${at}`)
+    const [first] = sources.map(source => templates.compile(source))
+    const last = templates.compile(sources[19]!)
+    expect(templates.compile(sources[19]!)).toBe(last)
+    expect(templates.compile(sources[0]!)).not.toBe(first)
+  })
+
+  test('is not kept if it takes more than all may, and leaves the others', () => {
+    const templates = openTemplates()
+    const small = templates.compile('{{a}}')
+    const large = '{{!}}'.repeat(90_000)
+    expect(templates.compile(large)).not.toBe(templates.compile(large))
+    expect(templates.compile('{{a}}')).toBe(small)
+  })
+
+  test.each([
+    ['{{a}}', 979],
+    ['{{1}}', 737],
+    ['{{a.b.c.d.e}}', 1157],
+    ['{{#each a}}{{/each}}', 2442],
+    ['{{#if a}}x{{else}}y{{/if}}', 3303],
+    ['{{#each a as |b c|}}{{b}}{{/each}}', 3568],
+    ['{{lookup (lookup a 1) 2}}', 3443],
+  ])('%j weighs at least the %d bytes that it takes', (source, bytes) => {
+    expect(compile(source).bytes).toBeGreaterThan(bytes)
+  })
 })

@@ -11,16 +11,25 @@ export class SyntaxRefused extends Error {
   override name = 'SyntaxRefused'
 }
 
-/** @returns how many blocks and subexpressions stand within one another at most */
-export function checkSyntax(program: hbs.AST.Program): number {
+export interface Size {
+  /** How many blocks and subexpressions stand within one another at most. */
+  levels: number
+  /** How many statements, bodies of blocks, expressions and parts of paths there are. */
+  nodes: number
+}
+
+export function checkSyntax(program: hbs.AST.Program): Size {
   let levelsMax = 0
+  let nodes = 0
 
   function checkProgram(block: hbs.AST.Program | undefined, level: number): void {
     levelsMax = Math.max(levelsMax, level)
+    if (block) nodes++
     for (const statement of block?.body ?? []) checkStatement(statement, level)
   }
 
   function checkStatement(node: Node, level: number): void {
+    nodes++
     if (isOf<hbs.AST.MustacheStatement>(node, 'MustacheStatement')) {
       if (isCall(node)) requireLookup(node)
       else if (nameOf(node) !== null && HELPERS.has(nameOf(node)!))
@@ -41,8 +50,10 @@ export function checkSyntax(program: hbs.AST.Program): number {
     }
   }
 
-  function checkArguments({ params, hash }: Call, level: number): void {
+  function checkArguments({ path, params, hash }: Call, level: number): void {
+    nodes += countNodes(path)
     for (const value of [...params, ...(hash?.pairs ?? []).map(pair => pair.value)]) {
+      nodes += countNodes(value)
       if (!isOf<hbs.AST.SubExpression>(value, 'SubExpression')) continue
       requireLookup(value)
       levelsMax = Math.max(levelsMax, level + 1)
@@ -51,7 +62,7 @@ export function checkSyntax(program: hbs.AST.Program): number {
   }
 
   checkProgram(program, 0)
-  return levelsMax
+  return { levels: levelsMax, nodes }
 }
 
 function checkBlock(node: hbs.AST.BlockStatement): void {
@@ -73,6 +84,10 @@ function requireLookup(node: Call): void {
 
 function isOf<T extends Node>(node: Node, type: T['type']): node is T {
   return node.type === type
+}
+
+function countNodes(value: Node): number {
+  return isOf<hbs.AST.PathExpression>(value, 'PathExpression') ? 1 + value.parts.length : 1
 }
 
 function isCall({ params, hash }: Call): boolean {

@@ -7,12 +7,18 @@ import { LEVELS_MAX } from './template.ts'
 /* Handlebars with bounds. Only the thread that renders loads it. */
 
 export interface Compiled {
+  /** The heap that it takes, about. */
+  bytes: number
   /** @throws BoundExceeded, and what Handlebars throws */
   render(variables: object, escape: Escape, meter: RenderMeter): string
 }
 
 const CACHED_MAX = 256
-const CACHED_LENGTH_MAX = 4_000_000
+/** A quarter of a thread's heap. */
+const CACHED_BYTES_MAX = 32 * 1024 * 1024
+/** Measured, of a template that was rendered; and of its source. */
+const NODE_BYTES = 384
+const CHARACTER_BYTES = 8
 
 /** The render that is under way: helpers and escaping take no arguments of ours. */
 let current: { escape: Escape; meter: RenderMeter } | null = null
@@ -66,19 +72,20 @@ function metered(body: Body, isLoop: boolean): Body {
 /** Compiles templates and keeps those that were used last. */
 export function openTemplates(): { compile(source: string): Compiled } {
   const cache = new Map<string, Compiled>()
-  let cachedLength = 0
+  let cachedBytes = 0
   return {
     /** @throws SyntaxRefused, and what Handlebars throws */
     compile(source) {
       const cached = cache.get(source)
       const compiled = cached ?? compileTemplate(source)
+      if (compiled.bytes > CACHED_BYTES_MAX) return compiled
       if (cached) cache.delete(source)
-      else cachedLength += source.length
+      else cachedBytes += compiled.bytes
       cache.set(source, compiled)
-      for (const [oldest] of cache) {
-        if (cache.size <= CACHED_MAX && cachedLength <= CACHED_LENGTH_MAX) break
+      for (const [oldest, { bytes }] of cache) {
+        if (cache.size <= CACHED_MAX && cachedBytes <= CACHED_BYTES_MAX) break
         cache.delete(oldest)
-        cachedLength -= oldest.length
+        cachedBytes -= bytes
       }
       return compiled
     },
@@ -86,10 +93,11 @@ export function openTemplates(): { compile(source: string): Compiled } {
 }
 
 function compileTemplate(source: string): Compiled {
-  if (!source.includes('{{')) return { render: () => source }
+  const sourceBytes = source.length * CHARACTER_BYTES
+  if (!source.includes('{{')) return { bytes: sourceBytes, render: () => source }
   // Only strings are parsed: an object would be taken for a syntax tree, and become code.
   const program = Handlebars.parse(`${source}`)
-  const levels = checkSyntax(program)
+  const { levels, nodes } = checkSyntax(program)
   const template = environment.compile(program, {
     knownHelpersOnly: true,
     // Names in a template are values unless `checkSyntax` knows them as helpers.
@@ -98,6 +106,7 @@ function compileTemplate(source: string): Compiled {
   // Compiles now, not when it is first rendered.
   ;(template as unknown as { _setup(options: object): void })._setup({})
   return {
+    bytes: sourceBytes + nodes * NODE_BYTES,
     render(variables, escape, meter) {
       if (levels > LEVELS_MAX) throw new BoundExceeded(`has more than ${LEVELS_MAX} levels`)
       current = { escape, meter }

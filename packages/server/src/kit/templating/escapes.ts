@@ -22,13 +22,14 @@ export function forHtml(text: string): string {
 
 /**
  * For Markdown, in which no character reference can be a part of the structure (CommonMark section 2.5). The zeros tell
- * these references from those of an author: in code they are written as what they stand for.
+ * these references from those of an author: in code they are written as what they stand for. A reference has at most
+ * seven digits, so characters above U+FFFF stay as they are: none of them is a part of the structure.
  */
 export function forMarkdown(text: string): string {
-  return text.replaceAll(/[^\p{L}\p{N}\p{M}]/gu, sign => `&#00${sign.codePointAt(0)};`)
+  return text.replaceAll(/[^\p{L}\p{N}\p{M}\u{10000}-\u{10ffff}]/gu, sign => `&#00${sign.codePointAt(0)};`)
 }
 
-const REFERENCE = /&#00(\d{1,7});/g
+const REFERENCE = /&#00(\d{1,5});/g
 
 /** Turns what `forMarkdown` wrote back. */
 export function fromMarkdown(text: string): string {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { openTemplates, readVariables } from './compile.ts'
 import { lockThread } from './lock-thread.ts'
-import { findInvalid, renderTemplate } from './render.ts'
+import { compileFields, renderTemplate } from './render.ts'
 import type { RendererAnswer, RendererRequest } from './renderer.ts'
 import { type Rendered, type RenderFailure, TEMPLATE_FIELDS, type TemplateField } from './template.ts'
 
@@ -22,14 +22,16 @@ function begin(field: TemplateField): void {
 function answer(request: RendererRequest): RendererAnswer {
   progress.fill(0)
   if (request.type === 'start') return []
-  const { fields } = request
-  if (request.type === 'check') return [findInvalid(templates, fields, begin)]
+  const fields = compileFields(templates, request.fields, begin)
+  const isInvalid = 'failure' in fields
+  if (request.type === 'check') return [isInvalid ? fields : null]
+  if (isInvalid) return request.variables.map(() => fields)
   const begunAt = performance.now()
   const results: Array<Rendered | RenderFailure> = []
   let length = 0
   for (const json of request.variables) {
     progress[0] = results.length
-    const result = renderTemplate(templates, fields, readVariables(json), begin)
+    const result = renderTemplate(fields, readVariables(json), begin)
     results.push(result)
     if (!('failure' in result)) length += (result.html?.length ?? 0) + (result.text?.length ?? 0)
     if (length > CHUNK_LENGTH_MAX || performance.now() - begunAt > CHUNK_MS_MAX) break

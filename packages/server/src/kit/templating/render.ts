@@ -1,5 +1,5 @@
 import { cleanLine } from '../mime/text.ts'
-import type { openTemplates } from './compile.ts'
+import type { Compiled, openTemplates } from './compile.ts'
 import { asIs, type Escape, forHtml, forMarkdown } from './escapes.ts'
 import { markdownToHtml } from './markdown.ts'
 import { BoundExceeded, startMeter } from './meter.ts'
@@ -17,40 +17,42 @@ import {
 
 type Templates = ReturnType<typeof openTemplates>
 
-/** The first field that does not compile. */
-export function findInvalid(
+export type CompiledFields = Pick<TemplateFields, 'format'> & Partial<Record<TemplateField, Compiled>>
+
+/**
+ * Returns the first failure if a field does not compile.
+ * @param begin is called with each field before it is compiled
+ */
+export function compileFields(
   templates: Templates,
   fields: TemplateFields,
   begin: (field: TemplateField) => void,
-): RenderFailure | null {
+): CompiledFields | RenderFailure {
+  const compiled: CompiledFields = { format: fields.format }
   for (const field of TEMPLATE_FIELDS) {
     begin(field)
     const source = fields[field]
     if (source === null) continue
     try {
-      templates.compile(source)
+      compiled[field] = templates.compile(source)
     } catch (error) {
       return { failure: 'invalid', field, message: messageOf(error) }
     }
   }
-  return null
+  return compiled
 }
 
 /** @param begin is called with each field before it is rendered */
 export function renderTemplate(
-  templates: Templates,
-  fields: TemplateFields,
+  fields: CompiledFields,
   variables: object,
   begin: (field: TemplateField) => void,
 ): Rendered | RenderFailure {
-  const invalid = findInvalid(templates, fields, begin)
-  if (invalid) return invalid
   let field: TemplateField = 'subject'
   const meter = startMeter()
   const render = (of: TemplateField, escape: Escape) => {
     begin((field = of))
-    const source = fields[of]
-    return source === null ? null : templates.compile(source).render(variables, escape, meter).toWellFormed()
+    return fields[of]?.render(variables, escape, meter).toWellFormed() ?? null
   }
   try {
     const subject = toLine(render('subject', asIs))

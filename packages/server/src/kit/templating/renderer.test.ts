@@ -97,6 +97,12 @@ describe('the renderer', () => {
     })
   })
 
+  test('is busy while no thread starts, and starts the next one', async () => {
+    const failing = new URL(`data:text/javascript,${encodeURIComponent('throw new Error()')}`)
+    await using renderer = openRenderer({ script: failing })
+    for (let at = 0; at < 3; at++) await expect(act(renderer, 'a', '')).rejects.toThrow(RendererBusy)
+  })
+
   test('lets parties take turns', async () => {
     await using renderer = openRenderer({ script, workMsMax: 500 })
     const done: string[] = []
