@@ -495,6 +495,28 @@ describe('a merge that waits', () => {
     expect(entries.map(({ status }) => status)).toEqual(['sent', 'queued', 'queued'])
   })
 
+  test('tries an entry again in time, however late the others are', async () => {
+    const { app, imap, sink } = opened
+    const user = await imap.addUser()
+    const accountId = await connectSender(app, opened, { user })
+    const later = new Date(Date.now() + 3_600_000).toISOString()
+    sink.behave = ({ step, argument, times }) =>
+      step === 'rcpt' && argument === 'again@example.org' && times === 1 ? '451 4.2.1 later' : null
+    const items = await merge(accountId, {
+      intervalSeconds: 1,
+      entries: [{ to: { address: 'again@example.org' } }, { ...readers(1)[0], sendAt: later }],
+    })
+    const path = `/v1/accounts/${accountId}/outbox/${items[0]!.outboxId}`
+    await waitUntil('the first attempt', async () => (await app.get<OutboxEntry>(path)).body.attempts === 1)
+    // As if two minutes had passed.
+    for (const table of ['outbox', 'mail_merge_pace', 'sending_account'])
+      await sql`
+        update ${sql.table(table)} set due_at = due_at - interval '2 minutes' where account_id = ${accountId}
+      `.execute(app.db)
+    expect((await app.get<OutboxEntry>(`${path}?waitSeconds=30`)).body).toMatchObject({ status: 'sent' })
+    sink.behave = () => null
+  })
+
   /** Seconds between the hand-overs of a merge. */
   async function gapsOf(mailMergeId: string): Promise<number[]> {
     const { rows } = await sql<{ gap: number }>`
