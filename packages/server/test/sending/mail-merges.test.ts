@@ -373,6 +373,37 @@ describe('a tracked mail merge', () => {
 })
 
 describe('the plan', () => {
+  test('leaves the place of an entry that cannot be rendered to the next one', async () => {
+    const { app } = opened
+    const accountId = await connectSender(app, opened)
+    const planId = newId()
+    await sql`
+      insert into plan (id, name, body_storage_allowed, sends_per_day)
+      select ${planId}, 'two more', true, count(*) + 2 from outbox where tenant_id = ${app.tenantId}`.execute(
+      app.db,
+    )
+    await sql`update tenant set plan_id = ${planId} where id = ${app.tenantId}`.execute(app.db)
+    try {
+      const items = await merge(accountId, {
+        subject: undefined,
+        text: undefined,
+        render: { text: '{{params.name}}' },
+        entries: ['x'.repeat(270_000), 'Ada', 'Bob', 'Cleo'].map(name => ({
+          to: { address: 'reader@example.org' },
+          params: { name },
+        })),
+      })
+      expect(items.map(({ error }) => error?.reason ?? null)).toEqual([
+        'params_too_large',
+        null,
+        null,
+        'plan_limit_sends',
+      ])
+    } finally {
+      await sql`update tenant set plan_id = null where id = ${app.tenantId}`.execute(app.db)
+    }
+  })
+
   test('lets merges and single sends have what the day has left, however many ask at once', async () => {
     const { app } = opened
     const accountId = await connectSender(app, opened)
