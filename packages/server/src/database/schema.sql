@@ -429,13 +429,13 @@ create table outbox (
 CREATE INDEX outbox_claimed ON public.outbox USING btree (account_id) WHERE (phase IS NOT NULL);
 CREATE INDEX outbox_claimed_by ON public.outbox USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX outbox_draft ON public.outbox USING btree (draft_id) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
-CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NULL));
+CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at, id) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NULL));
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX outbox_filed ON public.outbox USING btree (copy_filed_at) WHERE (filed_copy IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX outbox_losses ON public.outbox USING btree (losses) WHERE ((due_at IS NOT NULL) AND (losses > 0));
-CREATE INDEX outbox_merge ON public.outbox USING btree (mail_merge_id, due_at) WHERE (mail_merge_id IS NOT NULL);
-CREATE INDEX outbox_merge_due ON public.outbox USING btree (account_id, due_at) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NOT NULL) AND (NOT is_paced));
+CREATE INDEX outbox_merge ON public.outbox USING btree (mail_merge_id, due_at, id) WHERE (mail_merge_id IS NOT NULL);
+CREATE INDEX outbox_merge_due ON public.outbox USING btree (account_id, due_at, id) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NOT NULL) AND (NOT is_paced));
 CREATE INDEX outbox_reference ON public.outbox USING btree (account_id, reference, created_at DESC, id DESC) WHERE (reference IS NOT NULL);
 CREATE INDEX outbox_task ON public.outbox USING btree (task_at) WHERE (task IS NOT NULL);
 CREATE INDEX outbox_task_account ON public.outbox USING btree (account_id, task_at) WHERE (task IS NOT NULL);

@@ -373,6 +373,37 @@ describe('a tracked mail merge', () => {
 })
 
 describe('the plan', () => {
+  test('leaves the place of an entry that cannot be rendered to the next one', async () => {
+    const { app } = opened
+    const accountId = await connectSender(app, opened)
+    const planId = newId()
+    await sql`
+      insert into plan (id, name, body_storage_allowed, sends_per_day)
+      select ${planId}, 'two more', true, count(*) + 2 from outbox where tenant_id = ${app.tenantId}`.execute(
+      app.db,
+    )
+    await sql`update tenant set plan_id = ${planId} where id = ${app.tenantId}`.execute(app.db)
+    try {
+      const items = await merge(accountId, {
+        subject: undefined,
+        text: undefined,
+        render: { text: '{{params.name}}' },
+        entries: ['x'.repeat(270_000), 'Ada', 'Bob', 'Cleo'].map(name => ({
+          to: { address: 'reader@example.org' },
+          params: { name },
+        })),
+      })
+      expect(items.map(({ error }) => error?.reason ?? null)).toEqual([
+        'params_too_large',
+        null,
+        null,
+        'plan_limit_sends',
+      ])
+    } finally {
+      await sql`update tenant set plan_id = null where id = ${app.tenantId}`.execute(app.db)
+    }
+  })
+
   test('lets merges and single sends have what the day has left, however many ask at once', async () => {
     const { app } = opened
     const accountId = await connectSender(app, opened)
@@ -493,6 +524,28 @@ describe('a merge that waits', () => {
     expect((await app.get<OutboxEntry>(`${path}?waitSeconds=30`)).body).toMatchObject({ status: 'sent' })
     const entries = await listMerge(accountId, mailMergeId)
     expect(entries.map(({ status }) => status)).toEqual(['sent', 'queued', 'queued'])
+  })
+
+  test('tries an entry again in time, however late the others are', async () => {
+    const { app, imap, sink } = opened
+    const user = await imap.addUser()
+    const accountId = await connectSender(app, opened, { user })
+    const later = new Date(Date.now() + 3_600_000).toISOString()
+    sink.behave = ({ step, argument, times }) =>
+      step === 'rcpt' && argument === 'again@example.org' && times === 1 ? '451 4.2.1 later' : null
+    const items = await merge(accountId, {
+      intervalSeconds: 1,
+      entries: [{ to: { address: 'again@example.org' } }, { ...readers(1)[0], sendAt: later }],
+    })
+    const path = `/v1/accounts/${accountId}/outbox/${items[0]!.outboxId}`
+    await waitUntil('the first attempt', async () => (await app.get<OutboxEntry>(path)).body.attempts === 1)
+    // As if two minutes had passed.
+    for (const table of ['outbox', 'mail_merge_pace', 'sending_account'])
+      await sql`
+        update ${sql.table(table)} set due_at = due_at - interval '2 minutes' where account_id = ${accountId}
+      `.execute(app.db)
+    expect((await app.get<OutboxEntry>(`${path}?waitSeconds=30`)).body).toMatchObject({ status: 'sent' })
+    sink.behave = () => null
   })
 
   /** Seconds between the hand-overs of a merge. */

@@ -18,7 +18,7 @@ const WALK: ReadonlyArray<readonly [SendPoint, number]> = [
 const mergeOf = (subject: string) => ({
   subject,
   text: 'There is news.\n',
-  // Large enough to be written before the transaction.
+  // It is written before the transaction, as all that the messages of a merge share.
   attachments: [{ filename: 'a.bin', content: Buffer.alloc(300_000, subject).toString('base64') }],
   entries: Array.from({ length: ENTRIES }, (_, nth) => ({ to: { address: `reader-${nth}@example.org` } })),
 })

@@ -18,7 +18,7 @@ alter table outbox add column is_paced boolean not null default false;
 
 -- Single messages are found before those of merges, however many of these wait.
 drop index outbox_due;
-create index outbox_due on outbox (account_id, due_at) where due_at is not null and mail_merge_id is null;
-create index outbox_merge_due on outbox (account_id, due_at)
+create index outbox_due on outbox (account_id, due_at, id) where due_at is not null and mail_merge_id is null;
+create index outbox_merge_due on outbox (account_id, due_at, id)
   where due_at is not null and mail_merge_id is not null and not is_paced;
-create index outbox_merge on outbox (mail_merge_id, due_at) where mail_merge_id is not null;
+create index outbox_merge on outbox (mail_merge_id, due_at, id) where mail_merge_id is not null;

@@ -53,12 +53,14 @@ export interface Renderer extends AsyncDisposable {
   check(party: string, fields: TemplateFields): Promise<RenderFailure | null>
   /**
    * Renders a template once for each of the variables, which are JSON, and returns the results in their order.
+   * @param budget the threads' time that this call has, and others that share it; waiting for a thread costs nothing
    * @throws RendererBusy
    */
   render(
     party: string,
     fields: TemplateFields,
     variables: readonly string[],
+    budget?: WorkBudget,
   ): Promise<Array<Rendered | RenderFailure>>
 }
 
@@ -85,15 +87,14 @@ export function openRenderer(options: RendererOptions = {}): Renderer {
       return { failure: 'invalid', field: answer.field, message: TOO_LONG }
     },
 
-    async render(party, fields, variables) {
+    async render(party, fields, variables, many = { msLeft: MANY_MS_MAX }) {
       const results: Array<Rendered | RenderFailure> = []
-      let msLeft = MANY_MS_MAX
       let countMax = CHUNK_COUNT_MAX
-      while (results.length < variables.length && msLeft > 0) {
+      while (results.length < variables.length && many.msLeft > 0) {
         const chunk = takeChunk(variables, results.length, countMax)
         const budget = { msLeft: workMsMax }
         const answer = await threads.ask(party, { type: 'render', fields, variables: chunk }, budget)
-        msLeft -= workMsMax - budget.msLeft
+        many.msLeft -= workMsMax - budget.msLeft
         countMax = CHUNK_COUNT_MAX
         if (Array.isArray(answer)) results.push(...answer.filter(result => result !== null))
         else if (answer.entry === 0) results.push(tooLong(answer.field))

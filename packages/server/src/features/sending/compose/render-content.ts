@@ -3,6 +3,7 @@ import { htmlToText } from '../../../kit/mime/html-to-text.ts'
 import { withoutPreview } from '../../../kit/templating/preview.ts'
 import type { Renderer } from '../../../kit/templating/renderer.ts'
 import type { Rendered, TemplateField, TemplateFields } from '../../../kit/templating/template.ts'
+import type { WorkBudget } from '../../../kit/work-thread.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
@@ -81,7 +82,7 @@ export async function renderedBody<Body extends ContentBody>(
 
 /**
  * Renders for several recipients, whose results come in order. Call it for as many as may be held in memory: each may
- * have 4 MiB. Refuses the whole only if the template does not compile, or too many renders are waiting.
+ * have 4 MiB. Several calls may share a budget of the threads' time. Refuses the whole only if the template does not compile, or too many renders are waiting.
  */
 export async function renderContents(
   context: RequestContext,
@@ -89,12 +90,13 @@ export async function renderContents(
   account: AccountView,
   template: ContentTemplate,
   entries: ReadonlyArray<{ params?: Params | undefined; rcpt?: Rcpt | undefined }>,
+  budget: WorkBudget,
 ): Promise<Array<RenderedContent | ContentFailure>> {
   const variables = entries.map(({ params = template.params, rcpt }) =>
     variablesOf({ params, account, rcpt }),
   )
   const fitting = variables.filter(json => json !== null)
-  const results = (await renderEach(renderer, context.tenantId, template.fields, fitting)).values()
+  const results = (await renderEach(renderer, context.tenantId, template.fields, fitting, budget)).values()
   return variables.map(json => {
     if (json === null) return { failure: 'params_too_large', field: null, message: null }
     const result = results.next().value!

@@ -1,6 +1,7 @@
 import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import { newId } from '../../../kit/ids.ts'
+import { htmlToText } from '../../../kit/mime/html-to-text.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireSender } from '../../mail/identities/access.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
@@ -32,20 +33,21 @@ export async function mergeMail(
   const merge = await prepareMerge(context, services, terms, body)
   const { entries, errors } = planEntries(body, now)
   const allowed = await chooseEntries(context, merge, entries, errors)
-  const left = Math.max(0, terms.sendsLeft ?? allowed.length)
-  for (const { index } of allowed.splice(left)) errors.set(index, entryError('plan_limit_sends'))
   const target = contentTarget(context, services, account)
   const written = new WrittenEntries(merge, target)
+  let mayBeAccepted = false
   try {
     await services.reach('content_write', merge.id)
-    for (const [index, error] of await written.write(allowed)) errors.set(index, error)
+    for (const [index, error] of await written.write(allowed, terms.sendsLeft ?? Infinity))
+      errors.set(index, error)
     await services.reach('content_written', merge.id)
+    mayBeAccepted = true
     const answer = await acceptEntries(context, services, account, { id: merge.id, body, written, errors })
     await services.reach('accepted', merge.id)
     return answer
   } catch (error) {
     // What an entry was made of stays: the commit may have succeeded although it failed here.
-    await written.discard()
+    await written.discard({ mayBeAccepted })
     throw error
   }
 }
@@ -87,7 +89,8 @@ async function prepareMerge(
   const sender = await requireSender(context.db, account, body.from ?? null, signature)
   const isSigned = body.sign ?? signByDefault
   const composing = { ...originals, sender, isSigned, kept: null }
-  const { attachments, ...composition } = await planComposition(content, account, body, composing)
+  const shared = template ? body : { ...body, text: textOf(body) }
+  const { attachments, ...composition } = await planComposition(content, account, shared, composing)
   // What a template makes of its HTML is known later.
   const hasHtml = template ? (template.fields.html ?? '') !== '' : isTrackable(composition.html)
   const tracking = await requireTracking(context, services, account, { asked: body, hasHtml })
@@ -102,6 +105,14 @@ async function prepareMerge(
     recipientOf: ({ to, outboxId }) =>
       listId === null ? null : listRecipient(links, { tenantId, listId, outboxId }, to),
     trackerOf: ({ outboxId }) => createSendTracker(services, account, tracking, { outboxId, placesOf }),
-    render: template && (entries => renderContents(context, services, account, template, entries)),
+    render:
+      template &&
+      ((entries, budget) => renderContents(context, services, account, template, entries, budget)),
   }
+}
+
+/** The text of all messages: made from the HTML once, not for each of them. */
+function textOf({ text, html }: MergeBody): string | null {
+  if (text || !html) return text ?? null
+  return htmlToText(html)
 }

@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { newId } from '../../../kit/ids.ts'
+import type { WorkBudget } from '../../../kit/work-thread.ts'
+import { refuse } from '../../refuse.ts'
 import { composeWith, type ComposedInParts, type PlannedComposition } from '../compose/compose.ts'
 import type { ContentFailure, RenderedContent } from '../compose/render-content.ts'
 import type { Params, Rcpt } from '../templates/rules.ts'
@@ -16,18 +18,21 @@ import {
   writeDown,
   writeTail,
 } from '../outbox/write-content.ts'
-import type { SendTracker } from '../tracking/track-send.ts'
-import { type EntryError, type PlannedEntry, renderError } from './rules.ts'
+import type { SendTracker, SendTracking } from '../tracking/track-send.ts'
+import { type EntryError, entryError, type PlannedEntry, renderError } from './rules.ts'
 
-/** Messages that are rendered and written before others get a turn. */
+/** Messages that are rendered before they are written. */
 const BATCH_ENTRIES = 20
 /** Others get a turn earlier if the messages take this long. */
 const TURN_MS_MAX = 20
 /** Contents that wait in memory for the transaction that accepts them. What is more is written before. */
 const HELD_BYTES_MAX = 8 * 1024 * 1024
 
-/** Time that the template of a merge may take for all its entries. */
+/** Time of a thread that the template of a merge may take for all its entries. */
 const RENDER_MS_MAX = 60_000
+
+/** The links of all messages of a merge, compressed and sealed. They wait in memory for the transaction. */
+const LINKS_BYTES_MAX = 32 * 1024 * 1024
 
 /** What all messages of a merge have in common. */
 export interface Merge {
@@ -41,7 +46,9 @@ export interface Merge {
   recipientOf(entry: NewEntry): Rcpt | null
   trackerOf(entry: NewEntry): SendTracker
   /** Null if all entries have the content of the composition. */
-  render: ((entries: RenderedEntry[]) => Promise<Array<RenderedContent | ContentFailure>>) | null
+  render:
+    | ((entries: RenderedEntry[], budget: WorkBudget) => Promise<Array<RenderedContent | ContentFailure>>)
+    | null
 }
 
 type RenderedEntry = { params?: Params | undefined; rcpt?: Rcpt | undefined }
@@ -57,22 +64,28 @@ export class WrittenEntries {
   readonly #target: ContentTarget
   #held: WrittenContent[] = []
   #heldBytes = 0
-  #renderMs = 0
+  #linksBytes = 0
+  readonly #renderBudget: WorkBudget = { msLeft: RENDER_MS_MAX }
 
   constructor(merge: Merge, target: ContentTarget) {
     this.#merge = merge
     this.#target = target
   }
 
-  /** Writes the messages of entries, and yields to others in between. @returns why some have none, by index */
-  async write(entries: readonly PlannedEntry[]): Promise<Map<number, EntryError>> {
+  /**
+   * Writes the messages of entries until there are so many, and yields to others in between.
+   * @returns why some entries have none, by index
+   */
+  async write(entries: readonly PlannedEntry[], countMax: number): Promise<Map<number, EntryError>> {
     const errors = new Map<number, EntryError>()
-    for (let at = 0; at < entries.length; at += BATCH_ENTRIES) {
-      await nextTurn()
-      const batch = entries.slice(at, at + BATCH_ENTRIES).map(entry => {
+    let at = 0
+    while (at < entries.length && this.sends.length < countMax) {
+      const count = Math.min(BATCH_ENTRIES, countMax - this.sends.length)
+      const batch = entries.slice(at, at + count).map(entry => {
         const named = { ...entry, outboxId: newId() }
         return { ...named, rcpt: this.#merge.recipientOf(named) ?? undefined }
       })
+      at += batch.length
       const contents = await this.#render(batch)
       let begunAt = performance.now()
       for (const [nth, content] of contents.entries()) {
@@ -85,6 +98,7 @@ export class WrittenEntries {
         else await this.#writeEntry(entry, content)
       }
     }
+    for (const { index } of entries.slice(at)) errors.set(index, entryError('plan_limit_sends'))
     return errors
   }
 
@@ -93,14 +107,15 @@ export class WrittenEntries {
   ): Promise<Array<RenderedContent | EntryError>> {
     const { render, composition } = this.#merge
     if (!render) return batch.map(() => composition)
-    if (this.#renderMs > RENDER_MS_MAX)
+    if (this.#renderBudget.msLeft <= 0)
       return batch.map(() => ({
         reason: 'template_render_failed',
         message: `The template took over ${RENDER_MS_MAX / 1000} seconds for the entries before.`,
       }))
-    const begunAt = performance.now()
-    const results = await render(batch.map(({ params, rcpt }) => ({ params, rcpt })))
-    this.#renderMs += performance.now() - begunAt
+    const results = await render(
+      batch.map(({ params, rcpt }) => ({ params, rcpt })),
+      this.#renderBudget,
+    )
     return results.map(result => ('failure' in result ? renderError(result) : result))
   }
 
@@ -126,6 +141,8 @@ export class WrittenEntries {
       },
       files,
     )
+    const tracking = tracker.result()
+    this.#countLinks(tracking)
     const written = await this.#writeContent(composed)
     this.sends.push({
       index,
@@ -145,11 +162,19 @@ export class WrittenEntries {
       templateId,
       listId,
       mailMergeId: this.#merge.id,
-      tracking: tracker.result(),
+      tracking,
       options: { sendAt, reference, undoSendSeconds: this.#merge.undoSendSeconds },
       ...describe(composed, written),
       content: written,
     })
+  }
+
+  #countLinks({ links }: SendTracking): void {
+    this.#linksBytes += links?.length ?? 0
+    if (this.#linksBytes > LINKS_BYTES_MAX)
+      refuse('payload_too_large', undefined, {
+        message: `The tracked links of all messages exceed ${LINKS_BYTES_MAX / 1024 / 1024} MiB. Send to fewer recipients at once.`,
+      })
   }
 
   async #writeContent({ head, tail, ...whole }: ComposedInParts): Promise<WrittenContent> {
@@ -187,9 +212,13 @@ export class WrittenEntries {
     ]
   }
 
-  /** Removes everything again. */
-  async discard(): Promise<void> {
-    const ids = this.unboundBut(new Set())
+  /**
+   * Removes what no entry was made of. Nobody can tell that of what messages share once they may have been accepted: the
+   * sweep removes it later.
+   */
+  async discard({ mayBeAccepted }: { mayBeAccepted: boolean }): Promise<void> {
+    const tails = new Set([...this.#tails.values()].map(({ id }) => id))
+    const ids = this.unboundBut(new Set()).filter(id => !mayBeAccepted || !tails.has(id))
     if (ids.length > 0) await this.#target.step(unit => removeContent(unit, ids)).catch(() => {})
   }
 }

@@ -185,14 +185,24 @@ export async function recoverClaims(db: Db, lease: Lease, running: readonly stri
         status = case when status = 'sending' then 'queued' else status end, phase = null,
         claim = null, claimed_by = null, updated_at = clock_timestamp(),
         losses = losses + 1, due_at = clock_timestamp() + ${lossPause}
-      from lost where outbox.id = lost.id and phase = 'pre' returning account_id
+      from lost where outbox.id = lost.id and phase = 'pre'
+      returning account_id, due_at, case when is_paced then mail_merge_id end as paced_id
     ), unknown as (
       update outbox set phase = 'unknown', claimed_by = null, task = 'look_up', task_by = null,
         task_at = clock_timestamp(), task_tries = 0, updated_at = clock_timestamp()
       from lost where outbox.id = lost.id and phase = 'handed_over' and status = 'sending'
+    ), looked_at as (
+      update sending_account set due_at = least(due_at, greatest(clock_timestamp(), paused_until))
+      where account_id in (select account_id from queued) returning account_id
     )
-    update sending_account set due_at = least(due_at, greatest(clock_timestamp(), paused_until))
-    where account_id in (select account_id from queued)
+    -- Merges are locked after their accounts.
+    update mail_merge_pace as pace set due_at = least(pace.due_at, next.due_at)
+    from (
+      select paced_id, min(due_at) as due_at from queued
+      where paced_id is not null and account_id in (select account_id from looked_at)
+      group by paced_id
+    ) as next
+    where pace.id = next.paced_id
   `.execute(db)
 }
 

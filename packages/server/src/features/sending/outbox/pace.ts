@@ -93,11 +93,20 @@ export async function insertPace(
   `.execute(unit.sql)
 }
 
-/** Makes sure that the merge of an entry is looked at when the entry is due. */
-export async function bringPaceForward(unit: UnitOfWork, outboxId: string, dueAt: Date): Promise<void> {
+/**
+ * Makes sure that merges are looked at when these entries of them are due. Call it when the entries have their new times,
+ * and after `bringForward`.
+ */
+export async function bringPaceForward(unit: UnitOfWork, outboxIds: readonly string[]): Promise<void> {
+  if (outboxIds.length === 0) return
   await sql`
-    update mail_merge_pace as pace set due_at = least(pace.due_at, ${dueAt}::timestamptz)
-    from outbox where outbox.id = ${outboxId} and outbox.is_paced and pace.id = outbox.mail_merge_id
+    update mail_merge_pace as pace set due_at = least(pace.due_at, next.due_at)
+    from (
+      select mail_merge_id, min(due_at) as due_at from outbox
+      where id = any(${[...outboxIds]}::uuid[]) and is_paced and due_at is not null
+      group by mail_merge_id
+    ) as next
+    where pace.id = next.mail_merge_id
   `.execute(unit.sql)
 }
 

@@ -3,13 +3,12 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
 import type { Claim } from './claims.ts'
-import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { NO_REFUSALS, recordRefusals, type RecordedRefusals } from '../bounces/record-refusals.ts'
 import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
-import type { NewSuppression } from '../suppressions/record-suppressed.ts'
 import { findSuppressedOf } from '../suppressions/store.ts'
+import { bringPaceForward } from './pace.ts'
 import { bringForward } from './record.ts'
 import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
 
@@ -134,6 +133,8 @@ export async function recordOutcomes(
     if (next.dueAt) await bringForward(unit, attempt.accountId, next.dueAt)
     announceOutcome(unit, row, attempt, next)
   }
+  const again = outcomes.flatMap(({ attempt: { id }, next }) => (next.dueAt && ended.has(id) ? [id] : []))
+  await bringPaceForward(unit, again)
   return recordRefusals(
     unit,
     outcomes.filter(({ attempt }) => ended.has(attempt.id)),
@@ -197,7 +198,9 @@ export async function recordReleased(unit: UnitOfWork, { id, claim, accountId }:
       claimed_by = null, due_at = clock_timestamp(), updated_at = clock_timestamp()
     where id = ${id} and claim = ${claim} and phase in ('pre', 'handed_over') returning due_at
   `.execute(unit.sql)
-  if (rows[0]) await bringForward(unit, accountId, rows[0].due_at)
+  if (!rows[0]) return
+  await bringForward(unit, accountId, rows[0].due_at)
+  await bringPaceForward(unit, [id])
 }
 
 /** The answer to a hand-over was lost: what became of it is looked up. The claim stays, in case it still comes. */

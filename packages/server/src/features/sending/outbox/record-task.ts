@@ -4,6 +4,7 @@ import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive, type Lease } from '../../../jobs/lease.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
+import { bringPaceForward } from './pace.ts'
 import { announceSend, bringForward } from './record.ts'
 import { discardContent } from './record-attempt.ts'
 import { OUTCOME_UNKNOWN } from './rules.ts'
@@ -196,6 +197,7 @@ export async function recordNotAccepted(unit: UnitOfWork, { id, accountId }: Tas
   const [row] = rows
   if (!row) return
   await bringForward(unit, accountId, row.due_at)
+  await bringPaceForward(unit, [id])
   const error = {
     reason: 'provider_unavailable',
     message: 'The connection was lost before the message was accepted.',

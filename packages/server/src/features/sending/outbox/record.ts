@@ -33,7 +33,7 @@ export async function recordRescheduled(
     update outbox set send_at = ${planned}, due_at = ${planned}, updated_at = clock_timestamp() where id = ${entry.id}
   `.execute(unit.sql)
   await bringForward(unit, entry.accountId, planned)
-  await bringPaceForward(unit, entry.id, planned)
+  await bringPaceForward(unit, [entry.id])
   const row = await requireEntry(unit, entry)
   unit.announce({ type: 'send.rescheduled', accountId: entry.accountId, data: { outbox: presentEntry(row) } })
   return row

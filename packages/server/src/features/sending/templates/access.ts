@@ -6,6 +6,7 @@ import {
   type TemplateFields,
 } from '../../../kit/templating/template.ts'
 import { type Renderer, RendererBusy } from '../../../kit/templating/renderer.ts'
+import type { WorkBudget } from '../../../kit/work-thread.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { findTemplate, type TemplateRow } from './store.ts'
@@ -54,8 +55,9 @@ export async function renderEach(
   tenantId: string,
   fields: TemplateFields,
   variables: readonly string[],
+  budget?: WorkBudget,
 ): Promise<Array<Rendered | RenderFailure>> {
-  return unlessBusy(renderer.render(tenantId, fields, variables))
+  return unlessBusy(renderer.render(tenantId, fields, variables, budget))
 }
 
 export function refuseFailure({ failure, field, message }: RenderFailure): never {

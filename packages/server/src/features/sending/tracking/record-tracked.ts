@@ -2,20 +2,39 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { SendTracking } from './track-send.ts'
 
+/** Links of several sends that one statement has at most. Those of one send may be more. */
+const STATEMENT_BYTES_MAX = 4 * 1024 * 1024
+
+type Tracked = { id: string; tracking: SendTracking }
+
 /** Keeps the links of those of the sends that are tracked, so that they lead on from now on. */
 export async function recordTracked(
   unit: UnitOfWork,
   accountId: string,
-  sends: ReadonlyArray<{ id: string; tracking: SendTracking }>,
+  sends: readonly Tracked[],
 ): Promise<void> {
   const tracked = sends.filter(({ tracking }) => tracking.opens || tracking.clicks)
-  if (tracked.length === 0) return
-  await sql`
-    insert into tracked_send (outbox_id, account_id, links)
-    select sent.id, ${accountId}, sent.links from unnest(
-      ${tracked.map(({ id }) => id)}::uuid[], ${tracked.map(({ tracking }) => tracking.links)}::bytea[]
-    ) as sent (id, links)
-  `.execute(unit.sql)
+  for (const group of groupsOf(tracked))
+    await sql`
+      insert into tracked_send (outbox_id, account_id, links)
+      select sent.id, ${accountId}, sent.links from unnest(
+        ${group.map(({ id }) => id)}::uuid[], ${group.map(({ tracking }) => tracking.links)}::bytea[]
+      ) as sent (id, links)
+    `.execute(unit.sql)
+}
+
+function groupsOf(tracked: readonly Tracked[]): Tracked[][] {
+  const groups: Tracked[][] = []
+  let bytes = Infinity
+  for (const send of tracked) {
+    bytes += send.tracking.links?.length ?? 0
+    if (bytes > STATEMENT_BYTES_MAX) {
+      groups.push([])
+      bytes = send.tracking.links?.length ?? 0
+    }
+    groups.at(-1)!.push(send)
+  }
+  return groups
 }
 
 /** Forgets sends that are not accepted after all, in the transaction that recorded them. */
