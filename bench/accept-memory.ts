@@ -2,15 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import type { Message, MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
+import type { MailServer, TestUser } from '../packages/server/test/servers/mail-server.ts'
 import { openWorld } from '../packages/server/test/servers/world.ts'
 import { short } from './figures.ts'
 import { wait } from './imapflow-process.ts'
 import { readMemory } from './process-stats.ts'
-import type { Benchmark } from './row.ts'
+import type { Benchmark, Report } from './row.ts'
 import { type BenchService, startBenchService } from './service.ts'
 import { startSmtpTaker } from './smtp-taker.ts'
 
 const CALLERS = 16
+/** Messages of the merge. */
+const ENTRIES = 1000
 const ROUNDS = 2
 const ATTACHED_BYTES = 25 * 1024 * 1024
 const SETTLE_SECONDS = 5
@@ -21,7 +24,7 @@ const BUSY_WAIT_SECONDS = 0.5
 export const acceptMemory: Benchmark = {
   name: 'accept-memory',
   about:
-    'Growth of the memory of the service process (without PostgreSQL) while 16 callers send messages with attachments of 25 MiB.',
+    'Growth of the memory of the service process (without PostgreSQL) while 16 callers send messages with attachments of 25 MiB, and while a merge of large messages is accepted.',
   async run(report) {
     await using server = await startDovecot()
     await using taker = await startSmtpTaker()
@@ -63,7 +66,38 @@ export const acceptMemory: Benchmark = {
         target,
       })
     }
+    await measureMerge(server, user, taker.port, report)
   },
+}
+
+/** Growth while one merge is accepted, whose messages are a thousand times larger together than what is held of them. */
+async function measureMerge(server: MailServer, user: TestUser, smtpPort: number, report: Report) {
+  await using service = await startBenchService()
+  const accountId = await service.connect(server, user, { smtpPort })
+  await service.untilInitialized(accountId)
+  const words = Array.from({ length: 999_000 / 9 }, () => randomBytes(3).toString('hex'))
+  const body = Buffer.from(
+    JSON.stringify({
+      subject: 'A long letter',
+      html: `<p>${words.join(' \n ')}</p>`,
+      text: 'A long letter.',
+      entries: Array.from({ length: ENTRIES }, (_, nth) => ({
+        to: { address: `reader-${nth}@bench.test` },
+      })),
+      sendAt: new Date(Date.now() + 7 * 86_400_000).toISOString(),
+    }),
+  )
+  await wait(SETTLE_SECONDS)
+  const { nowMb } = readMemory(service.pid)
+  const { status, text } = await send(service, `${accountId}/mail-merges`, body)
+  if (status !== 200) throw new Error(`${status}: ${text}`)
+  report({
+    measure: `a merge of ${short(ENTRIES)} messages of 1 MB, growth in MB`,
+    result: short(readMemory(service.pid).peakMb - nowMb),
+    yardstick: '',
+    ratio: null,
+    target: '≤ 200',
+  })
 }
 
 function messageWith(base64: string): string {
@@ -85,7 +119,7 @@ async function findAttachment(service: BenchService, accountId: string) {
 
 async function sendPatiently(service: BenchService, accountId: string, body: Buffer): Promise<void> {
   for (;;) {
-    const { status, text } = await send(service, accountId, body).catch(refusedEarly)
+    const { status, text } = await send(service, `${accountId}/outbox`, body).catch(refusedEarly)
     if (status === 200) return
     if (status !== BUSY) throw new Error(`${status}: ${text}`)
     await wait(BUSY_WAIT_SECONDS)
@@ -99,14 +133,14 @@ function refusedEarly(error: NodeJS.ErrnoException) {
 }
 
 /** By node:http: the body of all callers is one buffer. */
-function send({ address, key }: BenchService, accountId: string, body: Buffer) {
+function send({ address, key }: BenchService, path: string, body: Buffer) {
   const headers = {
     authorization: `Bearer ${key}`,
     'content-type': 'application/json',
     'content-length': body.length,
   }
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
-    const url = `${address}/v1/accounts/${accountId}/outbox`
+    const url = `${address}/v1/accounts/${path}`
     const sent = request(url, { method: 'POST', headers }, answer => {
       let text = ''
       answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))

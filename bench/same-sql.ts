@@ -19,7 +19,30 @@ export async function openItsDatabase(dataDir: string) {
   }
 }
 
-/** Runs the statements that the service runs for a request, taken from its own query builder, by name through pg. */
+/** Takes the statements that the service runs for a request from its own query builder. @returns runs them by name */
+export async function sameStatements(
+  pool: Pool,
+  ask: (db: Db) => Promise<unknown>,
+): Promise<() => Promise<void>> {
+  const statements: { sql: string; parameters: readonly unknown[] }[] = []
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    log: event => void statements.push(event.query),
+  })
+  await ask(db)
+  const queries = statements.map(({ sql, parameters }, nth) => ({
+    name: `same ${nth}`,
+    text: sql,
+    values: [...parameters],
+  }))
+  return async () => {
+    const client = await pool.connect()
+    for (const query of queries) await client.query(query)
+    client.release()
+  }
+}
+
+/** As `sameStatements`, for a request about an account. */
 export async function openSameSql(
   dataDir: string,
   accountId: string,
@@ -27,27 +50,10 @@ export async function openSameSql(
 ) {
   const database = await openItsDatabase(dataDir)
   const { pool } = database
-  let statements: { sql: string; parameters: readonly unknown[] }[] = []
-  const db = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool }),
-    log: event => void statements.push(event.query),
-  })
-  const { tenant_id: tenantId } = await db
-    .selectFrom('account')
-    .select('tenant_id')
-    .where('id', '=', accountId)
-    .executeTakeFirstOrThrow()
-  statements = []
-  await ask(db, { tenantId, id: accountId })
-  const queries = statements.map(({ sql, parameters }, nth) => ({
-    name: `same ${nth}`,
-    text: sql,
-    values: [...parameters],
-  }))
-  const run = async () => {
-    const client = await pool.connect()
-    for (const query of queries) await client.query(query)
-    client.release()
-  }
+  const { rows } = await pool.query<{ tenant_id: string }>('select tenant_id from account where id = $1', [
+    accountId,
+  ])
+  const tenantId = rows[0]!.tenant_id
+  const run = await sameStatements(pool, db => ask(db, { tenantId, id: accountId }))
   return { run, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() }
 }

@@ -35,6 +35,13 @@ interface Account {
   runtime: unknown
 }
 
+/** Settings with which a service may reach mail servers on this machine. */
+export const SERVICE_SETTINGS = {
+  WAXWING_EGRESS_ALLOW: '127.0.0.1',
+  WAXWING_ALLOW_PLAINTEXT: 'true',
+  WAXWING_LOG_LEVEL: 'info',
+}
+
 /** @param options.folders removes the service's data at its own end. Without it, they are removed when the service ends. */
 export async function startBenchService({
   folders,
@@ -51,10 +58,8 @@ export async function startBenchService({
   const service = opened.use(
     await startServiceProcess(folder, {
       env: {
-        WAXWING_EGRESS_ALLOW: '127.0.0.1',
-        WAXWING_ALLOW_PLAINTEXT: 'true',
+        ...SERVICE_SETTINGS,
         WAXWING_CONNECTIONS_PER_HOST: String(connectionsPerHost),
-        WAXWING_LOG_LEVEL: 'info',
         ...env,
       },
     }),

@@ -5,7 +5,9 @@ import { bodyExamples, schemaExamples } from '@waxwing/contract/examples.ts'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { COMMON_REASONS, type Reason, dataSchemaOf, reasons } from '@waxwing/contract/reasons.ts'
 import { sections } from '@waxwing/contract/sections.ts'
-import { DESCRIPTION, ERROR, HEADERS, IDEMPOTENCY_KEY, IF_MATCH } from './openapi-parts.ts'
+import { EVENT_STREAM } from '@waxwing/contract/shapes.ts'
+import { DESCRIPTION, ERROR, HEADERS, IDEMPOTENCY_KEY, IF_MATCH, LAST_EVENT_ID } from './openapi-parts.ts'
+import { describeWebhooks } from './openapi-webhooks.ts'
 
 type Json = { [name: string]: unknown }
 
@@ -61,6 +63,7 @@ export function openapiDocument(): Json {
       { name: 'openapi', 'x-displayName': 'OpenAPI', description: 'This interface, for programs.' },
     ],
     paths: { ...paths, '/v1/openapi.json': { get: DOCUMENT_OPERATION } },
+    webhooks: describeWebhooks(),
     components: {
       schemas: Object.fromEntries(
         Object.entries(schemas)
@@ -68,7 +71,11 @@ export function openapiDocument(): Json {
           .map(([name, schema]) => [name, withExample(name, schema)]),
       ),
       responses: commonResponses(write),
-      parameters: { 'Idempotency-Key': IDEMPOTENCY_KEY, 'If-Match': IF_MATCH },
+      parameters: {
+        'Idempotency-Key': IDEMPOTENCY_KEY,
+        'If-Match': IF_MATCH,
+        'Last-Event-ID': LAST_EVENT_ID,
+      },
       headers: HEADERS,
       securitySchemes: {
         bearer: {
@@ -165,6 +172,7 @@ function describeOperation(section: string, name: string, operation: Operation, 
     ...parametersOf('query', write(query)),
     ...(meta.method === 'POST' ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
     ...(meta.isConditional ? [{ $ref: '#/components/parameters/If-Match' }] : []),
+    ...(meta.produces === EVENT_STREAM ? [{ $ref: '#/components/parameters/Last-Event-ID' }] : []),
   ]
   const hasBody = Object.keys(body.shape).length > 0
   const written = write(body)

@@ -59,6 +59,14 @@ export const IF_MATCH = {
   schema: { type: 'string' },
 }
 
+export const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The `id` of the last event that was received. The stream goes on after it.',
+  schema: { $ref: '#/components/schemas/EventId' },
+}
+
 export const ERROR = {
   type: 'object',
   properties: {

@@ -8,6 +8,9 @@ interface SchemaTable {
   indexes: string[]
   triggers: string[]
   options: string | null
+  isUnlogged: boolean
+  /** Such as `RANGE (id)`. The partitions are left out: a running service makes and drops them. */
+  partitionKey: string | null
 }
 
 const TABLES = `
@@ -39,9 +42,11 @@ const TABLES = `
     array(
       select pg_get_triggerdef(oid) from pg_trigger where tgrelid = c.oid and not tgisinternal order by tgname
     ) as triggers,
-    array_to_string(c.reloptions, ', ') as options
+    array_to_string(c.reloptions, ', ') as options,
+    c.relpersistence = 'u' as "isUnlogged",
+    pg_get_partkeydef(c.oid) as "partitionKey"
   from pg_class c
-  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
   order by c.relname`
 
 const SEQUENCES = `
@@ -78,13 +83,14 @@ export async function renderSchema(client: Client): Promise<string> {
   return `${HEAD}\n${parts.join('\n\n')}\n`
 }
 
-function renderTable({ name, columns, constraints, indexes, triggers, options }: SchemaTable): string {
+function renderTable(table: SchemaTable): string {
+  const { name, columns, constraints, indexes, triggers, options, isUnlogged, partitionKey } = table
   const lines = [...columns, ...constraints]
   const body = lines.map((line, at) => `  ${withComma(line, at === lines.length - 1)}`).join('\n')
-  const end = options ? `) with (${options});` : ');'
-  return [`create table ${name} (`, body, end, ...[...indexes, ...triggers].map(text => `${text};`)].join(
-    '\n',
-  )
+  const partitioned = partitionKey ? ` partition by ${partitionKey}` : ''
+  const end = `)${partitioned}${options ? ` with (${options})` : ''};`
+  const head = `create ${isUnlogged ? 'unlogged ' : ''}table ${name} (`
+  return [head, body, end, ...[...indexes, ...triggers].map(text => `${text};`)].join('\n')
 }
 
 /** Puts the comma before the comment of a line. */

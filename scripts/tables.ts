@@ -11,6 +11,13 @@ import { renderSchema } from './schema-sql.ts'
 
 const FOLDER = 'packages/server/src/database'
 
+const LISTS_HEAD = `
+/**
+ * The columns that this release knows. It selects these and not \`*\`: the result of a prepared \`*\` changes when a newer
+ * release adds a column, and PostgreSQL refuses to run it.
+ */
+export const COLUMNS = `
+
 interface Column {
   table: string
   column: string
@@ -96,7 +103,11 @@ function render(columns: Column[]) {
     return `export interface ${pascal(name)}Table {\n${lines.join('\n')}\n}\n`
   })
   const index = names.map(name => `  ${name}: ${pascal(name)}Table`).join('\n')
-  return `${HEAD}\n${bodies.join('\n')}\nexport interface Tables {\n${index}\n}\n`
+  const lists = names.map(name => {
+    const quoted = (tables.get(name) ?? []).map(({ column }) => `'${name}.${column}'`)
+    return `  ${name}: [${quoted.join(', ')}],`
+  })
+  return `${HEAD}\n${bodies.join('\n')}\nexport interface Tables {\n${index}\n}\n${LISTS_HEAD}{\n${lists.join('\n')}\n} as const\n`
 }
 
 async function renderFiles(): Promise<Record<string, string>> {

@@ -1,8 +1,12 @@
 import { accounts } from './accounts/accounts.ts'
+import { auditLog } from './tenancy/audit-log.ts'
 import { autoconfig } from './accounts/autoconfig.ts'
+import { connectSessions, hostedConnectSessions } from './accounts/connect-sessions.ts'
+import { oauthApps } from './accounts/oauth-apps.ts'
 import { changes } from './notifications/changes.ts'
 import { drafts } from './sending/drafts.ts'
 import { identities } from './mail/identities.ts'
+import { integrity } from './integrity/integrity.ts'
 import { mailboxes } from './mail/mailboxes.ts'
 import { mailMerges } from './sending/mail-merges.ts'
 import { mailSettings } from './mail/mail-settings.ts'
@@ -14,11 +18,17 @@ import { settings } from './accounts/settings.ts'
 import { tracking } from './sending/tracking.ts'
 import { templateRenders, templates } from './sending/templates.ts'
 import { threads } from './mail/threads.ts'
+import { webhooks } from './notifications/webhooks.ts'
+import { webhookDeliveries } from './notifications/webhook-deliveries.ts'
+import { usage } from './tenancy/usage.ts'
 
 /** Every operation of the service, by section. */
 export const contract = {
   accounts,
   autoconfig,
+  connectSessions,
+  hostedConnectSessions,
+  oauthApps,
   settings,
   mailboxes,
   messages,
@@ -34,5 +44,10 @@ export const contract = {
   mailMerges,
   suppressions,
   suppressionReviews,
+  integrity,
   changes,
+  webhooks,
+  webhookDeliveries,
+  auditLog,
+  usage,
 }

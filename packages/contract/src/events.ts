@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { account } from './accounts/accounts.ts'
+import { announcedCalendarEvents } from './calendars/calendar-events.ts'
+import { announcedCalendars } from './calendars/calendars.ts'
+import { announcedMeetingConnections } from './calendars/meetings.ts'
+import { announcedContacts } from './contacts/contacts.ts'
+import { announcedExports } from './exports/exports.ts'
 import { mailbox, mailboxChange, mailboxReference } from './mail/mailboxes.ts'
 import { classification, messageChange, messageSummary } from './mail/messages.ts'
+import { announcedBookings } from './scheduling/bookings.ts'
 import { outboxEntry, sendError } from './sending/outbox.ts'
 import { trackedFacts } from './sending/tracking.ts'
 import { suppressionEntry } from './sending/suppressions.ts'
@@ -82,8 +88,9 @@ const trackedSend = {
   recipient: z.string().nullable().describe('Null where the send has more than one.'),
 }
 
-/** What `data` of an event contains, for each type that occurs today. */
+/** What `data` of an event contains. */
 export const eventData = {
+  'webhook.test': z.object({ message: z.string() }),
   'account.connected': z.object({
     email: z.string(),
     provider: account.shape.provider,
@@ -110,7 +117,7 @@ export const eventData = {
   'message.opened': z.object({ ...trackedSend, ...trackedFacts }),
   'message.clicked': z.object({ ...trackedSend, url: z.string(), ...trackedFacts }),
   'message.bounced': announcedBounce,
-  'message.classified': z.object({ message: messageSummary, classification }),
+  'message.classified': announcedMessage.extend({ classification }),
   'send.sent': announcedSend,
   'send.retrying': announcedFailure,
   'send.failed': announcedFailure,
@@ -122,12 +129,16 @@ export const eventData = {
     reason: z.string(),
     outboxId: uuid.nullable().describe('The send that caused it; null if none did.'),
   }),
-} satisfies Partial<Record<EventType, z.ZodType>>
+  ...announcedCalendars,
+  ...announcedCalendarEvents,
+  ...announcedContacts,
+  ...announcedExports,
+  ...announcedMeetingConnections,
+  ...announcedBookings,
+} satisfies Record<EventType, z.ZodType>
 
 /** What `data` of an event of this type contains. */
-export type EventData<T extends EventType> = T extends keyof typeof eventData
-  ? z.infer<(typeof eventData)[T]>
-  : Record<string, unknown>
+export type EventData<T extends EventType> = z.infer<(typeof eventData)[T]>
 
 /** An event in the change feed, in the form that webhooks deliver too. */
 export const changeEvent = z

@@ -1,10 +1,20 @@
 import type { z } from 'zod'
-import type { Account, imapAccountInput } from './accounts/accounts.ts'
+import type { imapAccountInput } from './accounts/account-inputs.ts'
+import type { Account } from './accounts/accounts.ts'
 import type { foundServers } from './accounts/autoconfig.ts'
-import type { ChangeEvent } from './events.ts'
+import {
+  booking,
+  calendar,
+  calendarEvent,
+  contact,
+  dataExport,
+  meetingConnection,
+} from './calendar-examples.ts'
+import type { ChangeEvent, EventData } from './events.ts'
+import { ACCOUNT_ID, ADA, GRACE } from './example-people.ts'
 import type { Identity, SignatureInput } from './mail/identities.ts'
 import type { Mailbox } from './mail/mailboxes.ts'
-import type { Message, MessageSummary } from './mail/messages.ts'
+import type { Classification, Message, MessageSummary } from './mail/messages.ts'
 import type { TenantSettings, TenantSettingsInput } from './accounts/settings.ts'
 import type { MergeItem } from './sending/mail-merges.ts'
 import type { OutboxEntry } from './sending/outbox.ts'
@@ -13,13 +23,10 @@ import type { RenderedTemplate, Template, TemplateSummary } from './sending/temp
 import type { SuppressionEntry, SuppressionList, SuppressionReview } from './sending/suppressions.ts'
 import type { Thread, ThreadSummary } from './mail/threads.ts'
 
-const ACCOUNT_ID = '01a1fc14-5d3e-7c50-9b1d-4d6f2a8e7b90'
 const INBOX_ID = '01a1fc14-6a02-7b1e-8c44-0f6f4f0e2a11'
 const MESSAGE_ID = '01a1fc15-0c9b-7d0a-a4f7-3f5b1c2d9e22'
 const MERGE_ID = '01a1fc2f-1b3c-7d02-a4f5-6c7d8e9f0a1b'
 const OUTBOX_ID = '01a1fc2e-2f4d-7c11-9e0a-8b6d5a4c3f21'
-const GRACE = { name: 'Grace Hopper', address: 'grace@example.org' }
-const ADA = { name: 'Ada Lovelace', address: 'ada@example.com' }
 
 const settings = {
   bodyStorage: 'cache',
@@ -32,7 +39,7 @@ const settings = {
   trackingHoneypot: false,
 } as const
 
-const account: Account = {
+export const account: Account = {
   id: ACCOUNT_ID,
   externalRef: 'user-4711',
   provider: 'imap',
@@ -65,7 +72,7 @@ const account: Account = {
   updatedAt: '2026-11-21T09:30:41.508Z',
 }
 
-const mailbox: Mailbox = {
+export const mailbox: Mailbox = {
   id: INBOX_ID,
   name: 'INBOX',
   path: 'INBOX',
@@ -134,15 +141,29 @@ const threadSummary: ThreadSummary = {
 
 const thread: Thread = { ...threadSummary, messages: [messageSummary] }
 
+export const classification: Classification = {
+  kind: 'auto_reply',
+  probabilities: { auto_reply: 1 },
+  optOutProbability: 0,
+  autoReplyCategory: 'out_of_office',
+  returnDate: '2026-11-30',
+  alternateContacts: [],
+  outboxId: OUTBOX_ID,
+  model: 'rules',
+  classifiedAt: '2026-11-21T08:14:11.020Z',
+}
+
+export const announcedMessage: EventData<'message.created'> = {
+  message: messageSummary,
+  mailboxes: [{ id: INBOX_ID, name: 'INBOX', path: 'INBOX', role: 'inbox', kind: 'folder' }],
+}
+
 const changeEvent: ChangeEvent = {
   id: '8231',
   type: 'message.created',
   accountId: ACCOUNT_ID,
   createdAt: '2026-11-21T08:14:10.204Z',
-  data: {
-    message: messageSummary,
-    mailboxes: [{ id: INBOX_ID, name: 'INBOX', path: 'INBOX', role: 'inbox', kind: 'folder' }],
-  },
+  data: announcedMessage,
 }
 
 const mergeItem: MergeItem = {
@@ -153,7 +174,7 @@ const mergeItem: MergeItem = {
   error: null,
 }
 
-const outboxEntry: OutboxEntry = {
+export const outboxEntry: OutboxEntry = {
   id: OUTBOX_ID,
   accountId: ACCOUNT_ID,
   status: 'queued',
@@ -315,7 +336,7 @@ const suppressionList: SuppressionList = {
   createdAt: '2026-11-21T09:30:00.000Z',
 }
 
-const suppressionEntry: SuppressionEntry = {
+export const suppressionEntry: SuppressionEntry = {
   address: 'grace@example.org',
   source: 'unsubscribe',
   reason: 'Unsubscribed by the link of a message.',
@@ -339,11 +360,17 @@ export const schemaExamples: Record<string, unknown> = {
   Account: account,
   Address: GRACE,
   Autoconfig: found,
+  Booking: booking,
+  Calendar: calendar,
+  CalendarEvent: calendarEvent,
   ChangeEvent: changeEvent,
+  Contact: contact,
+  Export: dataExport,
   Identity: identity,
   Mailbox: mailbox,
   MailSettings: { signByDefault: true },
   MailMergeItem: mergeItem,
+  MeetingConnection: meetingConnection,
   Message: message,
   MessageSummary: messageSummary,
   OutboxEntry: outboxEntry,

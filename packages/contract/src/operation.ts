@@ -20,6 +20,9 @@ export type Module = 'calendar' | 'contacts' | 'tracking' | 'ai' | 'meetings' | 
 /** The name of an operation in the audit log: the resource and a verb, such as `account.update`. */
 export type AuditAction = `${string}.${string}`
 
+/** The name of an id in the audit log, as paths name it, such as `accountId`. */
+export type TargetName = `${string}Id`
+
 /** The sessions whose token a hosted operation takes as the parameter `token` of its path, in place of a credential. */
 export type HostedSessionKind = 'connect_session' | 'meeting_connect_session'
 
@@ -48,6 +51,10 @@ export interface OperationMeta {
   module: Module | null
   /** The name of a call in the audit log; null if calls leave no row there. */
   audit: AuditAction | null
+  /** The ids in the path, which the audit log names: UUIDs, or words such as the id of a suppression list. */
+  targets: Readonly<Record<TargetName, 'uuid' | 'word'>>
+  /** The name under which the audit log has the id of what a call made; null if it makes nothing that has an id. */
+  makes: TargetName | null
   /** Maximum size of the request body. */
   bodyBytesMax: number
   /** Maximum values in the request body, including lists and objects. */
@@ -55,12 +62,14 @@ export interface OperationMeta {
   /** Every reason that the operation may answer, the common ones included. */
   reasons: readonly Reason[]
   successStatus: number
-  /** The media type of an answer that is a `Download`; null for JSON. */
+  /** The media type of an answer that is a `Download` or an `EventStream`; null for JSON. */
   produces: string | null
   /** Whether the call may have a header `If-Match`. Operations that are not conditional ignore it. */
   isConditional: boolean
   /** Whether answers may have a header `ETag`. */
   hasEtag: boolean
+  /** Whether a call costs much and can wait, so that it is refused before others while the service is overloaded. */
+  isShedFirst: boolean
 }
 
 type Declared<R extends Reason> = {
@@ -75,6 +84,11 @@ type Audited<M extends Method, S extends Scope | 'none'> = M extends 'GET'
   : S extends 'read'
     ? { audit?: AuditAction }
     : { audit: AuditAction }
+
+/** An operation that creates says what it makes, or that this has no id. */
+type Making<A extends AuditAction> = A extends `${string}.create`
+  ? { makes: TargetName | null }
+  : { makes?: TargetName }
 
 /** A hosted operation names its session; no other operation has one. */
 type Hosted<S extends Scope | 'none'> = S extends 'none'
@@ -122,13 +136,16 @@ export type Operation<
  * - If the caller sends no body, it reads as `{}`.
  * - `refuses` lists the operation's own reasons; those that any operation (and any POST) can answer are added.
  * - `audit` names the call in the audit log. It is required unless the method is GET or the scope is `read`.
+ * - `makes` is the name of the created id in the audit log. The id is the `id` of the answer, unless the handler names
+ *   another one with `context.target`. Ids in the path are named there anyway.
  * - `accountToken` lets a token of the account in the path call the operation; the default is false.
- * - `module` names the module that the tenant's plan must include, `bodyBytesMax` and `bodyValuesMax` larger bounds of
- *   the body.
+ * - `module` names the module that the tenant's plan must include; `plan_module_unavailable` is added to the reasons.
+ * - `bodyBytesMax` and `bodyValuesMax` are larger bounds of the body.
  * - `scope: 'none'` declares a hosted operation. `session` then names the kind of session that it belongs to, and
  *   `params` has a `token` of it.
  * - `successStatus` defaults to 200.
- * - `produces` names the media type of a `download`: an answer that is not JSON.
+ * - `produces` names the media type of a `download`, or is `EVENT_STREAM`: an answer that is not JSON.
+ * - `isShedFirst` marks an operation that costs much and can wait: an overloaded service refuses it before others.
  * - `isConditional` lets the call have a header `If-Match`, and `hasEtag` the answer a header `ETag`.
  *
  * The result goes to `implement(contract.accounts).$context<RequestContext>()`.
@@ -141,11 +158,13 @@ export function operation<
   B extends Shape = NoFields,
   const M extends Method = Method,
   const S extends Scope | 'none' = Scope | 'none',
+  const A extends AuditAction = AuditAction,
 >(
   declaration: {
     method: M
     path: `/v1/${string}`
     scope: S
+    audit?: A
     summary: string
     description?: string
     refuses?: readonly R[]
@@ -160,13 +179,16 @@ export function operation<
     bodyValuesMax?: number
     isConditional?: boolean
     hasEtag?: boolean
+    isShedFirst?: boolean
   } & Audited<M, S> &
+    Making<NoInfer<A>> &
     Hosted<S>,
 ): Operation<P, Q, B, O, R> {
   const { method, path, scope, summary, description, params, query, body } = declaration
-  const { session = null, accountToken = false, module = null, audit = null } = declaration
+  const { session = null, accountToken = false, module = null, audit = null, makes = null } = declaration
   const successStatus = declaration.successStatus ?? 200
-  const declared = reasonsOf(method, session, declaration.refuses ?? [])
+  const ofModule = module === null ? [] : (['plan_module_unavailable'] as const)
+  const declared = reasonsOf(method, session, [...(declaration.refuses ?? []), ...ofModule])
   if (accountToken && !/^\/v1\/accounts\/\{accountId\}(?:\/|$)/.test(path)) {
     throw new Error(`${path}: an account token reaches only what lies under its account`)
   }
@@ -185,6 +207,8 @@ export function operation<
       accountToken,
       module,
       audit,
+      targets: targetsOf(params),
+      makes,
       bodyBytesMax: declaration.bodyBytesMax ?? BODY_BYTES_MAX,
       bodyValuesMax: declaration.bodyValuesMax ?? BODY_VALUES_MAX,
       reasons: declared,
@@ -192,6 +216,7 @@ export function operation<
       produces: declaration.produces ?? null,
       isConditional: declaration.isConditional ?? false,
       hasEtag: declaration.hasEtag ?? false,
+      isShedFirst: declaration.isShedFirst ?? false,
     },
     route: { method, path, summary, description, successStatus, inputStructure: 'detailed' },
     // The defaults above stand for the type parameters' defaults, which TypeScript cannot see.
@@ -202,6 +227,16 @@ export function operation<
 }
 
 const NO_FIELDS = z.strictObject({})
+
+function targetsOf(params: Shape = NO_FIELDS): OperationMeta['targets'] {
+  const ids = Object.entries(params.shape).filter(([name]) => name.endsWith('Id'))
+  return Object.fromEntries(
+    ids.map(([name, schema]) => [
+      name,
+      z.globalRegistry.get(schema)?.['format'] === 'uuid' ? 'uuid' : 'word',
+    ]),
+  )
+}
 
 function reasonsOf(method: Method, session: HostedSessionKind | null, own: readonly Reason[]): Reason[] {
   return [...new Set<Reason>([...own, ...commonReasons(method, session)])].toSorted()

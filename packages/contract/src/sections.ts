@@ -17,6 +17,21 @@ export const sections: Record<keyof typeof contract, Section> = {
     title: 'Finding servers',
     description: 'Find the mail servers of an address before you connect it.',
   },
+  connectSessions: {
+    title: 'Connecting with a link',
+    description:
+      'Links by which users connect their mailboxes in a browser: hosted, with a choice of providers and a form for ' +
+      'IMAP, or headless, for one provider.',
+  },
+  hostedConnectSessions: {
+    title: 'Hosted connect sessions',
+    description: 'What the page behind a connect link calls. The token of the link is the credential.',
+  },
+  oauthApps: {
+    title: 'OAuth apps',
+    description:
+      'The apps at Google and Microsoft that users sign in with. Without one of its own a tenant uses the operator’s.',
+  },
   settings: {
     title: 'Settings',
     description: 'Defaults for every account of the tenant. An account can override some of them.',
@@ -74,8 +89,32 @@ export const sections: Record<keyof typeof contract, Section> = {
     title: 'Suppression reviews',
     description: 'Detected opt-outs that wait until a person decides.',
   },
+  integrity: {
+    title: 'Integrity',
+    description: 'Whether the index holds what the provider holds, compared every day and repaired.',
+  },
   changes: {
     title: 'Changes',
     description: 'Every change, made here or at the provider, in one feed without gaps or repetitions.',
+  },
+  webhooks: {
+    title: 'Webhooks',
+    description:
+      'Endpoints that events are posted to, which events they receive, and the secrets that sign them.',
+  },
+  auditLog: {
+    title: 'Audit log',
+    description: 'Who changed what, and when. Entries hold ids, but no content, addresses or secrets.',
+  },
+  usage: {
+    title: 'Usage',
+    description:
+      'The plan of the tenant with its limits, what is used of them now, and the usage of each day.',
+  },
+  webhookDeliveries: {
+    title: 'Webhook deliveries',
+    description:
+      'The attempts to post events to an endpoint, and ways to have events posted again: those of a range, one, or ' +
+      'those that were given up.',
   },
 }

@@ -79,6 +79,18 @@ export const download = z.custom<Download>(
   value => typeof value === 'object' && value !== null && 'content' in value,
 )
 
+/** The media type of Server-Sent Events. */
+export const EVENT_STREAM = 'text/event-stream'
+
+/** The answer of an operation that produces `EVENT_STREAM`: the texts of the stream, as long as the caller stays. */
+export interface EventStream {
+  content: AsyncIterable<string>
+}
+
+export const eventStream = z.custom<EventStream>(
+  value => typeof value === 'object' && value !== null && 'content' in value,
+)
+
 /** A position in the event feed as a positive 64-bit decimal. */
 export const eventId = z
   .string()
@@ -88,6 +100,10 @@ export const eventId = z
 export const microsoftCloud = z
   .enum(['global', 'gcc-high', 'dod', 'china'])
   .meta({ id: 'MicrosoftCloud', description: 'The Microsoft cloud that the account is in.' })
+export const oauthProvider = z
+  .enum(['google', 'microsoft'])
+  .meta({ id: 'OAuthProvider', description: 'The provider that a user signs in with.' })
+export type OAuthProvider = z.infer<typeof oauthProvider>
 export const bodyStorage = z.enum(['none', 'cache', 'full']).meta({
   id: 'BodyStorage',
   description: 'Which bodies are stored: none, those that were read once, or those of all indexed messages.',

@@ -1,29 +1,39 @@
 #!/usr/bin/env node
-// Plain JavaScript: the rest is TypeScript, which an older Node refuses with a riddle.
+// Plain JavaScript that older Node.js runs too, so that it can say what is missing.
+import { existsSync } from 'node:fs'
+
 const wanted = 24
 const [major] = process.versions.node.split('.').map(Number)
 
 if (major < wanted) {
   process.stderr.write(
     `Waxwing needs Node.js ${wanted} or newer; this is ${process.version}.\n` +
-      'Inside the clone run it by "npx waxwing …" or "npm start": on Linux these use the Node.js that "npm ci" brought.\n' +
-      'Elsewhere install a newer one from https://nodejs.org.\n',
+      'On Linux, npm has installed a newer one beside Waxwing. "npx waxwing …" uses it, in the folder of your clone or of\n' +
+      '"npm install @waxwing/server"; elsewhere "npx @waxwing/server …" does. On other systems, or if you installed with\n' +
+      '"--global" or without optional dependencies, install Node.js from https://nodejs.org.\n',
   )
   process.exit(1)
 }
 
-// V8 and glibc read these only when a process starts, so the service starts itself anew with them, as the same process.
-// By default V8 lets young objects fill 128 MB and glibc keeps freed memory for each thread, mostly unused. Whoever sets
-// either has the last word.
-const youngSpace = '--max-semi-space-size=16'
-const { NODE_OPTIONS = '' } = process.env
-if (process.argv[2] === 'serve' && process.platform !== 'win32' && !NODE_OPTIONS.startsWith(youngSpace)) {
-  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], {
-    MALLOC_ARENA_MAX: '1',
-    ...process.env,
-    NODE_OPTIONS: `${youngSpace} ${NODE_OPTIONS}`,
-  })
+// V8 and glibc read these only when a process starts, so the service starts itself again with them, as the same process.
+// By default V8 lets young objects fill 128 MB, and at quiet times it gives them so little space that it collects all the
+// time; it lets the heap grow to a multiple of what is used before it collects that; glibc keeps freed memory for each
+// thread, mostly unused. What the user sets wins. NODE_OPTIONS does not take the arguments.
+const youngSpaceMax = '--max-semi-space-size=16'
+const youngSpaceMin = '--min-semi-space-size=16'
+const heapGrowth = '--heap-growing-percent=75'
+const isTuned = process.execArgv.some(argument => argument.startsWith('--min-semi-space-size'))
+const [command = 'serve', ...options] = process.argv.slice(2)
+if (command === 'serve' && process.platform !== 'win32' && !isTuned) {
+  const { NODE_OPTIONS = '' } = process.env
+  process.execve(
+    process.execPath,
+    [process.execPath, youngSpaceMin, heapGrowth, ...process.execArgv, process.argv[1], command, ...options],
+    { MALLOC_ARENA_MAX: '1', ...process.env, NODE_OPTIONS: `${youngSpaceMax} ${NODE_OPTIONS}` },
+  )
 }
 
-const { run } = await import('../src/cli/main.ts')
-await run(process.argv)
+// A clone holds TypeScript, and a package JavaScript.
+const isClone = existsSync(new URL('../src', import.meta.url))
+const { run } = await import(isClone ? '../src/cli/main.ts' : '../dist/cli/main.js')
+await run([...process.argv.slice(0, 2), command, ...options])

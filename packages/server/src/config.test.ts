@@ -29,19 +29,76 @@ describe('readConfig', () => {
       dataDir: path.resolve('data'),
       isDataDirGiven: false,
       blobDir: path.resolve('data/blobs'),
+      s3Bucket: null,
+      s3Endpoint: null,
+      s3Region: 'us-east-1',
+      s3AccessKeyId: null,
+      s3SecretAccessKey: null,
+      s3Prefix: '',
+      s3PathStyle: null,
       databaseUrl: null,
+      redisUrl: null,
       secretKey: null,
       egressAllow: [],
+      webhookAllow: [],
+      webhookAllowHttp: false,
+      webhookConnections: 200,
       allowPlaintext: false,
+      sandboxUrl: null,
       certificateAuthorities: null,
       connectionsPerHost: 10,
+      gmailUnitsPerMinute: 6000,
+      gmailProjectUnitsPerMinute: 1_200_000,
+      googleClientId: null,
+      googleClientSecret: null,
+      googlePushTopic: null,
+      googlePushSubscription: null,
+      googlePushServiceAccount: null,
       metricsPort: 8026,
+      metricsHost: '127.0.0.1',
+      noticeSeconds: 2,
       trustProxy: [],
       corsOrigins: [],
       roles: ['api', 'sync', 'jobs'],
       logLevel: 'info',
       logFormat: 'json',
     })
+  })
+
+  test('needs the settings of an app, and those of its pushes, together', () => {
+    const app = { WAXWING_GOOGLE_CLIENT_ID: 'one', WAXWING_GOOGLE_CLIENT_SECRET: 'two' }
+    const push = {
+      WAXWING_GOOGLE_PUSH_TOPIC: 'projects/mail/topics/gmail',
+      WAXWING_GOOGLE_PUSH_SUBSCRIPTION: 'projects/mail/subscriptions/gmail',
+      WAXWING_GOOGLE_PUSH_SERVICE_ACCOUNT: 'Push@mail.iam.gserviceaccount.com',
+    }
+    const config = readConfig({ ...app, ...push }, USER)
+    expect(config.googleClientSecret?.reveal()).toBe('two')
+    expect(config.googlePushServiceAccount).toBe('push@mail.iam.gserviceaccount.com')
+    for (const all of [app, push]) {
+      for (const name of Object.keys(all)) {
+        const rest = Object.fromEntries(Object.entries(all).filter(([key]) => key !== name))
+        expect(() => readConfig(rest, USER)).toThrow(`${name} is needed together with`)
+      }
+    }
+    expect(() => readConfig({ ...push, WAXWING_GOOGLE_PUSH_TOPIC: 'gmail' }, USER)).toThrow(
+      'WAXWING_GOOGLE_PUSH_TOPIC must look like projects/my-project/topics/gmail',
+    )
+  })
+
+  test.each([
+    ['http://127.0.0.1:8025', true],
+    ['http://localhost:8025', true],
+    ['http://waxwing:8025', true],
+    ['https://mail.corp.internal', true],
+    ['http://10.0.0.5', true],
+    ['http://[::1]:8025', true],
+    ['https://mail.example.com', false],
+    ['https://8.8.8.8', false],
+    ['https://[2606:4700::1111]', false],
+  ])('lets a sandbox play the providers at %s: %s', (baseUrl, isAllowed) => {
+    const problems = problemsOf({ WAXWING_SANDBOX_URL: 'http://127.0.0.1:8040', WAXWING_BASE_URL: baseUrl })
+    expect(problems.length === 0).toBe(isAllowed)
   })
 
   test('takes another data folder as root, and prettier lines on a terminal', () => {
@@ -84,6 +141,7 @@ describe('readConfig', () => {
     ['DATABASE_URL', 'mysql://ada:s3cret@db', 'must be a URL like postgres://'],
     ['WAXWING_SECRET_KEY', 's3cret', 'must hold 32 bytes in base64'],
     ['WAXWING_EGRESS_ALLOW', '10.0.0.0/99', 'is neither a host, host:port nor a CIDR'],
+    ['WAXWING_WEBHOOK_ALLOW', '10.0.0.0/99', 'is neither a host, host:port nor a CIDR'],
     ['WAXWING_ALLOW_PLAINTEXT', 'yes', 'must be true or false, not "yes"'],
     ['WAXWING_CA_FILE', '/nowhere/ca.pem', 'is not one: ENOENT'],
     ['WAXWING_CA_FILE', import.meta.filename, 'it holds no certificate in PEM'],
@@ -120,7 +178,15 @@ describe('a name that is no setting', () => {
     ['WAXWING_ALOW_PLAINTEXT', ['WAXWING_ALLOW_PLAINTEXT']],
     ['WAXWING_EGRES_ALOW', ['WAXWING_EGRESS_ALLOW']],
     ['WAXWING_DATADIR', ['WAXWING_DATA_DIR']],
-    ['WAXWING_ALOW', ['WAXWING_EGRESS_ALLOW', 'WAXWING_ALLOW_PLAINTEXT']],
+    [
+      'WAXWING_ALOW',
+      [
+        'WAXWING_EGRESS_ALLOW',
+        'WAXWING_WEBHOOK_ALLOW',
+        'WAXWING_WEBHOOK_ALLOW_HTTP',
+        'WAXWING_ALLOW_PLAINTEXT',
+      ],
+    ],
     ['WAXWING_PLAINTEXT', ['WAXWING_ALLOW_PLAINTEXT']],
     ['WAXWING_DATABASE_URL', ['DATABASE_URL']],
     ['WAXWING_SMTP', []],
@@ -140,7 +206,7 @@ describe('a name that is no setting', () => {
 describe('docs/configuration.md', () => {
   test('has a row for every setting, as the service knows it', async () => {
     const page = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
-    const rows = page.split('\n').filter(line => /^\| `(WAXWING_|DATABASE_URL)/.test(line))
+    const rows = page.split('\n').filter(line => /^\| `(WAXWING_|DATABASE_URL|REDIS_URL)/.test(line))
     expect(rows).toEqual(
       describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`),
     )

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { nearestSettings } from './config/misspelt.ts'
+import { isPublicUrl } from './config/public-url.ts'
 import { settings } from './config/settings.ts'
 import type { LogFormat } from './kit/log.ts'
 
@@ -57,6 +58,30 @@ export function readConfig(
   if (read.port !== 0 && read.port === read.metricsPort) {
     problems.push(`${settings.metricsPort.name} must differ from ${settings.port.name}`)
   }
+  problems.push(...missingTogether(read, ['googleClientId', 'googleClientSecret']))
+  problems.push(
+    ...missingTogether(read, ['googlePushTopic', 'googlePushSubscription', 'googlePushServiceAccount']),
+  )
+  problems.push(...missingTogether(read, ['s3AccessKeyId', 's3SecretAccessKey']))
+  if (read.s3Bucket === null) {
+    const needless = (['s3Endpoint', 's3AccessKeyId', 's3SecretAccessKey'] as const).filter(
+      key => read[key] !== null,
+    )
+    problems.push(
+      ...needless
+        .slice(0, 1)
+        .map(key => `${settings.s3Bucket.name} is needed together with ${settings[key].name}`),
+    )
+  } else if (read.blobDir !== null) {
+    problems.push(
+      `${settings.blobDir.name} must not be set with ${settings.s3Bucket.name}: files are in one place or the other`,
+    )
+  }
+  if (read.sandboxUrl !== null && read.baseUrl !== null && isPublicUrl(read.baseUrl)) {
+    problems.push(
+      `${settings.sandboxUrl.name} must not be set with a public ${settings.baseUrl.name}, such as ${read.baseUrl}`,
+    )
+  }
   if (problems.length > 0) throw new ConfigError(problems)
   const dataDir = read.dataDir ?? (process.isRoot ? DATA_DIR_OF_ROOT : path.resolve('data'))
   return {
@@ -66,6 +91,14 @@ export function readConfig(
     blobDir: read.blobDir ?? path.join(dataDir, 'blobs'),
     logFormat: read.logFormat ?? (process.isTerminal ? 'pretty' : 'json'),
   }
+}
+
+/** Settings that have no effect unless all of them are given. */
+function missingTogether(read: Read, keys: readonly (keyof Read)[]): string[] {
+  const missing = keys.filter(key => read[key] === null)
+  if (missing.length === 0 || missing.length === keys.length) return []
+  const given = keys.filter(key => !missing.includes(key)).map(key => settings[key].name)
+  return missing.map(key => `${settings[key].name} is needed together with ${given.join(' and ')}`)
 }
 
 function problemOf(error: unknown, name: string) {

@@ -1,6 +1,8 @@
+import type { Registry } from 'prom-client'
 import type { Config } from './config.ts'
 import type { AutoconfigPlaces } from './connections/outside.ts'
 import { findInstallationId } from './database/installation-id.ts'
+import type { Migration } from './database/migration-file.ts'
 import type { App } from './http/app.ts'
 import { createMetricsApp } from './http/health.ts'
 import { listen } from './http/listen.ts'
@@ -12,6 +14,7 @@ import type { Logger } from './kit/log.ts'
 import { passPoints, type ReachPoint } from './kit/reach-point.ts'
 import { openMetrics } from './kit/metrics.ts'
 import { type Installation, openInstallation } from './start/database.ts'
+import { type Drain, NO_DRAIN } from './start/api.ts'
 import { createReadiness } from './start/readiness.ts'
 import { type Role, startRoles } from './start/roles.ts'
 import type { SyncPace } from './start/sync.ts'
@@ -21,20 +24,27 @@ import { askForTroubles } from './sync/overview.ts'
 export interface Service extends AsyncDisposable {
   /** Where the API listens, such as `http://127.0.0.1:8025`; null in a process without the role `api`. */
   address: string | null
-  /**
-   * Takes no new work, lets requests under way finish within `drainSeconds`, and closes everything. For `noticeSeconds`
-   * before, only `/health/ready` says so, for load balancers to look elsewhere.
-   */
-  stop(options?: { drainSeconds?: number; noticeSeconds?: number }): Promise<void>
+  /** Takes no new work, lets what is under way finish, and closes everything. */
+  stop(options?: StopOptions): Promise<void>
   /** For a process that ends at once: asks the embedded database to end, too, without waiting for it. */
   abandon(): Promise<void>
+}
+
+/** How long a stop takes at most, before it closes everything; no time by default. */
+export interface StopOptions {
+  drain?: Drain
+  /**
+   * Before the drain, requests are still taken for this long. `/health/ready` is 503 meanwhile, for load balancers to
+   * look elsewhere, and answers close their connections, for clients to open new ones.
+   */
+  noticeSeconds?: number
 }
 
 export interface ServiceOptions {
   log: Logger
   /** Called once the service runs, with where people find it. */
   onRunning?: (installation: Installation, baseUrl: string) => Promise<void>
-  /** Told when the embedded database is lost for good. */
+  /** Called when the embedded database is lost for good, or the schema no longer serves this release. */
   onLost?: (error: unknown) => void
   clock?: Clock
   /** Finds the addresses of mail servers; the system's resolver by default. */
@@ -43,20 +53,22 @@ export interface ServiceOptions {
   autoconfig?: AutoconfigPlaces
   /** Checks every answer against the contract, which is too slow for production. */
   isStrict?: boolean
+  /** Where metrics are registered; in a registry of its own by default. */
+  metrics?: Registry
   /** In place of what watches this process, for tests, which share theirs with much else. */
   overload?: Overload
   /** For tests, which are more impatient. */
   pace?: SyncPace
   /** Called at moments at which a test may end the process. */
   reachPoint?: ReachPoint
+  /** In place of those of this release, for tests. */
+  migrations?: Migration[]
 }
-
-const METRICS_HOST = '127.0.0.1'
 
 /** Starts the service on the data that the settings name. Rejects, with everything closed again, where it cannot. */
 export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
-  const { log, onLost } = options
-  const installation = await openInstallation({ config, as: 'service', log, onLost })
+  const { log, onLost, migrations } = options
+  const installation = await openInstallation({ config, as: 'service', log, onLost, migrations })
   return startOn(installation, config, options).catch(async (error: unknown) => {
     await installation[Symbol.asyncDispose]()
     throw error
@@ -70,10 +82,11 @@ export async function startOn(
   options: ServiceOptions,
 ): Promise<Service> {
   const { log, onRunning, clock = systemClock, resolve, autoconfig = {}, pace = {}, overload } = options
-  const { reachPoint = passPoints } = options
+  const { reachPoint = passPoints, metrics = openMetrics() } = options
   const { database } = installation
-  const metrics = openMetrics()
-  const readiness = createReadiness(database)
+  const readiness = createReadiness(database, { metrics, log })
+  let isStarting = true
+  readiness.include(() => (isStarting ? 'it is starting' : null))
   const isStrict = options.isStrict ?? false
   const shared = { config, installation, metrics, readiness, log, clock, isStrict }
 
@@ -83,22 +96,23 @@ export async function startOn(
     const { findProblems } = readiness
     const findTroubles = config.roles.includes('sync') ? askForTroubles(database.db) : null
     const app = createMetricsApp({ metrics, findProblems, installationId, findTroubles })
-    opened.use(await listenForMetrics(app, config.metricsPort))
+    opened.use(await listenForMetrics(app, config))
   }
   const outside = { resolve, autoconfig }
   const roles = opened.use(await startRoles({ ...shared, ...outside, overload, pace, reachPoint }))
+  isStarting = false
   await onRunning?.(installation, config.baseUrl ?? roles.address ?? 'the API')
   announce(config, roles.address, log)
   const running = opened.move()
 
   let stopping: Promise<void> | null = null
-  async function stop({ drainSeconds = 0, noticeSeconds = 0 } = {}) {
+  async function stop({ drain = NO_DRAIN, noticeSeconds = 0 }: StopOptions = {}) {
     // The last in is closed first, and the database in any case.
     await using closing = new AsyncDisposableStack()
     closing.use(installation)
     closing.use(running)
     await readiness.turnOff(noticeSeconds)
-    await roles.drain(drainSeconds)
+    await roles.drain(drain)
     await closing.disposeAsync()
     log.info('Stopped')
   }
@@ -110,13 +124,16 @@ export async function startOn(
   }
 }
 
-async function listenForMetrics(app: App, port: number) {
-  const listener = await listen(app, { host: METRICS_HOST, port })
+async function listenForMetrics(app: App, { metricsHost: host, metricsPort: port }: Config) {
+  const listener = await listen(app, { host, port }, { hostSetting: 'WAXWING_METRICS_HOST' })
   return { [Symbol.asyncDispose]: () => listener.close({ deadlineMilliseconds: 0 }) }
 }
 
-function announce({ roles, egressAllow, allowPlaintext }: Config, address: string | null, log: Logger) {
+function announce(config: Config, address: string | null, log: Logger) {
+  const { roles, egressAllow, allowPlaintext, webhookAllow, webhookAllowHttp } = config
   log.info({ names: roles satisfies Role[], ...(address ? { address } : {}) }, 'Waxwing is running')
   if (egressAllow.length > 0) log.warn({ names: egressAllow }, 'Private mail servers may be reached')
   if (allowPlaintext) log.warn('Mail servers may be used without TLS')
+  if (webhookAllow.length > 0) log.warn({ names: webhookAllow }, 'Private targets of webhooks may be reached')
+  if (webhookAllowHttp) log.warn('Webhooks may use plain HTTP to the targets that are allowed')
 }

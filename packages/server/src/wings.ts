@@ -2,6 +2,7 @@ import { implement } from '@orpc/server'
 import { contract } from '@waxwing/contract/contract.ts'
 import { openAccounts } from './features/accounts/wing.ts'
 import type { RequestContext } from './features/context.ts'
+import { openIntegrity } from './features/integrity/wing.ts'
 import { openMail } from './features/mail/wing.ts'
 import { openNotifications } from './features/notifications/wing.ts'
 import { openSending } from './features/sending/wing.ts'
@@ -13,19 +14,27 @@ import type { Resources, Wing } from './wing.ts'
  * Does not compile while an operation of the contract is missing.
  */
 export async function openWings(resources: Resources) {
-  const tenancy = openTenancy(resources)
+  const tenancy = await openTenancy(resources, () => counts)
   const accounts = await openAccounts(resources)
   const mail = openMail(resources)
   const sending = await openSending(resources, mail.content)
-  const notifications = openNotifications(resources)
+  const integrity = openIntegrity(resources)
+  const notifications = await openNotifications(resources)
 
-  const wings: readonly Wing[] = [tenancy, accounts, mail, sending, notifications]
+  const wings: readonly Wing[] = [tenancy, accounts, mail, sending, integrity, notifications]
+  const counts: Required<NonNullable<Wing['counts']>> = {
+    ...accounts.counts,
+    ...sending.counts,
+    ...notifications.counts,
+  }
   const operations = implement(contract)
     .$context<RequestContext>()
     .router({
+      ...tenancy.operations,
       ...accounts.operations,
       ...mail.operations,
       ...sending.operations,
+      ...integrity.operations,
       ...notifications.operations,
     })
   return { wings, operations }

@@ -18,6 +18,7 @@ const act = operation({
   path: '/v1/act',
   scope: 'admin',
   audit: 'act.create',
+  makes: null,
   summary: 'Do something once.',
   refuses: ['account_paused'],
   query: z.strictObject({ a: z.string().optional(), b: z.string().optional() }),

@@ -14,7 +14,9 @@ const SQL = 'kysely|pg$'
  */
 const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [/^contract\//, /^(?:contract\/|zod$|@orpc\/contract$)/],
+  [/^sandbox\//, /^(?!server|contract)/],
   [/^server\/kit\//, room('kit', `@waxwing|${HTTP}|${SQL}|contract/`)],
+  [/^server\/limits\//, room('limits|jobs|database|kit', `${HTTP}|contract/`)],
   [/^server\/database\//, room('database|kit', `${HTTP}|contract/`)],
   [/^server\/providers\//, room('providers|kit', `${HTTP}|${SQL}|contract/`)],
   [/^server\/(?:events|jobs)\//, room('events|jobs|database|kit', HTTP)],
@@ -23,13 +25,13 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
     room(
       'connections|providers|database|kit',
       `${HTTP}|contract/`,
-      'features/accounts/[^/]+/(?:store|rules|secrets|account)\\.ts',
+      'features/accounts/[^/]+/(?:store|rules|secrets|account|clients?|record[^/]*)\\.ts',
     ),
   ],
   [
     /^server\/features\/[^/]+\/wing\.ts/,
     room(
-      'features|events|jobs|database|kit',
+      'features|events|jobs|limits|database|kit',
       HTTP,
       'providers/[^/]+\\.ts',
       'connections/connections\\.ts',
@@ -39,7 +41,12 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
   ],
   [
     /^server\/features\//,
-    room('features|events|jobs|database|kit', 'hono', 'providers/[^/]+\\.ts', 'connections/connections\\.ts'),
+    room(
+      'features|events|jobs|limits|database|kit',
+      'hono',
+      'providers/[^/]+\\.ts',
+      'connections/connections\\.ts',
+    ),
   ],
   [
     /^server\/sync\//,
@@ -54,20 +61,28 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [
     /^server\/door\//,
     room(
-      'door|events|jobs|database|kit',
+      'door|events|jobs|limits|database|kit',
       'hono|node:http',
       'features/(?:tenancy/.+|accounts/accounts/access|context|hosted-session|refuse)\\.ts',
     ),
   ],
-  [/^server\/http\//, room('http|door|database|kit', SQL, 'features/(?:context|public-route|refuse)\\.ts')],
+  [
+    /^server\/http\//,
+    room(
+      'http|door|limits|database|kit',
+      SQL,
+      'features/(?:context|public-page|public-route|push-receiver|refuse)\\.ts',
+    ),
+  ],
   [
     /^server\/wing\.ts/,
     room(
-      'jobs|database|kit',
+      'jobs|limits|database|kit',
       null,
       'config\\.ts',
+      'events/news\\.ts',
       'connections/connections\\.ts',
-      'features/(?:hosted-session|public-route|accounts/accounts/purge)\\.ts',
+      'features/(?:hosted-session|public-route|push-receiver|accounts/accounts/purge|tenancy/usage/counts)\\.ts',
       'providers/[^/]+\\.ts',
       'sync/follower\\.ts',
     ),
@@ -76,10 +91,11 @@ const LAW: readonly (readonly [from: RegExp, to: RegExp])[] = [
   [
     /^server\/(?:main\.ts|start\/)/,
     room(
-      'start|config|http|door|sync|connections|providers|events|jobs|database|kit',
+      'start|config|http|door|sync|connections|providers|events|jobs|limits|database|kit',
       null,
       'config\\.ts',
-      'features/public-route\\.ts',
+      'events/news\\.ts',
+      'features/(?:public-route|push-receiver)\\.ts',
       'package\\.json',
       'wings?\\.ts',
     ),
@@ -187,5 +203,12 @@ describe('the import law', () => {
       readFileSync(path.join(PACKAGES, file), 'utf8').includes('process.env'),
     )
     expect(readers).toEqual(['server/src/cli/connect.ts'])
+  })
+
+  test('selects named columns, so that a newer release may add others', () => {
+    const selecting = files.filter(file =>
+      /\b(?:selectAll|returningAll)\(/.test(readFileSync(path.join(PACKAGES, file), 'utf8')),
+    )
+    expect(selecting).toEqual([])
   })
 })

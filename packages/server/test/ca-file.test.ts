@@ -4,13 +4,14 @@ import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
 import { useImapAccounts } from './imap-accounts.ts'
-import { makeDataFolder, startServiceProcess } from './service-process.ts'
+import { makePreparedFolder } from './prepared-folder.ts'
+import { startServiceProcess } from './service-process.ts'
 import { waitUntil } from './wait-until.ts'
 
 const mail = useImapAccounts()
 
 test('servers with a private authority are trusted with WAXWING_CA_FILE, and refused with a reason without it', async () => {
-  await using folder = await makeDataFolder()
+  await using folder = await makePreparedFolder()
   const user = await mail.dovecot.addUser()
   await using smtp = await mail.openSmtp(user)
   const env = { WAXWING_EGRESS_ALLOW: 'localhost,127.0.0.1,[::1]' }

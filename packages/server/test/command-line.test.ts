@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
 import { makeExternalDatabase } from './external-database.ts'
+import { makePreparedFolder } from './prepared-folder.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
 
 const KEY = randomBytes(32).toString('base64')
@@ -16,7 +17,7 @@ async function makeKey(env: Record<string, string>, ...args: string[]) {
 
 describe('commands beside a running service', () => {
   test('create a tenant and a key that works at once', async () => {
-    await using folder = await makeDataFolder()
+    await using folder = await makePreparedFolder()
     await using service = await startServiceProcess(folder)
     const env = { WAXWING_DATA_DIR: folder.path }
 
@@ -47,7 +48,7 @@ describe('commands without a service', () => {
   })
 
   test('refuse with an explanation and exit code 1', async () => {
-    await using folder = await makeDataFolder()
+    await using folder = await makePreparedFolder()
     const env = { WAXWING_DATA_DIR: folder.path }
     const { code, stdout, stderr } = await runWaxwing(['key', 'create', '--tenant', 'nobody'], { env })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -64,6 +65,7 @@ describe('commands without a service', () => {
     'key create',
     'account list',
     'account pause',
+    'instances',
     'key-ring rotate',
     'doctor',
     'database restored',
@@ -86,7 +88,7 @@ describe('DATABASE_URL', () => {
 
     expect(second.key).toBeNull()
     expect((await callerOf(second.address, first.key).get('/v1/accounts')).status).toBe(200)
-    expect(await readdir(folder.path)).toEqual(['first-api-key'])
+    expect((await readdir(folder.path)).toSorted()).toEqual(['blobs', 'first-api-key'])
   })
 
   test('is refused without a master key, unless the data folder has one', async () => {

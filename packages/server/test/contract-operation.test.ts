@@ -1,4 +1,5 @@
 import { operation } from '@waxwing/contract/operation.ts'
+import { pathId, pathName } from '@waxwing/contract/shapes.ts'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
 
@@ -19,14 +20,46 @@ describe('operation()', () => {
       path: '/v1/things',
       scope: 'write',
       audit: 'thing.create',
+      makes: 'thingId',
     })
     expect(write['~orpc'].meta).toMatchObject({
       audit: 'thing.create',
+      makes: 'thingId',
+      targets: {},
       module: null,
       accountToken: false,
       session: null,
       bodyBytesMax: 2 * 1024 * 1024,
     })
+  })
+
+  test('requires the name of what is created, for the audit log', () => {
+    const create = {
+      ...common,
+      method: 'POST',
+      path: '/v1/things',
+      scope: 'write',
+      audit: 'thing.create',
+    } as const
+    // @ts-expect-error -- an action that creates must say what it makes
+    operation(create)
+    expect(operation({ ...create, makes: null })['~orpc'].meta.makes).toBeNull()
+  })
+
+  test('knows the ids in its path, and which of them are UUIDs', () => {
+    const { meta } = operation({
+      ...common,
+      method: 'DELETE',
+      path: '/v1/lists/{listId}/things/{thingId}/{address}',
+      scope: 'write',
+      audit: 'thing.delete',
+      params: z.strictObject({
+        listId: pathName.describe('A word.'),
+        thingId: pathId.describe('An id.'),
+        address: pathName,
+      }),
+    })['~orpc']
+    expect(meta.targets).toEqual({ listId: 'word', thingId: 'uuid' })
   })
 
   test('opens only paths below an account to its tokens', () => {

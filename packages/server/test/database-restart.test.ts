@@ -4,7 +4,8 @@ import { openEmbedded } from '../src/database/embedded/embedded.ts'
 import { openDatabase } from '../src/database/pool.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { sampleAccount } from './sample-rows.ts'
-import { makeDataFolder, startServiceProcess, until } from './service-process.ts'
+import { makePreparedFolder } from './prepared-folder.ts'
+import { startServiceProcess, until } from './service-process.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** A stop that notifies clients, and one that does not. */
@@ -13,7 +14,7 @@ const CALLERS = 4
 
 test('while the database restarts, requests get 503 with Retry-After, and every write is done once', async () => {
   await using opened = new AsyncDisposableStack()
-  const folder = opened.use(await makeDataFolder())
+  const folder = opened.use(await makePreparedFolder())
   const service = opened.use(await startServiceProcess(folder, { env: { WAXWING_ROLES: 'api' } }))
   const inDatabase = async <T>(work: (db: ReturnType<typeof openDatabase>['db']) => Promise<T>) => {
     await using embedded = await openEmbedded({ dataDir: folder.path, as: 'command', log: silentLog })

@@ -13,6 +13,10 @@ export interface DnsServer extends AsyncDisposable {
   zone: Zone
   /** Every question, as `MX example.test`. */
   questions: string[]
+  /** Names whose questions are never answered. */
+  silent: Set<string>
+  /** Where it listens, for `setServers`. */
+  address: string
   /** A resolver that asks only this server. */
   resolver: Resolver
 }
@@ -27,15 +31,19 @@ export async function startDnsServer(zone: Zone = {}): Promise<DnsServer> {
   const socket = createSocket('udp4')
   const questions: string[] = []
   socket.on('message', (message, from) => {
-    socket.send(answer(message, server.zone, questions), from.port, from.address)
+    const answered = answer(message, server.zone, questions)
+    if (!server.silent.has(readQuestion(message).name)) socket.send(answered, from.port, from.address)
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   const resolver = new Resolver({ timeout: 1000, tries: 2 })
-  resolver.setServers([`127.0.0.1:${socket.address().port}`])
+  const address = `127.0.0.1:${socket.address().port}`
+  resolver.setServers([address])
   const server: DnsServer = {
     zone,
     questions,
+    silent: new Set(),
+    address,
     resolver,
     async [Symbol.asyncDispose]() {
       resolver.cancel()

@@ -5,6 +5,7 @@ import { callerOf } from './caller.ts'
 import { startDovecot } from './servers/dovecot.ts'
 import type { MailServer, TestUser } from './servers/mail-server.ts'
 import { openWitness } from './servers/witness.ts'
+import { makePreparedFolder } from './prepared-folder.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess, until } from './service-process.ts'
 import { mountSmallDisk } from './small-disk.ts'
 import { waitUntil } from './wait-until.ts'
@@ -71,7 +72,7 @@ test('on a full disk writes are refused as overloaded, readiness and runtime say
 
 test('messages can be read while the disk for stored messages is full, and the log says what to do', async context => {
   await using disk = await mountSmallDisk(context, 1)
-  await using folder = await makeDataFolder()
+  await using folder = await makePreparedFolder()
   await using dovecot = await startDovecot()
   const user = await dovecot.addUser()
   await using witness = await openWitness(dovecot, user)

@@ -1,12 +1,18 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { Client } from 'pg'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../src/database/migrate.ts'
 import { clientSettings } from '../src/database/pool.ts'
+import { fillCompileCache } from './compile-cache.ts'
 import { startPostgresServer } from './postgres-server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     postgres: { socketFolder: string; password: string; template: string }
+    /** A folder for what is made once in a test run (`prepared-folder.ts`). */
+    prepared: { folder: string }
   }
 }
 
@@ -14,18 +20,23 @@ const TEMPLATE = 'template_waxwing'
 
 /** Starts the PostgreSQL of the test run, with a migrated database from which each test's own is copied. */
 export default async function setup(project: TestProject) {
-  const server = await startPostgresServer(process.env['WAXWING_TEST_PG'] === '16' ? '16' : undefined)
-  try {
-    const client = new Client(clientSettings(server.address('postgres'), 'waxwing test'))
-    await client.connect()
-    await client.query(`create database ${TEMPLATE}`)
-    await client.end()
-    await migrate(server.address(TEMPLATE))
-  } catch (error) {
-    await server[Symbol.asyncDispose]()
-    throw error
-  }
+  fillCompileCache()
+  await using opened = new AsyncDisposableStack()
+  const prepared = await mkdtemp(path.join(tmpdir(), 'waxwing-prepared-'))
+  opened.defer(() => rm(prepared, { recursive: true, force: true }))
+  // Its database runs as another user.
+  await chmod(prepared, 0o711)
+  project.provide('prepared', { folder: prepared })
+
+  const version = process.env['WAXWING_TEST_PG'] === '16' ? '16' : undefined
+  const server = opened.use(await startPostgresServer(version))
+  const client = new Client(clientSettings(server.address('postgres'), 'waxwing test'))
+  await client.connect()
+  await client.query(`create database ${TEMPLATE}`)
+  await client.end()
+  await migrate(server.address(TEMPLATE))
   const { socketFolder, password } = server
   project.provide('postgres', { socketFolder, password, template: TEMPLATE })
-  return () => server[Symbol.asyncDispose]()
+  const running = opened.move()
+  return () => running.disposeAsync()
 }

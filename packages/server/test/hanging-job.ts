@@ -3,6 +3,7 @@ import type { DatabaseAddress } from '../src/database/pool.ts'
 import { openDatabase } from '../src/database/pool.ts'
 import { Instance } from '../src/jobs/instance.ts'
 import { JobWorker } from '../src/jobs/job-worker.ts'
+import { Pulse } from '../src/jobs/pulse.ts'
 import { silentLog } from '../src/kit/log.ts'
 
 const [address = '', kind = ''] = process.argv.slice(2)
@@ -20,4 +21,11 @@ const run = async () => {
   process.stdout.write('claimed\n')
   await new Promise(() => {})
 }
-export const worker = new JobWorker({ db: database.db, instance, handlers: [{ kind, run }], log: silentLog })
+const pulse = new Pulse(database.db, silentLog)
+export const worker = new JobWorker({
+  db: database.db,
+  instance,
+  pulse,
+  handlers: [{ kind, run }],
+  log: silentLog,
+})

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { afterAll, beforeAll } from 'vitest'
+import type { Caller } from './caller.ts'
 import { type TestApp, type TestAppOptions, openTestApp } from './open-app.ts'
 import { makeCertificates } from './servers/certificate.ts'
 import { type DovecotServer, startDovecot } from './servers/dovecot.ts'
@@ -66,7 +67,7 @@ export function useImapAccounts() {
   }
 }
 
-export async function eventsOf(app: TestApp): Promise<ChangeEvent[]> {
+export async function eventsOf(app: Pick<Caller, 'get'>): Promise<ChangeEvent[]> {
   const { body } = await app.get<{ items: ChangeEvent[] }>('/v1/changes?limit=200')
   return body.items
 }

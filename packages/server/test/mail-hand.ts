@@ -1,4 +1,5 @@
 import type { Db } from '../src/database/pool.ts'
+import { isUnmet } from '../src/database/precondition.ts'
 import { inTransaction, type UnitOfWork } from '../src/events/unit-of-work.ts'
 import {
   recordCreatedMailbox,
@@ -6,19 +7,21 @@ import {
   recordRenamedMailboxes,
 } from '../src/features/mail/mailboxes/record-changes.ts'
 import { listIndexedMailboxes, listPlacedMailboxes } from '../src/features/mail/mailboxes/store.ts'
+import { findChangeable } from '../src/features/mail/messages/access.ts'
 import { listMessageLocations, type MessageLocation } from '../src/features/mail/messages/location.ts'
 import { lockMailAccount } from '../src/features/mail/messages/record-account.ts'
-import {
-  recordAdded,
-  recordChangedStates,
-  recordMoves,
-  recordRemovals,
-} from '../src/features/mail/messages/record-changes.ts'
+import { recordChangedFlags, type RecordOptions } from '../src/features/mail/messages/record-changed-flags.ts'
+import { recordAdded, recordMoves, recordRemovals } from '../src/features/mail/messages/record-changes.ts'
 import type { MailAccount, PlacedMailbox } from '../src/features/mail/messages/rules.ts'
 import type { ProviderHand } from './mail-worlds.ts'
 import type { Random } from './seeded.ts'
 
-type Commit = (unit: UnitOfWork, account: MailAccount, placed: readonly PlacedMailbox[]) => Promise<unknown>
+type Commit = (
+  unit: UnitOfWork,
+  account: MailAccount,
+  placed: readonly PlacedMailbox[],
+  options: RecordOptions,
+) => Promise<unknown>
 
 interface Pending {
   commit: Commit
@@ -70,11 +73,16 @@ export class InterfaceHand {
     for (const { commit } of pending) await this.#commit(commit)
   }
 
-  #commit(commit: Commit): Promise<void> {
+  async #commit(commit: Commit): Promise<void> {
     const { id, tenantId } = this.#account
-    return inTransaction(this.#db, tenantId, async unit => {
-      const account = await lockMailAccount(unit, id)
-      await commit(unit, account, await listPlacedMailboxes(unit.sql, id))
+    const attempt = (options: RecordOptions) =>
+      inTransaction(this.#db, tenantId, async unit => {
+        const account = await lockMailAccount(unit, id)
+        await commit(unit, account, await listPlacedMailboxes(unit.sql, id), options)
+      })
+    await attempt({ mayAssume: true }).catch((error: unknown) => {
+      if (!isUnmet(error)) throw error
+      return attempt({ mayAssume: false })
     })
   }
 
@@ -124,11 +132,13 @@ export class InterfaceHand {
     const { messageId, ...at } = found.location
     const isHere = target.id === at.mailboxId
     if (kind < 7 || (kind < 10 && isHere)) {
+      const read = await findChangeable(this.#db, this.#account, messageId)
       const answer = this.#provider.toggleRead(at)
       if (!answer) return null
       this.#count(`isRead of ${found.content}`)
-      const commit: Commit = (unit, account) =>
-        recordChangedStates(unit, account, [{ messageId, at, flags: answer.flags, mailboxes: null }])
+      const change = { messageId, at, flags: answer.flags, asRead: read?.located?.asRead }
+      const commit: Commit = (unit, account, _, options) =>
+        recordChangedFlags(unit, account.id, [change], options)
       return { about: messageId, commit }
     }
     if (kind < 10) {

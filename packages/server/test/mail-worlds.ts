@@ -170,7 +170,7 @@ function loggedWorld(kind: 'labels' | 'folders', random: Random): MailWorld {
   }
   const deliver = () => server.deliver(somewhere(), `content ${delivered}`, timeOf(++delivered))
   for (let count = random.between(0, 90); count > 0; count--) deliver()
-  // What the index may not hold yet, a log must tell of.
+  // What the index may not hold yet, a log must report.
   const told = new Set(server.messages.keys())
 
   return {

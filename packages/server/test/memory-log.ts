@@ -5,7 +5,7 @@ import type {
   ArrivedStep,
   Cursor,
   GoneStep,
-  LocatedMessage,
+  Located,
   MailProvider,
   MessageKey,
   Notice,
@@ -45,6 +45,8 @@ interface LogCursor {
   at: number
   /** Ids below this one are still to be listed, from the highest down. Null means none. */
   listBelow: string | null
+  /** Whether a part of the log expired and was not made up for. */
+  hasGap?: boolean
   [name: string]: unknown
 }
 
@@ -59,6 +61,8 @@ export class LogServer {
   readonly messages = new Map<string, LoggedMessage>()
   readonly #logs = new Map<string, { entries: Entry[]; oldest: number }>()
   onAwait: () => void | Promise<void> = () => undefined
+  /** Whether an expired log may be made up for by a listing now. */
+  mayList = true
   #last = 0
 
   constructor(kind: 'labels' | 'folders') {
@@ -199,7 +203,8 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
     listMailboxes: () =>
       ask(() => [...server.mailboxes.values()].map(mailbox => presentLogged(server, mailbox))),
 
-    hasChanged: ({ state }, cursor) => cursor === null || (state?.['last'] as number) > asLog(cursor).at,
+    hasChanged: ({ state }, cursor) =>
+      cursor === null || asLog(cursor).hasGap === true || (state?.['last'] as number) > asLog(cursor).at,
 
     async *compare(source, { cursor: stored }): AsyncGenerator<SourceStep> {
       const reset = (keys: 'void' | 'kept'): SourceStep => ({
@@ -208,12 +213,19 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
         cursor: { at: server.head, listBelow: LISTED_FIRST },
       })
       if (stored === null) return yield await ask(() => reset('void'))
+      if (asLog(stored).hasGap && server.mayList) return yield await ask(() => reset('kept'))
       for (let cursor = asLog(stored); ;) {
         const page = await ask(() => {
           const { entries, oldest } = open(source)
           if (cursor.at < oldest - 1) return null
           return entries.filter(({ n }) => n > cursor.at).slice(0, ENTRIES_PER_PAGE)
         })
+        if (page === null && !server.mayList)
+          return yield await ask(() => ({
+            type: 'page' as const,
+            steps: [],
+            cursor: { ...cursor, at: server.head, hasGap: true },
+          }))
         if (page === null) return yield await ask(() => reset('kept'))
         const last = page.at(-1)
         if (!last) return
@@ -223,8 +235,10 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
       }
     },
 
-    async *arrivals(source, { cursor: stored, lacking }): AsyncGenerator<SourceStep> {
+    async *arrivals(source, { cursor: stored, lacking, retry }): AsyncGenerator<SourceStep> {
       if (stored === null) return
+      if (retry.length > 0)
+        yield await ask(() => ({ ...arrivedOf(server, 'new', retry.map(String), source), cursor: stored }))
       for (let cursor = asLog(stored); cursor.listBelow !== null;) {
         const below = cursor.listBelow
         const listed = await ask(() => {
@@ -248,23 +262,47 @@ function followLog(server: LogServer, ask: Ask): MailProvider {
     },
 
     isComplete: cursor => cursor !== null && asLog(cursor).listBelow === null,
+    gapOf: cursor => (cursor && asLog(cursor).hasGap ? GAP : null),
+    relist: cursor => ({ ...cursor, listBelow: LISTED_FIRST }),
     narrow: cursor => cursor,
     isRenamed: () => false,
 
     locate: (_, keys) =>
-      ask(
-        () =>
-          new Map<MessageKey, LocatedMessage>(
-            keys.flatMap(key => {
-              const message = server.messages.get(String(key))
-              return message ? [[key, { flags: flagsOf(message), mailboxKeys: [...message.mailboxes] }]] : []
-            }),
-          ),
-      ),
+      ask(() => {
+        const found: Located['found'] = new Map(
+          keys.flatMap(key => {
+            const message = server.messages.get(String(key))
+            return message ? [[key, { flags: flagsOf(message), mailboxKeys: [...message.mailboxes] }]] : []
+          }),
+        )
+        return { found, gone: keys.filter(key => !found.has(key)), unreadable: [] }
+      }),
+
+    list: ({ source }, { after }) =>
+      ask(() => {
+        open(source)
+        const above = String(after?.['above'] ?? '')
+        const listed = [...server.messages.values()]
+          .filter(message => message.id > above && server.isIn(source, message))
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+          .slice(0, IDS_PER_PAGE)
+        const last = listed.at(-1)
+        return {
+          messages: listed.map(message => ({
+            key: message.id,
+            flags: flagsOf(message),
+            mailboxKeys: [...message.mailboxes],
+            receivedAt: message.receivedAt,
+          })),
+          next: last && listed.length === IDS_PER_PAGE ? { above: last.id } : null,
+        }
+      }),
 
     watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
   }
 }
+
+export const GAP = 'a part of the log is missing'
 
 /** Sorts above every id. */
 const LISTED_FIRST = '~'

@@ -8,6 +8,7 @@ import {
 } from '../src/providers/content.ts'
 import {
   type FollowOptions,
+  type Located,
   type MailProvider,
   type MessageKey,
   type Notice,
@@ -45,6 +46,8 @@ export class MemoryServer {
   readonly mailboxes = new Map<string, MemoryMailbox>()
   /** UIDs of messages that a search finds and does not give. */
   readonly unreadable = new Set<number>()
+  /** UIDs of messages that listings leave out: the server lies about them. */
+  readonly unlisted = new Set<number>()
   onAwait: () => void | Promise<void> = () => undefined
   #validity = 1
 
@@ -175,7 +178,7 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
       yield { type: 'gone', keys: gone, certainty: 'hint', cursor: after }
     },
 
-    async *arrivals(source, { cursor }: FollowOptions): AsyncGenerator<SourceStep> {
+    async *arrivals(source, { cursor, retry }: FollowOptions): AsyncGenerator<SourceStep> {
       let at = cursor as MemoryCursor
       if (at === null) return
       const take = async (origin: 'new' | 'missing', pick: (mailbox: MemoryMailbox) => MemoryMessage[]) =>
@@ -185,6 +188,12 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
             throw new ProviderFailure('unavailable', 'renumbered meanwhile')
           return { origin, messages: pick(mailbox).map(message => toRemote(mailbox, message)) }
         })
+      if (retry.length > 0) {
+        const { origin, messages } = await take('new', mailbox =>
+          mailbox.messages.filter(({ uid }) => retry.includes(uid)),
+        )
+        yield { type: 'arrived', origin, messages, unreadable: [], cursor: at, remaining: 0 }
+      }
       for (;;) {
         const { origin, messages } = await take('new', mailbox =>
           mailbox.messages.filter(({ uid }) => uid >= at.uidNext).slice(0, CHUNK),
@@ -223,11 +232,33 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
         const mailbox = at && server.get(at.source)
         const isSame = mailbox?.uidValidity === at?.cursor?.uidValidity
         const there = isSame ? (mailbox?.messages ?? []) : []
-        return new Map(
+        const found: Located['found'] = new Map(
           there
             .filter(({ uid }) => keys.includes(uid))
             .map(message => [message.uid, { flags: flagsOf(message), mailboxKeys: [at!.source] }]),
         )
+        return { found, gone: keys.filter(key => !found.has(key)), unreadable: [] }
+      }),
+
+    list: ({ source, cursor }, { after }) =>
+      ask(() => {
+        const mailbox = server.get(source)
+        if (mailbox.uidValidity !== cursor?.['uidValidity'])
+          throw new ProviderFailure('conflict', 'renumbered meanwhile')
+        const above = Number(after?.['above'] ?? 0)
+        const listed = mailbox.messages
+          .filter(({ uid }) => uid > above && uid < Number(cursor['uidNext']) && !server.unlisted.has(uid))
+          .slice(0, CHUNK)
+        const last = listed.at(-1)
+        return {
+          messages: listed.map(message => ({
+            key: message.uid,
+            flags: flagsOf(message),
+            mailboxKeys: [source],
+            receivedAt: message.receivedAt,
+          })),
+          next: last && listed.length === CHUNK ? { above: last.uid } : null,
+        }
       }),
 
     watch: (): Promise<Notice> => ask(() => ({ arrived: false, changed: false, gone: false })),
@@ -278,7 +309,6 @@ function searchMemory(server: MemoryServer, ask: Ask): SearchProvider {
       limit,
       known,
     }): AsyncGenerator<void, SearchPage, void> {
-      // oxlint-disable-next-line no-control-regex
       if (/[\u0000\r\n]/.test(text)) throw new ProviderFailure('rejected', 'no search for line breaks')
       const found: SearchHit[] = []
       for (const { id, source, cursor } of places) {
@@ -398,6 +428,8 @@ export function remoteMessage({
     hasAttachments: false,
     importance: 'normal',
     draftMark: null,
+    draftKey: null,
+    mayBeReport: false,
     size: content.length,
   }
 }

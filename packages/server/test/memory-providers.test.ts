@@ -2,7 +2,7 @@ import { describe } from 'vitest'
 import { openIndex } from '../src/providers/conformance/memory-index.ts'
 import type { Arrangement, ProviderWorld } from '../src/providers/conformance/arrangement.ts'
 import { describeContent } from '../src/providers/conformance/content.ts'
-import { describeSearch } from '../src/providers/conformance/search.ts'
+import { describeFolderSearch, describeSearch } from '../src/providers/conformance/search.ts'
 import { LogServer, logMail } from './memory-log.ts'
 import { MemoryServer, memoryMail } from './memory-mail.ts'
 
@@ -41,7 +41,7 @@ function arrangeFolders(): Promise<Arrangement<'mail' | 'content' | 'search'>> {
     async index(mailbox) {
       const index = openIndex(mailbox)
       await index.follow(memoryMail(server).mail)
-      return index
+      return { ...index, mailboxKey: mailbox }
     },
     poison: keys => keys.forEach(key => server.unreadable.add(Number(key))),
     [Symbol.asyncDispose]: () => Promise.resolve(),
@@ -72,7 +72,7 @@ function arrangeLog(kind: 'labels' | 'folders'): Promise<Arrangement<'mail' | 'c
     async index(mailbox) {
       const index = openIndex(server.sourceOf(keyOf(mailbox)))
       await index.follow(logMail(server).mail)
-      return index
+      return { ...index, mailboxKey: keyOf(mailbox) }
     },
     poison: () => {
       throw new Error('not played')
@@ -87,4 +87,5 @@ describe('providers in memory', () => {
   describeContent('labels with one history', () => arrangeLog('labels'))
   describeContent('lasting ids in folders', () => arrangeLog('folders'))
   describeSearch('numbered folders', arrangeFolders)
+  describeFolderSearch('numbered folders', arrangeFolders)
 })

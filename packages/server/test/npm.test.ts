@@ -5,7 +5,8 @@ import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { makeDataFolder, PROGRAM, startServiceProcess, until } from './service-process.ts'
+import { makePreparedFolder } from './prepared-folder.ts'
+import { PROGRAM, startServiceProcess, until } from './service-process.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -27,7 +28,7 @@ type CommandName = keyof typeof COMMANDS
 /** Starts a service through npm, with the means to see its end, npm's own coming first. */
 async function startUnderNpm(name: CommandName) {
   await using opened = new AsyncDisposableStack()
-  const folder = opened.use(await makeDataFolder())
+  const folder = opened.use(await makePreparedFolder())
   const [file, ...args] = COMMANDS[name]
   const npm = opened.use(
     await startServiceProcess(folder, { command: [file, ...args], cwd: ROOT, env: NPM_ENVIRONMENT }),
@@ -107,7 +108,7 @@ test('the service ends when npm is killed', async () => {
 })
 
 test('a detached service continues without the process that started it', async () => {
-  await using folder = await makeDataFolder()
+  await using folder = await makePreparedFolder()
   const env = {
     ...NPM_ENVIRONMENT,
     WAXWING_DATA_DIR: folder.path,

@@ -11,6 +11,7 @@ import { environmentKeyRing, type KeyRing } from '../src/kit/key-ring.ts'
 import { openLog } from '../src/kit/log.ts'
 import { type Service, type ServiceOptions, startOn } from '../src/main.ts'
 import { openTestDatabase } from './open-database.ts'
+import { borrowBlobFolder } from './borrowed-blob-folder.ts'
 import { type Caller, callerOf } from './caller.ts'
 
 export interface TestAppOptions extends Partial<Omit<ServiceOptions, 'log' | 'onRunning' | 'onLost'>> {
@@ -53,13 +54,18 @@ export interface TestApp extends Caller, AsyncDisposable {
   createKey(options?: KeyOptions): Promise<{ id: string; text: string }>
   /** Creates another tenant, with a caller that uses a key of it. */
   createTenant(name: string): Promise<{ tenantId: string; key: string } & Caller>
+  /** Stops the service. */
+  stop: Service['stop']
   /** The same calls with another credential; null for none. */
   as(credential: string | null): Caller
 }
 
+/** Work that no wake reports is found soon. */
+const QUICK_PULSE = { pulseSeconds: 0.2 }
+
 export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const { roles = ['api'], egressAllow = [], allowPlaintext = false, config, scopes, ...rest } = options
-  const { certificateAuthority = null, ...others } = rest
+  const { certificateAuthority = null, pace, ...others } = rest
   const {
     database: given,
     keyRing = environmentKeyRing(randomBytes(32).toString('base64')),
@@ -81,6 +87,7 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
     abandon: async () => {},
     [Symbol.asyncDispose]: async () => {},
   }
+  const blobDir = config?.blobDir ?? opened.use(borrowBlobFolder(database)).path
   const running: Service = opened.use(
     await startOn(
       installation,
@@ -91,8 +98,9 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
         allowPlaintext,
         certificateAuthorities: certificateAuthority,
         ...config,
+        blobDir,
       },
-      { isStrict: true, overload: neverOverloaded, ...service, log },
+      { isStrict: true, overload: neverOverloaded, pace: { ...QUICK_PULSE, ...pace }, ...service, log },
     ),
   )
   const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')
@@ -126,6 +134,7 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
       const made = await createKey({ tenantId: tenant.id })
       return { tenantId: tenant.id, key: made.text, ...as(made.text) }
     },
+    stop: timing => running.stop(timing),
     as,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -4,11 +4,12 @@ import { accountPath, download, pageLimit, queryBoolean, queryList, text } from 
 import { z } from 'zod'
 import type { RequestContext } from '../src/features/context.ts'
 import { createCursorCodec } from '../src/database/page.ts'
+import { createLoneRows } from '../src/features/tenancy/audit-log/lone-rows.ts'
 import { createAuthenticator } from '../src/features/tenancy/credentials/authenticate.ts'
-import { createFailureBrake } from '../src/features/tenancy/credentials/failure-brake.ts'
+import { FAILING_CLIENTS_MAX, createFailureBrake } from '../src/features/tenancy/credentials/failure-brake.ts'
 import { createApiKey } from '../src/features/tenancy/credentials/store.ts'
 import { assignPlan } from '../src/features/accounts/plans/assign.ts'
-import type { PlanLimits } from '../src/features/tenancy/plans/plan.ts'
+import { NO_LIMITS, type PlanLimits } from '../src/features/tenancy/plans/plan.ts'
 import { createPlan } from '../src/features/tenancy/plans/store.ts'
 import type { PublicRoute } from '../src/features/public-route.ts'
 import { refuse } from '../src/features/refuse.ts'
@@ -16,24 +17,17 @@ import { createTenant } from '../src/features/tenancy/tenants/store.ts'
 import { createApp } from '../src/http/app.ts'
 import { createHostedWindows } from '../src/door/hosted-sessions.ts'
 import { createIdempotencyKeys } from '../src/door/idempotency.ts'
-import { createInFlight } from '../src/door/in-flight.ts'
-import { createMemoryWindows } from '../src/door/memory-windows.ts'
+import type { LoadClass } from '../src/door/overload.ts'
 import type { Door } from '../src/door/open-operation.ts'
 import { type Patience, listen } from '../src/http/listen.ts'
+import { PUBLIC_WINDOWS_MAX } from '../src/http/public-routes.ts'
 import type { ObserveAnswer } from '../src/http/observe-answers.ts'
 import { newId } from '../src/kit/ids.ts'
+import type { Limits } from '../src/limits/limits.ts'
+import { createOwnLimits } from '../src/limits/own-limits.ts'
 import { openLog } from '../src/kit/log.ts'
 import { openTestDatabase } from './open-database.ts'
 
-const NO_LIMITS: PlanLimits = {
-  apiCallsPerMinute: null,
-  apiCallsPerMinutePerKey: null,
-  maxAccounts: null,
-  bodyStorageAllowed: true,
-  storageBytes: null,
-  sendsPerDay: null,
-  modules: null,
-}
 const PEPPER = Buffer.alloc(32, 1)
 const ANSWER_KEY = Buffer.alloc(32, 2)
 const CURSOR_KEY = Buffer.alloc(32, 3)
@@ -45,6 +39,7 @@ const contract = {
     path: '/v1/accounts/{accountId}/echo',
     scope: 'write',
     audit: 'echo.create',
+    makes: null,
     summary: 'Answer with the input.',
     params: accountPath,
     query: z.strictObject({
@@ -126,6 +121,8 @@ export interface DoorOptions {
   patience?: Patience
   publicRoutes?: readonly PublicRoute[]
   linksHost?: string
+  /** Where it counts; by default for itself. */
+  limits?: Limits
 }
 
 /** A front door on a real port, with a database, one tenant, and operations that can be made to fail. */
@@ -144,33 +141,35 @@ export async function openTestDoor(options: DoorOptions = {}) {
     answeredIds.push(requestId)
   }
   const woken: string[] = []
+  const counted: Scope[] = []
   const log = openLog({
     level: 'info',
     format: 'json',
     destination: { write: line => void lines.push(line) },
   })
-  let isOverloaded = false
-  const inFlight = createInFlight()
+  let overloaded: readonly LoadClass[] = []
+  const { openWindows, calls, marks } = options.limits ?? createOwnLimits(clock)
   const app = createApp({
     db,
     operations: options.operations ?? operations,
     cursors: createCursorCodec(CURSOR_KEY, clock),
     log,
     authenticator: createAuthenticator({ db, pepper: PEPPER, clock }),
-    brake: createFailureBrake(clock),
+    brake: createFailureBrake({ windows: openWindows({ windowsMax: FAILING_CLIENTS_MAX }), marks, clock }),
     hostedSessions: options.hostedSessions ?? {},
-    hostedWindows: createHostedWindows(clock),
-    windows: createMemoryWindows(clock),
-    inFlight,
+    hostedWindows: createHostedWindows(openWindows),
+    apiCalls: { count: (_, scope) => void counted.push(scope) },
+    calls,
     idempotencyKeys: createIdempotencyKeys({ db, answerKey: ANSWER_KEY, log }),
+    loneRows: createLoneRows(db),
     wake: accountId => void woken.push(accountId),
-    overload: { isOverloaded: () => isOverloaded, [Symbol.dispose]() {} },
+    overload: { isOverloaded: loadClass => overloaded.includes(loadClass), [Symbol.dispose]() {} },
     isStrict: options.isStrict ?? true,
     corsOrigins: options.corsOrigins ?? [],
     trustProxy: options.trustProxy ?? [],
     publicRoutes: options.publicRoutes ?? [],
     linksHost: options.linksHost ?? null,
-    clock,
+    publicWindows: openWindows({ windowsMax: PUBLIC_WINDOWS_MAX }),
     isReady: () => Promise.resolve(true),
     observe,
   })
@@ -187,12 +186,14 @@ export async function openTestDoor(options: DoorOptions = {}) {
     answeredIds,
     /** The accounts whose owners were woken, in order. */
     woken,
-    inFlight,
+    /** The scopes of the calls that counted for the usage of the tenant. */
+    counted,
+    calls,
     /** Number of pieces of downloads that are being read. */
     piecesUnderWay: () => piecesUnderWay,
     clock,
-    /** Makes the door overloaded or not. */
-    overload: (is: boolean) => void (isOverloaded = is),
+    /** Makes the door refuse requests of these classes, and no others. */
+    overload: (classes: readonly LoadClass[]) => void (overloaded = classes),
     pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
     /** Holds the request of that id in its handler, from the moment it `entered` until it is released. */
     hold(requestId: string) {

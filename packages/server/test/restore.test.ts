@@ -1,15 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Client } from 'pg'
 import { expect, inject, test } from 'vitest'
 import { SUPERUSER } from '../src/database/embedded/cluster.ts'
-import { migrate, readMigrations } from '../src/database/migrate.ts'
+import { migrate } from '../src/database/migrate.ts'
+import { readMigrations } from '../src/database/migration-file.ts'
 import { clientSettings, type DatabaseAddress } from '../src/database/pool.ts'
 import { createBackup, readBackup } from '../src/cli/backup/backup-file.ts'
+import { MARK_KEY } from '../src/start/blob-mark.ts'
 import { callerOf } from './caller.ts'
 import { SERVER_KINDS, useServer } from './servers/shared-server.ts'
 import { openWorld } from './servers/world.ts'
+import { makePreparedFolder } from './prepared-folder.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
 import { connectMailbox, readMessages, waitForFirstSync } from './sync/followed-account.ts'
 import { waitUntil } from './wait-until.ts'
@@ -50,7 +53,7 @@ const useIt = useServer(SERVER_KINDS[0].start)
 
 test('a backup of the embedded database restores into another server, and back with its key', async () => {
   await using opened = new AsyncDisposableStack()
-  const folder = opened.use(await makeDataFolder())
+  const folder = opened.use(await makePreparedFolder())
   const place = opened.use(await makeDataFolder())
   const external = opened.use(await makeOwnedDatabase())
   const back = opened.use(await makeDataFolder())
@@ -98,6 +101,8 @@ test('a backup of the embedded database restores into another server, and back w
   // Existing data is deleted only if that is requested.
   const refused = await runWaxwing(['restore', withKey], { env: inPlace })
   expect(refused.stderr).toContain('There is already an installation with data here')
+  // The store keeps its mark, whatever it was in the backup.
+  await writeFile(path.join(place.path, 'blobs', MARK_KEY), randomUUID())
   expect(await runWaxwing(['restore', '--replace', withKey], { env: inPlace })).toMatchObject({ code: 0 })
   const third = opened.use(await startServiceProcess(place, { env: external.env }))
   expect((await callerOf(third.address, key).get('/v1/settings')).body).toMatchObject({ syncWindowDays: 17 })
@@ -153,7 +158,7 @@ test('a restore is refused while an idle service runs whose connections broke', 
   )
   expect(await runWaxwing(['restore', '--replace', file], { env })).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`"waxwing service, process ${service.pid}"`),
+    stderr: expect.stringContaining(`"waxwing service, process ${service.pid},`),
   })
 }, 300_000)
 

@@ -2,10 +2,14 @@ import { readFileSync } from 'node:fs'
 import { contract } from '@waxwing/contract/contract.ts'
 import { type OperationMeta, type Scope, SCOPES } from '@waxwing/contract/operation.ts'
 import { type Reason, reasons } from '@waxwing/contract/reasons.ts'
+import { EVENT_STREAM } from '@waxwing/contract/shapes.ts'
 import { describe, expect, test } from 'vitest'
 import { requireSealedValue } from '../src/database/sealed-value.ts'
 import { createAccountToken, createApiKey, revokeApiKey } from '../src/features/tenancy/credentials/store.ts'
 import { makeCredential } from '../src/features/tenancy/credentials/rules.ts'
+import { assignPlan } from '../src/features/accounts/plans/assign.ts'
+import { NO_LIMITS } from '../src/features/tenancy/plans/plan.ts'
+import { createPlan } from '../src/features/tenancy/plans/store.ts'
 import { createTenant } from '../src/features/tenancy/tenants/store.ts'
 import { newId } from '../src/kit/ids.ts'
 import { openTestApp, type TestApp } from './open-app.ts'
@@ -16,7 +20,8 @@ const TABLE = new URL('goldens/routes.txt', import.meta.url)
 interface Rule {
   method: string
   path: string
-  scope: Scope
+  /** `none`: hosted, with the token of a session as the credential. */
+  scope: Scope | 'none'
   /** Whether a key that is bound to accounts may use it for those. */
   boundKey: boolean
   accountToken: boolean
@@ -34,12 +39,15 @@ const rules: Rule[] = readFileSync(TABLE, 'utf8')
     return {
       method,
       path,
-      scope: scope as Scope,
+      scope: scope as Rule['scope'],
       boundKey: boundKey === 'yes',
       accountToken: accountToken === 'yes',
       declared: declared.join(' '),
     }
   })
+
+/** The routes that need a credential. */
+const guarded = rules.filter(({ scope }) => scope !== 'none')
 
 const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
 
@@ -161,10 +169,15 @@ async function openMatrix() {
       },
       ...(body && { body: JSON.stringify(body) }),
     })
+    if (answer.headers.get('content-type') === EVENT_STREAM) {
+      // It has no end.
+      await answer.body?.cancel()
+      return `${answer.status} ok`
+    }
     const { code = 'ok' }: { code?: string } = (await answer.json()) ?? {}
     return `${answer.status} ${code}`
   }
-  return { ask, own, other, credentials, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() }
+  return { app, ask, own, other, credentials, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() }
 }
 
 const refusal = (reason: Reason) => `${reasons[reason].status} ${reason}`
@@ -176,7 +189,7 @@ describe('each route', () => {
   test('refuses unknown callers', async () => {
     await using matrix = await openMatrix()
     const { refused, expired } = matrix.credentials
-    for (const rule of rules) {
+    for (const rule of guarded) {
       const known = { 'no credential': null, ...refused }
       for (const [kind, credential] of Object.entries(known)) {
         expect({
@@ -195,7 +208,7 @@ describe('each route', () => {
 
   test('needs exactly its own scope', async () => {
     await using matrix = await openMatrix()
-    for (const rule of rules) {
+    for (const rule of guarded) {
       for (const scope of SCOPES) {
         const answer = await matrix.ask(rule, matrix.own, matrix.credentials.byScope[scope], WRONG_INPUT)
         const expected = scope === rule.scope ? LET_IN : refusal('missing_scope')
@@ -211,7 +224,7 @@ describe('each route', () => {
   test('lets a bound key use its accounts, and hides all other accounts', async () => {
     await using matrix = await openMatrix()
     const { bound, boundReader } = matrix.credentials
-    for (const rule of rules) {
+    for (const rule of guarded) {
       const route = nameOf(rule)
       const own = await matrix.ask(rule, matrix.own, bound, WRONG_INPUT)
       expect({ route, own }).toEqual({
@@ -247,7 +260,7 @@ describe('each route', () => {
     await using matrix = await openMatrix()
     const { token, writerToken } = matrix.credentials
     const forbidden = refusal('account_token_forbidden')
-    for (const rule of rules) {
+    for (const rule of guarded) {
       const route = nameOf(rule)
       const own = await matrix.ask(rule, matrix.own, token, WRONG_INPUT)
       expect({ route, own }).toEqual({ route, own: rule.accountToken ? LET_IN : forbidden })
@@ -257,6 +270,20 @@ describe('each route', () => {
       const narrow = await matrix.ask(rule, matrix.own, writerToken, WRONG_INPUT)
       const isWrong = rule.scope === 'write' ? LET_IN : refusal('missing_scope')
       expect({ route, narrow }).toEqual({ route, narrow: rule.accountToken ? isWrong : forbidden })
+    }
+  })
+
+  test('needs its module, once its input is right', async () => {
+    await using matrix = await openMatrix()
+    const { app, credentials } = matrix
+    await assignPlan(app.db, app.tenantId, await createPlan(app.db, 'bare', { ...NO_LIMITS, modules: [] }))
+    const missing = refusal('plan_module_unavailable')
+    for (const rule of guarded) {
+      const route = nameOf(rule)
+      const needsModule = !rule.declared.startsWith('- ')
+      expect(await matrix.ask(rule, matrix.own, credentials.full, WRONG_INPUT)).toBe(LET_IN)
+      const isRefused = (await matrix.ask(rule, matrix.own, credentials.full)) === missing
+      expect({ route, isRefused }).toEqual({ route, isRefused: needsModule })
     }
   })
 })

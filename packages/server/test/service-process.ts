@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { serverPid } from '../src/database/embedded/cluster.ts'
+import { COMPILE_CACHE } from './compile-cache.ts'
 
 /** The command line. */
 export const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
@@ -20,6 +21,7 @@ export interface Ended {
 /** A `waxwing serve` in a process of its own. Disposing it kills it. */
 export interface ServiceProcess extends AsyncDisposable {
   pid: number
+  /** Where the API listens; empty in a process without it. */
   address: string
   /** The key that the first start created; null at later starts. */
   key: string | null
@@ -72,6 +74,27 @@ export function runWaxwing(args: string[], options: ProgramOptions = {}): Promis
   return collect(launch(args, options)).ended
 }
 
+/** A command that runs until it is told to end. Disposing it kills it. */
+export interface RunningCommand extends AsyncDisposable {
+  output(): string
+  kill(signal: NodeJS.Signals): void
+  ended: Promise<Ended>
+}
+
+export function startWaxwing(args: string[], options: ProgramOptions = {}): RunningCommand {
+  const child = launch(args, options)
+  const { written, ended } = collect(child)
+  return {
+    output: () => written.stdout + written.stderr,
+    kill: signal => void child.kill(signal),
+    ended,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
 /** Starts the service and waits until it answers. Rejects with its output if it ends instead. */
 export async function startServiceProcess(
   folder: DataFolder,
@@ -85,9 +108,10 @@ export async function startServiceProcess(
     await ended
   }
   try {
-    await until(() => child.exitCode !== null || addressIn(written.stdout) !== null, 'the service starts')
-    const address = addressIn(written.stdout)
-    if (address === null) throw new Error(`The service ended:\n${written.stdout}${written.stderr}`)
+    await until(() => hasEnded(child) || isRunningIn(written.stdout), 'the service starts')
+    if (!isRunningIn(written.stdout))
+      throw new Error(`The service ended:\n${written.stdout}${written.stderr}`)
+    const address = addressIn(written.stdout) ?? ''
     return {
       pid: child.pid ?? 0,
       address,
@@ -136,7 +160,7 @@ function launch(args: string[], { program = PROGRAM, command, env = {}, cwd = tm
   return spawn(file, rest, {
     cwd,
     // Not this process's environment: the tests must not depend on the settings of the user who runs them.
-    env: { PATH: '/usr/bin:/bin', WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env },
+    env: { PATH: '/usr/bin:/bin', ...COMPILE_CACHE, WAXWING_PORT: '0', WAXWING_METRICS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }
@@ -149,6 +173,15 @@ function collect(child: ChildProcess) {
     child.once('close', (code, signal) => resolve({ code, signal, ...written }))
   })
   return { written, ended }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess) {
+  return exitCode !== null || signalCode !== null
+}
+
+/** Whether the last line that a start logs is there. */
+function isRunningIn(stdout: string) {
+  return stdout.includes('"message":"Waxwing is running"')
 }
 
 /** The address in the last line that a start logs. */

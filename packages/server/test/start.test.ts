@@ -6,6 +6,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
 import { makeExternalDatabase } from './external-database.ts'
+import { makePreparedFolder } from './prepared-folder.ts'
 import {
   isRunning,
   makeDataFolder,
@@ -29,7 +30,7 @@ function call(service: ServiceProcess, key: string | null) {
 
 /** Starts on a new folder and returns the first key, with a mark in the data that must survive everything. */
 async function startWithMark() {
-  const folder = await makeDataFolder()
+  const folder = await makePreparedFolder()
   const service = await startServiceProcess(folder)
   const { key } = service
   if (key === null) throw new Error('The first start printed no key')
@@ -85,7 +86,7 @@ describe('waxwing serve', () => {
   test.runIf(process.platform === 'linux')(
     'shows the first key on a terminal, with commands that work, and stores it nowhere else',
     async () => {
-      await using folder = await makeDataFolder()
+      await using folder = await makePreparedFolder()
       const command = `${process.execPath} ${PROGRAM} serve`
       await using service = await startServiceProcess(folder, {
         // Gives the service a terminal, and copies its output from there.
@@ -123,13 +124,15 @@ describe('waxwing serve', () => {
   test.runIf(process.platform === 'linux')(
     'limits unused memory, and lets the operator change the limit',
     async () => {
-      await using folder = await makeDataFolder()
+      await using folder = await makePreparedFolder()
       const env = { NODE_OPTIONS: '--max-semi-space-size=3', MALLOC_ARENA_MAX: '2' }
       await using service = await startServiceProcess(folder, { env })
 
       const settings = (await readFile(`/proc/${service.pid}/environ`, 'utf8')).split('\0')
       expect(settings).toContain('NODE_OPTIONS=--max-semi-space-size=16 --max-semi-space-size=3')
       expect(settings).toContain('MALLOC_ARENA_MAX=2')
+      const parts = (await readFile(`/proc/${service.pid}/cmdline`, 'utf8')).split('\0')
+      expect(parts).toContain('--heap-growing-percent=75')
     },
   )
 
@@ -242,7 +245,7 @@ describe('waxwing serve', () => {
 
   test('explains that its port is taken, and leaves no database behind', async () => {
     await using first = await startWithMark()
-    await using folder = await makeDataFolder()
+    await using folder = await makePreparedFolder()
     const env = { WAXWING_DATA_DIR: folder.path, WAXWING_PORT: new URL(first.service.address).port }
     const { code, stderr } = await runWaxwing(['serve'], { env })
 
@@ -252,7 +255,7 @@ describe('waxwing serve', () => {
   })
 
   test('shows metrics and health on a port of their own', async () => {
-    await using folder = await makeDataFolder()
+    await using folder = await makePreparedFolder()
     const metricsPort = 20_000 + (process.pid % 20_000)
     await using service = await startServiceProcess(folder, {
       env: { WAXWING_METRICS_PORT: String(metricsPort) },

@@ -1,50 +1,30 @@
 import { z } from 'zod'
 import { SCOPES, operation } from '../operation.ts'
-import { tenantSettings } from './settings.ts'
 import {
   accountPath,
   cursor,
-  emailInput,
   microsoftCloud,
   pageLimit,
   pageOf,
   queryBoolean,
   queryText,
-  text,
   timestamp,
   uuid,
   uuidInput,
 } from '../shapes.ts'
+import {
+  accountInput,
+  externalRef,
+  imapAccountInput,
+  imapSettingsInput,
+  serverSecurity,
+} from './account-inputs.ts'
+import { accountSettings, accountSettingsInput, accountSettingsOverride } from './account-settings.ts'
 
 export const accountProvider = z.enum(['gmail', 'graph', 'imap'])
 export const accountStatus = z.enum(['active', 'paused', 'reauth_required', 'disabled'])
 export const syncKind = z.enum(['mail', 'calendar', 'contacts'])
 export type SyncKind = z.infer<typeof syncKind>
-
-export const accountSettings = tenantSettings
-  .pick({
-    bodyStorage: true,
-    syncWindowDays: true,
-    calendarEnabled: true,
-    contactsEnabled: true,
-    undoSendSeconds: true,
-    trackOpens: true,
-    trackClicks: true,
-    trackingHoneypot: true,
-  })
-  .meta({ id: 'AccountSettings' })
-export type AccountSettings = z.infer<typeof accountSettings>
-
-/** The settings that an account sets for itself. It follows the tenant’s settings for the rest. */
-export const accountSettingsOverride = accountSettings.partial().meta({ id: 'AccountSettingsOverride' })
-export type AccountSettingsOverride = z.infer<typeof accountSettingsOverride>
-
-export const accountSettingsInput = z
-  .strictObject({ ...accountSettingsOverride.shape, sharedMailboxesEnabled: z.boolean().optional() })
-  .meta({ id: 'AccountSettingsInput' })
-export type AccountSettingsInput = z.infer<typeof accountSettingsInput>
-
-const serverSecurity = z.enum(['tls', 'starttls', 'none'])
 
 export const mailServer = z
   .object({
@@ -121,78 +101,6 @@ export const account = z
   .meta({ id: 'Account' })
 export type Account = z.infer<typeof account>
 
-const externalRef = text({ max: 255 })
-  .nullable()
-  .describe('Your own identifier for the account, such as the id of your user.')
-
-/** These values are sent in protocol lines, where a control character would start another command. */
-const line = (bounds: { min: number; max: number }) =>
-  text(bounds).refine(value => !/\p{Cc}/u.test(value), 'must not contain control characters')
-
-const password = line({ min: 1, max: 1024 })
-
-/** Without this check, a pasted URL or `host:port` would be refused as a server that is not allowed. */
-function isHost(value: string): boolean {
-  const isName = /^[^\s/?#@:\\]+$/.test(value.trim())
-  return isName || /^\[?[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*\]?$/i.test(value.trim())
-}
-
-const mailServerInput = z
-  .strictObject({
-    host: line({ min: 1, max: 253 }).refine(
-      isHost,
-      'must be a host name or an address, without scheme, port or path',
-    ),
-    port: z.int().min(1).max(65_535),
-    security: serverSecurity
-      .optional()
-      .describe(
-        'Default: `tls` on ports 993 and 465, otherwise `starttls`. `none` works only if the operator allows it.',
-      ),
-    user: line({ min: 1, max: 320 }).optional().describe('Default: the account’s email address.'),
-  })
-  .meta({ id: 'MailServerInput' })
-export type MailServerInput = z.infer<typeof mailServerInput>
-
-const davInput = z
-  .strictObject({
-    calendarUrl: text({ min: 1, max: 2000 }).nullish(),
-    contactsUrl: text({ min: 1, max: 2000 }).nullish(),
-    user: line({ min: 1, max: 320 }).optional(),
-    auth: z.enum(['imap_password', 'password']).optional(),
-    password: password.optional(),
-  })
-  .nullish()
-  .describe(
-    'Calendars and contacts are not offered yet: any value but null is refused with `provider_unsupported`.',
-  )
-
-export const imapAccountInput = z.strictObject({
-  email: emailInput,
-  displayName: text({ max: 255 }).nullish(),
-  externalRef: externalRef.optional(),
-  settings: accountSettingsInput.optional(),
-  password,
-  smtpPassword: password.optional().describe('Only if it differs from `password`.'),
-  imap: mailServerInput.optional(),
-  smtp: mailServerInput.nullish().describe('Null connects an account that only reads.'),
-  appendSent: z
-    .boolean()
-    .default(true)
-    .describe('Set to false if the server itself saves a copy of what it sends.'),
-  dav: davInput,
-})
-
-export const imapSettingsInput = z.strictObject({
-  imap: mailServerInput.optional(),
-  smtp: mailServerInput.nullish().describe('Null removes the SMTP server.'),
-  password: password.optional(),
-  smtpPassword: password.nullish().describe('Null makes the SMTP login use `password` again.'),
-  appendSent: z.boolean().optional(),
-  dav: davInput,
-})
-export type ImapSettingsInput = z.infer<typeof imapSettingsInput>
-
 export const accounts = {
   list: operation({
     method: 'GET',
@@ -217,6 +125,43 @@ export const accounts = {
     output: pageOf(account),
   }),
 
+  connect: operation({
+    method: 'POST',
+    path: '/v1/accounts',
+    scope: 'write',
+    audit: 'account.create',
+    makes: 'accountId',
+    summary: 'Connect a mailbox with a refresh token.',
+    description:
+      'The provider names the mailbox, and the address of the account is that. A newer refresh token that it sends ' +
+      'replaces the given one. An account of the same user that is `reauth_required` or `disabled` gets the new ' +
+      'grant, unless another `externalRef` than its own is named; otherwise the answer is `account_exists`. If the ' +
+      'token does not allow calendars or contacts, they are turned off for the account; if `settings` turns them on, ' +
+      'it is refused with `scope_missing`.',
+    refuses: [
+      'access_token_rejected',
+      'account_exists',
+      'billing_past_due',
+      'honeypot_needs_click_tracking',
+      'invalid_client',
+      'invalid_grant',
+      'not_microsoft',
+      'oauth_app_mismatch',
+      'oauth_app_secret_unreadable',
+      'plan_limit_accounts',
+      'plan_limit_storage',
+      'provider_forbidden',
+      'provider_not_configured',
+      'provider_throttled',
+      'provider_unavailable',
+      'scope_missing',
+      'token_exchange_failed',
+      'unknown_oauth_app',
+    ],
+    body: accountInput,
+    output: account,
+  }),
+
   get: operation({
     method: 'GET',
     path: '/v1/accounts/{accountId}',
@@ -237,8 +182,9 @@ export const accounts = {
     description:
       'Only the fields that are present change. `settings` is merged into the account’s own settings; ' +
       '`resetSettings` names settings that follow the tenant’s again. The account syncs again if its ' +
-      'effective `bodyStorage`, `calendarEnabled` or `syncWindowDays` changes. An account leaves ' +
-      '`reauth_required` and `disabled` only with a new grant.',
+      'effective `bodyStorage`, `calendarEnabled` or `syncWindowDays` changes. Calendars and contacts for which the ' +
+      'user gave no permission cannot be turned on (`scope_missing`). An account leaves `reauth_required` and ' +
+      '`disabled` only with a new grant.',
     refuses: [
       'account_not_found',
       'account_reauth_required',
@@ -246,6 +192,7 @@ export const accounts = {
       'honeypot_needs_click_tracking',
       'plan_limit_storage',
       'provider_unsupported',
+      'scope_missing',
     ],
     params: accountPath,
     body: z
@@ -315,6 +262,7 @@ export const accounts = {
     path: '/v1/accounts/{accountId}/tokens',
     scope: 'write',
     audit: 'account_token.create',
+    makes: 'tokenId',
     summary: 'Create a short-lived token for this account only.',
     description:
       'The token ends when the account is deleted, or when the key that created it is revoked or expires. ' +
@@ -349,6 +297,7 @@ export const accounts = {
     path: '/v1/imap-accounts',
     scope: 'write',
     audit: 'account.create',
+    makes: 'accountId',
     summary: 'Connect an IMAP mailbox with a password.',
     description:
       'The service logs in to both servers before it stores anything. If a server is left out, it is ' +

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { mailServer } from './accounts.ts'
 import { operation } from '../operation.ts'
-import { emailInput } from '../shapes.ts'
+import { emailInput, oauthProvider } from '../shapes.ts'
 
 /** Where the servers were found. The values are in the order of the search. */
 export const autoconfigSource = z.enum(['provider', 'autoconfig', 'ispdb', 'srv', 'mx'])
@@ -19,8 +19,7 @@ export const foundServers = z
     source: autoconfigSource.describe('Where they were found.'),
     imap: mailServer,
     smtp: mailServer.nullable().describe('Null if none was found.'),
-    oauth: z
-      .enum(['google', 'microsoft'])
+    oauth: oauthProvider
       .nullable()
       .describe(
         'The provider that offers OAuth sign-in at these servers, besides a password; null if there is none.',

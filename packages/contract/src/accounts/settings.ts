@@ -92,7 +92,8 @@ const redirectUri = text({ min: 1, max: 2000 }).refine(
   'must be an https URL, an http URL of localhost or a URL with the scheme of an app, without credentials or fragment',
 )
 
-function isRedirectUri(value: string): boolean {
+/** Whether a browser may be sent back there, as far as the URI itself says. */
+export function isRedirectUri(value: string): boolean {
   if (!URL.canParse(value) || /[\s\p{Cc}\\]/u.test(value) || value.includes('#')) return false
   const { protocol, hostname, username, password } = new URL(value)
   if (username !== '' || password !== '' || REFUSED_SCHEMES.has(protocol)) return false

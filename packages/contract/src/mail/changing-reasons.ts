@@ -12,4 +12,5 @@ export const CHANGING_REASONS = [
   'provider_forbidden',
   'provider_throttled',
   'provider_unavailable',
+  'scope_missing',
 ] as const

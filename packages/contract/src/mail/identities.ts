@@ -50,14 +50,18 @@ export const identities = {
     accountToken: true,
     summary: 'List the addresses that the account may send from.',
     description:
-      'Returns all identities in one answer: the account’s own address first, then those that were added, ' +
-      'oldest first. Works in any status of the account.',
+      'Returns all identities in one answer: the account’s own address first, then those that the provider ' +
+      'offers (Gmail) or that were added here, oldest first. The provider’s list is read when it is a day old. ' +
+      'Works in any status of the account; one that cannot be reached answers what was read last.',
     refuses: ['account_not_found'],
     params: accountPath,
     query: z.strictObject({
       refresh: queryBoolean
         .optional()
-        .describe('Ask the provider again. An IMAP server has no list of identities, so it changes nothing.'),
+        .describe(
+          'Ask the provider again, at most once a minute. An IMAP server has no list of identities, so it ' +
+            'changes nothing.',
+        ),
     }),
     output: z.object({
       items: z.array(identity),
@@ -73,12 +77,13 @@ export const identities = {
     scope: 'write',
     accountToken: true,
     audit: 'identity.create',
+    makes: 'identityId',
     summary: 'Add an address that the account may send from.',
     description:
       'Whether the server accepts the address shows when a message is sent. Addresses are compared in lower ' +
       'case. Indexed messages from the address become `outbound` soon afterwards, each announced by ' +
       '`message.updated`. At most 100 identities can be added, with signatures of 10 MiB together.',
-    refuses: ['account_not_found', 'identity_exists'],
+    refuses: ['account_not_found', 'identities_managed_by_provider', 'identity_exists'],
     params: accountPath,
     body: z.strictObject({ name: nameInput, address: mailAddress, signature: signatureInput }),
     output: identity,
@@ -94,7 +99,7 @@ export const identities = {
     description:
       'Only the fields that are present change. The name of the account’s own address is its `displayName` ' +
       'and cannot be changed here.',
-    refuses: ['account_not_found', 'identity_not_found', 'identity_not_custom'],
+    refuses: ['account_not_found', 'identity_not_found', 'identity_not_custom', 'identity_unavailable'],
     params: identityPath,
     body: z.strictObject({
       name: nameInput.describe('Custom identities only.'),

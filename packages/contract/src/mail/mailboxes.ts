@@ -68,6 +68,7 @@ export const mailboxes = {
     scope: 'write',
     accountToken: true,
     audit: 'mailbox.create',
+    makes: 'mailboxId',
     summary: 'Create a mailbox.',
     description:
       'Creates it at the provider and subscribes to it. It is indexed and announced (`mailbox.created`) ' +

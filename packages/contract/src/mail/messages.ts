@@ -272,7 +272,10 @@ export const messages = {
     query: z.strictObject({
       permanent: queryBoolean
         .optional()
-        .describe('`true`: removes this message and no other, for good. Default: false.'),
+        .describe(
+          '`true`: removes this message and no other, for good. Default: false. On Gmail the grant needs the scope ' +
+            '`https://mail.google.com/`; otherwise the answer is `scope_missing`.',
+        ),
     }),
     output: z.null(),
   }),

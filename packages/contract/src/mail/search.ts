@@ -66,5 +66,6 @@ export const search = {
         ),
     }),
     output: searchPage,
+    isShedFirst: true,
   }),
 }

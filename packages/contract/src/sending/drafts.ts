@@ -34,6 +34,7 @@ export const drafts = {
     scope: 'write',
     accountToken: true,
     audit: 'draft.create',
+    makes: 'messageId',
     bodyBytesMax: SEND_BODY_BYTES_MAX,
     bodyValuesMax: RENDER_BODY_VALUES_MAX,
     hasEtag: true,
@@ -89,6 +90,7 @@ export const drafts = {
     scope: 'send',
     accountToken: true,
     audit: 'draft.send',
+    makes: 'outboxId',
     isConditional: true,
     summary: 'Send a draft.',
     description:

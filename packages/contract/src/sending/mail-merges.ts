@@ -99,6 +99,7 @@ export const mailMerges = {
     scope: 'send',
     accountToken: true,
     audit: 'mail_merge.create',
+    makes: 'mailMergeId',
     bodyBytesMax: SEND_BODY_BYTES_MAX,
     bodyValuesMax: MERGE_BODY_VALUES_MAX,
     summary: 'Send a message to each of up to 1,000 recipients.',

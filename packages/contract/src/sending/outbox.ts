@@ -136,6 +136,7 @@ export const outbox = {
     scope: 'send',
     accountToken: true,
     audit: 'outbox.create',
+    makes: 'outboxId',
     bodyBytesMax: SEND_BODY_BYTES_MAX,
     bodyValuesMax: RENDER_BODY_VALUES_MAX,
     summary: 'Send a message.',

@@ -49,7 +49,6 @@ export const attachmentInput = z
     contentId: z
       .string()
       .max(255)
-      // oxlint-disable-next-line no-control-regex
       .regex(/^[^\u0000- <>\u007f-\u{10ffff}]+$/u, 'must be visible ASCII without < and >')
       .nullish()
       .describe('The name that `cid:` links in the HTML use, without angle brackets.'),

@@ -107,6 +107,7 @@ export const suppressions = {
     path: '/v1/suppressions',
     scope: 'write',
     audit: 'suppression_list.create',
+    makes: 'listId',
     summary: 'Create a suppression list.',
     description:
       'A send or an addition that names a missing list creates it too, named after its `id`. A tenant has at most ' +
@@ -136,7 +137,7 @@ export const suppressions = {
     audit: 'suppression_list.delete',
     summary: 'Delete a suppression list.',
     description:
-      'Deletes its waiting reviews too. Later sends that name it create it anew, without its addresses. The ' +
+      'Deletes its waiting reviews too. Later sends that name it create an empty list of that id. The ' +
       'global list cannot be deleted.',
     refuses: ['suppression_list_not_empty', 'suppression_list_not_found'],
     params: listPath,
@@ -172,6 +173,7 @@ export const suppressions = {
     path: '/v1/suppressions/{listId}/entries',
     scope: 'write',
     audit: 'suppression.create',
+    makes: null,
     summary: 'Suppress addresses.',
     description:
       'A repeated address counts once. Addresses that are listed already stay as they are. If one is no address, ' +

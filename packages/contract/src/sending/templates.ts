@@ -103,6 +103,7 @@ export const templates = {
     path: '/v1/templates',
     scope: 'write',
     audit: 'template.create',
+    makes: 'templateId',
     bodyBytesMax: TEMPLATE_BODY_BYTES_MAX,
     summary: 'Create a template.',
     description:

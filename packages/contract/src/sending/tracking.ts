@@ -6,7 +6,7 @@ export const machineReason = z
   .enum(['prefetch', 'scanner', 'honeypot', 'burst'])
   .describe(
     '`prefetch`: fetched before anybody read it; `scanner`: a program that examines mail, or no browser; ' +
-      '`honeypot`: the link that only machines follow was followed at the same time; `burst`: so many links at once.',
+      '`honeypot`: the link that only machines follow was followed at the same time; `burst`: more links at once than a person follows.',
   )
 
 const isMachine = z.boolean().describe('Whether it was a program rather than a person.')

@@ -1,7 +1,9 @@
+import type { AuditAction } from '@waxwing/contract/operation.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { openWaker } from '../database/wake.ts'
 import { inTransaction, type UnitOfWork } from '../events/unit-of-work.ts'
 import { deleteAccount } from '../features/accounts/accounts/deletion.ts'
+import { openEndingKeys } from '../features/accounts/grants/revocation.ts'
 import {
   type Decision,
   findTenantOf,
@@ -11,10 +13,11 @@ import {
   stopAccount,
 } from '../features/accounts/accounts/operator.ts'
 import { presentAccount } from '../features/accounts/accounts/present.ts'
+import { recordOperatorAction } from '../features/tenancy/audit-log/record-rows.ts'
 import { isUuid } from '../kit/ids.ts'
 import { openLog } from '../kit/log.ts'
 import { CommandError } from './command-error.ts'
-import type { Connect } from './connect.ts'
+import type { CommandConnection, Connect } from './connect.ts'
 import { requireTenant } from './tenant.ts'
 
 interface ListOptions {
@@ -114,7 +117,11 @@ function describe({ id, tenant, email, status, statusReason, runtime }: ReturnTy
 type Change = (unit: UnitOfWork, id: string) => Promise<Decision | null>
 
 async function decide(connect: Connect, id: string, change: Change, words: { done: string; verb: string }) {
-  const decision = await changeAccount(connect, id, change)
+  const decision = await changeAccount(connect, id, async unit => {
+    const made = await change(unit, id)
+    if (made?.isDone) await recordAction(unit, 'account.update', id)
+    return made
+  })
   if (!decision) throw new CommandError(`The account ${id} was deleted.`)
   const { email, status, status_reason: reason } = decision.account
   if (!decision.isDone) {
@@ -125,23 +132,30 @@ async function decide(connect: Connect, id: string, change: Change, words: { don
 }
 
 async function remove(connect: Connect, id: string, purge: boolean) {
-  await changeAccount(connect, id, unit => deleteAccount(unit, id, { purge }))
+  await changeAccount(connect, id, async (unit, { db, keyRing }) => {
+    await deleteAccount(unit, await openEndingKeys(db, keyRing), id, { purge })
+    await recordAction(unit, 'account.delete', id)
+  })
   console.log(
     purge ? `Deleted ${id}; its data is purged soon.` : `Deleted ${id}; its data is purged in 30 days.`,
   )
+}
+
+function recordAction({ sql, tenantId }: UnitOfWork, action: AuditAction, accountId: string): Promise<void> {
+  return recordOperatorAction(sql, { tenantId, action, targets: { accountId } })
 }
 
 /** Makes the change with its events, and wakes the process that follows the account. */
 async function changeAccount<T>(
   connect: Connect,
   id: string,
-  change: (unit: UnitOfWork, id: string) => Promise<T>,
+  change: (unit: UnitOfWork, connection: CommandConnection) => Promise<T>,
 ): Promise<T> {
   await using connection = await connect()
   const { db } = connection
   const tenantId = await findTenantOf(db, id)
   if (!tenantId) throw new CommandError(`There is no account ${id}. See "waxwing account list".`)
-  const result = await inTransaction(db, tenantId, unit => change(unit, id))
+  const result = await inTransaction(db, tenantId, unit => change(unit, connection))
   const log = openLog({ level: 'warn', format: 'pretty', destination: process.stderr })
   await using waker = openWaker(db, log)
   waker.wake(id)

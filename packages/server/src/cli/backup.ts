@@ -6,6 +6,7 @@ import { openEmbedded } from '../database/embedded/embedded.ts'
 import { clientSettings } from '../database/pool.ts'
 import { readKeys } from '../kit/key-ring-file.ts'
 import { openLog } from '../kit/log.ts'
+import { openObjects } from '../start/blobs.ts'
 import { showProgress } from './backup/progress.ts'
 import { writeBackup } from './backup/write-backup.ts'
 import { CommandError } from './command-error.ts'
@@ -58,11 +59,12 @@ async function backup(name: string, { withKey = false }: { withKey?: boolean }) 
     process.once(signal, interrupt)
     opened.defer(() => void process.off(signal, interrupt))
   }
+  const objects = await openObjects(config)
   const keys = withKey ? listKeys(config) : null
   const { rows, files, missingFiles, bytes } = await writeBackup({
     client,
     file,
-    blobDir: config.blobDir,
+    objects,
     keys,
     progress: showProgress(line => console.error(line)),
   }).catch((error: unknown) => {

@@ -1,12 +1,17 @@
 import { ConfigError } from '../config.ts'
 import { DataFolderInUse } from '../database/embedded/embedded.ts'
-import { MigrationRefused } from '../database/migrate.ts'
 import { PostgresUnavailable } from '../database/embedded/postgres-binaries.ts'
+import { PoolerUnsuitable } from '../database/pooler.ts'
+import { MigrationRefused } from '../database/schema-fit.ts'
 import { findShortage } from '../database/shortage.ts'
 import { DatabaseUnavailable } from '../database/unavailable.ts'
 import { UnknownHost } from '../http/listen.ts'
+import { StorageUnavailable } from '../kit/blobs/object-store.ts'
 import { KeyRingError } from '../kit/key-ring.ts'
 import { scrub } from '../kit/scrub.ts'
+import { RedisRefused } from '../limits/redis/connection.ts'
+import { MarkRefused } from '../start/blob-mark.ts'
+import { SandboxUnusable } from '../start/stand-ins.ts'
 
 /** A refusal of a command, in words for its user. */
 export class CommandError extends Error {
@@ -18,8 +23,13 @@ const IN_WORDS = [
   ConfigError,
   DataFolderInUse,
   MigrationRefused,
+  PoolerUnsuitable,
   PostgresUnavailable,
   KeyRingError,
+  RedisRefused,
+  MarkRefused,
+  SandboxUnusable,
+  StorageUnavailable,
   UnknownHost,
 ]
 

@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
 import { recordRestore } from '../database/feed-epoch.ts'
+import { acceptEmpty, recordRestoredBlobs } from '../start/blob-mark.ts'
+import { openObjects } from '../start/blobs.ts'
 import type { Connect } from './connect.ts'
 
 export function register(program: Command, connect: Connect) {
@@ -8,6 +10,10 @@ export function register(program: Command, connect: Connect) {
   database
     .command('restored')
     .description('declare that the database was restored to an earlier state')
+    .option(
+      '--without-blobs',
+      'the stored messages are lost: begin with the empty folder or bucket that the settings name',
+    )
     .addHelpText(
       'after',
       `
@@ -19,15 +25,26 @@ instead of missing what the copy lacks.
 time and a promoted standby. It does not notice a data folder that was copied back. Running the command needlessly
 only makes consumers compare their data once more.
 
+It also tells the service that this database is the one that the folder or the bucket of stored messages belongs to.
+Stored messages that it does not name are then removed from there after two days. If a copy of the database runs beside
+the original one, give the copy a folder or a prefix of its own, and do not run this command with the folder or bucket of
+the original.
+
 Examples:
   $ npx waxwing database restored
   $ DATABASE_URL=postgres://… WAXWING_SECRET_KEY=… npx waxwing database restored`,
     )
-    .action(async () => {
+    .action(async ({ withoutBlobs = false }: { withoutBlobs?: boolean }) => {
       await using connection = await connect()
-      await recordRestore(connection.db)
+      const { db, config } = connection
+      const objects = await openObjects(config)
+      // First, since it may be refused.
+      if (withoutBlobs) await acceptEmpty(db, objects)
+      await recordRestore(db)
+      await recordRestoredBlobs(db, objects)
       console.log(
         'Done. Older cursors of the change feed are refused from now on, and no event id is used twice.',
       )
+      if (withoutBlobs) console.log('Stored messages that are gone are read from their providers again.')
     })
 }

@@ -7,12 +7,16 @@ import path from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { makeExternalDatabase } from '../../test/external-database.ts'
+import { openTestApp } from '../../test/open-app.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
+import { startSandbox } from '../../test/servers/sandbox.ts'
 import { startSmtpSink } from '../../test/servers/smtp-sink.ts'
+import { makePreparedFolder } from '../../test/prepared-folder.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from '../../test/service-process.ts'
 import { findInstallationId } from '../database/installation-id.ts'
 import { createTenant } from '../features/tenancy/tenants/store.ts'
 import { newId } from '../kit/ids.ts'
+import { environmentKeyRing } from '../kit/key-ring.ts'
 import type { Finding } from './doctor/finding.ts'
 
 type Environment = Record<string, string>
@@ -56,7 +60,7 @@ describe('waxwing doctor', () => {
   })
 
   test('works whether the service runs or not', async () => {
-    await using folder = await makeDataFolder()
+    await using folder = await makePreparedFolder()
     const env = { WAXWING_DATA_DIR: folder.path }
     const service = await startServiceProcess(folder)
     const beside = await examine(env)
@@ -91,7 +95,7 @@ describe('waxwing doctor', () => {
   })
 
   test('reports a lost, a foreign and a world-readable master key', async () => {
-    await using folder = await makeDataFolder()
+    await using folder = await makePreparedFolder()
     const env = { WAXWING_DATA_DIR: folder.path }
     const file = path.join(folder.path, 'secret.key')
     expect((await runWaxwing(['tenant', 'create', 'acme'], { env })).code).toBe(0)
@@ -157,10 +161,14 @@ describe('waxwing doctor', () => {
     const behind = { owner_instance: owner, behind_since: hoursAgo }
     await sampleAccount(db, tenant!.id, behind)
     await sampleAccount(db, tenant!.id, { ...behind, failing_since: new Date(Date.now() - 300_000) })
+    await sampleAccount(db, tenant!.id, { owner_instance: owner, differs_since: hoursAgo })
+    await sampleAccount(db, tenant!.id, { deleted_at: hoursAgo, purge_after: hoursAgo, purge_failures: 2 })
     expect(await told()).toEqual([
       'wrong: Active accounts that no process follows: 1, the longest for 3 hours.',
       'warning: Accounts that fail at every attempt: 1, the longest for 5 minutes.',
       'warning: Accounts that are not caught up: 1, the longest for 3 hours.',
+      'warning: Accounts that differ from their provider: 1, the longest for 3 hours.',
+      'warning: Accounts that are deleted and cannot be purged: 1, the longest for 3 hours.',
     ])
   })
 
@@ -197,7 +205,7 @@ describe('waxwing doctor', () => {
   )
 
   test('distinguishes its own service from that of another installation', async () => {
-    await using folder = await makeDataFolder()
+    await using folder = await makePreparedFolder()
     await using otherFolder = await makeDataFolder()
     const metricsPort = String(20_000 + ((process.pid + 7) % 20_000))
     await using service = await startServiceProcess(folder, { env: { WAXWING_METRICS_PORT: metricsPort } })
@@ -237,6 +245,66 @@ describe('waxwing doctor', () => {
     expect(of('service')).toMatchObject([
       { state: 'warning', message: 'Runs on this machine, but is not ready.' },
     ])
+  })
+})
+
+describe('waxwing doctor and OAuth apps', () => {
+  test('reads their secrets, and asks the provider whether it knows them', async () => {
+    await using external = await makeExternalDatabase({ migrated: true })
+    const clients = [{ clientId: 'sandbox', clientSecret: 'sandbox-secret' }]
+    await using sandbox = await startSandbox({ seed: { clients } })
+    const { db } = external.database
+    const env = {
+      DATABASE_URL: external.url,
+      WAXWING_SECRET_KEY: KEY,
+      WAXWING_SANDBOX_URL: sandbox.controlUrl,
+    }
+    const find = async (more: Environment) => (await examine({ ...env, ...more })).of('OAuth apps')
+    const told = async (more: Environment = {}) =>
+      (await find(more)).map(
+        ({ state, message }) => `${state}: ${message.replaceAll(/\([0-9a-f-]{36}\)/g, '(id)')}`,
+      )
+    expect(await told()).toEqual(['ok: There are none, so users cannot sign in with Google.'])
+
+    const operators = {
+      WAXWING_GOOGLE_CLIENT_ID: 'sandbox',
+      WAXWING_GOOGLE_CLIENT_SECRET: 'sandbox-secret',
+    }
+    {
+      await using app = await openTestApp({ database: external.database, keyRing: environmentKeyRing(KEY) })
+      const add = (name: string, clientSecret: string) =>
+        app.post('/v1/oauth-apps', { provider: 'google', name, clientId: 'sandbox', clientSecret })
+      for (const [name, secret] of [
+        ['Good', 'sandbox-secret'],
+        ['Old', 'wrong'],
+        ['Torn', 'sandbox-secret'],
+      ] as const)
+        await add(name, secret)
+      await sql`update oauth_app set secret = '\\x00' where name = 'Torn'`.execute(db)
+    }
+    expect(await told(operators)).toEqual([
+      'ok: Apps whose secret can be read: 3',
+      'wrong: The app "Torn" (id), accounts: 0: its secret cannot be read.',
+      'ok: Apps that Google accepts: 2',
+      'wrong: The app "Old" (id), accounts: 0: Google does not accept its client id and secret.',
+    ])
+    const refused = await find({ ...operators, WAXWING_GOOGLE_CLIENT_SECRET: 'replaced' })
+    expect(refused.filter(({ message }) => message.includes('does not accept'))).toMatchObject([
+      {
+        state: 'wrong',
+        message: expect.stringContaining('The app of WAXWING_GOOGLE_CLIENT_ID'),
+        remedy: expect.stringContaining('WAXWING_GOOGLE_CLIENT_SECRET'),
+      },
+      {
+        state: 'wrong',
+        message: expect.stringContaining('The app "Old"'),
+        remedy: expect.stringContaining('PATCH /v1/oauth-apps'),
+      },
+    ])
+    await sandbox.addFault({ does: 'error', status: 503, host: 'oauth2.googleapis.com' })
+    expect((await told()).join()).toContain(
+      'warning: The app "Good" (id), accounts: 0: Whether Google accepts it is not known. Google cannot issue tokens now',
+    )
   })
 })
 

@@ -3,10 +3,12 @@ import { type Config, ConfigError } from '../config.ts'
 import { findInstallationId } from '../database/installation-id.ts'
 import type { Database } from '../database/pool.ts'
 import { readProcessConfig } from './connect.ts'
+import { checkBlobs } from './doctor/check-blobs.ts'
 import { checkAccounts } from './doctor/check-accounts.ts'
 import { checkClock, checkDatabase, hasEmbedded, openForDoctor } from './doctor/check-database.ts'
 import { checkEgress, type Target } from './doctor/check-egress.ts'
 import { checkLinks } from './doctor/check-links.ts'
+import { checkOAuthApps } from './doctor/check-oauth-apps.ts'
 import { checkFolders } from './doctor/check-folders.ts'
 import { checkSealingKey } from './doctor/check-sealing-key.ts'
 import { checkSearch } from './doctor/check-search.ts'
@@ -32,9 +34,11 @@ export function register(program: Command) {
     .addHelpText(
       'after',
       `
-Changes nothing, and works whether the service runs or not. The exit code is 1 if something is wrong. Names of servers
-are resolved and checked against WAXWING_EGRESS_ALLOW. It connects, without logging in, to the SMTP servers of accounts
-and to those named with --connect.
+Works whether the service runs or not. It changes nothing, except that it writes a small object to WAXWING_S3_BUCKET and
+removes it again. The exit code is 1 if something is wrong.
+
+Names of servers are resolved and checked against WAXWING_EGRESS_ALLOW. It connects, without logging in, to the SMTP
+servers of accounts and to those named with --connect, and asks Google whether it knows the OAuth apps.
 
 Examples:
   $ npx waxwing doctor
@@ -84,6 +88,7 @@ async function examineDatabase(config: Config, connect: Target[]): Promise<Findi
     ...(await checkDatabase(database, config)),
     ...(await checkAccounts(database)),
     ...(await checkSearch(database)),
+    ...(await checkOAuthApps(config, database)),
     ...(await checkSending(config, database)),
     ...(await examineAround(config, connect, { database, isNew })),
   ]
@@ -96,6 +101,7 @@ async function examineAround(
 ): Promise<Finding[]> {
   return [
     ...(await checkService(config, await findOwnId(found))),
+    ...(await checkBlobs(config, found.database?.db ?? null)),
     await checkClock(found.database),
     ...(await checkSealingKey(config, found)),
     ...(await checkEgress(config, found.database, connect)),

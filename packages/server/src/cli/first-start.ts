@@ -1,7 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { SCOPES } from '@waxwing/contract/operation.ts'
 import { sql } from 'kysely'
 import { requireSealedValue } from '../database/sealed-value.ts'
+import { recordOperatorAction } from '../features/tenancy/audit-log/record-rows.ts'
 import { createApiKey } from '../features/tenancy/credentials/store.ts'
 import { createTenant } from '../features/tenancy/tenants/store.ts'
 import type { Logger } from '../kit/log.ts'
@@ -28,18 +30,19 @@ export async function welcomeFirst(
     const known = await tx.selectFrom('tenant').select('id').limit(1).executeTakeFirst()
     const tenant = known ? null : await createTenant(tx, 'default')
     if (!tenant) return null
-    const made = () =>
-      createApiKey(tx, pepper, {
-        tenantId: tenant.id,
-        name: 'first key',
-        scopes: ['read', 'write', 'send', 'admin'],
-        accountIds: null,
-        expiresAt: null,
-      })
-    if ('print' in place) return (await made()).text
+    const tenantId = tenant.id
+    await recordOperatorAction(tx, { tenantId, action: 'tenant.create', targets: { tenantId } })
+    const makeKey = async () => {
+      const scopes = [...SCOPES]
+      const all = { tenantId, name: 'first key', scopes, accountIds: null, expiresAt: null }
+      const { id, text } = await createApiKey(tx, pepper, all)
+      await recordOperatorAction(tx, { tenantId, action: 'api_key.create', targets: { apiKeyId: id } })
+      return text
+    }
+    if ('print' in place) return makeKey()
     // Before the commit: a key that nobody was given is of no use.
     const file = await openFile(place)
-    if (file) await file.write((await made()).text)
+    if (file) await file.write(await makeKey())
     return null
   })
   if (key !== null && 'print' in place) place.print(welcome(key, baseUrl))
@@ -68,7 +71,7 @@ async function openFile({ folder, log }: { folder: string; log: Logger }) {
   }
 }
 
-/** What the first start tells whoever started it. */
+/** What the first start tells the operator. */
 function welcome(key: string, baseUrl: string): string {
   return `
 Waxwing is ready at ${baseUrl}

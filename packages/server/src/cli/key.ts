@@ -1,5 +1,6 @@
 import { type Scope, SCOPES } from '@waxwing/contract/operation.ts'
 import { type Command, InvalidArgumentError } from 'commander'
+import type { Db } from '../database/pool.ts'
 import { requireSealedValue } from '../database/sealed-value.ts'
 import {
   createApiKey,
@@ -7,6 +8,7 @@ import {
   listMissingAccounts,
   revokeApiKey,
 } from '../features/tenancy/credentials/store.ts'
+import { recordOperatorAction } from '../features/tenancy/audit-log/record-rows.ts'
 import { listTenants } from '../features/tenancy/tenants/store.ts'
 import { isUuid } from '../kit/ids.ts'
 import { CommandError } from './command-error.ts'
@@ -58,7 +60,7 @@ Examples:
     .argument('<id>', 'as shown by "key list"')
     .action(async (id: string) => {
       await using connection = await connect()
-      if (!isUuid(id) || !(await revokeApiKey(connection.db, id))) {
+      if (!isUuid(id) || !(await revoke(connection.db, id.toLowerCase()))) {
         throw new CommandError(`There is no key ${id}. See "waxwing key list".`)
       }
       console.log(`Revoked the key ${id}.`)
@@ -76,13 +78,31 @@ async function create(options: CreateOptions, connect: Connect) {
 
   const pepper = await requireSealedValue(db, keyRing, 'credential_pepper')
   const made = { tenantId: tenant.id, name, scopes, accountIds: accounts, expiresAt: expires }
-  const { id, text } = await createApiKey(db, pepper, made)
+  const { id, text } = await db.transaction().execute(async tx => {
+    const created = await createApiKey(tx, pepper, made)
+    await recordOperatorAction(tx, {
+      tenantId: tenant.id,
+      action: 'api_key.create',
+      targets: { apiKeyId: created.id },
+    })
+    return created
+  })
   if (!json) {
     console.log(`Created the key ${id}. It is shown only once:\n\n  ${text}\n`)
     return
   }
   const line = { id, key: text, tenant: tenant.name, name, scopes, accountIds: accounts, expiresAt: expires }
   console.log(JSON.stringify(line))
+}
+
+/** Returns false if there is no such key. */
+async function revoke(db: Db, id: string): Promise<boolean> {
+  return db.transaction().execute(async tx => {
+    const tenantId = await revokeApiKey(tx, id)
+    if (tenantId === null) return false
+    await recordOperatorAction(tx, { tenantId, action: 'api_key.revoke', targets: { apiKeyId: id } })
+    return true
+  })
 }
 
 async function list(options: { tenant?: string; json?: boolean }, connect: Connect) {

@@ -1,13 +1,16 @@
 import { Command } from 'commander'
 import product from '../../package.json' with { type: 'json' }
 import { register as registerAccount } from './account.ts'
+import { register as registerAudit } from './audit.ts'
 import { explain } from './command-error.ts'
 import { connect } from './connect.ts'
 import { register as registerBackup } from './backup.ts'
 import { register as registerDatabase } from './database.ts'
 import { register as registerDoctor } from './doctor.ts'
+import { register as registerInstances } from './instances.ts'
 import { register as registerKey } from './key.ts'
 import { register as registerKeyRing } from './key-ring.ts'
+import { register as registerListen } from './listen.ts'
 import { register as registerMigrate } from './migrate.ts'
 import { register as registerPlan } from './plan.ts'
 import { register as registerRestore } from './restore.ts'
@@ -40,8 +43,11 @@ Examples:
   registerTenant(program, connect)
   registerPlan(program, connect)
   registerAccount(program, connect)
+  registerInstances(program, connect)
   registerKey(program, connect)
   registerKeyRing(program, connect)
+  registerListen(program)
+  registerAudit(program, connect)
   try {
     await program.parseAsync(argv)
   } catch (error) {

@@ -1,76 +1,23 @@
-import type { Module } from '@waxwing/contract/operation.ts'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { assignPlan } from '../features/accounts/plans/assign.ts'
-import { MODULES, type Plan } from '../features/tenancy/plans/plan.ts'
+import { changePlan } from '../features/accounts/plans/change.ts'
+import { NO_LIMITS } from '../features/tenancy/plans/plan.ts'
 import { createPlan, listPlans } from '../features/tenancy/plans/store.ts'
 import { CommandError } from './command-error.ts'
 import type { Connect } from './connect.ts'
 import { NAME_RULE, isName } from './name.ts'
+import { addLimitOptions, describePlan, type LimitOptions, limitsOf } from './plan-limits.ts'
 import { requirePlan } from './require-plan.ts'
 import { requireTenant } from './tenant.ts'
 
-interface CreateOptions {
-  apiCallsPerMinute?: number
-  apiCallsPerMinutePerKey?: number
-  maxAccounts?: number
-  storageBytes?: number
-  sendsPerDay?: number
-  modules?: Module[]
-  bodyStorage: boolean
-  json?: boolean
-}
-
-const INTEGER_MAX = 2_147_483_647
+type ChangeOptions = LimitOptions & { json?: boolean }
 
 export function register(program: Command, connect: Connect) {
   const plan = program
     .command('plan')
     .description('plans: limits of tenants; a tenant without a plan has no limits')
-
-  plan
-    .command('create')
-    .description('create a plan; limits that are not given do not apply')
-    .argument('<name>', '1 to 100 characters, used by no other plan')
-    .option(
-      '--api-calls-per-minute <count>',
-      'requests per minute of the whole tenant',
-      integerOf(1, INTEGER_MAX),
-    )
-    .option(
-      '--api-calls-per-minute-per-key <count>',
-      'requests per minute of one credential',
-      integerOf(1, INTEGER_MAX),
-    )
-    .option(
-      '--max-accounts <count>',
-      'maximum number of accounts, not counting deleted ones',
-      integerOf(0, INTEGER_MAX),
-    )
-    .option(
-      '--sends-per-day <count>',
-      'maximum number of messages that are queued on one day in UTC',
-      integerOf(0, INTEGER_MAX),
-    )
-    .option(
-      '--storage-bytes <count>',
-      'maximum size of stored bodies, in bytes',
-      integerOf(0, Number.MAX_SAFE_INTEGER),
-    )
-    .option(
-      '--modules <list>',
-      `what it includes besides mail, comma-separated, or none: ${MODULES.join(', ')}`,
-      readModules,
-    )
-    .option('--no-body-storage', 'bodies may not be stored: bodyStorage is "none"')
-    .option('--json', 'print one line of JSON')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ npx waxwing plan create small --api-calls-per-minute 600 --api-calls-per-minute-per-key 300 --max-accounts 10
-  $ npx waxwing plan create index-only --no-body-storage`,
-    )
-    .action((name: string, options: CreateOptions) => create(name, options, connect))
+  addCreate(plan, connect)
+  addUpdate(plan, connect)
 
   plan
     .command('assign')
@@ -90,24 +37,60 @@ Examples:
       await using connection = await connect()
       const plans = await listPlans(connection.db)
       if (json) console.log(JSON.stringify(plans))
-      else for (const each of plans) console.log(describe(each))
+      else for (const each of plans) console.log(describePlan(each))
     })
 }
 
-async function create(name: string, options: CreateOptions, connect: Connect) {
-  if (!isName(name)) throw new CommandError(NAME_RULE)
-  await using connection = await connect()
-  const made = await createPlan(connection.db, name, {
-    apiCallsPerMinute: options.apiCallsPerMinute ?? null,
-    apiCallsPerMinutePerKey: options.apiCallsPerMinutePerKey ?? null,
-    maxAccounts: options.maxAccounts ?? null,
-    bodyStorageAllowed: options.bodyStorage,
-    storageBytes: options.storageBytes ?? null,
-    sendsPerDay: options.sendsPerDay ?? null,
-    modules: options.modules ?? null,
-  })
-  if (!made) throw new CommandError(`There is already a plan "${name}". Choose another name.`)
-  console.log(options.json ? JSON.stringify(made) : `Created the plan "${name}".`)
+function addCreate(plan: Command, connect: Connect) {
+  const create = plan
+    .command('create')
+    .description('create a plan; limits that are not given do not apply')
+    .argument('<name>', '1 to 100 characters, used by no other plan')
+  addLimitOptions(create)
+    .option('--json', 'print one line of JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ npx waxwing plan create small --api-calls-per-minute 600 --max-accounts 10 --sends-per-day 500 --webhook-endpoints 3
+  $ npx waxwing plan create mail-only --modules none
+  $ npx waxwing plan create index-only --no-body-storage`,
+    )
+    .action(async (name: string, options: ChangeOptions) => {
+      if (!isName(name)) throw new CommandError(NAME_RULE)
+      await using connection = await connect()
+      const made = await createPlan(connection.db, name, { ...NO_LIMITS, ...limitsOf(options) })
+      if (!made) throw new CommandError(`There is already a plan "${name}". Choose another name.`)
+      console.log(options.json ? JSON.stringify(made) : `Created the plan "${name}".`)
+    })
+}
+
+function addUpdate(plan: Command, connect: Connect) {
+  const update = plan
+    .command('update')
+    .description('change limits of a plan; every process applies them to its tenants within 5 seconds')
+    .argument('<name>', 'the plan; limits that are not given stay as they are')
+  addLimitOptions(update)
+    .option('--json', 'print one line of JSON')
+    .addHelpText(
+      'after',
+      `
+A lower limit takes nothing away: accounts and endpoints beyond it stay, and only new ones are refused. But
+--no-body-storage sets "bodyStorage" of the plan's tenants and their accounts to "none", which deletes stored bodies.
+
+Examples:
+  $ npx waxwing plan update small --max-accounts 25 --sends-per-day unlimited
+  $ npx waxwing plan update small --modules calendar,contacts`,
+    )
+    .action(async (name: string, options: ChangeOptions) => {
+      const limits = limitsOf(options)
+      if (Object.keys(limits).length === 0)
+        throw new CommandError('Name a limit to change. "waxwing plan update --help" lists them.')
+      await using connection = await connect()
+      const { id } = await requirePlan(connection.db, name)
+      const changed = await changePlan(connection.db, id, limits)
+      console.log(options.json ? JSON.stringify(changed) : `Changed the plan "${name}".`)
+    })
 }
 
 async function assign(
@@ -128,36 +111,4 @@ async function assign(
       ? `The tenant "${tenant.name}" has the plan "${plan.name}".`
       : `The tenant "${tenant.name}" has no plan.`,
   )
-}
-
-function describe({ name, limits, tenants }: Plan & { tenants: string[] }): string {
-  const notes = [
-    ...numbered('API calls per minute', limits.apiCallsPerMinute),
-    ...numbered('API calls per minute and key', limits.apiCallsPerMinutePerKey),
-    ...numbered('accounts', limits.maxAccounts),
-    ...numbered('sends per day', limits.sendsPerDay),
-    ...(limits.bodyStorageAllowed ? numbered('bytes of bodies', limits.storageBytes) : ['no stored bodies']),
-    ...(limits.modules === null ? [] : [`modules: ${limits.modules.join(' ') || 'none'}`]),
-  ]
-  const users = tenants.length > 0 ? `tenants: ${tenants.join(', ')}` : 'no tenants'
-  return `${name}  ${notes.length > 0 ? notes.join(', ') : 'no limits'}  ${users}`
-}
-
-function numbered(what: string, count: number | null): string[] {
-  return count === null ? [] : [`${count} ${what}`]
-}
-
-function readModules(text: string): Module[] {
-  const names = text === 'none' ? [] : text.split(',').map(name => name.trim())
-  const modules = MODULES.filter(module => names.includes(module))
-  if (modules.length === names.length) return modules
-  throw new InvalidArgumentError(`Give none, or some of ${MODULES.join(', ')}, each once.`)
-}
-
-function integerOf(min: number, max: number) {
-  return (text: string): number => {
-    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-    if (value >= min && value <= max) return value
-    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`)
-  }
 }

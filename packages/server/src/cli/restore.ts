@@ -8,7 +8,8 @@ import { environmentKeyRing, type KeyRing } from '../kit/key-ring.ts'
 import { fileKeyRing, saveKeys } from '../kit/key-ring-file.ts'
 import { openLog } from '../kit/log.ts'
 import { type BackupContents, checkBackup } from './backup/backup-file.ts'
-import { hasFiles } from './backup/blob-files.ts'
+import { openObjects } from '../start/blobs.ts'
+import { hasFiles, openBucketStaging, openFolderStaging } from './backup/blob-files.ts'
 import { showProgress } from './backup/progress.ts'
 import { planMigrations, restoreBackup } from './backup/restore-backup.ts'
 import { CommandError } from './command-error.ts'
@@ -51,19 +52,22 @@ async function restore(name: string, { replace = false }: { replace?: boolean })
     keyIds: contents.header.keyIds,
     of: 'this backup',
   })
-  if (!replace && (await hasFiles(config.blobDir))) {
-    throw new CommandError(`There are stored messages in ${config.blobDir}. Add --replace to delete them.`)
+  const objects = await openObjects(config)
+  if (!replace && (await hasFiles(objects))) {
+    throw new CommandError(`There are stored messages in ${objects.name}. Add --replace to delete them.`)
   }
+  const warn = (line: string) => console.error(line)
   await using opened = new AsyncDisposableStack()
   await restoreBackup({
     file,
     contents,
     address: await findAddress(config, opened),
-    blobDir: config.blobDir,
+    objects,
+    openStaging: async () =>
+      config.s3Bucket === null ? openFolderStaging(config.blobDir, warn) : openBucketStaging(objects),
     mayReplace: replace,
     beforeCommit: () => ring.save(),
     progress: showProgress(line => console.error(line)),
-    warn: line => console.error(line),
   })
   const { rows, files } = contents.ending
   const rowCount = Object.values(rows).reduce((sum, count) => sum + count, 0)

@@ -1,18 +1,27 @@
 import type { Command } from 'commander'
 import { describeSettings } from '../config/settings.ts'
 import { openLog } from '../kit/log.ts'
-import { type Service, startService } from '../main.ts'
+import { type Service, startService, type StopOptions } from '../main.ts'
+import { type Drain, NO_DRAIN } from '../start/api.ts'
 import { explain } from './command-error.ts'
 import { findStarter, readProcessConfig } from './connect.ts'
 import { type FirstKeyPlace, welcomeFirst } from './first-start.ts'
 import { watchNpmParent } from './npm-parent.ts'
 
-/** Longest wait for requests in progress. */
-const DRAIN_SECONDS = { SIGINT: 5, SIGTERM: 30 } as const
-/** SIGTERM comes from a supervisor, and load balancers may need time to notice. */
-const NOTICE_SECONDS = { SIGINT: 0, SIGTERM: 2 } as const
+/** Longest waits for what is in progress. SIGTERM comes from a supervisor, and SIGINT from somebody who waits. */
+const DRAIN = {
+  SIGINT: { requestSeconds: 5, downloadSeconds: 5 },
+  SIGTERM: { requestSeconds: 30, downloadSeconds: 120 },
+} as const satisfies Record<string, Drain>
+type StopSignal = keyof typeof DRAIN
 /** Time to close everything after the drain. The next start cleans up the rest. */
 const CLOSE_SECONDS_MAX = 20
+
+/** The longest that a service takes to end after SIGTERM. */
+export function stopSecondsMax(noticeSeconds: number, drain: Drain = DRAIN.SIGTERM): number {
+  return noticeSeconds + drain.downloadSeconds + CLOSE_SECONDS_MAX
+}
+
 /** Ctrl-C under npm arrives twice: from the terminal, and from npm, which passes it on. */
 const SAME_SIGNAL_MILLISECONDS = 1000
 
@@ -26,7 +35,7 @@ export function register(program: Command) {
 Settings are environment variables:
 ${settingLines()}
 
-Ctrl-C (SIGINT) waits at most ${DRAIN_SECONDS.SIGINT} seconds for requests in progress, SIGTERM ${DRAIN_SECONDS.SIGTERM}; a second signal ends at once.
+Ctrl-C (SIGINT) waits at most ${DRAIN.SIGINT.requestSeconds} seconds for requests in progress, SIGTERM ${DRAIN.SIGTERM.requestSeconds}, and ${DRAIN.SIGTERM.downloadSeconds} for downloads; a second signal ends at once.
 
 Examples:
   $ npx waxwing serve
@@ -42,16 +51,16 @@ async function serve() {
   let starting: Promise<Service> | null = null
   let running: Service | null = null
 
-  async function end(timing: { drainSeconds: number; noticeSeconds: number }, exitCode: number) {
-    const { drainSeconds, noticeSeconds } = timing
-    const deadlineSeconds = noticeSeconds + drainSeconds + CLOSE_SECONDS_MAX
+  async function end(options: Required<StopOptions>, exitCode: number) {
+    const { drain, noticeSeconds } = options
+    const deadlineSeconds = stopSecondsMax(noticeSeconds, drain)
     setTimeout(
       () => endAtOnce('Did not stop in time; the next start recovers'),
       deadlineSeconds * 1000,
     ).unref()
     try {
       const service = await starting
-      await service?.stop(timing)
+      await service?.stop(options)
       process.exit(exitCode)
     } catch (error) {
       log.error({ error }, 'Did not stop cleanly; the next start recovers')
@@ -70,13 +79,15 @@ async function serve() {
     if (hasFailed) return
     hasFailed = true
     log.error({ error }, message)
-    void end({ drainSeconds: 0, noticeSeconds: 0 }, 1)
+    void end({ drain: NO_DRAIN, noticeSeconds: 0 }, 1)
   }
 
   onStopSignal(
     signal => {
       log.info({ signal }, 'Stopping')
-      void end({ drainSeconds: DRAIN_SECONDS[signal], noticeSeconds: NOTICE_SECONDS[signal] }, 0)
+      // Load balancers need time to notice.
+      const noticeSeconds = signal === 'SIGTERM' ? config.noticeSeconds : 0
+      void end({ drain: DRAIN[signal], noticeSeconds }, 0)
     },
     () => endAtOnce('Ending at once'),
     () => log.info('npm, which started this service, has ended'),
@@ -101,13 +112,9 @@ async function serve() {
  * Distinguishes the first signal from repeated ones, which mean that the user will not wait. The end of the npm that
  * started this process counts as SIGTERM: a signal to npm was meant for the service.
  */
-function onStopSignal(
-  stop: (signal: keyof typeof DRAIN_SECONDS) => void,
-  hurry: () => void,
-  onNpmGone: () => void,
-) {
+function onStopSignal(stop: (signal: StopSignal) => void, hurry: () => void, onNpmGone: () => void) {
   let firstAt: number | null = null
-  function receive(signal: keyof typeof DRAIN_SECONDS) {
+  function receive(signal: StopSignal) {
     if (firstAt === null) {
       firstAt = performance.now()
       stop(signal)

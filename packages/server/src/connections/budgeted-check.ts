@@ -1,4 +1,4 @@
-import type { MailServer, ServerCheck } from '../providers/sign-in.ts'
+import type { MailServer, ServerCheck } from '../providers/mail-server.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import type { HostBudget } from './host-budget.ts'
 

@@ -68,6 +68,8 @@ export interface ConnectionPermit extends Disposable {
 
 /** How one account is reached, with the settings that it has now. */
 export interface Connector {
+  /** That of the account whose servers and secrets it uses. */
+  version: string
   /** The host, for people. */
   host: string
   /** null: the full history. */

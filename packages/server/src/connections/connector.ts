@@ -1,7 +1,7 @@
 import type { SecureContext } from 'node:tls'
 import type { Db } from '../database/pool.ts'
 import type { AccountView } from '../features/accounts/accounts/account.ts'
-import { effectiveSettings } from '../features/accounts/accounts/rules.ts'
+import { effectiveSettings, reachedAs } from '../features/accounts/accounts/rules.ts'
 import type { AccountKeys } from '../features/accounts/accounts/secrets.ts'
 import { findAccountView } from '../features/accounts/accounts/store.ts'
 import type { EgressGuard } from '../kit/egress/guard.ts'
@@ -9,11 +9,13 @@ import { SealError } from '../kit/seal.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
 import { ProviderFailure, restate } from '../providers/failure.ts'
 import { imapAccount } from '../providers/imap/mail.ts'
+import { NotifyTrust } from '../providers/imap/notify-trust.ts'
 import { Suspicions } from '../providers/imap/suspicions.ts'
 import { smtpAccount } from '../providers/smtp/sending.ts'
 import { resolveServer } from '../providers/resolve-server.ts'
-import type { MailServer } from '../providers/sign-in.ts'
+import type { MailServer } from '../providers/mail-server.ts'
 import type { Connector, ConnectorOf } from './connections.ts'
+import { gmailConnector, type GmailReach } from './gmail-connector.ts'
 import type { HostBudget } from './host-budget.ts'
 
 export interface ConnectorOptions {
@@ -24,6 +26,8 @@ export interface ConnectorOptions {
   budget: HostBudget
   /** Bounds those to each SMTP server. */
   smtpBudget: HostBudget
+  /** How accounts of Gmail are reached; by default none can be. */
+  gmail?: GmailReach | undefined
   /** The name that EHLO says to SMTP servers. */
   clientName: string
   /** Whether the operator lets passwords travel without TLS. */
@@ -34,6 +38,8 @@ export interface ConnectorOptions {
   keepAliveSeconds?: number
   /** How soon it must come. */
   answerSeconds?: number
+  /** How many times longer than usual the time between two passes becomes if a server reports all changes. */
+  passFactorMax?: number
   /** Milliseconds since 1970, by which flags are compared again on servers that do not report their changes. */
   now?: () => number
 }
@@ -42,29 +48,36 @@ export interface ConnectorOptions {
 export function connectors(options: ConnectorOptions): ConnectorOf {
   return ({ id, tenantId }) => {
     // Kept over all connections of the account: what killed the last one must not kill each.
-    const suspicions = new Suspicions()
+    const remembered = { suspicions: new Suspicions(), notifyTrust: new NotifyTrust(options.passFactorMax) }
+    const tokens = options.gmail?.tokensOf({ id, tenantId })
     return async () => {
       const account = await findAccountView(options.db, tenantId, id)
       if (!account) throw new ProviderFailure('account_deleted', 'The account was deleted.')
+      if (account.provider === 'gmail' && options.gmail && tokens)
+        return gmailConnector(options.gmail, account, tokens, options)
       const server = account.imap?.imap
       if (!server)
         throw new ProviderFailure('unsupported', `accounts of ${account.provider} cannot be followed`)
-      return imapConnector(options, account, server, suspicions)
+      return imapConnector(options, account, server, remembered)
     }
   }
 }
 
 /** What finds the connectors by which accounts send; as `connectors`. */
 export function senders(options: ConnectorOptions): ConnectorOf {
-  return ({ id, tenantId }) =>
-    async () => {
+  return ({ id, tenantId }) => {
+    const tokens = options.gmail?.tokensOf({ id, tenantId })
+    return async () => {
       const account = await findAccountView(options.db, tenantId, id)
       if (!account) throw new ProviderFailure('account_deleted', 'The account was deleted.')
+      if (account.provider === 'gmail' && options.gmail && tokens)
+        return gmailConnector(options.gmail, account, tokens, options)
       const server = account.imap?.smtp
       if (!server)
         throw new ProviderFailure('unsupported', 'This account has no SMTP server, so it only reads.')
       requireEncryption(server, options)
       return {
+        version: reachedAs(account).version,
         host: server.host,
         syncWindowDays: null,
         isOneAtATime: true,
@@ -72,22 +85,30 @@ export function senders(options: ConnectorOptions): ConnectorOf {
         connect: signal => connectSmtp(options, account, server, signal).catch(blameAccount),
       }
     }
+  }
+}
+
+/** What is known of an account over all of its connections. */
+interface Remembered {
+  suspicions: Suspicions
+  notifyTrust: NotifyTrust
 }
 
 function imapConnector(
   options: ConnectorOptions,
   account: AccountView,
   server: MailServer,
-  suspicions: Suspicions,
+  remembered: Remembered,
 ): Connector {
   const { budget } = options
   requireEncryption(server, options)
   return {
+    version: reachedAs(account).version,
     host: server.host,
     syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
     isOneAtATime: true,
     acquire: signal => budget.acquire(server.host, signal),
-    connect: signal => connectImap(options, account, server, { suspicions, signal }).catch(blameAccount),
+    connect: signal => connectImap(options, account, server, { ...remembered, signal }).catch(blameAccount),
   }
 }
 
@@ -100,7 +121,7 @@ async function connectImap(
   options: ConnectorOptions,
   account: AccountView,
   server: MailServer,
-  session: { suspicions: Suspicions; signal: AbortSignal },
+  session: Remembered & { signal: AbortSignal },
 ): Promise<ConnectedAccount> {
   const { db, accountKeys, guard, authorities, keepAliveSeconds, answerSeconds, now } = options
   const password = await accountKeys.findSecret(db, account, 'imap_password')

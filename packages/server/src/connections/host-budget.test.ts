@@ -59,4 +59,44 @@ describe('HostBudget', () => {
     holder[Symbol.dispose]()
     expect(budget.heldCount).toBe(0)
   })
+
+  test('keeps to its share of the limit: asks for what is too much, the oldest first, and grants what is free', async () => {
+    let share = 3
+    const budget = new HostBudget(10, limit => Math.min(limit, share))
+    const held = await Promise.all([1, 2, 3].map(() => budget.acquire('a.example', never)))
+    const told: number[] = []
+    for (const [nth, permit] of held.entries()) permit.onWanted(() => told.push(nth))
+    share = 1
+    budget.reconsider()
+    expect(told).toEqual([0, 1])
+    expect(held.map(({ isWanted }) => isWanted)).toEqual([true, true, false])
+    for (const permit of held.slice(0, 2)) permit[Symbol.dispose]()
+    expect(held[2]?.isWanted).toBe(false)
+
+    const waiting = [budget.acquire('a.example', never), budget.acquire('a.example', never)]
+    share = 3
+    budget.reconsider()
+    for (const permit of await Promise.all(waiting)) permit[Symbol.dispose]()
+    held[2]?.[Symbol.dispose]()
+    expect(budget.heldCount).toBe(0)
+  })
+
+  test('grants nothing that a holder gives back while there is too much', async () => {
+    let share = 2
+    const budget = new HostBudget(2, () => share)
+    const [first, second] = await Promise.all([1, 2].map(() => budget.acquire('a.example', never)))
+    let isGranted = false
+    const waiting = budget.acquire('a.example', never).then(permit => {
+      isGranted = true
+      return permit
+    })
+    share = 1
+    budget.reconsider()
+    first?.[Symbol.dispose]()
+    await new Promise(resolve => setImmediate(resolve))
+    expect([isGranted, budget.heldCount]).toEqual([false, 1])
+    second?.[Symbol.dispose]()
+    using _third = await waiting
+    expect(budget.heldCount).toBe(1)
+  })
 })

@@ -1,31 +1,54 @@
+import { type Share, whole } from '../kit/share.ts'
 import type { ConnectionPermit } from './connections.ts'
 
 interface Waiter {
   grant(permit: ConnectionPermit): void
 }
 
+interface Holder {
+  tell(): void
+  /** Whether it is one of those by which the limit is exceeded, since more processes share it now. */
+  isOver: boolean
+}
+
 interface Host {
-  held: Set<() => void>
+  /** The one that has held its connection for the longest time is the first. */
+  held: Set<Holder>
   waiting: Waiter[]
 }
 
 /**
- * Bounds the connections to each host. Who waits is served in the order of asking; holders are told, so that idle ones
- * can make room and more accounts than connections take turns.
+ * Bounds the connections to each host: all processes together keep the limit, of which each has its share. Who waits is
+ * served in the order of asking; holders are told, so that idle ones can make room and more accounts than connections
+ * take turns.
  */
 export class HostBudget {
-  readonly #limit: number
+  readonly #connectionsPerHost: number
+  readonly #share: Share
   readonly #hosts = new Map<string, Host>()
 
-  constructor(connectionsPerHost: number) {
-    this.#limit = connectionsPerHost
+  constructor(connectionsPerHost: number, share: Share = whole) {
+    this.#connectionsPerHost = connectionsPerHost
+    this.#share = share
+  }
+
+  /** Called when the share has changed: hands out what is free now, or asks for what is too much. */
+  reconsider(): void {
+    for (const [name, host] of this.#hosts) {
+      this.#serve(name, host)
+      let over = host.held.size - this.#limit
+      for (const holder of host.held) {
+        holder.isOver = over-- > 0
+        if (holder.isOver) holder.tell()
+      }
+    }
   }
 
   /** @throws the signal's reason when it aborts first */
   async acquire(hostName: string, signal: AbortSignal): Promise<ConnectionPermit> {
     signal.throwIfAborted()
     const name = hostName.toLowerCase()
-    const host = this.#hosts.get(name) ?? { held: new Set<() => void>(), waiting: [] }
+    const host = this.#hosts.get(name) ?? { held: new Set<Holder>(), waiting: [] }
     this.#hosts.set(name, host)
     if (host.held.size < this.#limit && host.waiting.length === 0) return this.#grant(name, host)
 
@@ -42,7 +65,7 @@ export class HostBudget {
       }
       signal.addEventListener('abort', abandon, { once: true })
       host.waiting.push(waiter)
-      if (host.waiting.length === 1) for (const tell of host.held) tell()
+      if (host.waiting.length === 1) for (const holder of host.held) holder.tell()
     })
   }
 
@@ -53,23 +76,35 @@ export class HostBudget {
     return count
   }
 
+  get #limit(): number {
+    return this.#share(this.#connectionsPerHost)
+  }
+
+  #serve(name: string, host: Host): void {
+    while (host.held.size < this.#limit) {
+      const next = host.waiting.shift()
+      if (!next) return
+      next.grant(this.#grant(name, host))
+    }
+  }
+
   #grant(name: string, host: Host): ConnectionPermit {
     let listener: (() => void) | undefined
-    const tell = () => listener?.()
-    host.held.add(tell)
+    const holder: Holder = { tell: () => listener?.(), isOver: false }
+    const isWanted = () => holder.isOver || host.waiting.length > 0
+    host.held.add(holder)
     return {
       get isWanted() {
-        return host.waiting.length > 0
+        return isWanted()
       },
       onWanted(wanted) {
         listener = wanted
-        if (host.waiting.length > 0) wanted()
+        if (isWanted()) wanted()
       },
       [Symbol.dispose]: () => {
-        if (!host.held.delete(tell)) return
-        const next = host.waiting.shift()
-        if (next) next.grant(this.#grant(name, host))
-        else if (host.held.size === 0) this.#hosts.delete(name)
+        if (!host.held.delete(holder)) return
+        this.#serve(name, host)
+        if (host.held.size === 0 && host.waiting.length === 0) this.#hosts.delete(name)
       },
     }
   }

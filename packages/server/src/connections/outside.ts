@@ -1,15 +1,27 @@
 import type { Db } from '../database/pool.ts'
 import { accountKeys } from '../features/accounts/accounts/secrets.ts'
+import { operatorsTerms, type PushConfig } from '../features/accounts/gmail-push/rules.ts'
+import { openOAuthClients, type OperatorsApps } from '../features/accounts/oauth-apps/clients.ts'
 import { trustAlso } from '../kit/authorities.ts'
 import { parseEgressAllow } from '../kit/egress/allow-list.ts'
 import { egressGuard, type Resolver } from '../kit/egress/guard.ts'
+import { type TargetGuard, targetGuard } from '../kit/egress/target-guard.ts'
 import type { KeyRing } from '../kit/key-ring.ts'
+import { type Sharing, whole } from '../kit/share.ts'
 import { systemRecords } from '../providers/autoconfig/records.ts'
 import { type SearchOptions, serverSearch } from '../providers/autoconfig/search.ts'
 import type { ServerSearch } from '../providers/discovery.ts'
+import { googlePushTokens } from '../providers/google/push-tokens.ts'
+import { googleSignIn } from '../providers/google/sign-in.ts'
+import { QuotaGovernor } from '../providers/gmail/governor.ts'
+import { ProviderCalls } from '../providers/http/provider-calls.ts'
 import { serverCheck } from '../providers/server-check.ts'
-import type { ServerCheck } from '../providers/sign-in.ts'
+import type { ServerCheck } from '../providers/mail-server.ts'
+import type { PushTokens } from '../providers/push-tokens.ts'
+import type { SignIns } from '../providers/sign-in.ts'
 import { clientName } from '../providers/smtp/client-name.ts'
+import { accessTokens, type TokensOf } from './access-tokens.ts'
+import type { GmailReach } from './gmail-connector.ts'
 import { budgetedCheck } from './budgeted-check.ts'
 import type { ConnectorOf } from './connections.ts'
 import { type ConnectorOptions, connectors, senders } from './connector.ts'
@@ -26,36 +38,64 @@ export interface OutsideOptions {
   keyRing: KeyRing
   settings: {
     egressAllow: readonly string[]
+    webhookAllow: readonly string[]
+    webhookAllowHttp: boolean
     allowPlaintext: boolean
     connectionsPerHost: number
+    gmailUnitsPerMinute: number
+    gmailProjectUnitsPerMinute: number
     certificateAuthorities: string | null
     baseUrl: string | null
-  }
+  } & OperatorsApps &
+    PushConfig
   /** Finds the addresses of servers; the system's resolver by default. */
   resolve?: Resolver | undefined
   autoconfig?: AutoconfigPlaces
-  pace?: Pick<ConnectorOptions, 'keepAliveSeconds' | 'answerSeconds' | 'now'>
+  /** The processes that share the limits of mail hosts and quotas; this one is alone by default. */
+  sharing?: Sharing
+  /** What stands in for the hosts of providers, as a sandbox lists it; null: the providers themselves. */
+  standIns?: ReadonlyMap<string, URL> | null
+  pace?: Pick<ConnectorOptions, 'keepAliveSeconds' | 'answerSeconds' | 'passFactorMax' | 'now'> &
+    Pick<GmailReach, 'pollSeconds'>
 }
 
-/** Every way to the outside. All of them pass the same guard, and share the connections that a host is given. */
+/**
+ * Every way to the outside. Those to mail servers pass one guard and share the connections that a host is given; the
+ * targets of webhooks have a guard of their own.
+ */
 export interface Outside {
   connectorOf: ConnectorOf
   connections: SharedConnections
   servers: ServerCheck
   serverSearch: ServerSearch
+  targets: TargetGuard
+  /** Calls of the HTTP interfaces of providers. */
+  calls: ProviderCalls
+  signIns: SignIns
+  pushTokens: PushTokens
+  tokensOf: TokensOf
 }
 
-export function openOutside(options: OutsideOptions): Outside {
-  const { db, keyRing, settings, resolve, autoconfig, pace } = options
+export async function openOutside(options: OutsideOptions): Promise<Outside> {
+  const { db, keyRing, sharing, settings, resolve, autoconfig, standIns = null, pace } = options
+  const share = sharing?.share ?? whole
   const { allowPlaintext } = settings
   const guard = egressGuard({
     allow: parseEgressAllow(settings.egressAllow),
     ...(resolve ? { resolve } : {}),
   })
-  const budget = new HostBudget(settings.connectionsPerHost)
-  const smtpBudget = new HostBudget(settings.connectionsPerHost)
+  const budget = new HostBudget(settings.connectionsPerHost, share)
+  const smtpBudget = new HostBudget(settings.connectionsPerHost, share)
+  sharing?.onChange(() => {
+    budget.reconsider()
+    smtpBudget.reconsider()
+  })
   const ehloName = clientName(settings.baseUrl)
   const authorities = trustAlso(settings.certificateAuthorities)
+  const calls = new ProviderCalls({ guard, authorities, standIns })
+  const signIns = { google: googleSignIn({ calls, standIns }) }
+  const clients = await openOAuthClients(db, keyRing, settings)
+  const tokensOf = accessTokens({ db, accountKeys: accountKeys(keyRing), clients, signIns })
   const reaching = {
     db,
     accountKeys: accountKeys(keyRing),
@@ -67,10 +107,23 @@ export function openOutside(options: OutsideOptions): Outside {
     authorities,
     ...pace,
   }
-  const connectorOf = connectors(reaching)
+  const governor = new QuotaGovernor({
+    userUnitsPerMinute: settings.gmailUnitsPerMinute,
+    projectUnitsPerMinute: settings.gmailProjectUnitsPerMinute,
+    share,
+  })
+  const pollSeconds = pace?.pollSeconds
+  const gmail = {
+    calls,
+    tokensOf,
+    governor,
+    operatorsPush: operatorsTerms(settings),
+    ...(pollSeconds !== undefined && { pollSeconds }),
+  }
+  const connectorOf = connectors({ ...reaching, gmail })
   return {
     connectorOf,
-    connections: new SharedConnections({ connectorOf, senderOf: senders(reaching) }),
+    connections: new SharedConnections({ connectorOf, senderOf: senders({ ...reaching, gmail }), share }),
     servers: budgetedCheck(serverCheck({ guard, authorities, clientName: ehloName }), {
       imap: budget,
       smtp: smtpBudget,
@@ -82,5 +135,14 @@ export function openOutside(options: OutsideOptions): Outside {
       allowPlaintext,
       ...autoconfig,
     }),
+    targets: targetGuard({
+      allow: parseEgressAllow(settings.webhookAllow),
+      allowHttp: settings.webhookAllowHttp,
+      ...(resolve ? { resolve } : {}),
+    }),
+    calls,
+    signIns,
+    pushTokens: googlePushTokens(calls),
+    tokensOf,
   }
 }

@@ -29,6 +29,7 @@ function open({ perHost = 10, idleSeconds = 60 } = {}) {
   const connections = new SharedConnections({
     connectorOf: () => () => Promise.reject(new Error('not for sending')),
     senderOf: () => async () => ({
+      version: '1',
       host: 'mail.test',
       syncWindowDays: null,
       isOneAtATime: true,

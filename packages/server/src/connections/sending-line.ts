@@ -1,8 +1,9 @@
+import type { Share } from '../kit/share.ts'
 import type { ConnectedAccount } from '../providers/connected-account.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import type { ConnectionPermit, Connector, UseOptions } from './connections.ts'
 
-/** Connections of one account over which messages are sent at the same time. */
+/** Connections of one account over which messages are sent at the same time, by all processes together. */
 const CONNECTIONS_MAX = 3
 /** All connections may be busy with large messages; a caller waits no longer. */
 const WAIT_SECONDS = 20
@@ -25,16 +26,21 @@ export class SendingLine {
   readonly #findConnector: () => Promise<Connector>
   readonly #idleSeconds: number
   readonly #onEmpty: () => void
+  readonly #share: Share
   readonly #open = new Set<Open>()
   readonly #connecting = new Set<AbortController>()
   readonly #waiting: Array<() => void> = []
   #working = 0
   #isClosed = false
 
-  /** @param onEmpty called when nothing is done or kept here any more */
-  constructor(findConnector: () => Promise<Connector>, idleSeconds: number, onEmpty: () => void) {
+  /** @param options.onEmpty called when nothing is done or kept here any more */
+  constructor(
+    findConnector: () => Promise<Connector>,
+    { idleSeconds, share, onEmpty }: { idleSeconds: number; share: Share; onEmpty: () => void },
+  ) {
     this.#findConnector = findConnector
     this.#idleSeconds = idleSeconds
+    this.#share = share
     this.#onEmpty = onEmpty
   }
 
@@ -60,9 +66,7 @@ export class SendingLine {
         return await this.#act(await this.#connect(version, signal), act)
       }
     } finally {
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#working--
+      this.#passOn()
       this.#tellIfEmpty()
     }
   }
@@ -81,8 +85,18 @@ export class SendingLine {
     await Promise.all(all.map(open => this.#drop(open)))
   }
 
+  #passOn(): void {
+    this.#working--
+    while (this.#working < this.#share(CONNECTIONS_MAX)) {
+      const next = this.#waiting.shift()
+      if (!next) return
+      this.#working++
+      next()
+    }
+  }
+
   async #takePlace(signal: AbortSignal): Promise<void> {
-    if (this.#working < CONNECTIONS_MAX) {
+    if (this.#working < this.#share(CONNECTIONS_MAX)) {
       this.#working++
       return
     }

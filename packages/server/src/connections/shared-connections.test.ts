@@ -17,7 +17,7 @@ const WHOLE: ContentRange = { part: null, isHeader: false, offset: 0, end: null,
 const READ = { isRepeatable: true }
 const query: SearchQuery = {
   text: 'letter',
-  places: PLACES.map(source => ({ id: source, source, cursor: null, size: null })),
+  places: PLACES.map(source => ({ id: source, source, mailboxKey: source, cursor: null, size: null })),
   after: null,
   before: null,
   position: null,
@@ -41,6 +41,7 @@ function open(change: Change = connected => connected, connector: Partial<Connec
   const connections = new SharedConnections({
     connectorOf: () => () =>
       Promise.resolve({
+        version: '1',
         host: 'mail.test',
         syncWindowDays: null,
         isOneAtATime: true,
@@ -220,7 +221,7 @@ describe('searching over the connection that reads', () => {
 })
 
 describe('streams', () => {
-  /** Yields a byte of the letter at a time, and loses the connection after so many in a row. */
+  /** Yields a byte of the letter at a time, and loses the connection after a number of them in a row. */
   const byBytes =
     (bytesPerConnection: number): Change =>
     connected => ({
@@ -271,7 +272,7 @@ describe('streams', () => {
 })
 
 describe('work that must not be done twice', () => {
-  /** Does something before so many connections break, counted. */
+  /** Does something before each of the next connections that are to break. */
   function writing(failure: () => ProviderFailure) {
     let done = 0
     const opened = open()
@@ -326,6 +327,7 @@ describe('a provider whose calls run side by side', () => {
         ({ id }) =>
         () =>
           Promise.resolve({
+            version: '1',
             host: 'api.test',
             syncWindowDays: null,
             isOneAtATime: false,

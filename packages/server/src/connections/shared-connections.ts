@@ -1,4 +1,5 @@
 import type { Capabilities, Capability, ConnectedAccount } from '../providers/connected-account.ts'
+import { type Share, whole } from '../kit/share.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { AccountLine } from './account-line.ts'
 import type { Connections, ConnectorOf, ReachedAccount, UseOptions } from './connections.ts'
@@ -17,6 +18,8 @@ export interface SharedConnectionsOptions {
   connectorOf: ConnectorOf
   /** How accounts send; by default none does. */
   senderOf?: ConnectorOf
+  /** What this process may use of the connections of an account. */
+  share?: Share
   idleSeconds?: number
 }
 
@@ -114,13 +117,17 @@ export class SharedConnections implements Connections, AsyncDisposable {
 
   #sender(account: ReachedAccount): SendingLine {
     if (this.#isClosed) throw stopping()
-    const { senderOf, idleSeconds = SENDING_IDLE_SECONDS } = this.#options
+    const { senderOf, share = whole, idleSeconds = SENDING_IDLE_SECONDS } = this.#options
     if (!senderOf) throw offersNo('sending')
     const { id } = account
     const found = this.#senders.get(id)
     if (found) return found
-    const line = new SendingLine(senderOf(account), idleSeconds, () => {
-      if (this.#senders.get(id) === line) this.#senders.delete(id)
+    const line = new SendingLine(senderOf(account), {
+      idleSeconds,
+      share,
+      onEmpty: () => {
+        if (this.#senders.get(id) === line) this.#senders.delete(id)
+      },
     })
     this.#senders.set(id, line)
     return line

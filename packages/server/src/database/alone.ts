@@ -6,7 +6,8 @@ const ALONE_LOCK_CLASS = 0x57_41_5a
 
 /**
  * Runs `work` unless another process of the installation is running work of that name; then it returns false at once. A
- * connection is held during the work. If the process dies, the name is free again.
+ * connection is held during the work. If the process dies, the name is free again; if its machine is lost, within half a
+ * minute.
  */
 export async function runAlone(db: Db, name: string, work: () => Promise<void>): Promise<boolean> {
   return db.connection().execute(async connection => {

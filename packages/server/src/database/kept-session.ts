@@ -16,11 +16,18 @@ export interface KeptSession {
   onConnect?: (client: Client) => Promise<void>
 }
 
-/** Holds a dedicated connection until disposed, and connects again whenever it breaks. */
-export function keepSession(session: KeptSession): AsyncDisposable {
+/** A dedicated connection that is held until disposed, and opened again whenever it breaks. */
+export interface HeldSession extends AsyncDisposable {
+  /** Resolves after the first attempt to connect, even if it failed. */
+  tried: Promise<void>
+}
+
+export function keepSession(session: KeptSession): HeldSession {
   const stop = new AbortController()
-  const done = keepConnecting(session, stop.signal)
+  const first = Promise.withResolvers<void>()
+  const done = keepConnecting(session, stop.signal, first.resolve)
   return {
+    tried: first.promise,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await done
@@ -28,11 +35,11 @@ export function keepSession(session: KeptSession): AsyncDisposable {
   }
 }
 
-async function keepConnecting(session: KeptSession, signal: AbortSignal) {
+async function keepConnecting(session: KeptSession, signal: AbortSignal, onTried: () => void) {
   const { address, applicationName, log } = session
   while (!signal.aborted) {
     try {
-      const client = await tryConnect(address, applicationName)
+      const client = await tryConnect(address, applicationName).finally(onTried)
       if (client) await holdUntilBroken(client, session, signal)
     } catch (error) {
       log.warn({ error, names: [applicationName] }, 'A connection to the database broke')

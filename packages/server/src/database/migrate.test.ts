@@ -1,10 +1,15 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import product from '../../package.json' with { type: 'json' }
 import { openTestDatabase } from '../../test/open-database.ts'
-import { type Migration, migrate, readMigrations, serverVersionProblem } from './migrate.ts'
+import { waitUntil } from '../../test/wait-until.ts'
+import { migrate, serverVersionProblem } from './migrate.ts'
+import { type Migration, parseMigration, readMigrations } from './migration-file.ts'
+import { openDatabase } from './pool.ts'
+import { processName } from './schema-fit.ts'
 
-function migration(version: number, statements: string): Migration {
-  return { version, name: `${version}_test`, checksum: `sum of ${statements}`, sql: statements }
+function migration(version: number, text: string): Migration {
+  return parseMigration(`${version}_test.sql`, text)
 }
 
 describe('migrate', () => {
@@ -94,14 +99,82 @@ describe('migrate', () => {
     ])
   })
 
-  test('refuses a database that was used by a newer release', async () => {
+  test('accepts a schema that a newer release left working, and refuses any other', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    const ours = [migration(1, 'create table a (id int)'), migration(2, 'alter table a add column b int')]
+    const newer = [...ours, migration(3, '-- Serves releases from 0002 on.\nalter table a add column c int')]
+    await migrate(address, newer)
+
+    expect(await migrate(address, ours)).toEqual([])
+    const older = migrate(address, ours.slice(0, 1))
+    await expect(older).rejects.toThrow(
+      `The database was changed by release ${product.version} of Waxwing (migration 2_test), and no longer serves this ` +
+        `release. The newest migration of this one is 0001. Run release ${product.version}, or a newer one.`,
+    )
+    await sql`delete from schema_migration where version = 2`.execute(db)
+    await expect(migrate(address, ours.slice(0, 1))).rejects.toThrow(
+      'Since then it serves only releases that have migration 0002; the newest migration of this one is 0001.',
+    )
+  })
+
+  test('refuses a database that was used by a newer release that does not say which it leaves working', async () => {
     await using database = await openTestDatabase()
     const { address, db } = database
-    await sql`insert into schema_migration values (9999, '9999_from_the_future', 'x')`.execute(db)
-
-    await expect(migrate(address)).rejects.toThrow(
-      'The database has migration 9999_from_the_future, which this release of Waxwing does not know',
+    await sql`insert into schema_migration (version, name, checksum) values (9999, '9999_from_the_future', 'x')`.execute(
+      db,
     )
+    await expect(migrate(address)).rejects.toThrow(
+      'The database was changed by a newer release of Waxwing (migration 9999_from_the_future), and no longer serves',
+    )
+  })
+
+  test('takes up a database that was migrated by a release without these columns', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    const [first, second] = [migration(1, 'create table a (id int)'), migration(2, 'create table b (id int)')]
+    await migrate(address, [first])
+    await sql`alter table schema_migration drop column serves, drop column release, drop column is_finished`.execute(
+      db,
+    )
+    expect(await migrate(address, [first])).toEqual([])
+    expect(await migrate(address, [first, second])).toEqual(['2_test'])
+  })
+
+  test('waits for nobody if the database has everything', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    const wanted = [migration(1, 'create table a (id int)')]
+    await migrate(address, wanted)
+    await db.connection().execute(async other => {
+      await sql`select pg_advisory_lock(${0x57_41_58_4d})`.execute(other)
+      expect(await migrate(address, wanted)).toEqual([])
+      await sql`select pg_advisory_unlock_all()`.execute(other)
+    })
+  })
+
+  test('leaves no process of an older release on a schema that does not serve it', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address } = database
+    const ours = [migration(1, 'create table a (b int)')]
+    const newer = [
+      ...ours,
+      migration(2, '-- Serves releases from 0001 on.\ncreate table c (id int)'),
+      migration(3, '-- Serves releases from 0002 on: nothing reads b.\nalter table a drop column b'),
+    ]
+    await migrate(address, newer.slice(0, 2))
+    {
+      await using older = openDatabase({ address, applicationName: processName('service', 1) })
+      await older.pool.query('select')
+      await expect(migrate(address, newer)).rejects.toThrow(
+        `A process of an older release uses the database ("${processName('service', 1)}")`,
+      )
+    }
+    await using recent = openDatabase({ address, applicationName: processName('service', 2) })
+    await recent.pool.query('select')
+    expect(
+      await waitUntil('the older process to be gone', () => migrate(address, newer).catch(() => null)),
+    ).toEqual(['3_test'])
   })
 
   test('refuses a migration that differs from the applied one', async () => {

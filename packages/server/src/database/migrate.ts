@@ -1,18 +1,19 @@
-import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client, DatabaseError } from 'pg'
+import { Client, DatabaseError, type Pool } from 'pg'
+import product from '../../package.json' with { type: 'json' }
+import { type Migration, readMigrations } from './migration-file.ts'
+import { runInside, runOutside } from './outside-transaction.ts'
 import { clientSettings, type DatabaseAddress } from './pool.ts'
-
-/** A connection, or a pool of them. */
-type Queryable = Pick<Client, 'query'>
-
-export interface Migration {
-  version: number
-  name: string
-  checksum: string
-  sql: string
-}
+import {
+  type AppliedMigration,
+  listMissing,
+  MigrationRefused,
+  readApplied,
+  requireFit,
+  requireNoneLeftBehind,
+} from './schema-fit.ts'
+import { limitSession } from './session-limits.ts'
+import { withShortLocks } from './short-locks.ts'
 
 /** The oldest PostgreSQL on which the schema is tested. */
 const SERVER_VERSION_MIN = 16
@@ -20,32 +21,17 @@ const MIGRATION_LOCK = 0x57_41_58_4d
 export const LOCK_WAIT_SECONDS = 600
 /** Generous, since rewriting or indexing the largest table takes long. */
 const STATEMENT_HOURS_MAX = 12
-/** A migration that waits for a lock blocks everything behind it, so it gives up quickly and retries. */
-const LOCK_TIMEOUT_SECONDS = 2
-const ATTEMPTS_MAX = 30
-const FOLDER = new URL('./migrations/', import.meta.url)
-
-/** Thrown with an explanation if a database cannot be used as it is. */
-export class MigrationRefused extends Error {}
-
-/** The migrations of this release, in order. A file is named `0001_what_it_does.sql`. */
-export async function readMigrations(folder: URL = FOLDER): Promise<Migration[]> {
-  const names = (await readdir(folder)).filter(name => name.endsWith('.sql')).toSorted()
-  return Promise.all(
-    names.map(async name => {
-      const sql = await readFile(new URL(name, folder), 'utf8')
-      const checksum = createHash('sha256').update(sql).digest('hex')
-      return { version: Number.parseInt(name, 10), name: name.replace(/\.sql$/, ''), checksum, sql }
-    }),
-  )
-}
+const IDLE_IN_TRANSACTION_SECONDS_MAX = 60
+/** How soon the server notices during a statement that the process was killed. Until then nobody else can migrate. */
+const CONNECTION_CHECK_SECONDS = 2
 
 /**
  * Migrates a database to the schema of this release and returns the names of the applied migrations. Any number of
- * processes may call it at the same time: one migrates, the others wait for it.
+ * processes may call it at the same time: one migrates, the others that need the schema wait for it. A process that finds
+ * everything that it needs does not wait.
  */
 export async function migrate(address: DatabaseAddress, migrations?: Migration[]): Promise<string[]> {
-  const wanted = migrations ?? (await readMigrations())
+  const ours = migrations ?? (await readMigrations())
   const client = new Client({
     ...clientSettings(address, 'waxwing migrate'),
     query_timeout: STATEMENT_HOURS_MAX * 3_600_000,
@@ -53,13 +39,16 @@ export async function migrate(address: DatabaseAddress, migrations?: Migration[]
   client.on('error', () => {}) // the running query rejects with the same error
   await client.connect()
   try {
-    await requireServerVersion(client)
+    await requireServer(client)
+    await limitMigration(client)
+    if ((await findMissingOf(client, ours))?.length === 0) return []
     await lockOutOthers(client)
     await ensureTable(client)
     const applied = await readApplied(client)
-    requireKnown(applied, wanted)
-    const missing = wanted.filter(({ version }) => !applied.has(version))
-    for (const migration of missing) await applyWithRetries(client, migration)
+    requireFit(applied, ours)
+    const missing = listMissing(applied, ours)
+    await requireNoneLeftBehind(client, missing)
+    for (const migration of missing) await apply(client, migration, applied.get(migration.version))
     return missing.map(({ name }) => name)
   } finally {
     await client.end()
@@ -68,25 +57,55 @@ export async function migrate(address: DatabaseAddress, migrations?: Migration[]
 
 /**
  * The names of the migrations that a database lacks; null if it has no schema yet. Writes nothing. Refuses a schema
- * that does not fit this release.
+ * that does not serve this release.
  */
-export async function findMissing(database: Queryable): Promise<string[] | null> {
+export async function findMissing(database: Pick<Pool, 'query'>): Promise<string[] | null> {
+  return findMissingOf(database, await readMigrations())
+}
+
+/** The newest migration of a database that this release does not know; null if it knows all. */
+export async function findNewer(database: Pick<Pool, 'query'>): Promise<string | null> {
+  const known = new Set((await readMigrations()).map(({ version }) => version))
+  const newer = [...(await readApplied(database)).values()].filter(({ version }) => !known.has(version))
+  return newer.at(-1)?.name ?? null
+}
+
+async function findMissingOf(database: Pick<Pool, 'query'>, ours: Migration[]): Promise<string[] | null> {
   const { rows } = await database.query<{ exists: boolean }>(
     `select to_regclass('schema_migration') is not null as exists`,
   )
   if (!rows[0]?.exists) return null
-  const wanted = await readMigrations()
   const applied = await readApplied(database)
-  requireKnown(applied, wanted)
-  return wanted.filter(({ version }) => !applied.has(version)).map(({ name }) => name)
+  requireFit(applied, ours)
+  return listMissing(applied, ours).map(({ name }) => name)
 }
 
-async function requireServerVersion(client: Client) {
-  const { rows } = await client.query<{ version: string }>(
-    `select current_setting('server_version') as version`,
+/** The role may have been given a shorter time for statements. What a lost process leaves behind must end nevertheless. */
+async function limitMigration(client: Client) {
+  await limitSession(client, {
+    statementSeconds: 0,
+    idleInTransactionSeconds: IDLE_IN_TRANSACTION_SECONDS_MAX,
+  })
+  await client
+    .query(`set client_connection_check_interval = '${CONNECTION_CHECK_SECONDS}s'`)
+    .catch((error: unknown) => {
+      // Not every platform of a server can tell during a statement that its client is gone.
+      if (!(error instanceof DatabaseError) || error.code !== '22023') throw error
+    })
+}
+
+async function requireServer(client: Client) {
+  const { rows } = await client.query<{ version: string; isStandby: boolean }>(
+    `select current_setting('server_version') as version, pg_is_in_recovery() as "isStandby"`,
   )
   const problem = serverVersionProblem(rows[0]?.version ?? '')
   if (problem) throw new MigrationRefused(problem)
+  if (rows[0]?.isStandby) {
+    throw new MigrationRefused(
+      'The database is a standby, or is still recovering, and takes no writes. Point DATABASE_URL to the primary, or ' +
+        'promote the standby.',
+    )
+  }
 }
 
 /** Why a server of that version (`15.8 (Debian 15.8-1)`) cannot be used, or null. */
@@ -118,68 +137,59 @@ async function ensureTable(client: Client) {
       checksum text not null,
       applied_at timestamptz not null default now()
     )`)
-}
-
-async function readApplied(database: Queryable) {
-  const { rows } = await database.query<{ version: number; name: string; checksum: string }>(
-    'select version, name, checksum from schema_migration order by version',
+  const { rows } = await client.query(
+    `select from pg_attribute where attrelid = 'schema_migration'::regclass and attname = 'serves'`,
   )
-  return new Map(rows.map(row => [row.version, row]))
+  if (rows.length > 0) return
+  await client.query(
+    `alter table schema_migration add column serves integer, add column release text,
+       add column is_finished boolean not null default true`,
+  )
 }
 
-function requireKnown(applied: Map<number, { name: string; checksum: string }>, wanted: Migration[]) {
-  const known = new Map(wanted.map(migration => [migration.version, migration]))
-  for (const [version, { name, checksum }] of applied) {
-    const migration = known.get(version)
-    if (!migration) {
-      throw new MigrationRefused(
-        `The database has migration ${name}, which this release of Waxwing does not know: it was used by a newer ` +
-          'release. Run that release, or a newer one.',
-      )
-    }
-    if (migration.checksum !== checksum) {
-      throw new MigrationRefused(
-        `Migration ${migration.name} differs from the one that was applied to this database (its checksum differs). ` +
-          'Use an unmodified release, or a new database.',
-      )
-    }
-  }
-}
-
-async function applyWithRetries(client: Client, migration: Migration) {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await apply(client, migration)
-      return
-    } catch (error) {
-      const isLockTimeout = error instanceof DatabaseError && error.code === '55P03'
-      if (!isLockTimeout || attempt >= ATTEMPTS_MAX) throw error
-      await sleep(500)
-    }
-  }
-}
-
-/** Applies migrations within the transaction of the session. */
+/** Applies migrations within the transaction of the session, to a database that nobody else uses. */
 export async function applyMigrations(client: Client, migrations: readonly Migration[]): Promise<void> {
   await ensureTable(client)
-  for (const { version, name, checksum, sql } of migrations) {
-    await client.query(sql)
-    await client.query('insert into schema_migration (version, name, checksum) values ($1, $2, $3)', [
-      version,
-      name,
-      checksum,
-    ])
+  for (const migration of migrations) {
+    await client.query(migration.sql)
+    for (const statement of migration.outside) await runInside(client, statement)
+    await noteApplied(client, migration, true)
   }
 }
 
-async function apply(client: Client, migration: Migration) {
+/** @param before what an attempt that was interrupted has left */
+async function apply(client: Client, migration: Migration, before: AppliedMigration | undefined) {
+  const { version, sql, outside } = migration
+  if (!before) {
+    await withShortLocks(client, () =>
+      inTransaction(client, async () => {
+        await client.query(sql)
+        await noteApplied(client, migration, outside.length === 0)
+      }),
+    )
+  }
+  for (const statement of outside) await runOutside(client, statement)
+  if (outside.length > 0) {
+    await client.query('update schema_migration set is_finished = true where version = $1', [version])
+  }
+}
+
+async function noteApplied(client: Client, migration: Migration, isFinished: boolean) {
+  const { version, name, checksum, serves } = migration
+  await client.query(
+    `insert into schema_migration (version, name, checksum, serves, release, is_finished)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [version, name, checksum, serves, product.version, isFinished],
+  )
+}
+
+async function inTransaction(client: Client, work: () => Promise<void>) {
   await client.query('begin')
   try {
-    await client.query(`set local lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`)
-    await applyMigrations(client, [migration])
+    await work()
     await client.query('commit')
   } catch (error) {
-    await client.query('rollback')
+    await client.query('rollback').catch(() => {})
     throw error
   }
 }

@@ -2,9 +2,14 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { waitUntil } from '../../test/wait-until.ts'
-import type { Database } from './pool.ts'
+import { type Database, openDatabase } from './pool.ts'
 import { statementNames } from './statement-names.ts'
 import { DatabaseUnavailable } from './unavailable.ts'
+
+/** Another pool for the same database. */
+function openTestDatabaseAgain({ address }: Database): Database {
+  return openDatabase({ address, applicationName: 'waxwing test' })
+}
 
 describe('openDatabase', () => {
   test('survives a connection that breaks within a transaction, and continues with another', async () => {
@@ -19,12 +24,34 @@ describe('openDatabase', () => {
     expect((await sql`select 1 as one`.execute(db)).rows).toEqual([{ one: 1 }])
   })
 
+  test('loses a transaction that its process left open for five seconds, and goes on with another connection', async () => {
+    await using database = await openTestDatabase({ connectionsMax: 1 })
+    const { db } = database
+    await sql`create table kept (id int)`.execute(db)
+    await using watching = openTestDatabaseAgain(database)
+    const failure = await db
+      .transaction()
+      .execute(async tx => {
+        await sql`insert into kept values (1)`.execute(tx)
+        await waitUntil('the server to end it', async () => {
+          const { rows } = await sql`
+            select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'
+          `.execute(watching.db)
+          return rows.length === 0
+        })
+        await sql`insert into kept values (2)`.execute(tx)
+      })
+      .catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(DatabaseUnavailable)
+    expect((await sql`select id from kept`.execute(db)).rows).toEqual([])
+  })
+
   test('limits statements and idle transactions', async () => {
     await using database = await openTestDatabase()
     const { rows } = await sql`
       select current_setting('statement_timeout') as statement, current_setting('application_name') as name,
         current_setting('idle_in_transaction_session_timeout') as idle`.execute(database.db)
-    expect(rows).toEqual([{ statement: '30s', idle: '1min', name: 'waxwing test' }])
+    expect(rows).toEqual([{ statement: '30s', idle: '5s', name: 'waxwing test' }])
   })
 })
 

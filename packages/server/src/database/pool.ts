@@ -1,9 +1,11 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import { Pool, type PoolClient } from 'pg'
 import { watchRoom } from './room.ts'
+import { KEEP_ALIVE_SECONDS, limitSession } from './session-limits.ts'
 import { statementNames } from './statement-names.ts'
 import type { Tables } from './tables.ts'
-import { DatabaseUnavailable, lostConnection } from './unavailable.ts'
+import { preparingClient } from './preparing-client.ts'
+import { DatabaseUnavailable } from './unavailable.ts'
 
 export type Db = Kysely<Tables>
 
@@ -40,6 +42,11 @@ export interface Database extends AsyncDisposable {
 
 const CONNECTIONS_MAX = 20
 const CONNECT_TIMEOUT_SECONDS = 10
+/**
+ * Longer than the pauses between bursts of work, such as passes over mailboxes: opening a connection and preparing its
+ * statements costs as much as a hundred statements.
+ */
+const IDLE_SECONDS = 90
 const STATEMENT_TIMEOUT_SECONDS = 30
 /**
  * A working server ends every statement within its own timeout and reports it. One that is silent for longer is frozen
@@ -47,20 +54,27 @@ const STATEMENT_TIMEOUT_SECONDS = 30
  * it is repeated.
  */
 const ANSWER_SECONDS = STATEMENT_TIMEOUT_SECONDS + 5
-/** A transaction that waits longer for its client holds locks that others need. */
-const IDLE_IN_TRANSACTION_TIMEOUT_SECONDS = 60
+/** A process that is stopped in a transaction holds locks that others need, such as that of a tenant's events. */
+const IDLE_IN_TRANSACTION_TIMEOUT_SECONDS = 5
 
 /** Opens a pool. It connects at the first query. Disposing it closes every connection. */
 export function openDatabase(options: DatabaseOptions): Database {
-  // Not written as a literal, since @types/pg does not know `onConnect`.
+  // Not written as a literal, since @types/pg does not know `onConnect` and `pipeline`.
   const settings = {
     ...clientSettings(options.address, options.applicationName),
     max: options.connectionsMax ?? CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_SECONDS * 1000,
-    statement_timeout: STATEMENT_TIMEOUT_SECONDS * 1000,
+    idleTimeoutMillis: IDLE_SECONDS * 1000,
     query_timeout: (options.answerSeconds ?? ANSWER_SECONDS) * 1000,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_SECONDS * 1000,
-    onConnect: options.onConnect,
+    onConnect: async (client: PoolClient) => {
+      await limitSession(client, {
+        statementSeconds: STATEMENT_TIMEOUT_SECONDS,
+        idleInTransactionSeconds: IDLE_IN_TRANSACTION_TIMEOUT_SECONDS,
+      })
+      await options.onConnect?.(client)
+    },
+    // A statement may be sent before those before it are answered: see `executeUnawaited`.
+    pipeline: true,
   }
   const pool = new Pool(settings)
   pool.on('error', error => {
@@ -101,7 +115,12 @@ export function clientSettings(address: DatabaseAddress, applicationName: string
           password: address.password,
           database: address.database,
         }
-  return { ...where, application_name: applicationName, keepAlive: true }
+  return {
+    ...where,
+    application_name: applicationName,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_SECONDS * 1000,
+  }
 }
 
 /**
@@ -130,42 +149,5 @@ function preparingPool(pool: Pool, waiting: Set<{ since: number }>, onFailure: (
       wrappers.set(client, wrapper)
       return wrapper
     },
-  }
-}
-
-const TRANSACTION_BEGINS = /^(?:begin|start transaction)/
-const TRANSACTION_ENDS = /^(?:commit|rollback)$/
-
-function preparingClient(
-  client: PoolClient,
-  nameOf: (text: string) => string | undefined,
-  onFailure: (error: unknown) => void,
-): PostgresPoolClient {
-  let isStale = false
-  let isInTransaction = false
-  let lost: DatabaseUnavailable | null = null
-  async function query(text: string, parameters: readonly unknown[] = []) {
-    // A failed transaction is rolled back; an error of the rollback must not hide the first error.
-    if (lost) throw lost
-    try {
-      const result = await (parameters.length === 0
-        ? client.query(text)
-        : client.query({ name: nameOf(text), text, values: [...parameters] }))
-      if (TRANSACTION_BEGINS.test(text)) isInTransaction = true
-      if (TRANSACTION_ENDS.test(text)) isInTransaction = false
-      return result
-    } catch (error) {
-      onFailure(error)
-      lost = lostConnection(error, { text, isInTransaction })
-      if (lost) throw lost
-      // A migration changed the columns of a statement that is prepared here; a new connection prepares it again.
-      isStale ||= error instanceof Error && error.message.includes('cached plan must not change result type')
-      throw error
-    }
-  }
-  return {
-    // Kysely's two overloads are a statement and a cursor; cursors are not configured.
-    query: query as unknown as PostgresPoolClient['query'],
-    release: destroy => client.release(destroy === true || isStale || lost !== null),
   }
 }

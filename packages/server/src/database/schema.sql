@@ -40,8 +40,16 @@ create table account (
   failing_since timestamp with time zone,
   look bigint default 0 not null,
   search_version smallint default 0 not null,
+  differs_since timestamp with time zone,
+  verified_at timestamp with time zone,
+  purge_failures integer default 0 not null,
+  subject text,
+  closed_since timestamp with time zone,
+  granted_calendar boolean,
+  granted_contacts boolean,
   constraint account_pkey PRIMARY KEY (id),
   constraint account_auth_method_check CHECK ((auth_method = ANY (ARRAY['oauth'::text, 'password'::text, 'org_connection'::text, 'delegate'::text]))),
+  constraint account_oauth_app_id_fkey FOREIGN KEY (oauth_app_id) REFERENCES oauth_app(id) ON DELETE SET NULL,
   constraint account_owner_instance_fkey FOREIGN KEY (owner_instance) REFERENCES instance(id) ON DELETE SET NULL,
   constraint account_provider_check CHECK ((provider = ANY (ARRAY['gmail'::text, 'graph'::text, 'imap'::text]))),
   constraint account_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'reauth_required'::text, 'disabled'::text]))),
@@ -50,14 +58,20 @@ create table account (
 );
 CREATE INDEX account_attention ON public.account USING btree (owner_instance) WHERE ((owner_instance IS NOT NULL) AND ((sync_wanted <> '{}'::text[]) OR (status <> 'active'::text) OR (deleted_at IS NOT NULL)));
 CREATE INDEX account_behind ON public.account USING btree (behind_since) WHERE ((behind_since IS NOT NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
+CREATE INDEX account_differs ON public.account USING btree (differs_since) WHERE ((differs_since IS NOT NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
 CREATE UNIQUE INDEX account_email ON public.account USING btree (tenant_id, lower(email)) WHERE (deleted_at IS NULL);
 CREATE INDEX account_external_ref ON public.account USING btree (tenant_id, external_ref) WHERE (deleted_at IS NULL);
+CREATE INDEX account_gmail_address ON public.account USING btree (lower(email)) WHERE ((provider = 'gmail'::text) AND (deleted_at IS NULL));
 CREATE INDEX account_list ON public.account USING btree (tenant_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
+CREATE INDEX account_oauth_app ON public.account USING btree (oauth_app_id) WHERE (oauth_app_id IS NOT NULL);
 CREATE INDEX account_owned_tenant ON public.account USING btree (tenant_id, owner_instance) WHERE (owner_instance IS NOT NULL);
 CREATE INDEX account_owner ON public.account USING btree (owner_instance, id) WHERE (owner_instance IS NOT NULL);
 CREATE INDEX account_purge ON public.account USING btree (purge_after) WHERE ((deleted_at IS NOT NULL) AND (purged_at IS NULL));
+CREATE INDEX account_purge_failing ON public.account USING btree (deleted_at) WHERE (purge_failures > 0);
 CREATE INDEX account_search_version ON public.account USING btree (search_version, id) WHERE (deleted_at IS NULL);
+CREATE UNIQUE INDEX account_subject ON public.account USING btree (subject, tenant_id) WHERE ((deleted_at IS NULL) AND (subject IS NOT NULL));
 CREATE INDEX account_unowned ON public.account USING btree (tenant_id, id) WHERE ((owner_instance IS NULL) AND (status = 'active'::text) AND (deleted_at IS NULL));
+CREATE INDEX account_verified ON public.account USING btree (verified_at) WHERE ((status = 'active'::text) AND (deleted_at IS NULL));
 
 create table account_secret (
   account_id uuid not null,
@@ -99,6 +113,86 @@ create table api_key (
 );
 CREATE INDEX api_key_tenant ON public.api_key USING btree (tenant_id, created_at);
 
+create table audit_chain (
+  tenant_id uuid not null,
+  base_position bigint not null,
+  base_hash bytea not null,
+  head_position bigint not null,
+  head_hash bytea not null,
+  broken_position bigint,
+  seal bytea not null,
+  constraint audit_chain_pkey PRIMARY KEY (tenant_id)
+);
+
+create table audit_entry (
+  tenant_id uuid not null,
+  "position" bigint not null,
+  hash bytea not null,
+  id uuid not null,
+  actor_type text not null,
+  actor_id uuid,
+  actor_label text,
+  action text not null,
+  surface text not null,
+  targets jsonb not null,
+  ip text,
+  user_agent text,
+  status smallint not null,
+  error_reason text,
+  request_id text not null,
+  constraint audit_entry_pkey PRIMARY KEY (tenant_id, "position")
+);
+CREATE INDEX audit_entry_account ON public.audit_entry USING btree (tenant_id, ((targets ->> 'accountId'::text)), id) WHERE ((targets ->> 'accountId'::text) IS NOT NULL);
+CREATE INDEX audit_entry_action ON public.audit_entry USING btree (tenant_id, action, id);
+CREATE INDEX audit_entry_actor ON public.audit_entry USING btree (tenant_id, actor_id, id) WHERE (actor_id IS NOT NULL);
+CREATE INDEX audit_entry_actor_type ON public.audit_entry USING btree (tenant_id, actor_type, id);
+CREATE INDEX audit_entry_failure ON public.audit_entry USING btree (tenant_id, id) WHERE ((status / 100) <> 2);
+CREATE UNIQUE INDEX audit_entry_list ON public.audit_entry USING btree (tenant_id, id);
+CREATE INDEX audit_entry_resource ON public.audit_entry USING btree (tenant_id, split_part(action, '.'::text, 1), id);
+CREATE INDEX audit_entry_success ON public.audit_entry USING btree (tenant_id, id) WHERE ((status / 100) = 2);
+
+create table audit_open (
+  id uuid not null,
+  tenant_id uuid not null,
+  actor_type text not null,
+  actor_id uuid,
+  actor_label text,
+  action text not null,
+  surface text not null,
+  targets jsonb not null,
+  ip text,
+  user_agent text,
+  status smallint not null,
+  error_reason text,
+  request_id text not null,
+  constraint audit_open_pkey PRIMARY KEY (id)
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000);
+CREATE INDEX audit_open_list ON public.audit_open USING btree (tenant_id, id);
+
+create table blob_mark (
+  is_only boolean default true not null,
+  id uuid default gen_random_uuid() not null,
+  is_written boolean default false not null,
+  epoch text not null,
+  constraint blob_mark_pkey PRIMARY KEY (is_only),
+  constraint blob_mark_is_only_check CHECK (is_only)
+);
+
+create table blob_sweep (
+  is_only boolean default true not null,
+  reached text default ''::text not null,
+  constraint blob_sweep_pkey PRIMARY KEY (is_only),
+  constraint blob_sweep_is_only_check CHECK (is_only)
+);
+
+create table blob_upload (
+  upload_id text not null,
+  key text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint blob_upload_pkey PRIMARY KEY (upload_id)
+);
+CREATE INDEX blob_upload_created ON public.blob_upload USING btree (created_at);
+
 create table bounce (
   outbox_id uuid not null,
   address text not null,
@@ -123,6 +217,58 @@ create table changed_key (
 );
 CREATE UNIQUE INDEX changed_key_key ON public.changed_key USING btree (account_id, source, uid, remote_id) NULLS NOT DISTINCT;
 
+create table connect_attempt (
+  id uuid not null,
+  session_id uuid not null,
+  showing uuid not null,
+  provider text not null,
+  cloud text,
+  app_id uuid,
+  scopes text[] not null,
+  state_digest bytea not null,
+  cookie_digest bytea not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  expires_at timestamp(3) with time zone not null,
+  ended_at timestamp(3) with time zone,
+  constraint connect_attempt_pkey PRIMARY KEY (id),
+  constraint connect_attempt_session_id_fkey FOREIGN KEY (session_id) REFERENCES connect_session(id) ON DELETE CASCADE,
+  constraint connect_attempt_session_id_showing_key UNIQUE (session_id, showing),
+  constraint connect_attempt_state_digest_key UNIQUE (state_digest)
+);
+
+create table connect_session (
+  id uuid not null,
+  tenant_id uuid not null,
+  kind text not null,
+  digest bytea not null,
+  providers text[] not null,
+  password_imap boolean not null,
+  microsoft_cloud text,
+  app_ids json not null,
+  redirect_uri text,
+  return_state text,
+  external_ref text,
+  login_hint text,
+  settings json not null,
+  is_reconnect boolean not null,
+  account_id uuid,
+  email text,
+  logins integer default 0 not null,
+  searches integer default 0 not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  expires_at timestamp(3) with time zone not null,
+  ended_at timestamp(3) with time zone,
+  error text,
+  constraint connect_session_pkey PRIMARY KEY (id),
+  constraint connect_session_check CHECK (((error IS NULL) OR (ended_at IS NOT NULL))),
+  constraint connect_session_check1 CHECK (((NOT is_reconnect) OR (account_id IS NOT NULL))),
+  constraint connect_session_digest_key UNIQUE (digest),
+  constraint connect_session_kind_check CHECK ((kind = ANY (ARRAY['hosted'::text, 'headless'::text]))),
+  constraint connect_session_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX connect_session_account ON public.connect_session USING btree (account_id) WHERE (account_id IS NOT NULL);
+CREATE INDEX connect_session_created ON public.connect_session USING btree (created_at);
+
 create table draft_change (
   message_id uuid not null,
   generation integer not null,
@@ -138,10 +284,9 @@ create table event (
   type text not null,
   data json not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  constraint event_pkey PRIMARY KEY (tenant_id, id),
-  constraint event_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
-);
-CREATE INDEX event_created ON public.event USING btree (created_at);
+  constraint event_pkey PRIMARY KEY (tenant_id, id)
+) partition by RANGE (id);
+CREATE INDEX event_created ON ONLY public.event USING btree (created_at);
 
 create table event_follower (
   name text not null,
@@ -162,6 +307,31 @@ create table feed_epoch (
   constraint feed_epoch_is_only_check CHECK (is_only)
 );
 
+create table gmail_watch (
+  account_id uuid not null,
+  topic text not null,
+  begun_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  renew_at timestamp with time zone not null,
+  constraint gmail_watch_pkey PRIMARY KEY (account_id),
+  constraint gmail_watch_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+
+create table grant_revocation (
+  id uuid not null,
+  tenant_id uuid not null,
+  provider text not null,
+  client_id text not null,
+  subject text,
+  email text not null,
+  refresh_token bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint grant_revocation_pkey PRIMARY KEY (id),
+  constraint grant_revocation_provider_check CHECK ((provider = ANY (ARRAY['google'::text, 'microsoft'::text]))),
+  constraint grant_revocation_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX grant_revocation_expires ON public.grant_revocation USING btree (expires_at);
+
 create table idempotency_key (
   tenant_id uuid not null,
   key text not null,
@@ -175,6 +345,7 @@ create table idempotency_key (
   expires_at timestamp with time zone not null,
   attempt uuid default gen_random_uuid() not null,
   has_failed boolean default false not null,
+  about_account uuid,
   constraint idempotency_key_pkey PRIMARY KEY (tenant_id, key),
   constraint idempotency_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
@@ -189,8 +360,12 @@ create table identity (
   name text,
   signature jsonb,
   created_at timestamp with time zone default clock_timestamp() not null,
+  source text default 'custom'::text not null,
+  provider_signature jsonb,
+  is_offered boolean default true not null,
   constraint identity_pkey PRIMARY KEY (id),
   constraint identity_account_id_compared_address_key UNIQUE (account_id, compared_address),
+  constraint identity_source_check CHECK ((source = ANY (ARRAY['provider'::text, 'custom'::text]))),
   constraint identity_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 
@@ -201,6 +376,9 @@ create table instance (
   roles text[] default '{sync}'::text[] not null,
   host text,
   version text,
+  heartbeat_at timestamp with time zone,
+  accounts integer,
+  weight double precision,
   constraint instance_pkey PRIMARY KEY (id)
 );
 
@@ -236,6 +414,9 @@ create table mail_settings (
   tenant_id uuid not null,
   sign_by_default boolean default false not null,
   signature jsonb,
+  provider_signature jsonb,
+  identities_read_at timestamp with time zone,
+  identities_asked_at timestamp with time zone,
   constraint mail_settings_pkey PRIMARY KEY (account_id),
   constraint mail_settings_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
@@ -265,6 +446,26 @@ create table mailbox (
 CREATE INDEX mailbox_deleted ON public.mailbox USING btree (account_id) WHERE is_deleted;
 CREATE INDEX mailbox_parent ON public.mailbox USING btree (parent_id);
 CREATE INDEX mailbox_source ON public.mailbox USING btree (account_id, source) WHERE (source IS NOT NULL);
+
+create table mailbox_comparison (
+  mailbox_id uuid not null,
+  account_id uuid not null,
+  due_at timestamp with time zone not null,
+  compared_at timestamp with time zone,
+  listed integer default 0 not null,
+  indexed integer default 0 not null,
+  missing integer default 0 not null,
+  extra integer default 0 not null,
+  changed integer default 0 not null,
+  repaired integer default 0 not null,
+  stuck_hours integer default 0 not null,
+  is_doubtful boolean default false not null,
+  constraint mailbox_comparison_pkey PRIMARY KEY (mailbox_id),
+  constraint mailbox_comparison_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint mailbox_comparison_mailbox_id_fkey FOREIGN KEY (mailbox_id) REFERENCES mailbox(id) ON DELETE CASCADE
+);
+CREATE INDEX mailbox_comparison_account ON public.mailbox_comparison USING btree (account_id);
+CREATE INDEX mailbox_comparison_unproven ON public.mailbox_comparison USING btree (account_id) WHERE (is_doubtful OR (compared_at IS NULL));
 
 create table message (
   id uuid not null,
@@ -303,12 +504,15 @@ create table message (
   kept_until timestamp with time zone,
   answered_outbox_id uuid,
   classification jsonb,
+  may_be_report boolean,
+  draft_key text collate "C",
   constraint message_pkey PRIMARY KEY (id),
   constraint message_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint message_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
   constraint message_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX message_draft ON public.message USING btree (account_id, draft_id) WHERE (draft_id IS NOT NULL);
+CREATE INDEX message_draft_key ON public.message USING btree (account_id, draft_key) WHERE (draft_key IS NOT NULL);
 CREATE INDEX message_identity ON public.message USING btree (account_id, identity);
 CREATE INDEX message_list ON public.message USING btree (account_id, received_at DESC, id DESC);
 CREATE INDEX message_missing ON public.message USING btree (account_id) WHERE (missing_look IS NOT NULL);
@@ -364,6 +568,61 @@ create table message_search (
 ) with (toast_tuple_target=128);
 CREATE INDEX message_search_document ON public.message_search USING gin (account_id, document);
 
+create table oauth_app (
+  id uuid not null,
+  tenant_id uuid not null,
+  provider text not null,
+  cloud text,
+  name text not null,
+  client_id text not null,
+  credential_type text not null,
+  secret bytea not null,
+  scopes text[],
+  push_topic text,
+  push_subscription text,
+  push_service_account text,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  updated_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint oauth_app_pkey PRIMARY KEY (id),
+  constraint oauth_app_check CHECK (((cloud IS NOT NULL) = (provider = 'microsoft'::text))),
+  constraint oauth_app_check1 CHECK ((num_nonnulls(push_topic, push_subscription, push_service_account) = ANY (ARRAY[0, 3]))),
+  constraint oauth_app_credential_type_check CHECK ((credential_type = ANY (ARRAY['secret'::text, 'certificate'::text]))),
+  constraint oauth_app_provider_check CHECK ((provider = ANY (ARRAY['google'::text, 'microsoft'::text]))),
+  constraint oauth_app_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+CREATE INDEX oauth_app_list ON public.oauth_app USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX oauth_app_push ON public.oauth_app USING btree (push_subscription) WHERE (push_subscription IS NOT NULL);
+
+create table oauth_grant (
+  account_id uuid not null,
+  id uuid not null,
+  provider text not null,
+  client_id text not null,
+  scopes text[] not null,
+  version bigint default 0 not null,
+  refresh_token bytea not null,
+  previous_refresh_token bytea,
+  previous_until timestamp with time zone,
+  access_token bytea not null,
+  issued_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  refresh_at timestamp with time zone not null,
+  refreshing_by uuid,
+  refreshing_until timestamp with time zone,
+  failures integer default 0 not null,
+  failure text,
+  failure_reason text,
+  retry_at timestamp with time zone,
+  refused_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint oauth_grant_pkey PRIMARY KEY (account_id),
+  constraint oauth_grant_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  constraint oauth_grant_check CHECK (((previous_refresh_token IS NULL) = (previous_until IS NULL))),
+  constraint oauth_grant_id_key UNIQUE (id),
+  constraint oauth_grant_provider_check CHECK ((provider = ANY (ARRAY['google'::text, 'microsoft'::text])))
+);
+CREATE INDEX oauth_grant_previous ON public.oauth_grant USING btree (previous_until) WHERE (previous_until IS NOT NULL);
+
 create table outbox (
   id uuid not null,
   tenant_id uuid not null,
@@ -417,13 +676,15 @@ create table outbox (
   track_clicks boolean default false not null,
   is_paced boolean default false not null,
   losses integer default 0 not null,
+  sent_key text,
+  was_absent boolean default false not null,
   constraint outbox_pkey PRIMARY KEY (id),
   constraint outbox_claimed_by_fkey FOREIGN KEY (claimed_by) REFERENCES instance(id) ON DELETE SET NULL,
   constraint outbox_importance_check CHECK ((importance = ANY (ARRAY['high'::text, 'normal'::text, 'low'::text]))),
   constraint outbox_phase_check CHECK ((phase = ANY (ARRAY['pre'::text, 'handed_over'::text, 'unknown'::text]))),
   constraint outbox_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'cancelled'::text]))),
   constraint outbox_task_by_fkey FOREIGN KEY (task_by) REFERENCES instance(id) ON DELETE SET NULL,
-  constraint outbox_task_check CHECK ((task = ANY (ARRAY['look_up'::text, 'file_copy'::text, 'mark_original'::text]))),
+  constraint outbox_task_check CHECK ((task = ANY (ARRAY['look_up'::text, 'file_copy'::text, 'link_copy'::text, 'mark_original'::text]))),
   constraint outbox_tenant_id_account_id_fkey FOREIGN KEY (tenant_id, account_id) REFERENCES account(tenant_id, id)
 );
 CREATE INDEX outbox_claimed ON public.outbox USING btree (account_id) WHERE (phase IS NOT NULL);
@@ -485,6 +746,7 @@ create table pending_answer (
 );
 CREATE INDEX pending_answer_claimed ON public.pending_answer USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
 CREATE INDEX pending_answer_due ON public.pending_answer USING btree (account_id, due_at);
+CREATE INDEX pending_answer_due_at ON public.pending_answer USING btree (due_at);
 
 create table plan (
   id uuid not null,
@@ -497,13 +759,15 @@ create table plan (
   created_at timestamp with time zone default now() not null,
   sends_per_day integer,
   modules text[],
+  webhook_endpoints integer,
   constraint plan_pkey PRIMARY KEY (id),
   constraint plan_api_calls_per_minute_check CHECK ((api_calls_per_minute > 0)),
   constraint plan_api_calls_per_minute_per_key_check CHECK ((api_calls_per_minute_per_key > 0)),
   constraint plan_max_accounts_check CHECK ((max_accounts >= 0)),
   constraint plan_name_key UNIQUE (name),
   constraint plan_sends_per_day_check CHECK ((sends_per_day >= 0)),
-  constraint plan_storage_bytes_check CHECK ((storage_bytes >= 0))
+  constraint plan_storage_bytes_check CHECK ((storage_bytes >= 0)),
+  constraint plan_webhook_endpoints_check CHECK ((webhook_endpoints >= 0))
 );
 
 create table quarantined_message (
@@ -520,6 +784,13 @@ create table quarantined_message (
 );
 CREATE UNIQUE INDEX quarantined_message_key ON public.quarantined_message USING btree (account_id, source, uid, remote_id) NULLS NOT DISTINCT;
 
+create unlogged table rate_window (
+  name text not null,
+  number bigint not null,
+  count integer not null,
+  constraint rate_window_pkey PRIMARY KEY (name)
+) with (fillfactor=50);
+
 create table recurring_task (
   name text not null,
   due_at timestamp with time zone not null,
@@ -533,6 +804,9 @@ create table schema_migration (
   name text not null,
   checksum text not null,
   applied_at timestamp with time zone default now() not null,
+  serves integer,
+  release text,
+  is_finished boolean default true not null,
   constraint schema_migration_pkey PRIMARY KEY (version)
 );
 
@@ -572,8 +846,21 @@ create table sent_message (
   internet_message_id text collate "C" not null,
   outbox_id uuid not null,
   reference text,
+  list_id text,
+  remote_id text collate "C",
   constraint sent_message_pkey PRIMARY KEY (account_id, internet_message_id),
   constraint sent_message_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
+);
+CREATE INDEX sent_message_remote ON public.sent_message USING btree (account_id, remote_id) WHERE (remote_id IS NOT NULL);
+
+create table settings_announcement (
+  id uuid not null,
+  tenant_id uuid not null,
+  before jsonb not null,
+  after_id uuid not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint settings_announcement_pkey PRIMARY KEY (id),
+  constraint settings_announcement_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
 
 create table suppression_entry (
@@ -668,6 +955,8 @@ create table tenant (
   created_at timestamp with time zone default now() not null,
   plan_id uuid,
   past_due_at timestamp with time zone,
+  links_off_at timestamp with time zone,
+  resumed_at timestamp with time zone,
   constraint tenant_pkey PRIMARY KEY (id),
   constraint tenant_name_key UNIQUE (name),
   constraint tenant_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES plan(id)
@@ -712,10 +1001,13 @@ create table tracked_send (
   first_clicked_at timestamp with time zone,
   last_clicked_at timestamp with time zone,
   link_clicks jsonb default '{}'::jsonb not null,
+  judge_failures integer default 0 not null,
+  judge_due_at timestamp with time zone,
   constraint tracked_send_pkey PRIMARY KEY (outbox_id),
   constraint tracked_send_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 CREATE INDEX tracked_send_account ON public.tracked_send USING btree (account_id);
+CREATE INDEX tracked_send_judge_due ON public.tracked_send USING btree (judge_due_at) WHERE (judge_due_at IS NOT NULL);
 
 create table tracking_item (
   id uuid not null,
@@ -740,3 +1032,120 @@ create table tracking_item (
 CREATE INDEX tracking_item_account ON public.tracking_item USING btree (account_id);
 CREATE INDEX tracking_item_send ON public.tracking_item USING btree (outbox_id, occurred_at DESC, id DESC);
 CREATE INDEX tracking_item_unjudged ON public.tracking_item USING btree (occurred_at) WHERE (is_machine IS NULL);
+
+create table usage_count (
+  tenant_id uuid not null,
+  day date not null,
+  what text not null,
+  count integer not null,
+  constraint usage_count_count_check CHECK ((count > 0)),
+  constraint usage_count_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
+  constraint usage_count_what_check CHECK ((what = ANY (ARRAY['read'::text, 'write'::text, 'send'::text, 'admin'::text, 'sends'::text, 'webhook_deliveries'::text, 'ai_calls'::text])))
+);
+CREATE INDEX usage_count_day ON public.usage_count USING btree (tenant_id, day);
+
+create table usage_day (
+  tenant_id uuid not null,
+  day date not null,
+  live_accounts integer default 0 not null,
+  read bigint default 0 not null,
+  write bigint default 0 not null,
+  send bigint default 0 not null,
+  admin bigint default 0 not null,
+  sends bigint default 0 not null,
+  webhook_deliveries bigint default 0 not null,
+  ai_calls bigint default 0 not null,
+  stored_bytes bigint,
+  constraint usage_day_pkey PRIMARY KEY (tenant_id, day),
+  constraint usage_day_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+) with (fillfactor=70);
+CREATE INDEX usage_day_day ON public.usage_day USING btree (day);
+
+create table webhook_attempt (
+  endpoint_id uuid not null,
+  id uuid not null,
+  tenant_id uuid not null,
+  event_id bigint not null,
+  event_type text not null,
+  account_id uuid,
+  attempt integer not null,
+  status_code smallint,
+  error text,
+  response_excerpt text,
+  duration_ms integer not null,
+  is_replay boolean not null,
+  is_test boolean not null,
+  occurred_at timestamp(3) with time zone not null,
+  constraint webhook_attempt_pkey PRIMARY KEY (endpoint_id, id),
+  constraint webhook_attempt_check CHECK (((status_code IS NULL) = (error IS NOT NULL)))
+);
+
+create table webhook_delivery (
+  endpoint_id uuid not null,
+  event_id bigint not null,
+  tenant_id uuid not null,
+  account_id uuid,
+  priority smallint not null,
+  queued_at timestamp with time zone default clock_timestamp() not null,
+  due_at timestamp with time zone default clock_timestamp(),
+  held_until timestamp with time zone,
+  held_at timestamp with time zone,
+  attempts integer default 0 not null,
+  tries smallint default 0 not null,
+  replays integer default 0 not null,
+  test_type text,
+  test_body text,
+  constraint webhook_delivery_pkey PRIMARY KEY (endpoint_id, event_id),
+  constraint webhook_delivery_check CHECK (((priority = 0) = (test_body IS NOT NULL))),
+  constraint webhook_delivery_check1 CHECK (((test_type IS NULL) = (test_body IS NULL)))
+) with (fillfactor=85, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=10000);
+CREATE INDEX webhook_delivery_due ON public.webhook_delivery USING btree (endpoint_id, priority, due_at, event_id) WHERE (due_at IS NOT NULL);
+
+create table webhook_dispatch (
+  endpoint_id uuid not null,
+  tenant_id uuid not null,
+  due_at timestamp with time zone,
+  served_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  owner uuid,
+  in_flight_max smallint default 8 not null,
+  acknowledged smallint default 0 not null,
+  failures integer default 0 not null,
+  probes smallint default 0 not null,
+  probe_at timestamp with time zone,
+  probed_event_id bigint default 0 not null,
+  paused_until timestamp with time zone,
+  failed_attempts integer default 0 not null,
+  failed_event_ids bigint[] default '{}'::bigint[] not null,
+  is_releasing boolean default false not null,
+  holds_cleared_at timestamp with time zone,
+  give_up_before timestamp with time zone,
+  constraint webhook_dispatch_pkey PRIMARY KEY (endpoint_id),
+  constraint webhook_dispatch_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+) with (fillfactor=50);
+CREATE INDEX webhook_dispatch_due ON public.webhook_dispatch USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX webhook_dispatch_giving_up ON public.webhook_dispatch USING btree (endpoint_id) WHERE (give_up_before IS NOT NULL);
+CREATE INDEX webhook_dispatch_owner ON public.webhook_dispatch USING btree (owner) WHERE (owner IS NOT NULL);
+CREATE INDEX webhook_dispatch_tenant ON public.webhook_dispatch USING btree (tenant_id);
+
+create table webhook_endpoint (
+  id uuid not null,
+  tenant_id uuid not null,
+  url text not null,
+  description text,
+  filters json not null,
+  is_enabled boolean default true not null,
+  disabled_reason text,
+  last_success_at timestamp(3) with time zone,
+  failing_since timestamp(3) with time zone,
+  secret bytea not null,
+  previous_secret bytea,
+  previous_secret_expires_at timestamp(3) with time zone,
+  from_event_id bigint not null,
+  created_at timestamp(3) with time zone default clock_timestamp() not null,
+  constraint webhook_endpoint_pkey PRIMARY KEY (id),
+  constraint webhook_endpoint_check CHECK (((NOT is_enabled) OR (disabled_reason IS NULL))),
+  constraint webhook_endpoint_check1 CHECK (((previous_secret IS NULL) = (previous_secret_expires_at IS NULL))),
+  constraint webhook_endpoint_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['failing'::text, 'gone'::text]))),
+  constraint webhook_endpoint_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+) with (fillfactor=70);
+CREATE INDEX webhook_endpoint_list ON public.webhook_endpoint USING btree (tenant_id, created_at DESC, id DESC);

@@ -10,7 +10,16 @@ const KEY_RING_LOCK_CLASS = 0x57_41_59
 const KEY_RING_IN_USE = 0
 
 /** The names in `sealed_value`: random bytes that the installation needs unchanged at every start. */
-export type SealedValueName = 'credential_pepper' | 'cursor_key' | 'answer_key' | 'link_key'
+export type SealedValueName =
+  | 'credential_pepper'
+  | 'audit_key'
+  | 'cursor_key'
+  | 'answer_key'
+  | 'link_key'
+  | 'webhook_key'
+  | 'oauth_app_key'
+  | 'revocation_key'
+  | 'limit_key'
 
 const VALUE_BYTES = 32
 

@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import { Client, type QueryResultRow } from 'pg'
 import { clientSettings, type DatabaseAddress } from './pool.ts'
+import { limitSession } from './session-limits.ts'
 import { DatabaseUnavailable } from './unavailable.ts'
 
 /**
@@ -48,11 +49,13 @@ export class TimedConnection implements Disposable {
     const socket = new Socket()
     const client = new Client({
       ...clientSettings(this.#address, this.#applicationName),
-      statement_timeout: this.#answerSeconds * 1_000,
       stream: () => socket,
     })
     client.on('error', () => {}) // the running statement, or the next one, rejects
-    return { client, connected: client.connect(), socket, isConnected: false }
+    const connected = client
+      .connect()
+      .then(() => limitSession(client, { statementSeconds: this.#answerSeconds }))
+    return { client, connected, socket, isConnected: false }
   }
 
   /** Closes the connection; a running statement rejects. */

@@ -16,8 +16,11 @@ export class DatabaseUnavailable extends Error {
 const LOST =
   /^Connection terminated|connection error and is not queryable|^read |^write |^Query read timeout$/
 
-/** Codes sent by a server that stops or starts: it did not do what it was asked. */
-const ENDING = new Set(['57P01', '57P02', '57P03'])
+/**
+ * Codes sent by a server that stops or starts, or that waited too long for a transaction to go on: it did not do what it
+ * was asked, but for a commit that it had begun.
+ */
+const ENDING = new Set(['57P01', '57P02', '57P03', '25P03'])
 
 /** The error of a statement as `DatabaseUnavailable` if the connection failed, otherwise null. */
 export function lostConnection(
@@ -26,7 +29,8 @@ export function lostConnection(
 ): DatabaseUnavailable | null {
   if (!(error instanceof Error)) return null
   if (error instanceof DatabaseError) {
-    return ENDING.has(error.code ?? '') ? new DatabaseUnavailable(error, false) : null
+    if (!ENDING.has(error.code ?? '')) return null
+    return new DatabaseUnavailable(error, statement.isInTransaction && statement.text === 'commit')
   }
   if (!LOST.test(error.message)) return null
   // An open transaction ends with its connection.

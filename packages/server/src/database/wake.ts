@@ -4,20 +4,70 @@ import type { Logger } from '../kit/log.ts'
 import { keepSession } from './kept-session.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
-/** Channels for changed accounts, accounts with new mail, something to send or what was tracked, and enqueued jobs. */
+/**
+ * Channels for changed accounts, accounts with new mail, something to send or what was tracked, enqueued jobs, new
+ * events of tenants, and webhooks to deliver.
+ */
 const CHANNELS = [
   'waxwing_wake',
   'waxwing_mail',
   'waxwing_outbox',
   'waxwing_tracking',
   'waxwing_job',
+  'waxwing_event',
+  'waxwing_webhook',
 ] as const
 export type WakeChannel = (typeof CHANNELS)[number]
 
-/** At most 20 notices a second per process and channel, however many accounts are woken. */
+/** At most 20 notices a second per process and channel, however much there is to tell. */
 const NOTICE_INTERVAL_MILLISECONDS = 50
 /** An id with its comma takes 37 bytes, and NOTIFY accepts fewer than 8,000. */
 const IDS_PER_NOTICE_MAX = 200
+
+interface NoticeSenderOptions {
+  db: Db
+  log: Logger
+  channel: WakeChannel
+  /** Takes the next payload, shorter than 8,000 bytes; null if nothing waits. */
+  take(): string | null
+}
+
+/**
+ * Sends notices on one channel, each by itself and never in a transaction: NOTIFY takes a lock on the whole database at
+ * commit. Only rare work notifies within one (`jobs/enqueue.ts`).
+ */
+export class NoticeSender implements AsyncDisposable {
+  readonly #options: NoticeSenderOptions
+  #sending: Promise<void> | null = null
+
+  constructor(options: NoticeSenderOptions) {
+    this.#options = options
+  }
+
+  /** Sends what `take` gives, until it gives nothing. Returns at once and never throws. */
+  send(): void {
+    this.#sending ??= this.#sendAll().finally(() => (this.#sending = null))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sending
+  }
+
+  async #sendAll() {
+    const { db, log, channel, take } = this.#options
+    for (let payload = take(); payload !== null; payload = take()) {
+      try {
+        await sql`select pg_notify(${channel}, ${payload})`.execute(db)
+      } catch (error) {
+        log.warn(
+          { error, names: [channel] },
+          'Could not send a notice; the next poll finds what it was about',
+        )
+      }
+      await sleep(NOTICE_INTERVAL_MILLISECONDS)
+    }
+  }
+}
 
 /** Tells the listeners of all processes that an account has work. */
 export interface Waker extends AsyncDisposable {
@@ -28,42 +78,36 @@ export interface Waker extends AsyncDisposable {
   wake(accountId: string, channel?: WakeChannel): void
 }
 
-/**
- * Notices about accounts are sent by themselves, never in a transaction: NOTIFY takes a lock on the whole database at
- * commit. Only rare work notifies within one (`jobs/enqueue.ts`).
- */
 export function openWaker(db: Db, log: Logger): Waker {
-  const waiting = new Map<WakeChannel, Set<string>>()
-  const sending = new Map<WakeChannel, Promise<void>>()
+  const senders = new Map<WakeChannel, { accountIds: Set<string>; sender: NoticeSender }>()
 
-  async function sendAll(channel: WakeChannel, accountIds: Set<string>) {
-    while (accountIds.size > 0) {
+  function open(channel: WakeChannel) {
+    const accountIds = new Set<string>()
+    function take() {
+      if (accountIds.size === 0) return null
       const ids = [...accountIds].slice(0, IDS_PER_NOTICE_MAX)
       for (const id of ids) accountIds.delete(id)
-      try {
-        await sql`select pg_notify(${channel}, ${ids.join(',')})`.execute(db)
-      } catch (error) {
-        log.warn({ error, count: ids.length }, 'Could not wake accounts; they are found by the next poll')
-      }
-      await sleep(NOTICE_INTERVAL_MILLISECONDS)
+      return ids.join(',')
     }
-    sending.delete(channel)
+    const opened = { accountIds, sender: new NoticeSender({ db, log, channel, take }) }
+    senders.set(channel, opened)
+    return opened
   }
 
   return {
     wake(accountId, channel = 'waxwing_wake') {
-      const accountIds = waiting.get(channel) ?? new Set()
-      waiting.set(channel, accountIds.add(accountId))
-      if (!sending.has(channel)) sending.set(channel, sendAll(channel, accountIds))
+      const { accountIds, sender } = senders.get(channel) ?? open(channel)
+      accountIds.add(accountId)
+      sender.send()
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(sending.values())
+      await Promise.all([...senders.values()].map(({ sender }) => sender[Symbol.asyncDispose]()))
     },
   }
 }
 
 export interface WakeListener {
-  /** Called with what was woken: ids of accounts, or names of kinds of jobs. */
+  /** Called with what was woken: ids of accounts, names of kinds of jobs, or what `events/news.ts` writes. */
   onWake(ids: string[]): void
   /** Called when listening begins, and when it begins again after a gap in which notices may have been missed. */
   onListening(): void

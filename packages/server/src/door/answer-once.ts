@@ -7,6 +7,7 @@ import type { AnswerHeaders } from '../features/context.ts'
 import { isUuid } from '../kit/ids.ts'
 import { ReadyPage } from '../kit/ready-page.ts'
 import type { Answer, GivenKey } from './call.ts'
+import { accountIn } from './commits.ts'
 import type { Claim, IdempotencyKeys, KeyedRequest } from './idempotency.ts'
 import { presentRefusal } from './refusals.ts'
 
@@ -30,7 +31,8 @@ export interface Performed {
 /** Runs the operation and translates its failures. */
 interface Run {
   perform(claim: Claim): Promise<Performed>
-  refusalOf(error: unknown): Refusal
+  /** Returns the refusal to answer, whose row is in the audit log by then. */
+  refuse(error: unknown): Promise<Refusal>
 }
 
 /**
@@ -52,11 +54,12 @@ export async function answerOnce(keys: IdempotencyKeys, call: KeyedCall, run: Ru
   try {
     const { output, headers, keptText } = await run.perform(claim)
     const answer = { status: call.meta.successStatus, text: keptText ?? textOf(output), headers }
-    await claim.end(keptText === null ? answer : null)
+    await claim.end(keptText === null ? { ...answer, aboutAccount: accountIn(call.meta, output) } : null)
     return { ...answer, outcome: 'kept', isReplayed: false }
   } catch (error) {
-    const refusal = run.refusalOf(error)
-    await claim.end({ status: refusal.status, text: JSON.stringify(presentRefusal(refusal)), headers: {} })
+    const refusal = await run.refuse(error)
+    const text = JSON.stringify(presentRefusal(refusal))
+    await claim.end({ status: refusal.status, text, headers: {}, aboutAccount: null })
     return { outcome: 'refused', refusal }
   }
 }

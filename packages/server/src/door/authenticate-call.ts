@@ -15,12 +15,12 @@ export async function authenticateCall(
   if (credential === null) return refuse('unauthenticated')
   const presented = authenticator.present(credential)
   const fingerprint = presented?.fingerprint ?? ''
-  const waitSeconds = brake.waitSeconds(client, fingerprint)
+  const waitSeconds = await brake.waitSeconds(client, fingerprint)
   if (waitSeconds > 0) refuse('rate_limited', undefined, { retryAfterSeconds: waitSeconds })
 
   const authentication = presented ? await presented.authenticate() : ({ outcome: 'refused' } as const)
   if (authentication.outcome !== 'accepted') {
-    brake.recordFailure(client, fingerprint)
+    await brake.recordFailure(client, fingerprint)
     return refuse(authentication.outcome === 'expired' ? 'api_key_expired' : 'unauthenticated')
   }
   if (authentication.credential.kind === 'api_key') brake.recordSuccess(fingerprint)

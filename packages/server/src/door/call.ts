@@ -1,17 +1,26 @@
+import type { Surface } from '@waxwing/contract/tenancy/audit-log.ts'
 import type { AnswerHeaders } from '../features/context.ts'
 import type { Refusal } from '../features/refuse.ts'
-import type { Count } from './rate-windows.ts'
+import type { Count } from '../limits/windows.ts'
 
 /** A call of an operation as a surface announces it, before any input is read. */
 export interface Call {
   requestId: string
+  surface: Surface
   /** Identifies the client for rate limits. */
   client: string
+  /** The address of the client; null if it is not known. */
+  ip: string | null
+  userAgent: string | null
   /** The credential presented, or null. Hosted operations take `params.token` instead. */
   credential: string | null
   params: Record<string, string>
   /** What the state of the resource must match; null without a condition. */
   ifMatch: string | null
+  /** The header `Last-Event-ID`, with which a client takes up an event stream again. */
+  lastEventId: string | null
+  /** Aborts when the caller is gone or has the whole answer, and when the process stops. */
+  gone(): AbortSignal
 }
 
 /** The decision on a call. The surface calls `end` when the last byte of the answer is out, whatever the outcome. */
@@ -24,6 +33,11 @@ export interface AdmittedCall {
   tenantId: string
   /** Runs the operation. Never rejects. */
   run(given: GivenInput): Promise<Answer>
+  /**
+   * Puts into the audit log what the surface answers instead of calling `run`. Returns the refusal to answer if that
+   * fails, otherwise null. Never rejects.
+   */
+  recordRefusal(answer: { status: number; reason: string }): Promise<Refusal | null>
   /** Returns the refusal for a failure after `run`, for example while a download begins. */
   refusalOf(error: unknown): Refusal
 }

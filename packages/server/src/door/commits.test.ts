@@ -17,6 +17,7 @@ const post = operation({
   method: 'POST',
   path: '/v1/work',
   audit: 'work.create',
+  makes: null,
   summary: 'Work.',
 })
 const patch = operation({

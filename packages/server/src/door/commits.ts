@@ -2,8 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Db } from '../database/pool.ts'
 import type { Waker } from '../database/wake.ts'
-import { inTransaction } from '../events/unit-of-work.ts'
+import { inTransaction, type Transact } from '../events/unit-of-work.ts'
 import type { AnswerHeaders, ChangeUnit, Commits } from '../features/context.ts'
+import { isUuid } from '../kit/ids.ts'
+import type { AuditedCall } from './audited-call.ts'
 import type { Claim } from './idempotency.ts'
 
 /** A call whose handler may commit. */
@@ -11,16 +13,19 @@ interface CommittingCall {
   db: Db
   tenantId: string
   wake: Waker['wake']
-  meta: Pick<OperationMeta, 'method' | 'scope' | 'successStatus' | 'audit'>
+  meta: Pick<OperationMeta, 'method' | 'scope' | 'successStatus' | 'audit' | 'makes'>
   answerHeaders: AnswerHeaders
   /** Null if the call has no idempotency key. */
   claim: Claim | null
+  audited: Pick<AuditedCall, 'recordEffect'>
 }
 
 /** Creates `change` and `step` for one call. */
 export function openCommits(call: CommittingCall): Commits & {
   /** The answer that `change` committed under the claim, as JSON, or null. */
   readonly keptText: string | null
+  /** Whether `change` has committed. */
+  readonly isChanged: boolean
   /** Throws if the handler broke the rules of `Commits`. Used by tests. */
   requireKept(output: unknown): void
 } {
@@ -29,9 +34,12 @@ export function openCommits(call: CommittingCall): Commits & {
   let isChanging = false
   let isStepped = false
 
-  async function commit<T>(work: (unit: ChangeUnit) => Promise<T>): Promise<T> {
+  async function commit<T>(
+    work: (unit: ChangeUnit) => Promise<T>,
+    transact: Transact = inTransaction,
+  ): Promise<T> {
     const woken = new Map<string, Parameters<Waker['wake']>>()
-    const result = await inTransaction(call.db, call.tenantId, unit =>
+    const result = await transact(call.db, call.tenantId, unit =>
       work({ ...unit, wake: (...wake) => void woken.set(wake.join(' '), wake) }),
     )
     for (const wake of woken.values()) call.wake(...wake)
@@ -48,7 +56,7 @@ export function openCommits(call: CommittingCall): Commits & {
       isStepped = true
       return commit(work)
     },
-    async change(work, { scopes = [] } = {}) {
+    async change(work, { scopes = [], transact } = {}) {
       requireUnchanged()
       isChanging = true
       let keptText: string | null = null
@@ -61,11 +69,13 @@ export function openCommits(call: CommittingCall): Commits & {
               status: meta.successStatus,
               text: keptText,
               headers: answerHeaders,
+              aboutAccount: accountIn(meta, result),
               scopes: [...new Set([meta.scope, ...scopes])],
             })
           }
+          await call.audited.recordEffect(unit.sql, result)
           return result
-        })
+        }, transact)
         changed = { answer, keptText }
         return answer
       } finally {
@@ -75,6 +85,9 @@ export function openCommits(call: CommittingCall): Commits & {
     get keptText() {
       return changed?.keptText ?? null
     },
+    get isChanged() {
+      return changed !== null
+    },
     requireKept(output) {
       const mustChange = isStepped || (meta.audit !== null && meta.method !== 'GET')
       if (mustChange && !changed) throw new Error('An operation that is audited commits by context.change')
@@ -83,6 +96,14 @@ export function openCommits(call: CommittingCall): Commits & {
       throw new Error('A POST answers with what its context.change returns')
     },
   }
+}
+
+/** The account that an answer is about: the one that the call made, or the one that it names. */
+export function accountIn({ makes }: Pick<OperationMeta, 'makes'>, answer: unknown): string | null {
+  if (typeof answer !== 'object' || answer === null) return null
+  const { id, accountId } = answer as { id?: unknown; accountId?: unknown }
+  const named = makes === 'accountId' ? id : accountId
+  return typeof named === 'string' && isUuid(named) ? named : null
 }
 
 function asSent(value: unknown): unknown {

@@ -15,6 +15,7 @@ const connect = operation({
   scope: 'none',
   session: 'connect_session',
   audit: 'account.create',
+  makes: null,
   summary: 'Show who calls, and store a value.',
   params: z.strictObject({ token: z.string() }),
   body: z.strictObject({ note: z.string() }),
@@ -74,7 +75,7 @@ describe('a hosted operation', () => {
   test('runs for the session of its token, and ignores any credential sent with it', async () => {
     await using hosted = await openHosted()
     const { id, tenantId } = hosted.session
-    const credential = { kind: 'connect_session', id, scopes: [], accountIds: [] }
+    const credential = { kind: 'connect_session', id, label: null, scopes: [], accountIds: [] }
     const authorization = `Bearer ${await hosted.door.createKey()}`
     for (const init of [{}, { headers: { authorization } }]) {
       const { status, body } = await hosted.post('good', init)

@@ -2,8 +2,7 @@ import type { HostedSessionKind } from '@waxwing/contract/operation.ts'
 import { refuse } from '../features/refuse.ts'
 import type { HostedSessions } from '../features/hosted-session.ts'
 import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
-import type { Clock } from '../kit/clock.ts'
-import { createMinuteCounts } from '../kit/minute-counts.ts'
+import type { OpenWindows } from '../limits/limits.ts'
 import type { Call } from './call.ts'
 
 const REQUESTS_MAX = 300
@@ -13,23 +12,26 @@ const CLIENTS_MAX = 100_000
 /** Rate limits for clients without a credential. */
 export interface HostedWindows {
   /** Counts a request, or refuses it. */
-  countRequest(client: string): void
+  countRequest(client: string): Promise<void>
   /** Counts a token that belongs to no session. */
-  countUnknown(client: string): void
+  countUnknown(client: string): Promise<void>
 }
 
-/** Counts in this process, in windows of one minute of the clock. */
-export function createHostedWindows(clock: Clock): HostedWindows {
-  const requests = createMinuteCounts(clock, CLIENTS_MAX)
-  const unknown = createMinuteCounts(clock, CLIENTS_MAX)
+/** Counts in windows of one minute. */
+export function createHostedWindows(openWindows: OpenWindows): HostedWindows {
+  const windows = openWindows({ windowsMax: 2 * CLIENTS_MAX })
+  const unknownOf = (client: string) => ({ name: `hosted-unknown:${client}`, limit: UNKNOWN_TOKENS_MAX })
   return {
-    countRequest(client) {
-      if (requests.get(client) >= REQUESTS_MAX || unknown.get(client) >= UNKNOWN_TOKENS_MAX) {
-        refuse('rate_limited', undefined, { retryAfterSeconds: requests.secondsLeft() })
-      }
-      requests.add(client)
+    async countRequest(client) {
+      const { isAccepted, resetSeconds } = await windows.count([
+        { name: `hosted:${client}`, limit: REQUESTS_MAX },
+        { ...unknownOf(client), isOnlyChecked: true },
+      ])
+      if (!isAccepted) refuse('rate_limited', undefined, { retryAfterSeconds: resetSeconds })
     },
-    countUnknown: client => unknown.add(client),
+    async countUnknown(client) {
+      await windows.count([unknownOf(client)])
+    },
   }
 }
 
@@ -42,13 +44,17 @@ export async function identifyHosted(
   kind: HostedSessionKind,
   { client, params }: Pick<Call, 'client' | 'params'>,
 ): Promise<Identity> {
-  windows.countRequest(client)
+  await windows.countRequest(client)
   const session = await sessions.find(params['token'] ?? '')
   if (!session) {
-    windows.countUnknown(client)
+    await windows.countUnknown(client)
     return refuse(`${kind}_not_found`)
   }
   if (session.ended) refuse(session.ended)
   const { tenantId, id, accountIds } = session
-  return { tenantId, credential: { kind: 'connect_session', id, scopes: [], accountIds }, rates: null }
+  return {
+    tenantId,
+    credential: { kind: 'connect_session', id, label: null, scopes: [], accountIds },
+    rates: null,
+  }
 }

@@ -34,9 +34,11 @@ export interface GivenAnswer {
   /** The body as it was sent. */
   text: string
   headers: AnswerHeaders
+  /** The account that the answer is about; null if it is that of the path, or none. */
+  aboutAccount: string | null
 }
 
-export interface KeptAnswer extends GivenAnswer {
+export interface KeptAnswer extends Omit<GivenAnswer, 'aboutAccount'> {
   scopes: readonly string[]
   accountId: string | null
 }
@@ -86,6 +88,7 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
         status: answer.status,
         answer: seal(keyOf(request.tenantId), bytes, contextOf(request)),
         scope: scopes.join(' '),
+        about_account: answer.aboutAccount,
         expires_at: keptUntil(),
       })
       .where('tenant_id', '=', request.tenantId)
@@ -151,7 +154,7 @@ export function createIdempotencyKeys(options: { db: Db; answerKey: Buffer; log:
 /** Marks kept answers that begin with a line of headers as JSON. No body begins with it, since bodies are JSON too. */
 const HEADERS_MARK = '\u0001'
 
-function writeAnswer({ text, headers }: GivenAnswer): string {
+function writeAnswer({ text, headers }: Pick<GivenAnswer, 'text' | 'headers'>): string {
   return Object.keys(headers).length === 0 ? text : `${HEADERS_MARK}${JSON.stringify(headers)}\n${text}`
 }
 
@@ -269,5 +272,25 @@ export async function deleteExpiredAnswers(db: Db, signal: AbortSignal): Promise
       )
     `.execute(db)
     if (numAffectedRows < SWEEP_BATCH_ROWS) return
+  }
+}
+
+/** Deletes the kept answers that are about an account. Reads all those of its tenant, which last for a day. */
+export async function purgeAnswers(db: Db, accountId: string, signal: AbortSignal): Promise<void> {
+  let after: string | null = ''
+  while (after !== null && !signal.aborted) {
+    const { rows }: { rows: Array<{ last_key: string | null }> } = await sql<{ last_key: string | null }>`
+      with page as (
+        select tenant_id, key, account_id, about_account from idempotency_key
+        where tenant_id = (select tenant_id from account where id = ${accountId}) and key > ${after}
+        order by key limit ${SWEEP_BATCH_ROWS}
+      ), purged as (
+        delete from idempotency_key as kept using page
+        where kept.tenant_id = page.tenant_id and kept.key = page.key
+          and (page.account_id = ${accountId} or page.about_account = ${accountId})
+      )
+      select max(key) as last_key from page
+    `.execute(db)
+    after = rows[0]?.last_key ?? null
   }
 }

@@ -1,41 +1,10 @@
 import { connect } from 'node:net'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openTestDoor } from '../../test/open-door.ts'
-import { IN_FLIGHT_MAX, createInFlight } from './in-flight.ts'
+import { IN_FLIGHT_MAX } from '../limits/in-flight.ts'
 
 const ABORTED = 10_000
 const AT_A_TIME = 100
-
-describe('the count of requests in flight', () => {
-  test('counts each request once, however often its end is called', () => {
-    const step = fc.oneof(
-      { weight: 3, arbitrary: fc.record({ enter: fc.constantFrom('a', 'b') }) },
-      { weight: 2, arbitrary: fc.record({ leave: fc.nat(200) }) },
-    )
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 200 }), steps => {
-        const inFlight = createInFlight()
-        const entered: { key: string; leave: () => void; isGone: boolean }[] = []
-        const under = (key: string) => entered.filter(one => one.key === key && !one.isGone).length
-        for (const next of steps) {
-          if ('enter' in next) {
-            const isFull = under(next.enter) >= IN_FLIGHT_MAX
-            const leave = inFlight.enter(next.enter)
-            expect(leave === null).toBe(isFull)
-            if (leave) entered.push({ key: next.enter, leave, isGone: false })
-          } else {
-            const one = entered[next.leave % Math.max(1, entered.length)]
-            one?.leave()
-            if (one) one.isGone = true
-          }
-          expect(inFlight.total).toBe(under('a') + under('b'))
-        }
-      }),
-      { numRuns: 200 },
-    )
-  })
-})
 
 describe('a credential', () => {
   test('is limited to 16 for one key, and other keys are not held up', async () => {
@@ -58,7 +27,7 @@ describe('a credential', () => {
     await expect.poll(async () => (await ask(busy, 'again')).status, { timeout: 60_000 }).toBe(200)
     for (const { release } of holds) release()
     for (const answer of underWay) expect((await answer).status).toBe(200)
-    await expect.poll(() => door.inFlight.total, { timeout: 60_000 }).toBe(0)
+    await expect.poll(() => door.calls.inFlightTotal, { timeout: 60_000 }).toBe(0)
   })
 
   test('includes a request whose caller is gone while its handler works', async () => {
@@ -68,10 +37,10 @@ describe('a credential', () => {
     await entered
     socket.destroy()
     await new Promise(resolve => socket.once('close', resolve))
-    expect(door.inFlight.total).toBe(1)
+    expect(door.calls.inFlightTotal).toBe(1)
 
     release()
-    await expect.poll(() => door.inFlight.total, { timeout: 60_000 }).toBe(0)
+    await expect.poll(() => door.calls.inFlightTotal, { timeout: 60_000 }).toBe(0)
   })
 
   test('returns to zero after 10,000 downloads whose callers hung up', async () => {
@@ -90,7 +59,7 @@ describe('a credential', () => {
     }
     await Promise.all(Array.from({ length: AT_A_TIME }, (_, caller) => sendAndLeave(caller)))
 
-    await expect.poll(() => door.inFlight.total, { timeout: 60_000 }).toBe(0)
+    await expect.poll(() => door.calls.inFlightTotal, { timeout: 60_000 }).toBe(0)
     expect(door.answers.length).toBeGreaterThan(ABORTED / 3)
     const answer = await fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${keys[0]}` } })
     expect(answer.status).toBe(200)

@@ -5,20 +5,26 @@ import type { Db } from '../database/pool.ts'
 import type { Waker } from '../database/wake.ts'
 import type { AnswerHeaders, RequestContext } from '../features/context.ts'
 import type { HostedSessions } from '../features/hosted-session.ts'
+import type { LoneRows } from '../features/tenancy/audit-log/lone-rows.ts'
 import type { Authenticator, Identity } from '../features/tenancy/credentials/authenticate.ts'
 import type { FailureBrake } from '../features/tenancy/credentials/failure-brake.ts'
-import { refuse } from '../features/refuse.ts'
+import type { ApiCalls } from '../features/tenancy/usage/api-calls.ts'
+import { type Refusal, refuse } from '../features/refuse.ts'
 import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
+import type { CallLimits } from '../limits/calls.ts'
+import { IN_FLIGHT_RETRY_SECONDS } from '../limits/in-flight.ts'
+import type { Count } from '../limits/windows.ts'
 import { type Performed, answerOnce } from './answer-once.ts'
+import { type AuditedCall, auditCall } from './audited-call.ts'
 import { authenticateCall } from './authenticate-call.ts'
 import type { Admission, Answer, Call, GivenInput } from './call.ts'
 import { openCommits } from './commits.ts'
 import { type HostedWindows, identifyHosted } from './hosted-sessions.ts'
 import type { Claim, IdempotencyKeys } from './idempotency.ts'
-import { IN_FLIGHT_RETRY_SECONDS, type InFlight } from './in-flight.ts'
-import { requirePermission } from './permissions.ts'
-import { type Count, type WindowStore, countCall, refuseSpent } from './rate-windows.ts'
+import { findForbidden } from './permissions.ts'
+import { requiringModule } from './require-module.ts'
+import { refuseSpent, windowsOf } from './rate-windows.ts'
 import { readOnly } from './read-only.ts'
 import { refusalOf } from './refusals.ts'
 
@@ -32,9 +38,10 @@ export interface Door {
   /** Finds the sessions of hosted operations, by their kind. */
   hostedSessions: Partial<Record<HostedSessionKind, HostedSessions>>
   hostedWindows: HostedWindows
-  windows: WindowStore
-  inFlight: InFlight
+  calls: CallLimits
+  apiCalls: Pick<ApiCalls, 'count'>
   idempotencyKeys: IdempotencyKeys
+  loneRows: LoneRows
   wake: Waker['wake']
   /**
    * Whether answers are checked against the contract, handlers against the rules of `Commits`, and undeclared reasons
@@ -56,40 +63,43 @@ export interface OpenOperation {
  * handler.
  */
 export function openOperation(declared: AnyProcedure, door: Door): OpenOperation {
-  const procedure = door.isStrict ? declared : withoutOutputCheck(declared)
   const meta: OperationMeta = declared['~orpc'].meta
+  const checked = meta.module === null ? declared : requiringModule(declared, meta.module)
+  const procedure = door.isStrict ? checked : withoutOutputCheck(checked)
   const takesKey = meta.method === 'POST' && meta.session === null
   const identify = identifierOf(meta, door)
   const isGuarded = door.isStrict && meta.method !== 'GET'
   const db = isGuarded ? door.db.withPlugin(readOnly) : door.db
 
-  const refusing = (requestId: string) => (error: unknown) =>
+  const refusalFor = (requestId: string) => (error: unknown) =>
     refusalOf(error, { meta, requestId, isStrict: door.isStrict, log: door.log })
 
   async function admit(call: Call): Promise<Admission> {
     let end = () => {}
     let rate: Count | null = null
-    const toRefusal = refusing(call.requestId)
+    const toRefusal = refusalFor(call.requestId)
     try {
       const identity = await identify(call)
-      refuseSpent(door.windows, identity)
-      end = enter(identity.credential.id)
-      requirePermission(meta, identity.credential, call.params['accountId'])
-      if (identity.rates) {
-        rate = await countCall(door.windows, identity)
-        if (rate?.isAccepted === false)
-          refuse('rate_limited', undefined, { retryAfterSeconds: rate.resetSeconds })
-      }
+      refuseSpent(door.calls, identity)
+      const forbidden = findForbidden(meta, identity.credential, call.params['accountId'])
+      // What is forbidden counts as in progress, but on no window.
+      const begun = await door.calls.begin(identity.credential.id, forbidden ? [] : windowsOf(identity))
+      end = begun.end
+      if (begun.isFull) refuse('too_many_requests', undefined, { retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS })
+      if (forbidden) throw forbidden
+      rate = begun.count
+      if (rate?.isAccepted === false)
+        refuse('rate_limited', undefined, { retryAfterSeconds: rate.resetSeconds })
+      if (meta.scope !== 'none') door.apiCalls.count(identity.tenantId, meta.scope)
+      const audited = auditCall(meta, call, identity, door.loneRows)
+      const running = { ...call, identity, audited, refuse: recordingRefusals(audited, toRefusal) }
       return {
         outcome: 'admitted',
         tenantId: identity.tenantId,
         rate,
         end,
-        run: given =>
-          run(call, identity, given).catch((error: unknown) => ({
-            outcome: 'refused',
-            refusal: toRefusal(error),
-          })),
+        run: given => run(running, given),
+        recordRefusal: answer => audited.recordRefusal(answer).then(() => null, toRefusal),
         refusalOf: toRefusal,
       }
     } catch (error) {
@@ -97,34 +107,36 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
     }
   }
 
-  function enter(credentialId: string): () => void {
-    return (
-      door.inFlight.enter(credentialId) ??
-      refuse('too_many_requests', undefined, { retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS })
-    )
-  }
-
-  async function run(call: Call, identity: Identity, given: GivenInput): Promise<Answer> {
-    if (!takesKey || given.key === null) {
-      const { output, headers } = await perform(call, identity, given, null)
-      return { outcome: 'done', output, headers }
+  async function run(call: RunningCall, given: GivenInput): Promise<Answer> {
+    try {
+      if (!takesKey || given.key === null) {
+        const { output, headers } = await perform(call, given, null)
+        return { outcome: 'done', output, headers }
+      }
+      return await answerOnce(
+        door.idempotencyKeys,
+        { meta, identity: call.identity, accountId: call.params['accountId'], key: given.key },
+        { perform: claim => perform(call, given, claim), refuse: call.refuse },
+      )
+    } catch (error) {
+      return { outcome: 'refused', refusal: await call.refuse(error) }
     }
-    return answerOnce(
-      door.idempotencyKeys,
-      { meta, identity, accountId: call.params['accountId'], key: given.key },
-      { perform: claim => perform(call, identity, given, claim), refusalOf: refusing(call.requestId) },
-    )
   }
 
-  async function perform(
-    { requestId, params, ifMatch }: Call,
-    { tenantId, credential }: Identity,
-    given: GivenInput,
-    claim: Claim | null,
-  ): Promise<Performed> {
+  async function perform(call: RunningCall, given: GivenInput, claim: Claim | null): Promise<Performed> {
+    const { requestId, client, params, ifMatch, lastEventId, gone, audited } = call
+    const { tenantId, credential } = call.identity
     const { query, body } = given.readInput()
     const answerHeaders: AnswerHeaders = {}
-    const commits = openCommits({ db: door.db, tenantId, wake: door.wake, meta, answerHeaders, claim })
+    const commits = openCommits({
+      db: door.db,
+      tenantId,
+      wake: door.wake,
+      meta,
+      answerHeaders,
+      claim,
+      audited,
+    })
     const { change, step } = commits
     const { cursors, log } = door
     const context: RequestContext = {
@@ -132,20 +144,52 @@ export function openOperation(declared: AnyProcedure, door: Door): OpenOperation
       tenantId,
       credential,
       requestId,
+      client,
       cursors,
       log,
       answerHeaders,
       ifMatch: meta.isConditional ? ifMatch : null,
+      lastEventId,
+      gone,
       attempt: claim?.attempt ?? { id: newId(), isResumed: false },
+      target: audited.target,
       change,
       step,
     }
     const output: unknown = await callProcedure(procedure, { params, query, body }, { context })
-    if (door.isStrict) commits.requireKept(output)
+    if (!commits.isChanged) await audited.recordSuccess(output)
+    if (door.isStrict) {
+      commits.requireKept(output)
+      audited.requireNamed()
+    }
     return { output, headers: answerHeaders, keptText: commits.keptText }
   }
 
   return { meta, admit }
+}
+
+/** A call that was admitted. */
+interface RunningCall extends Call {
+  identity: Identity
+  audited: AuditedCall
+  refuse: Refusing
+}
+
+/** Returns the refusal to answer, whose row is in the audit log by then. Never rejects. */
+type Refusing = (error: unknown) => Promise<Refusal>
+
+function recordingRefusals(audited: AuditedCall, toRefusal: (error: unknown) => Refusal): Refusing {
+  return async error => {
+    const refusal = toRefusal(error)
+    try {
+      await audited.recordRefusal(refusal)
+      return refusal
+    } catch (failure) {
+      const instead = toRefusal(failure)
+      // A fault may have had an effect, which the answer must not deny.
+      return refusal.status >= 500 ? refusal : instead
+    }
+  }
 }
 
 /** Returns how to find the identity of a call: by its credential, or by the session of a hosted operation. */

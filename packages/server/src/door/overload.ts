@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Logger } from '../kit/log.ts'
 
 const LOOP_DELAY_MAX_MILLISECONDS = 200
@@ -11,13 +12,31 @@ const POOL_WAIT_MAX_MILLISECONDS = 500
 /** Milliseconds for which the event loop must be late without a break before requests are refused. */
 const LATE_MILLISECONDS = 2000
 const LOOK_MILLISECONDS = 500
-/** Each sample wakes the process. */
+/** Each sample wakes the process, so none is taken while the loop does nothing for half of the time: then it is not late. */
 const RESOLUTION_MILLISECONDS = 50
+const BUSY_SHARE = 0.5
 const NANOSECONDS_PER_MILLISECOND = 1e6
+
+/**
+ * How much of the delays above each class of requests bears. What costs much and can wait is refused first, and what
+ * changes something or sends is refused last, since a refused reader usually comes again by itself.
+ */
+const PATIENCE = { costly: 0.5, read: 1, write: 2 } as const
+export type LoadClass = keyof typeof PATIENCE
+
+/** The class of an operation. */
+export function loadClassOf({
+  method,
+  isShedFirst,
+}: Pick<OperationMeta, 'method' | 'isShedFirst'>): LoadClass {
+  if (isShedFirst) return 'costly'
+  return method === 'GET' ? 'read' : 'write'
+}
 
 /** Whether this process gets more work than it can do. */
 export interface Overload extends Disposable {
-  isOverloaded(): boolean
+  /** Whether a request of this class is to be refused. */
+  isOverloaded(loadClass: LoadClass): boolean
 }
 
 /**
@@ -26,7 +45,7 @@ export interface Overload extends Disposable {
  */
 export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): Overload {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
-  delays.enable()
+  let loopUse = performance.eventLoopUtilization()
   let lookedAt = performance.now()
   let lateSince: number | null = null
   let lateMilliseconds = 0
@@ -37,22 +56,28 @@ export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): 
     lateSince = lateMilliseconds > LOOP_DELAY_MAX_MILLISECONDS ? (lateSince ?? lookedAt) : null
     lookedAt = performance.now()
     delays.reset()
+    const used = performance.eventLoopUtilization()
+    const isBusy = performance.eventLoopUtilization(used, loopUse).utilization >= BUSY_SHARE
+    loopUse = used
+    if (isBusy) delays.enable()
+    else delays.disable()
     if (refusedCount > 0) log.warn({ count: refusedCount }, 'Refused requests')
     refusedCount = 0
   }
   const timer = setInterval(look, LOOK_MILLISECONDS).unref()
 
-  /** The overloaded resource and how late it is, or null. */
-  function overload(): { reason: string; milliseconds: number } | null {
+  /** The resource that is overloaded beyond this patience, and how late it is; or null. */
+  function overload(patience: number): { reason: string; milliseconds: number } | null {
     const waited = poolWaitMilliseconds()
-    if (waited > POOL_WAIT_MAX_MILLISECONDS) return { reason: 'database connections', milliseconds: waited }
-    const isLate = lateSince !== null && lookedAt - lateSince >= LATE_MILLISECONDS
+    if (waited > patience * POOL_WAIT_MAX_MILLISECONDS)
+      return { reason: 'database connections', milliseconds: waited }
+    const isLate = lateSince !== null && lookedAt - lateSince >= patience * LATE_MILLISECONDS
     return isLate ? { reason: 'event loop', milliseconds: lateMilliseconds } : null
   }
 
   return {
-    isOverloaded() {
-      const found = overload()
+    isOverloaded(loadClass) {
+      const found = overload(PATIENCE[loadClass])
       if (!found) return false
       if (refusedCount === 0) log.warn(found, 'Overloaded: refusing requests')
       refusedCount += 1

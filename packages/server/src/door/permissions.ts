@@ -1,26 +1,24 @@
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { Credential } from '../features/tenancy/credentials/credential.ts'
-import { refuse } from '../features/refuse.ts'
+import { Refusal } from '../features/refuse.ts'
 
 type Rules = Pick<OperationMeta, 'method' | 'path' | 'scope' | 'session' | 'accountToken'>
 
 const ACCOUNT_PATH = '/v1/accounts/{accountId}'
 /** Tenant-wide paths at which a bound key gets only its own accounts. */
-const NARROWED_FOR_BOUND_KEYS = new Set(['GET /v1/accounts', 'GET /v1/changes'])
+const NARROWED_FOR_BOUND_KEYS = new Set(['GET /v1/accounts', 'GET /v1/changes', 'GET /v1/changes/stream'])
 
-/** Refuses a credential that may not call an operation. */
-export function requirePermission(
+/** Finds the refusal of a credential that may not call an operation; null if it may. */
+export function findForbidden(
   operation: Rules,
   credential: Credential,
   accountId: string | undefined,
-): void {
+): Refusal | null {
   const reason = whyForbidden(operation, credential, accountId)
-  if (reason === 'missing_scope') {
-    // Naming the missing scope reveals nothing: it is in the OpenAPI document.
-    const message = `This needs the scope ${operation.scope}, and the credential has ${credential.scopes.join(', ')}.`
-    refuse(reason, undefined, { message })
-  }
-  if (reason) refuse(reason)
+  if (reason === null) return null
+  // Naming the missing scope reveals nothing: it is in the OpenAPI document.
+  const message = `This needs the scope ${operation.scope}, and the credential has ${credential.scopes.join(', ')}.`
+  return new Refusal(reason, undefined, reason === 'missing_scope' ? { message } : {})
 }
 
 /**

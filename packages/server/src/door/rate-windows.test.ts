@@ -137,7 +137,7 @@ async function openBurst(door: Door) {
 describe('an overloaded service', () => {
   test('refuses everything but health checks before it looks at the request', async () => {
     await using door = await openTestDoor()
-    door.overload(true)
+    door.overload(['costly', 'read', 'write'])
     for (const path of ['/v1/echo', '/v1/accounts/x/echo', '/v1/nothing', '/v1/openapi.json']) {
       const answer = await fetch(door.address + path, { method: 'POST', body: 'x'.repeat(10) })
       expect(answer.status).toBe(503)
@@ -146,7 +146,19 @@ describe('an overloaded service', () => {
     }
     for (const path of ['/health/live', '/health/ready'])
       expect((await fetch(door.address + path)).status).toBe(200)
-    door.overload(false)
+    door.overload([])
     expect((await ask(door, await door.createKey())).status).toBe(200)
+  })
+
+  test('refuses only the classes that it is too busy for', async () => {
+    await using door = await openTestDoor()
+    const key = await door.createKey()
+    door.overload(['costly', 'read'])
+    expect((await ask(door, key)).status).toBe(503)
+    expect((await ask(door, key, '/v1/nothing')).status).toBe(503)
+    const echo = await ask(door, key, '/v1/accounts/x/echo', { method: 'POST', body: '{}' })
+    expect(echo.status).not.toBe(503)
+    door.overload(['costly'])
+    expect((await ask(door, key)).status).toBe(200)
   })
 })

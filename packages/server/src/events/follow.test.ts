@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
-import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
+import { sampleTenant } from '../../test/sample-rows.ts'
 import { seeded } from '../../test/seeded.ts'
 import { waitUntil } from '../../test/wait-until.ts'
-import type { Db } from '../database/pool.ts'
+import type { Database, Db } from '../database/pool.ts'
+import { openWakes } from '../database/wake.ts'
+import { Pulse } from '../jobs/pulse.ts'
 import { openLog } from '../kit/log.ts'
 import { EventFollower, type Following } from './follow.ts'
+import { openNews } from './news.ts'
 import { deleteOldEvents } from './retention.ts'
 import { inTransaction } from './unit-of-work.ts'
 
@@ -60,6 +63,22 @@ async function wanted(db: Db, tenantId: string): Promise<string[]> {
   return rows.map(row => row.id)
 }
 
+async function findPosition(db: Db, tenantId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ after_id: string }>`
+    select after_id from event_follower where tenant_id = ${tenantId}
+  `.execute(db)
+  return rows[0]?.after_id
+}
+
+/** The news of one process. */
+function openTestNews({ db, address }: Database) {
+  const opened = new AsyncDisposableStack()
+  const wakes = opened.use(openWakes(address, log))
+  const pulse = opened.use(new Pulse(db, log))
+  const news = opened.use(openNews({ db, wakes, pulse, log }))
+  return { news, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
 const SEEDS = [1, 2, 3]
 
 describe('EventFollower', () => {
@@ -77,7 +96,9 @@ describe('EventFollower', () => {
         if (faults.chance(0.3)) await sleep(faults.between(0, 3))
         if (faults.chance(0.2)) throw new Error('a fault of the test')
       }
-      const start = () => new EventFollower({ db, log, following: notebook.following(failing) })
+      await using heard = openTestNews(database)
+      const { news } = heard
+      const start = () => new EventFollower({ db, log, news, following: notebook.following(failing) })
       const followers = [start(), start()]
 
       const writers = Array.from({ length: 6 }, async (_, writer) => {
@@ -90,7 +111,6 @@ describe('EventFollower', () => {
             number,
             draws.pick(['account.deleted', 'account.purged', 'account.initialized']),
           )
-          if (draws.chance(0.3)) for (const follower of followers) follower.wake(null)
           if (draws.chance(0.03)) {
             const which = draws.between(0, 1)
             const old = followers[which]!
@@ -105,7 +125,7 @@ describe('EventFollower', () => {
         await waitUntil('the last event', async () => {
           // In place of the pauses after failures.
           await sql`update event_follower set due_at = null`.execute(db)
-          for (const follower of followers) follower.wake(null)
+          for (const follower of followers) follower.lookAtAll()
           return (await notebook.read(id)).length >= all.length
         })
         expect(await notebook.read(id)).toEqual(all)
@@ -126,7 +146,8 @@ describe('EventFollower', () => {
     `.execute(db)
     await append(db, old.id, 2, 'account.deleted')
     await append(db, fresh.id, 1, 'account.deleted')
-    await using _follower = new EventFollower({ db, log, following: notebook.following() })
+    await using heard = openTestNews(database)
+    await using _follower = new EventFollower({ db, log, ...heard, following: notebook.following() })
     await waitUntil('both tenants', async () => (await notebook.read(fresh.id)).length > 0)
     await waitUntil('the old one', async () => (await notebook.read(old.id)).length > 0)
     expect(await notebook.read(old.id)).toEqual((await wanted(db, old.id)).slice(1))
@@ -145,7 +166,8 @@ describe('EventFollower', () => {
       from generate_series(1, 12000) as n
     `.execute(db)
     await append(db, id, 1, 'account.purged')
-    await using _follower = new EventFollower({ db, log, following: notebook.following() })
+    await using heard = openTestNews(database)
+    await using _follower = new EventFollower({ db, log, ...heard, following: notebook.following() })
     await waitUntil('the last one', async () => (await notebook.read(id)).length >= 61)
     const { rows } = await sql<{ id: string }>`
       select id from event where tenant_id = ${id} and type <> 'account.updated' and data::text <> '{}' order by id
@@ -153,19 +175,47 @@ describe('EventFollower', () => {
     expect(await notebook.read(id)).toEqual(rows.map(row => row.id))
   })
 
+  test('passes over what nobody wants in few batches, and hands over what is committed once somebody does', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const notebook = await openNotebook(db)
+    await sql`create table wanting (tenant_id uuid)`.execute(db)
+    const isWanted = (id: string) => sql<boolean>`exists (select from wanting where tenant_id = ${id})`
+    const { id } = await sampleTenant(db)
+    await using heard = openTestNews(database)
+    let batches = 0
+    const reach = async () => void batches++
+    const following = { ...notebook.following(), isWanted }
+    await using _follower = new EventFollower({ db, log, news: heard.news, following, reach })
+    const begunAt = performance.now()
+    for (let number = 0; number < 100; number++) await append(db, id, number, 'account.deleted')
+    const last = (await wanted(db, id)).at(-1)
+    await waitUntil('the last event', async () => (await findPosition(db, id)) === last)
+    // One at once, and then one a second.
+    expect(batches).toBeLessThanOrEqual(2 + (performance.now() - begunAt) / 1_000)
+    expect(await notebook.read(id)).toEqual([])
+
+    await sql`insert into wanting values (${id})`.execute(db)
+    for (let number = 0; number < 3; number++) await append(db, id, number, 'account.deleted')
+    const expected = (await wanted(db, id)).slice(-3)
+    await waitUntil('the wanted events', async () => (await notebook.read(id)).length === expected.length)
+    expect(await notebook.read(id)).toEqual(expected)
+  })
+
   test('goes on with the other tenants while one fails, and does not hold up appends', async () => {
     await using database = await openTestDatabase()
     const { db } = database
     const notebook = await openNotebook(db)
     const [bad, good] = [await sampleTenant(db), await sampleTenant(db)]
-    const account = await sampleAccount(db, good.id)
     await append(db, bad.id, 1, 'account.deleted')
     const held = Promise.withResolvers<void>()
     const entered = Promise.withResolvers<void>()
     const following = notebook.following()
-    await using follower = new EventFollower({
+    await using heard = openTestNews(database)
+    await using _follower = new EventFollower({
       db,
       log,
+      news: heard.news,
       following: {
         ...following,
         async handle(unit, events) {
@@ -177,11 +227,9 @@ describe('EventFollower', () => {
       },
     })
     await append(db, good.id, 1, 'account.deleted')
-    follower.wake([account.id])
     await entered.promise
     await append(db, good.id, 2, 'account.deleted')
     held.resolve()
-    follower.wake([account.id])
     await waitUntil('both events', async () => (await notebook.read(good.id)).length === 2)
     expect(await notebook.read(bad.id)).toEqual([])
   })
@@ -217,7 +265,7 @@ describe('EventFollower', () => {
     await sql`
       insert into event_follower (name, tenant_id, after_id) values ('notebook', ${id}, ${rows[0]!.id})
     `.execute(db)
-    // Of 20 days, seven are kept; the position is at the ninth.
+    // Seven of 20 days are kept; the position is at the ninth.
     expect(await deleteOldEvents(db, id, 7, AbortSignal.any([]))).toBe(9)
     await sql`update event_follower set after_id = 0 where tenant_id = ${id}`.execute(db)
     expect(await deleteOldEvents(db, id, 3, AbortSignal.any([]))).toBe(2)

@@ -36,6 +36,22 @@ describe('deleteOldEvents', () => {
     expect(await deleteOldEvents(db, mine, 7, NEVER)).toBe(0)
   })
 
+  test('leaves what is before an id to the drop of its partition, but not in the default partition', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    const { id } = await sampleTenant(db)
+    await addEvents(db, id, 200)
+    const { rows } = await sql<{ name: string }>`
+      select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+      where inhparent = 'event'::regclass and pg_get_expr(relpartbound, pg_class.oid) <> 'DEFAULT'
+    `.execute(db)
+    for (const { name } of rows.slice(1)) await sql`drop table ${sql.table(name)}`.execute(db)
+    await sql`select setval('event_id', 5000000)`.execute(db)
+    await addEvents(db, id, 5000)
+    expect(await deleteOldEvents(db, id, 7, NEVER, '6000000')).toBe(5000 - 7 * 24)
+    expect(await countEvents(db, id)).toBe(200 + 7 * 24)
+  })
+
   test('stops when the signal aborts', async () => {
     await using database = await openTestDatabase()
     const { id } = await sampleTenant(database.db)

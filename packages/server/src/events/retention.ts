@@ -3,24 +3,32 @@ import type { Db } from '../database/pool.ts'
 
 const BATCH_ROWS = 2000
 /** What a follower has not handled is kept longer, but no longer than this. */
-const UNHANDLED_DAYS_MAX = 7
+export const UNHANDLED_DAYS_MAX = 7
 
 /**
  * Deletes the tenant's events that are older than the retention, in batches, oldest first. Ids ascend with time, so it
  * ends at the first batch with a younger event. A follower that has a position for any tenant follows all of them: one
- * that it has not begun with keeps its events. Returns the number of deleted events.
+ * that it has not begun with keeps its events. Events before `fromId` are left to the drop of their partition, except
+ * in the default partition, which is never dropped. Returns the number of deleted events.
  */
 export async function deleteOldEvents(
   db: Db,
   tenantId: string,
   retentionDays: number,
   signal: AbortSignal,
+  fromId = '0',
 ): Promise<number> {
   let total = 0
   while (!signal.aborted) {
     const { numAffectedRows = 0n } = await sql`
       with oldest as (
-        select id, created_at from event where tenant_id = ${tenantId} order by id limit ${BATCH_ROWS}
+        (
+          select id, created_at from event where tenant_id = ${tenantId} and id >= ${fromId}
+          order by id limit ${BATCH_ROWS}
+        ) union (
+          select id, created_at from event_default where tenant_id = ${tenantId} order by id limit ${BATCH_ROWS}
+        )
+        order by id limit ${BATCH_ROWS}
       ), handled as (
         select min(coalesce(position.after_id, 0)) as up_to from (select distinct name from event_follower) as follower
         left join event_follower as position on position.name = follower.name and position.tenant_id = ${tenantId}

@@ -3,6 +3,7 @@ import type { EventData, EventType } from '@waxwing/contract/events.ts'
 import type { Db } from '../database/pool.ts'
 import type { Tables } from '../database/tables.ts'
 import { appendEvents } from './append.ts'
+import { publishNews } from './news.ts'
 
 /** A change to announce. `accountId` is null for events about no particular account. */
 export type Announcement = {
@@ -16,23 +17,29 @@ export interface UnitOfWork {
   announce(...announcements: Announcement[]): void
 }
 
+/** Runs `work` in a transaction, and returns what it returned once that is committed. */
+export type Transact = <T>(db: Db, tenantId: string, work: (unit: UnitOfWork) => Promise<T>) => Promise<T>
+
 /**
  * Runs `work` in one transaction and appends the announced events with the last statements before the commit, so that
- * the tenant's event lock is held only during the commit. Never touches two tenants (they could deadlock).
+ * the tenant's event lock is held only during the commit. Once they are committed, all who listen are told (see
+ * `news.ts`). Never touches two tenants (they could deadlock).
  */
 export async function inTransaction<T>(
   db: Db,
   tenantId: string,
   work: (unit: UnitOfWork) => Promise<T>,
 ): Promise<T> {
-  return db.transaction().execute(async transaction => {
-    const announcements: Announcement[] = []
-    const result = await work({
+  const announcements: Announcement[] = []
+  const result = await db.transaction().execute(async transaction => {
+    const worked = await work({
       sql: transaction,
       tenantId,
       announce: (...more) => void announcements.push(...more),
     })
     await appendEvents(transaction, tenantId, announcements)
-    return result
+    return worked
   })
+  if (announcements.length > 0) publishNews(db, tenantId, new Set(announcements.map(({ type }) => type)))
+  return result
 }

@@ -1,9 +1,9 @@
-import type { Scope } from '@waxwing/contract/operation.ts'
+import type { Scope, TargetName } from '@waxwing/contract/operation.ts'
 import type { Kysely } from 'kysely'
 import type { CursorCodec } from '../database/page.ts'
 import type { Tables } from '../database/tables.ts'
 import type { WakeChannel } from '../database/wake.ts'
-import type { UnitOfWork } from '../events/unit-of-work.ts'
+import type { Transact, UnitOfWork } from '../events/unit-of-work.ts'
 import type { Logger } from '../kit/log.ts'
 import type { Credential } from './tenancy/credentials/credential.ts'
 
@@ -16,6 +16,8 @@ export interface RequestContext extends Commits {
   tenantId: string
   credential: Credential
   requestId: string
+  /** Identifies the client for rate limits. */
+  client: string
   /** Seals the cursors of lists. */
   cursors: CursorCodec
   log: Logger
@@ -23,7 +25,19 @@ export interface RequestContext extends Commits {
   answerHeaders: AnswerHeaders
   /** The header `If-Match` as sent; null without it. */
   ifMatch: string | null
+  /** The header `Last-Event-ID` as sent; null without it. */
+  lastEventId: string | null
+  /**
+   * Aborts when the caller is gone or has the whole answer, and when the process stops. An operation that waits or
+   * streams ends then.
+   */
+  gone(): AbortSignal
   attempt: Attempt
+  /**
+   * Names further ids in the row of the audit log: what was made, where the answer has it not as `id`. Called before the
+   * change is committed.
+   */
+  target(ids: Record<TargetName, string>): void
 }
 
 /** One request, however often it is sent again under its Idempotency-Key until it has an answer. */
@@ -44,15 +58,19 @@ export interface ChangeUnit extends UnitOfWork {
   wake(accountId: string, channel?: WakeChannel): void
 }
 
-/** How an operation commits. */
+/** The ways in which an operation commits. */
 export interface Commits {
   /**
-   * Commits rows, events and the answer together, and wakes afterwards. What `work` returns is the answer of the
+   * Commits rows, events, the row of the audit log and the answer together, and wakes afterwards. What `work` returns is the answer of the
    * operation: where a POST carries an Idempotency-Key, the same transaction keeps it, so that a repetition is answered
    * alike whenever this process dies. Called once, and nothing is committed after it. `scopes` are those that a repetition
-   * needs besides the operation's own, where the answer gives them away.
+   * needs besides the operation's own, where the answer gives them away. With `transact`, calls share a transaction: it
+   * may run `work` again in another one if the first was rolled back.
    */
-  change<T>(work: (unit: ChangeUnit) => Promise<T>, options?: { scopes?: readonly Scope[] }): Promise<T>
+  change<T>(
+    work: (unit: ChangeUnit) => Promise<T>,
+    options?: { scopes?: readonly Scope[]; transact?: Transact },
+  ): Promise<T>
   /** Commits a part before the change: a recovery point before a call to the outside, or a batch of many. */
   step<T>(work: (unit: ChangeUnit) => Promise<T>): Promise<T>
 }

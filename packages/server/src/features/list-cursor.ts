@@ -28,17 +28,25 @@ export function sealPosition(
   return cursors.seal([time, id], { tenantId, ...binding })
 }
 
-/** A page of a list whose rows are ordered by the time of their creation and their id, newest first. */
+/**
+ * A page of a list whose rows are ordered by the time of their creation and their id, newest first.
+ * @param scannedTo where a filtered read stopped before the end of the list; the next page goes on from there
+ */
 export function answerPage<Row extends { id: string; created_at: Date }, Item>(
   context: CursorContext,
   rows: Row[],
-  { limit, binding, present }: { limit: number; binding: ListBinding; present(row: Row): Item },
+  {
+    limit,
+    binding,
+    scannedTo = null,
+    present,
+  }: { limit: number; binding: ListBinding; scannedTo?: NewestFirst | null; present(row: Row): Item },
 ): { items: Item[]; nextCursor: string | null } {
   const { page, hasMore } = cutPage(rows, limit)
   const last = page.at(-1)
-  const nextCursor =
-    hasMore && last
-      ? sealPosition(context, { time: last.created_at.toISOString(), id: last.id }, binding)
-      : null
-  return { items: page.map(row => present(row)), nextCursor }
+  const next = hasMore && last ? { time: last.created_at.toISOString(), id: last.id } : scannedTo
+  return {
+    items: page.map(row => present(row)),
+    nextCursor: next && sealPosition(context, next, binding),
+  }
 }

@@ -6,42 +6,53 @@ import { refuse } from './refuse.ts'
 type PlainReason = Exclude<Reason, keyof ReasonData>
 
 /**
- * What was asked of the provider. `sign_in`: the caller named the servers and the login. `read`: the account is known
- * here, and nothing of the request can be to blame. `search`: a read in the caller's own words. `change`: what is to be
- * changed is the caller's.
+ * What was asked of the provider. `sign_in`: the caller named the servers and the login. `grant`: somebody signed in by
+ * OAuth, or brought a refresh token. `read`: the account is known here, and nothing of the request can be to blame.
+ * `search`: a read in the caller's own words. `change`: what is to be changed is the caller's.
  */
-export type Asked = 'sign_in' | 'read' | 'search' | 'change'
+export type Asked = 'sign_in' | 'grant' | 'read' | 'search' | 'change'
 
 /** The reason for each kind of failure, either always the same or by the kind of request. */
 const REASONS: Readonly<Record<FailureKind, PlainReason | Readonly<Record<Asked, PlainReason>>>> = {
   login_failed: by('login_failed', 'account_reauth_required'),
   grant_refused: by('invalid_grant', 'account_reauth_required'),
-  misconfigured: 'account_misconfigured',
-  not_allowed: by('server_not_allowed', 'account_misconfigured'),
-  mailbox_gone: by('provider_not_found', 'account_disabled'),
+  access_refused: by('access_token_rejected', 'provider_unavailable'),
+  scope_missing: by('scope_missing', 'provider_forbidden', { change: 'scope_missing' }),
+  misconfigured: by('account_misconfigured', 'account_misconfigured', { grant: 'invalid_client' }),
+  not_allowed: by('server_not_allowed', 'account_misconfigured', { grant: 'provider_unavailable' }),
+  mailbox_gone: by('provider_not_found', 'account_disabled', { grant: 'provider_forbidden' }),
   account_deleted: 'account_not_found',
   throttled: 'provider_throttled',
   unavailable: 'provider_unavailable',
   forbidden: 'provider_forbidden',
   // A search skips mailboxes that are gone.
-  not_found: by('provider_not_found', 'provider_not_found', 'provider_unavailable'),
-  rejected: by('provider_rejected', 'provider_unavailable', 'provider_rejected', 'provider_rejected'),
-  conflict: by('provider_conflict', 'provider_unavailable', 'provider_unavailable', 'provider_conflict'),
-  unsupported: by(
-    'provider_unsupported',
-    'account_misconfigured',
-    'provider_unsupported',
-    'provider_unsupported',
-  ),
+  not_found: by('provider_not_found', 'provider_not_found', {
+    search: 'provider_unavailable',
+    grant: 'provider_forbidden',
+  }),
+  rejected: by('provider_rejected', 'provider_unavailable', {
+    search: 'provider_rejected',
+    change: 'provider_rejected',
+    grant: 'token_exchange_failed',
+  }),
+  conflict: by('provider_conflict', 'provider_unavailable', {
+    change: 'provider_conflict',
+    grant: 'token_exchange_failed',
+  }),
+  unsupported: by('provider_unsupported', 'account_misconfigured', {
+    search: 'provider_unsupported',
+    change: 'provider_unsupported',
+    grant: 'token_exchange_failed',
+  }),
 }
 
+/** Searches and changes are answered like reads, and grants like logins, except for `others`. */
 function by(
   signIn: PlainReason,
   read: PlainReason,
-  search = read,
-  change = read,
+  others: Partial<Record<Asked, PlainReason>> = {},
 ): Record<Asked, PlainReason> {
-  return { sign_in: signIn, read, search, change }
+  return { sign_in: signIn, grant: signIn, read, search: read, change: read, ...others }
 }
 
 /** The reason with which a request is refused for a failure of this kind. */
@@ -50,13 +61,18 @@ export function reasonOf(kind: FailureKind, asked: Asked): PlainReason {
   return typeof reason === 'string' ? reason : reason[asked]
 }
 
+/** The reason with which a sign-in ends. The failure itself may know more than its kind says. */
+export function reasonOfGrant({ kind, reason }: Pick<ProviderFailure, 'kind' | 'reason'>): PlainReason {
+  return (kind === 'misconfigured' || kind === 'scope_missing' ? reason : null) ?? reasonOf(kind, 'grant')
+}
+
 /**
  * Refuses with the reason of a provider's failure. Problems of the account get our own message, all others the
  * provider's. Any other error is rethrown.
  */
 export function refuseFailure(error: unknown, asked: Asked): never {
   if (!(error instanceof ProviderFailure)) throw error
-  const reason = reasonOf(error.kind, asked)
+  const reason = asked === 'grant' ? reasonOfGrant(error) : reasonOf(error.kind, asked)
   refuse(reason, undefined, {
     ...(!reason.startsWith('account_') && { message: error.message }),
     retryAfterSeconds: error.retryAfterSeconds ?? undefined,

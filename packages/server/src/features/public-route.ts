@@ -2,11 +2,15 @@
 export interface PublicRequest {
   /** HEAD is answered like GET, and neither may change what a person decided. */
   method: 'GET' | 'HEAD' | 'POST'
+  /** The id of its answer, which the audit log names. */
+  requestId: string
   /** What stands in the path at the place of the parameter, as it was sent. */
   token: string
   query: URLSearchParams
   /** Fields of the form that was posted, urlencoded or multipart, without files. Empty if it was no form. */
   form: URLSearchParams
+  /** The value of a cookie, or null. */
+  cookie(name: string): string | null
   /** Cut after 512 characters. */
   userAgent: string | null
   /** What a browser that fetches in advance says of that: `Sec-Purpose`, or the older `Purpose`. */
@@ -21,24 +25,41 @@ export interface PublicRequest {
 
 export interface PublicAnswer {
   status: number
-  /** Besides those that keep every public answer out of caches, frames and referrers, or in their place. */
+  /**
+   * Sent besides the headers that keep every public answer out of caches, frames and referrers. One of the same name
+   * replaces theirs.
+   */
   headers?: Readonly<Record<string, string>>
   /** A text is HTML unless `content-type` says otherwise. */
   body?: string | Uint8Array<ArrayBuffer> | null
 }
 
 /**
- * A route outside `/v1` that people and their mail programs call, such as `/u/{token}`. It has no cookies, and is served
- * even when the service sheds load. Requests with an unknown token count for the address of their client; those with a
- * known one are never refused, since proxies of mail share an address among many people.
+ * A route outside `/v1` that people and their mail programs call, such as `/u/{token}`. It is served even when the
+ * service sheds load. Requests with an unknown token count for the address of their client.
  */
 export interface PublicRoute {
   /** With one parameter, in the last segment: `/u/{token}`, `/t/o/{id}.gif`. */
   path: string
-  /** Whether it is part of the links in messages, which are served on a host of their own if there is one. */
+  /**
+   * Whether it is part of the links in messages. Those are served on a host of their own if there is one, and never
+   * refused if their token is known, since proxies of mail share an address among many people. All other routes are
+   * pages for people, who make at most 300 requests a minute.
+   */
   isLink: boolean
-  /** Bytes of a form; null if the route takes no POST. */
-  formBytesMax: number | null
+  /** Null if the route takes no POST. */
+  form: PublicForm | null
+  /** The page for an unknown token; a line of text by default. */
+  unknown?: PublicAnswer
   /** Null: the token is unknown. */
   serve(request: PublicRequest): Promise<PublicAnswer | null>
+}
+
+export interface PublicForm {
+  bytesMax: number
+  /**
+   * The origin of the pages that may post the form, such as `https://mail.example.com`: what another page posts, or a
+   * request without an `Origin`, is refused before it is read. Null: any client may post it.
+   */
+  origin: (() => string) | null
 }

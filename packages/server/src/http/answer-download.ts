@@ -3,9 +3,10 @@ import type { Logger } from '../kit/log.ts'
 import type { AnswerHeaders } from './answer.ts'
 import { downloadType } from './download-type.ts'
 import type { Exchange } from './operation-route.ts'
+import { streamPieces } from './stream-pieces.ts'
 
 /** A client that takes nothing for this long is taken for gone. */
-const STALL_MS_MAX = 120_000
+const STALL_MILLISECONDS_MAX = 120_000
 const FILE_NAME_LENGTH_MAX = 200
 
 type DownloadExchange = Pick<Exchange, 'request' | 'requestId' | 'headers' | 'outgoing'>
@@ -34,9 +35,10 @@ export async function answerDownload(
     await iterator.return?.()
     return new Response(null, { headers: answerHeaders })
   }
-  const body = toStream({
+  const body = streamPieces({
     first,
     iterator,
+    stallMillisecondsMax: STALL_MILLISECONDS_MAX,
     breakOff(error) {
       log.warn({ requestId, error }, 'A download was broken off')
       outgoing.destroy()
@@ -48,7 +50,6 @@ export async function answerDownload(
 /** The header of RFC 6266: the name as in RFC 8187, and in ASCII for clients that do not know RFC 8187. */
 function attachmentNamed(fileName: string | null): string {
   const name = (fileName ?? '')
-    // oxlint-disable-next-line no-control-regex
     .replaceAll(/[\u0000-\u001f\u007f-\u009f/\\\u202a-\u202e\u2066-\u2069]/g, '_')
     .slice(0, FILE_NAME_LENGTH_MAX)
   if (name.trim() === '') return 'attachment'
@@ -58,49 +59,4 @@ function attachmentNamed(fileName: string | null): string {
     sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
   )
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
-}
-
-interface Sending {
-  first: IteratorResult<Uint8Array>
-  iterator: AsyncIterator<Uint8Array>
-  /** Ends the connection, which cancels the stream. */
-  breakOff(error: unknown): void
-}
-
-function toStream({ first, iterator, breakOff }: Sending): ReadableStream<Uint8Array> {
-  let next: IteratorResult<Uint8Array> | null = first
-  let stall: NodeJS.Timeout | undefined
-  let isCancelled = false
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        clearTimeout(stall)
-        try {
-          const { done, value } = next ?? (await iterator.next())
-          next = null
-          // The client left while the piece was read.
-          if (isCancelled) return
-          if (done) {
-            controller.close()
-            return
-          }
-          controller.enqueue(value)
-          stall = setTimeout(() => {
-            void iterator.return?.()
-            breakOff(new Error('The client takes nothing'))
-          }, STALL_MS_MAX)
-          stall.unref()
-        } catch (error) {
-          // Not an error of the stream, which the server would write to the console.
-          if (!isCancelled) breakOff(error)
-        }
-      },
-      async cancel() {
-        isCancelled = true
-        clearTimeout(stall)
-        await iterator.return?.()
-      },
-    },
-    { highWaterMark: 0 },
-  )
 }

@@ -4,9 +4,10 @@ import openapiDocument from '@waxwing/contract/openapi.json' with { type: 'json'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import { type Context, Hono } from 'hono'
 import type { PublicRoute } from '../features/public-route.ts'
-import type { Clock } from '../kit/clock.ts'
+import type { PushReceiver } from '../features/push-receiver.ts'
 import { isSameHost } from '../kit/link-base.ts'
 import type { Logger } from '../kit/log.ts'
+import type { SureWindows } from '../limits/windows.ts'
 import {
   type AnswerHeaders,
   answerJson,
@@ -18,11 +19,12 @@ import {
 import { type Client, clientAddresses } from './client-address.ts'
 import { corsFor } from './cors.ts'
 import type { Door } from '../door/open-operation.ts'
-import type { Overload } from '../door/overload.ts'
+import { type LoadClass, type Overload, loadClassOf } from '../door/overload.ts'
 import { overloaded } from '../door/refusals.ts'
-import { LargeBodies } from './large-bodies.ts'
+import { openLargeBodies } from './large-bodies.ts'
 import { type ServeOperation, serveOperation } from './operation-route.ts'
 import { answerNothing, createPublicRoutes, partsOf } from './public-routes.ts'
+import { servePush } from './pushes.ts'
 import { readParams } from './read-params.ts'
 import { REFERENCE_PATHS, makeReference } from './reference/files.ts'
 import { answerFile, staticFile } from './reference/static-file.ts'
@@ -43,9 +45,14 @@ export interface AppOptions extends Door {
   overload: Overload
   /** What people and their mail programs call, without a credential. */
   publicRoutes?: readonly PublicRoute[]
+  /** What takes the pushes of providers. */
+  pushes?: readonly PushReceiver[]
   /** The host that serves links and nothing else; null if there is none. */
   linksHost?: string | null
-  clock: Clock
+  /** Windows of one minute, for what clients ask for without a credential. */
+  publicWindows: SureWindows
+  /** Aborts when the process stops: what waits or streams ends then. */
+  stopping?: AbortSignal
   /** Called with each answer. */
   observe?: ObserveAnswer
 }
@@ -55,7 +62,7 @@ type Serve = (
   headers: AnswerHeaders,
   requestId: string,
 ) => Response | Promise<Response>
-type Methods = Record<string, Serve>
+type Methods = Record<string, { serve: Serve; loadClass: LoadClass }>
 
 /**
  * Serves over HTTP every operation of the contract, the OpenAPI document, its reference page and the health checks.
@@ -70,8 +77,8 @@ export function createApp(options: AppOptions): App {
    * Refuses a request before anything of it is read if the service is overloaded. Health checks report on the process,
    * so they pass.
    */
-  function shed(route: string, headers: AnswerHeaders): Response | null {
-    if (!options.overload.isOverloaded() || route.startsWith('/health/')) return null
+  function shed(route: string, loadClass: LoadClass, headers: AnswerHeaders): Response | null {
+    if (route.startsWith('/health/') || !options.overload.isOverloaded(loadClass)) return null
     return answerRefusal(headers, overloaded())
   }
 
@@ -93,14 +100,18 @@ export function createApp(options: AppOptions): App {
   }
 
   /** As `exchange`, of everything but links: refused on the host that serves only those, and while load is shed. */
-  function exchangeApi(context: Context<Env>, route: string, serve: Serve): Promise<Response> {
+  function exchangeApi(
+    context: Context<Env>,
+    route: string,
+    { loadClass, serve }: Methods[string],
+  ): Promise<Response> {
     const { linksHost = null } = options
     if (linksHost !== null && isSameHost(context.req.raw.headers.get('host'), linksHost))
       return exchange(context, NO_ROUTE, (_, headers) => answerNothing(headers))
     return exchange(
       context,
       route,
-      (_, headers, requestId) => shed(route, headers) ?? serve(context, headers, requestId),
+      (_, headers, requestId) => shed(route, loadClass, headers) ?? serve(context, headers, requestId),
     )
   }
 
@@ -108,31 +119,42 @@ export function createApp(options: AppOptions): App {
     const allowed = Object.keys(methods).flatMap(method => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
     const serve: Serve = (context, headers, requestId) => {
       const { method } = context.req.raw
-      const serveMethod = methods[method === 'HEAD' ? 'GET' : method]
-      if (serveMethod) return serveMethod(context, headers, requestId)
+      const asked = methods[method === 'HEAD' ? 'GET' : method]
+      if (asked) return asked.serve(context, headers, requestId)
       const preflight = path.startsWith('/v1/') ? cors.preflight(context.req.raw, allowed) : null
       if (preflight) return new Response(null, { status: 204, headers: { ...headers, ...preflight } })
       return answerProtocolError({ ...headers, allow: allowed.join(', ') }, 'method_not_allowed')
     }
-    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), context => exchangeApi(context, path, serve))
+    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), context => {
+      const { method } = context.req.raw
+      // What asks whether it may write comes before a write.
+      const unknown = method === 'OPTIONS' ? 'write' : 'read'
+      const loadClass = methods[method === 'HEAD' ? 'GET' : method]?.loadClass ?? unknown
+      return exchangeApi(context, path, { loadClass, serve })
+    })
   }
 
   for (const [path, methods] of operationPaths(options)) addPath(path, methods)
   for (const [path, methods] of openPaths(options)) addPath(path, methods)
   addPublicRoutes(app, options, exchange)
+  addPushes(app, options, exchange)
   app.notFound(context =>
-    exchangeApi(context, NO_ROUTE, (_, headers) => answerProtocolError(headers, 'not_found')),
+    exchangeApi(
+      context,
+      NO_ROUTE,
+      read((_, headers) => answerProtocolError(headers, 'not_found')),
+    ),
   )
   return app
 }
 
 function addPublicRoutes(
   app: App,
-  { publicRoutes = [], linksHost = null, trustProxy, clock }: AppOptions,
+  { publicRoutes = [], linksHost = null, trustProxy, publicWindows }: AppOptions,
   exchange: (context: Context<Env>, route: string, serve: Serve) => Promise<Response>,
 ) {
   const clientOf = readClients(trustProxy)
-  const serveRoute = createPublicRoutes(clock)
+  const serveRoute = createPublicRoutes(publicWindows)
   for (const route of publicRoutes) {
     const servePublic = serveRoute(route)
     const serve: Serve = (context, _, requestId) => {
@@ -143,16 +165,32 @@ function addPublicRoutes(
         return answerNothing(headers)
       const { incoming, outgoing } = env
       const segment = req.param('segment') ?? ''
-      return servePublic({
-        request: req.raw,
-        client: clientOf(context),
-        segment,
-        headers,
-        incoming,
-        outgoing,
-      })
+      const client = clientOf(context)
+      return servePublic({ request: req.raw, requestId, client, segment, headers, incoming, outgoing })
     }
     app.all(`${partsOf(route.path).prefix}:segment`, context => exchange(context, route.path, serve))
+  }
+}
+
+/** Pushes are cheap, and a provider that is sent away comes again, so they are taken even while load is shed. */
+function addPushes(
+  app: App,
+  { pushes = [], linksHost = null }: AppOptions,
+  exchange: (context: Context<Env>, route: string, serve: Serve) => Promise<Response>,
+) {
+  for (const receiver of pushes) {
+    const serve: Serve = ({ req, env }, _, requestId) => {
+      const headers = headersFor(requestId, {})
+      if (linksHost !== null && isSameHost(req.raw.headers.get('host'), linksHost))
+        return answerNothing(headers)
+      return servePush(receiver, {
+        request: req.raw,
+        headers,
+        incoming: env.incoming,
+        outgoing: env.outgoing,
+      })
+    }
+    app.all(receiver.path, context => exchange(context, receiver.path, serve))
   }
 }
 
@@ -176,12 +214,16 @@ function openPaths({ isReady }: AppOptions): [path: string, methods: Methods][] 
       ? answerJson(headers, 200, { status: 'ok' })
       : answerJson(headers, 503, { status: 'unavailable' })
   return [
-    ['/v1/openapi.json', { GET: serveOpenapi }],
-    ['/', { GET: goToReference }],
-    ...REFERENCE_PATHS.map((path): [string, Methods] => [path, { GET: serveReference(path) }]),
-    ['/health/live', { GET: (_, headers) => answerJson(headers, 200, { status: 'ok' }) }],
-    ['/health/ready', { GET: serveReadiness }],
+    ['/v1/openapi.json', { GET: read(serveOpenapi) }],
+    ['/', { GET: read(goToReference) }],
+    ...REFERENCE_PATHS.map((path): [string, Methods] => [path, { GET: read(serveReference(path)) }]),
+    ['/health/live', { GET: read((_, headers) => answerJson(headers, 200, { status: 'ok' })) }],
+    ['/health/ready', { GET: read(serveReadiness) }],
   ]
+}
+
+function read(serve: Serve): Methods[string] {
+  return { serve, loadClass: 'read' }
 }
 
 async function answerOrFail(
@@ -207,25 +249,29 @@ function readClients(trustProxy: readonly string[]): (context: Context<Env>) => 
 
 function operationPaths(options: AppOptions): Map<string, Methods> {
   const clientOf = readClients(options.trustProxy)
+  const { stopping = new AbortController().signal } = options
   const begin =
     (serve: ServeOperation): Serve =>
     (context, headers, requestId) =>
       serve({
         request: context.req.raw,
         requestId,
-        client: clientOf(context).group,
+        client: clientOf(context),
         params: readParams(context.req.param()),
         headers,
         incoming: context.env.incoming,
         outgoing: context.env.outgoing,
+        stopping,
       })
 
-  const largeBodies = new LargeBodies()
+  const largeBodies = openLargeBodies()
   const paths = new Map<string, Methods>()
   for (const procedure of proceduresOf(options.operations)) {
-    const { path, method }: OperationMeta = procedure['~orpc'].meta
+    const meta: OperationMeta = procedure['~orpc'].meta
+    const { path, method } = meta
     const methods = paths.get(path) ?? {}
-    methods[method] = begin(serveOperation(procedure, options, largeBodies))
+    const serve = begin(serveOperation(procedure, options, largeBodies))
+    methods[method] = { serve, loadClass: loadClassOf(meta) }
     paths.set(path, methods)
   }
   return paths

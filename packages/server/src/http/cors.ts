@@ -8,7 +8,7 @@ const EXPOSED = [
   'RateLimit-Remaining',
   'RateLimit-Reset',
 ].join(', ')
-const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, X-Request-Id'
+const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, X-Request-Id'
 const PREFLIGHT_SECONDS = '600'
 
 export interface Cors {

@@ -175,7 +175,7 @@ describe('listen', () => {
       await answer.body?.getReader().read()
       leave.abort()
     }
-    await vi.waitFor(() => expect(door.inFlight.total).toBe(0), { timeout: 60_000 })
+    await vi.waitFor(() => expect(door.calls.inFlightTotal).toBe(0), { timeout: 60_000 })
     // The handler of each is producing its next piece, and ends with it.
     await vi.waitFor(() => expect(door.piecesUnderWay()).toBe(0), { timeout: 60_000 })
     expect(door.lines).toEqual([])
@@ -203,14 +203,14 @@ describe('listen', () => {
     const slow = Array.from({ length: 100 }, (_, nth) =>
       exchange(door.port, nth % 10 > 0 ? `GET / HTTP/1.1\r\n${HOST}` : body),
     )
-    await vi.waitFor(() => expect(door.inFlight.total).toBe(10), { timeout: 60_000 })
+    await vi.waitFor(() => expect(door.calls.inFlightTotal).toBe(10), { timeout: 60_000 })
 
     const answer = await exchange(door.port, `GET /v1/echo HTTP/1.1\r\n${HOST}${authorization}\r\n`)
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
     const cuts = await Promise.all(slow)
     for (const cut of cuts) expect(cut).toMatch(/^HTTP\/1\.1 408 /)
     expect(cuts.filter(cut => /x-request-id: mine/i.test(cut))).toHaveLength(10)
-    await vi.waitFor(() => expect(door.inFlight.total).toBe(0), { timeout: 60_000 })
+    await vi.waitFor(() => expect(door.calls.inFlightTotal).toBe(0), { timeout: 60_000 })
   })
 
   test('does not log a client that leaves in the middle of its body as a fault', async () => {
@@ -251,6 +251,64 @@ describe('listen', () => {
 
     await door.close({ deadlineMilliseconds: 20 })
     await refused
+    release()
+  })
+  test('ends the connections of requests that it answers while it closes', async () => {
+    await using door = await openTestDoor()
+    const { entered, release } = door.hold('last')
+    const key = await door.createKey()
+    const answer = exchange(
+      door.port,
+      `GET /v1/echo HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\nX-Request-Id: last\r\n\r\n`,
+    )
+    await entered
+    const closed = door.close()
+    release()
+    expect((await answer).toLowerCase()).toMatch(/^http\/1\.1 200 [^]*\r\nconnection: close\r\n/)
+    await closed
+  })
+
+  test('ends connections with their next answer from the moment that the process is leaving', async () => {
+    const app: App = new Hono()
+    app.get('/', context => context.text('{}'))
+    let isLeaving = false
+    const listener = await listen(app, { host: '127.0.0.1', port: 0 }, { isLeaving: () => isLeaving })
+    const socket = connect(listener.port, '127.0.0.1')
+    let received = ''
+    socket.on('data', data => (received += data.toString('latin1').toLowerCase()))
+    const closed = new Promise(resolve => socket.once('close', resolve))
+    socket.write(`GET / HTTP/1.1\r\n${HOST}\r\n`)
+    await vi.waitFor(() => expect(received).toMatch(/connection: keep-alive\r\n[^]*{}$/), { timeout: 60_000 })
+    isLeaving = true
+    received = ''
+    socket.write(`GET / HTTP/1.1\r\n${HOST}\r\n`)
+    await closed
+    expect(received).toMatch(/^http\/1\.1 200 [^]*connection: close\r\n/)
+    await listener.close()
+  })
+
+  test('gives answers that have begun longer than requests, and ends those, too', async () => {
+    await using door = await openTestDoor()
+    const { entered, release } = door.hold('stuck')
+    const headers = { authorization: `Bearer ${await door.createKey()}` }
+    const download = await fetch(`${door.address}/v1/download`, { headers })
+    const reader = download.body?.getReader()
+    const stuck = fetch(`${door.address}/v1/echo`, { headers: { ...headers, 'x-request-id': 'stuck' } })
+    const refused = expect(stuck).rejects.toThrow()
+    const silent = connect(door.port, '127.0.0.1')
+    const silentClosed = new Promise(resolve => silent.once('close', resolve))
+    silent.on('error', () => {}).write('GET /health/live HTTP/1.1\r\n')
+    await entered
+
+    const closed = door.close({ deadlineMilliseconds: 20, begunMilliseconds: 3000 })
+    await refused
+    await silentClosed
+    for (let count = 0; count < 20; count += 1) expect((await reader?.read())?.done).toBe(false)
+    const readOn = async () => {
+      while (!(await reader?.read())?.done);
+    }
+    await expect(readOn()).rejects.toThrow()
+    await closed
     release()
   })
 })

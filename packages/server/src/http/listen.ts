@@ -30,14 +30,25 @@ export interface ListenOptions {
   patience?: Patience | undefined
   /** Called with each answer that does not come from the app: to messages that never reach it. */
   observe?: ObserveAnswer
+  /** Whether the process is about to close. Answers then end their connections, so that clients open new ones elsewhere. */
+  isLeaving?: () => boolean
+  /** The setting that names the host, for messages. */
+  hostSetting?: string
+}
+
+export interface CloseOptions {
+  /** Time for requests to be answered. Those that are not are disconnected. */
+  deadlineMilliseconds?: number
+  /** Time for answers that have begun by then, such as downloads. By default they have no more than the others. */
+  begunMilliseconds?: number
 }
 
 export interface Listener {
   /** For example `http://127.0.0.1:8025`. */
   address: string
   port: number
-  /** Accepts no new requests and waits for those in progress. After `deadlineMilliseconds` they are disconnected. */
-  close(options?: { deadlineMilliseconds?: number }): Promise<void>
+  /** Accepts no new connections, and waits for the requests in progress. */
+  close(options?: CloseOptions): Promise<void>
 }
 
 /** The host name to listen on does not resolve. */
@@ -49,8 +60,10 @@ export class UnknownHost extends Error {
 export async function listen(
   app: App,
   where: { host: string; port: number },
-  { patience = PATIENCE, observe = () => {} }: ListenOptions = {},
+  options: ListenOptions = {},
 ): Promise<Listener> {
+  const { patience = PATIENCE, observe = () => {}, isLeaving = () => false } = options
+  const { hostSetting = 'WAXWING_HOST' } = options
   const serve = getRequestListener(app.fetch, {
     // Only requests that are not valid HTTP get here: the app answers all others.
     errorHandler: () => {
@@ -76,7 +89,7 @@ export async function listen(
     if (fault !== null) return refuse(incoming, outgoing, fault)
     // HTTP/1.0 has no Host (RFC 1945), and health checks of load balancers still use it.
     if (incoming.httpVersion === '1.0') incoming.headers.host ??= 'localhost'
-    if (hasNeedlessBody(incoming)) outgoing.shouldKeepAlive = false
+    if (hasNeedlessBody(incoming) || isLeaving()) outgoing.shouldKeepAlive = false
     void serve(incoming, outgoing)
   }
   function refuse(incoming: IncomingMessage, outgoing: ServerResponse, error: ErrorBody) {
@@ -90,34 +103,59 @@ export async function listen(
     const answered = answerClientError(error, socket)
     if (answered) observe({ ...UNREAD, ...answered })
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.syscall !== 'getaddrinfo') return reject(error)
-      const message = `The host to listen on, ${where.host}, does not resolve. Set WAXWING_HOST to another.`
-      reject(new UnknownHost(message, { cause: error }))
-    })
-    server.listen(where.port, where.host, () => {
-      server.removeAllListeners('error')
-      resolve()
-    })
-  })
+  const sockets = trackSockets(server)
+  await begin(server, where, hostSetting)
   // A server that listens on a TCP port has an AddressInfo.
   const { port } = server.address() as AddressInfo
   return {
     address: `http://${hostInUrl(where.host)}:${port}`,
     port,
-    close: options => close(server, options),
+    close: times => close(server, sockets, times),
   }
 }
 
-async function close(server: Server, { deadlineMilliseconds = 10_000 } = {}): Promise<void> {
+function begin(server: Server, { host, port }: { host: string; port: number }, hostSetting: string) {
+  return new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.syscall !== 'getaddrinfo') return reject(error)
+      const message = `The host to listen on, ${host}, does not resolve. Set ${hostSetting} to another.`
+      reject(new UnknownHost(message, { cause: error }))
+    })
+    server.listen(port, host, () => {
+      server.removeAllListeners('error')
+      resolve()
+    })
+  })
+}
+
+/** The connections that are open now. */
+function trackSockets(server: Server): ReadonlySet<ClientSocket> {
+  const sockets = new Set<ClientSocket>()
+  server.on('connection', (socket: ClientSocket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return sockets
+}
+
+async function close(
+  server: Server,
+  sockets: ReadonlySet<ClientSocket>,
+  { deadlineMilliseconds = 10_000, begunMilliseconds = deadlineMilliseconds }: CloseOptions = {},
+): Promise<void> {
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
-  // A kept-alive connection becomes idle only after its last answer, and `close` looks only once.
+  for (const { _httpMessage: answer } of sockets)
+    if (answer && !answer.headersSent) answer.shouldKeepAlive = false
+  // A connection whose answer had begun becomes idle after it, and `close` looks only once.
   const poll = setInterval(() => server.closeIdleConnections(), CLOSE_POLL_MILLISECONDS)
-  const deadline = setTimeout(() => server.closeAllConnections(), deadlineMilliseconds)
+  const deadline = setTimeout(() => {
+    for (const socket of sockets) if (!socket._httpMessage?.headersSent) socket.destroy()
+  }, deadlineMilliseconds)
+  const end = setTimeout(() => server.closeAllConnections(), begunMilliseconds)
   await closed
   clearInterval(poll)
   clearTimeout(deadline)
+  clearTimeout(end)
 }
 
 /** The facts of a message that Node's parser refuses. Its start time is unknown. */

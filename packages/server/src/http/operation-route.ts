@@ -2,19 +2,22 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AnyProcedure } from '@orpc/server'
 import { BODY_BYTES_MAX } from '@waxwing/contract/operation.ts'
 import type { Issue } from '@waxwing/contract/reasons.ts'
-import type { Download } from '@waxwing/contract/shapes.ts'
+import { type Download, EVENT_STREAM, type EventStream } from '@waxwing/contract/shapes.ts'
 import type { AdmittedCall, Answer } from '../door/call.ts'
 import { type Door, type OpenOperation, openOperation } from '../door/open-operation.ts'
-import type { Count } from '../door/rate-windows.ts'
 import { overloaded } from '../door/refusals.ts'
 import { refuse } from '../features/refuse.ts'
 import type { Logger } from '../kit/log.ts'
+import type { MemoryRoom } from '../kit/memory-room.ts'
+import type { Count } from '../limits/windows.ts'
 import { afterSending } from './after-sending.ts'
 import { type AnswerHeaders, answerJson, answerProtocolError, answerReason, answerRefusal } from './answer.ts'
 import { answerDownload } from './answer-download.ts'
+import { answerStream } from './answer-stream.ts'
 import { bearerOf } from './bearer.ts'
+import type { Client } from './client-address.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import type { LargeBodies } from './large-bodies.ts'
+import { goneSignal } from './gone-signal.ts'
 import {
   type Body,
   type BodyBytes,
@@ -29,37 +32,40 @@ import { readQuery } from './read-query.ts'
 export interface Exchange {
   request: Request
   requestId: string
-  client: string
+  client: Client
   params: Record<string, string>
   /** Headers of the answer, whatever its outcome. Checks on the way add to them. */
   headers: AnswerHeaders
   /** The source of the body, and the destination of the answer. */
   incoming: IncomingMessage
   outgoing: ServerResponse
+  /** Aborts when the process stops. */
+  stopping: AbortSignal
 }
 
 export type ServeOperation = (exchange: Exchange) => Promise<Response>
 
 /** Serves one operation over HTTP. The door decides; this reads from the request what the door asks for. */
-export function serveOperation(
-  procedure: AnyProcedure,
-  door: Door,
-  largeBodies: LargeBodies,
-): ServeOperation {
+export function serveOperation(procedure: AnyProcedure, door: Door, largeBodies: MemoryRoom): ServeOperation {
   const operation = openOperation(procedure, door)
 
   return async exchange => {
-    const { request, requestId, client, params, headers, outgoing } = exchange
+    const { request, requestId, client, params, headers, outgoing, stopping } = exchange
     if (declaresTooMuch(request.headers, operation.meta.bodyBytesMax)) {
       return answerReason(headers, 'payload_too_large')
     }
     const credential = bearerOf(request.headers)
     const admission = await operation.admit({
       requestId,
-      client,
+      surface: operation.meta.session === null ? 'v1' : 'hosted',
+      client: client.group,
+      ip: client.address,
+      userAgent: request.headers.get('user-agent'),
       credential,
       params,
       ifMatch: request.headers.get('if-match'),
+      lastEventId: request.headers.get('last-event-id'),
+      gone: () => goneSignal(outgoing, stopping),
     })
     if (admission.rate) showRate(headers, admission.rate)
     try {
@@ -84,9 +90,11 @@ async function answerAdmitted(
 ): Promise<Response> {
   const { request, headers, incoming, outgoing } = exchange
   const read = meta.method === 'GET' ? noBody() : await readBody(request.headers, incoming, outgoing, meta)
-  if (read.outcome === 'unsupported') return answerProtocolError(headers, 'unsupported_media_type')
-  if (read.outcome === 'too_large') return answerReason(headers, 'payload_too_large')
-  if (read.outcome === 'invalid') return answerReason(headers, 'invalid_input', { issues: read.issues })
+  if (read.outcome !== 'read') {
+    const { reason, answer } = answerUnread(headers, read)
+    const refusal = await admitted.recordRefusal({ status: answer.status, reason })
+    return refusal ? answerRefusal(headers, refusal) : answer
+  }
 
   const key = request.headers.get('idempotency-key')
   const answer = await admitted.run({
@@ -101,9 +109,21 @@ async function answerAdmitted(
   if (answer.outcome !== 'done' || meta.produces === null)
     return toResponse(answer, headers, meta.successStatus)
   Object.assign(headers, answer.headers)
+  if (meta.produces === EVENT_STREAM) return answerStream(answer.output as EventStream, exchange, log)
   return answerDownload(answer.output as Download, exchange, log).catch((error: unknown) =>
     answerRefusal(headers, admitted.refusalOf(error)),
   )
+}
+
+/** The answer to a request whose body cannot be read, and its reason. */
+function answerUnread(headers: AnswerHeaders, body: Exclude<Body, { outcome: 'read' }>) {
+  if (body.outcome === 'unsupported') {
+    const reason = 'unsupported_media_type'
+    return { reason, answer: answerProtocolError(headers, reason) }
+  }
+  const reason = body.outcome === 'too_large' ? 'payload_too_large' : 'invalid_input'
+  const data = body.outcome === 'invalid' ? { issues: body.issues } : undefined
+  return { reason, answer: answerReason(headers, reason, data) }
 }
 
 function noBody(): Body & { outcome: 'read' } {

@@ -9,7 +9,7 @@ const seen: PublicRequest[] = []
 const page: PublicRoute = {
   path: '/u/{token}',
   isLink: true,
-  formBytesMax: 1024,
+  form: { bytesMax: 1024, origin: null },
   async serve(request) {
     seen.push(request)
     if (request.token !== 'known') return null
@@ -19,7 +19,7 @@ const page: PublicRoute = {
 const image: PublicRoute = {
   path: '/t/o/{id}.gif',
   isLink: true,
-  formBytesMax: null,
+  form: null,
   serve: async ({ token }) =>
     token === 'known'
       ? { status: 200, headers: { 'content-type': 'image/gif' }, body: new Uint8Array([1, 2]) }
@@ -28,8 +28,11 @@ const image: PublicRoute = {
 const booking: PublicRoute = {
   path: '/book/{linkId}',
   isLink: false,
-  formBytesMax: null,
-  serve: async () => ({ status: 200, body: 'book' }),
+  form: { bytesMax: 1024, origin: () => 'https://mail.example.com' },
+  async serve(request) {
+    seen.push(request)
+    return request.token === 'unknown' ? null : { status: 200, body: `book ${request.cookie('browser')}` }
+  },
 }
 const publicRoutes = [page, image, booking]
 
@@ -111,7 +114,7 @@ test('refuses a client that tries unknown tokens, and never a known one', async 
 
 test('public routes are served while load is shed', async () => {
   await using door = await openTestDoor({ publicRoutes })
-  door.overload(true)
+  door.overload(['costly', 'read', 'write'])
   expect((await fetch(`${door.address}/v1/echo`)).status).toBe(503)
   expect((await fetch(`${door.address}/u/known`)).status).toBe(200)
 })
@@ -142,4 +145,51 @@ test('a route tells who asks, and with which program', async () => {
     { method: 'GET', userAgent: 'x'.repeat(512), client: { address: '127.0.0.1' } },
   ])
   expect(seen[0]?.query.get('name')).toBe('Ada')
+})
+
+test('takes a form only from the pages of its origin, before it is read', async () => {
+  await using door = await openTestDoor({ publicRoutes })
+  const own = { origin: 'https://mail.example.com' }
+  const post = async (headers: Record<string, string>) =>
+    (
+      await fetch(`${door.address}/book/one`, {
+        method: 'POST',
+        headers,
+        body: new URLSearchParams({ a: '1' }),
+      })
+    ).status
+  expect(await post(own)).toBe(200)
+  expect(await post({ ...own, 'sec-fetch-site': 'same-origin' })).toBe(200)
+  seen.length = 0
+  expect(await post({})).toBe(403)
+  expect(await post({ origin: 'null' })).toBe(403)
+  expect(await post({ origin: 'https://mail.example.com.evil.example' })).toBe(403)
+  expect(await post({ origin: 'http://mail.example.com' })).toBe(403)
+  expect(await post({ origin: 'https://mail.example.com:8443' })).toBe(403)
+  expect(await post({ ...own, 'sec-fetch-site': 'cross-site' })).toBe(403)
+  expect(await post({ ...own, 'sec-fetch-site': 'same-site' })).toBe(403)
+  expect(seen).toEqual([])
+})
+
+test('a page is told its cookies', async () => {
+  await using door = await openTestDoor({ publicRoutes })
+  const shown = async (cookie: string) =>
+    (await fetch(`${door.address}/book/one`, { headers: { cookie } })).text()
+  expect(await shown('browser=a=b; browser=c')).toBe('book a=b')
+  expect(await shown('other=1;browser=x')).toBe('book x')
+  expect(await shown('xbrowser=1; browser')).toBe('book null')
+})
+
+test('refuses pages to a client that asks for too many, or tries unknown tokens', async () => {
+  await using door = await openTestDoor({ publicRoutes, trustProxy: ['127.0.0.1'] })
+  const from = async (client: string, path: string) =>
+    (await fetch(door.address + path, { headers: { 'x-forwarded-for': client } })).status
+  const statuses = await Promise.all(Array.from({ length: 301 }, () => from('192.0.2.1', '/book/one')))
+  expect(statuses.filter(status => status === 429)).toHaveLength(1)
+  expect(await from('192.0.2.1', '/u/known')).toBe(200)
+  for (let tried = 0; tried < 20; tried++) await from('192.0.2.2', '/book/unknown')
+  expect(await from('192.0.2.2', '/book/one')).toBe(429)
+  expect(await from('192.0.2.3', '/book/one')).toBe(200)
+  door.pass(60)
+  expect(await from('192.0.2.1', '/book/one')).toBe(200)
 })

@@ -1,19 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { PublicAnswer, PublicRequest, PublicRoute } from '../features/public-route.ts'
-import type { Clock } from '../kit/clock.ts'
-import { createMinuteCounts } from '../kit/minute-counts.ts'
+import { PUBLIC_PAGE_POLICY } from '../features/public-page.ts'
+import type { PublicAnswer, PublicForm, PublicRequest, PublicRoute } from '../features/public-route.ts'
+import type { Count, SureWindows } from '../limits/windows.ts'
 import type { AnswerHeaders } from './answer.ts'
 import type { Client } from './client-address.ts'
 import { declaresTooMuch, readBytes } from './read-body.ts'
 
 /** Unknown tokens of one client in a minute. */
 const UNKNOWN_MAX = 20
-const CLIENTS_MAX = 100_000
+/** Requests for pages of one client in a minute. */
+const PAGES_MAX = 300
+/** Windows that one process counts at once: two of each client. */
+export const PUBLIC_WINDOWS_MAX = 200_000
 const USER_AGENT_LENGTH_MAX = 512
 
 /** A request for a public route, with its sockets. */
 export interface PublicExchange {
   request: Request
+  requestId: string
   client: Client
   /** The segment of the path that holds the token. */
   segment: string
@@ -24,50 +28,81 @@ export interface PublicExchange {
 
 export type ServePublic = (exchange: PublicExchange) => Promise<Response>
 
-/** Answers with pages may be styled and may have a form, and nothing else. */
+/** For a page without a form or a script. One that has them answers with a policy of its own. */
 const PUBLIC_HEADERS: AnswerHeaders = {
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'content-security-policy': PUBLIC_PAGE_POLICY,
   'x-robots-tag': 'noindex, nofollow',
 }
 const PLAIN: AnswerHeaders = { 'content-type': 'text/plain; charset=utf-8' }
 
-/** Makes what serves public routes. All of them count unknown tokens together. */
-export function createPublicRoutes(clock: Clock): (route: PublicRoute) => ServePublic {
-  const unknown = createMinuteCounts(clock, CLIENTS_MAX)
-
-  function refuseUnknown({ client, headers }: PublicExchange): Response {
-    unknown.add(client.group)
-    if (unknown.get(client.group) <= UNKNOWN_MAX)
-      return answerPlain(headers, 404, 'This link does not exist, or it does not work any more.')
-    const retry = { 'retry-after': String(unknown.secondsLeft()) }
-    return answerPlain({ ...headers, ...retry }, 429, 'Too many links that do not exist. Try again later.')
-  }
-
+/** Makes what serves public routes. The windows are of one minute. */
+export function createPublicRoutes(windows: SureWindows): (route: PublicRoute) => ServePublic {
+  const limits = clientLimits(windows)
   return route => {
     const { suffix } = partsOf(route.path)
-    const methods = route.formBytesMax === null ? ['GET', 'HEAD'] : ['GET', 'HEAD', 'POST']
+    const methods = route.form === null ? ['GET', 'HEAD'] : ['GET', 'HEAD', 'POST']
     return async exchange => {
       const { request, segment, headers } = exchange
       const method = methods.find((one): one is PublicRequest['method'] => one === request.method)
       if (!method)
         return answerPlain({ ...headers, allow: methods.join(', ') }, 405, 'The link takes no such request.')
-      if (!segment.endsWith(suffix)) return refuseUnknown(exchange)
+      if (!segment.endsWith(suffix)) return limits.refuseUnknown(exchange, route)
+      const refusal = route.isLink ? null : await limits.refusePage(exchange)
+      if (refusal) return refusal
+      if (method === 'POST' && route.form && !mayPost(request.headers, route.form))
+        return answerPlain(headers, 403, 'This form can be sent only from its own page. Open the link again.')
       const form =
-        method === 'POST' ? await readForm(exchange, route.formBytesMax ?? 0) : new URLSearchParams()
+        method === 'POST' && route.form ? await readForm(exchange, route.form) : new URLSearchParams()
       if (form === null) return answerPlain(headers, 413, 'The form is too large.')
-      const answer = await route.serve({
-        method,
-        token: segment.slice(0, segment.length - suffix.length),
-        query: new URL(request.url).searchParams,
-        form,
-        userAgent: request.headers.get('user-agent')?.slice(0, USER_AGENT_LENGTH_MAX) ?? null,
-        purpose: request.headers.get('sec-purpose') ?? request.headers.get('purpose'),
-        client: exchange.client,
-      })
-      return answer ? answerPublic(headers, answer) : refuseUnknown(exchange)
+      const token = segment.slice(0, segment.length - suffix.length)
+      const answer = await route.serve({ ...readRequest(exchange), method, token, form })
+      return answer ? answerPublic(headers, answer) : limits.refuseUnknown(exchange, route)
     }
+  }
+}
+
+/** Counts what clients may do in a minute: all routes count unknown tokens together, and all pages their requests. */
+function clientLimits(windows: SureWindows) {
+  const unknownOf = ({ client }: PublicExchange) => ({ name: `unknown:${client.group}`, limit: UNKNOWN_MAX })
+
+  function refuseTooMany({ headers }: PublicExchange, { resetSeconds }: Count, text: string): Response {
+    return answerPlain({ ...headers, 'retry-after': String(resetSeconds) }, 429, text)
+  }
+
+  return {
+    /** Answers a request with an unknown token. */
+    async refuseUnknown(exchange: PublicExchange, route: PublicRoute): Promise<Response> {
+      const { headers } = exchange
+      const count = await windows.count([unknownOf(exchange)])
+      if (!count.isAccepted)
+        return refuseTooMany(exchange, count, 'Too many links that do not exist. Try again later.')
+      return route.unknown
+        ? answerPublic(headers, route.unknown)
+        : answerPlain(headers, 404, 'This link does not exist, or it does not work any more.')
+    },
+    /** Counts a request for a page. Answers one that is too many, or returns null. */
+    async refusePage(exchange: PublicExchange): Promise<Response | null> {
+      const count = await windows.count([
+        { name: `pages:${exchange.client.group}`, limit: PAGES_MAX },
+        { ...unknownOf(exchange), isOnlyChecked: true },
+      ])
+      return count.isAccepted
+        ? null
+        : refuseTooMany(exchange, count, 'Too many requests. Try again in a minute.')
+    },
+  }
+}
+
+function readRequest({ request, requestId, client }: PublicExchange) {
+  const { headers } = request
+  return {
+    requestId,
+    query: new URL(request.url).searchParams,
+    cookie: (name: string) => readCookie(headers.get('cookie') ?? '', name),
+    userAgent: headers.get('user-agent')?.slice(0, USER_AGENT_LENGTH_MAX) ?? null,
+    purpose: headers.get('sec-purpose') ?? headers.get('purpose'),
+    client,
   }
 }
 
@@ -77,6 +112,23 @@ export function partsOf(path: string): { prefix: string; suffix: string } {
   if (prefix === undefined || suffix === undefined)
     throw new Error(`${path} is not the path of a public route`)
   return { prefix, suffix }
+}
+
+/**
+ * Whether a form comes from the pages that may post it. Browsers send `Origin` with every POST, and newer ones
+ * `Sec-Fetch-Site` too; what sends no `Origin` is refused.
+ */
+function mayPost(headers: Headers, { origin }: PublicForm): boolean {
+  if (origin === null) return true
+  return (
+    headers.get('origin') === origin() && (headers.get('sec-fetch-site') ?? 'same-origin') === 'same-origin'
+  )
+}
+
+/** The first cookie of this name (RFC 6265 section 5.4), as it was set. */
+function readCookie(header: string, name: string): string | null {
+  const pair = header.split(/; */).find(one => one.startsWith(`${name}=`))
+  return pair?.slice(name.length + 1) ?? null
 }
 
 /** The answer of a host that serves only links to everything else. */
@@ -98,7 +150,7 @@ function answerPlain(headers: AnswerHeaders, status: number, text: string): Resp
 /** Null if the body is too large. What is no form, or ends early, has no fields. */
 async function readForm(
   { request, incoming, outgoing }: PublicExchange,
-  bytesMax: number,
+  { bytesMax }: PublicForm,
 ): Promise<URLSearchParams | null> {
   if (declaresTooMuch(request.headers, bytesMax)) return null
   if (request.headers.has('expect') && incoming.httpVersion !== '1.0') outgoing.writeContinue()

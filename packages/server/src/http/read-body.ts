@@ -29,7 +29,7 @@ export function declaresTooMuch(headers: Headers, bytesMax: number): boolean {
   return Number(headers.get('content-length') ?? 0) > bytesMax
 }
 
-/** How many bytes the body of a request can have. */
+/** Maximum number of bytes that the body of a request can have. */
 export function bodyBytesAtMost(
   headers: Headers,
   { bodyBytesMax }: Pick<BodyBounds, 'bodyBytesMax'>,

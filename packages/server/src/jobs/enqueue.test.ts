@@ -13,6 +13,7 @@ import { openLog, silentLog } from '../kit/log.ts'
 import { enqueue, type JobKind } from './enqueue.ts'
 import { Instance } from './instance.ts'
 import { type JobHandler, jobHandler, JobWorker, type RunningJob } from './job-worker.ts'
+import { Pulse } from './pulse.ts'
 
 const HANGING = fileURLToPath(new URL('../../test/hanging-job.ts', import.meta.url))
 
@@ -63,7 +64,8 @@ async function openWorker(database: Database, work: Work, more: JobHandler[] = [
   const instance = opened.use(await Instance.start({ address, log: silentLog, facts, isAlone: false }))
   const wakes = opened.use(openWakes(address, silentLog))
   const handlers = [jobHandler(note, ({ word }, job) => work(word, job)), ...more]
-  const worker = opened.use(new JobWorker({ db, instance, handlers, log }))
+  const pulse = opened.use(new Pulse(db, silentLog))
+  const worker = opened.use(new JobWorker({ db, instance, pulse, handlers, log }))
   const wake = () => worker.wake()
   wakes.on(['waxwing_job'], { onWake: wake, onListening: wake })
   const owned = opened.move()
@@ -280,4 +282,20 @@ test.each([
   await using queue = await openQueue()
   const failing = inTransaction(queue.db, queue.tenantId, unit => enqueue(unit, note, payloads))
   await expect(failing).rejects.toThrow(RangeError)
+})
+
+test('a job waits while its tenant is suspended', async () => {
+  await using queue = await openQueue()
+  const { db } = queue
+  const done: string[] = []
+  const other = await sampleTenant(db)
+  await sql`update tenant set suspended_at = now() where id = ${queue.tenantId}`.execute(db)
+  await queue.enqueue('held')
+  await inTransaction(db, other.id, unit => enqueue(unit, note, [{ word: 'other' }]))
+  await using _worker = await openWorker(queue.database, word => Promise.resolve(void done.push(word)))
+  await waitUntil('the job of the other tenant', () => Promise.resolve(done.length > 0))
+  expect(done).toEqual(['other'])
+  await sql`update tenant set suspended_at = null`.execute(db)
+  await waitUntil('the job that waited', () => Promise.resolve(done.length > 1))
+  expect(done).toEqual(['other', 'held'])
 })

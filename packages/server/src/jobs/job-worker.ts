@@ -4,10 +4,12 @@ import type { Logger } from '../kit/log.ts'
 import type { JobKind } from './enqueue.ts'
 import type { Instance } from './instance.ts'
 import { isLive, type Lease } from './lease.ts'
+import type { Pulse } from './pulse.ts'
 import { WokenLoop } from './woken-loop.ts'
 
 const JOBS_AT_ONCE = 4
-const POLL_SECONDS = 5
+/** The pulse and wakes find what is due; this poll is only a safeguard. */
+const POLL_SECONDS = 30
 /** The pause after a failure begins at one second and doubles up to this. */
 const RETRY_SECONDS_MAX = 3600
 const RETRY_DOUBLINGS = 12
@@ -52,13 +54,14 @@ interface ClaimedJob {
 export interface JobWorkerOptions {
   db: Db
   instance: Instance
+  pulse: Pulse
   handlers: readonly JobHandler[]
   log: Logger
 }
 
 /**
  * Runs enqueued jobs, several at a time. A job is claimed under the lease of the process; if that dies, another process
- * runs the job again. A claim counts as an attempt and sets the time of the next one.
+ * runs the job again. A claim counts as an attempt and sets the time of the next one. Jobs of suspended tenants wait.
  */
 export class JobWorker implements AsyncDisposable {
   readonly #options: JobWorkerOptions
@@ -71,6 +74,7 @@ export class JobWorker implements AsyncDisposable {
     this.#handlers = new Map(options.handlers.map(handler => [handler.kind, handler]))
     this.#loop = new WokenLoop({
       look: signal => this.#look(signal),
+      listen: wake => options.pulse.ask({ isDue: () => this.#isDue(), onDue: wake }),
       failure: 'Could not look for jobs',
       log: options.log,
     })
@@ -85,6 +89,14 @@ export class JobWorker implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]()
     await Promise.all(this.#running.values())
+  }
+
+  #isDue() {
+    const kinds = [...this.#handlers.keys()]
+    return sql<boolean>`exists (
+      select from job where due_at <= clock_timestamp() and kind = any(${kinds}::text[])
+        and tenant_id not in (select id from tenant where suspended_at is not null)
+    )`
   }
 
   async #look(signal: AbortSignal): Promise<number> {
@@ -119,6 +131,7 @@ export class JobWorker implements AsyncDisposable {
         select id from job
         where due_at <= clock_timestamp() and kind = any(${[...this.#handlers.keys()]}::text[])
           and not id = any(${[...this.#running.keys()]}::uuid[]) and ${isFree}
+          and tenant_id not in (select id from tenant where suspended_at is not null)
         order by due_at limit ${limit} for update skip locked
       )
       returning id, tenant_id, kind, payload, attempts

@@ -3,7 +3,7 @@ import type { DatabaseAddress } from '../database/pool.ts'
 import { TimedConnection } from '../database/timed-connection.ts'
 import { newId } from '../kit/ids.ts'
 import type { Logger } from '../kit/log.ts'
-import { pause } from './nudge.ts'
+import { Nudge, pause } from './nudge.ts'
 
 /** The timing of a lease. Tests use shorter times. */
 export interface LeasePace {
@@ -18,6 +18,8 @@ export interface LeasePace {
 
 const LEASE_PACE: LeasePace = { leaseSeconds: 10, heartbeatSeconds: 2, answerSeconds: 3, fenceSeconds: 7 }
 const RETRY_SECONDS = 0.5
+/** Minimum interval between two heartbeats, however often the load changes. */
+const REPORT_SECONDS = 0.2
 
 /**
  * Whether the lease of a row of `instance` is valid. A time more than a minute ahead was written before the database's
@@ -31,6 +33,12 @@ export interface ProcessFacts {
   host: string
   /** The release that the process runs. */
   version: string
+}
+
+/** What a process that follows accounts has to do. The others decide by it which accounts are theirs. */
+export interface Load {
+  accounts: number
+  weight: number
 }
 
 export interface LeaseOptions {
@@ -58,6 +66,8 @@ export class Lease implements AsyncDisposable {
   readonly #lapse = new AbortController()
   #fence: NodeJS.Timeout | undefined
   #beating: Promise<void> = Promise.resolve()
+  #load: Load | null = null
+  readonly #hasNews = new Nudge()
 
   private constructor({ address, log, pace = LEASE_PACE }: LeaseOptions) {
     this.#log = log
@@ -82,6 +92,13 @@ export class Lease implements AsyncDisposable {
     return this.#lapse.signal
   }
 
+  /** Shows the others what this process follows; null: nothing, and it wants nothing. The next heartbeat comes at once. */
+  report(load: Load | null): void {
+    if (load?.accounts === this.#load?.accounts && load?.weight === this.#load?.weight) return
+    this.#load = load
+    this.#hasNews.fire()
+  }
+
   async #register({ facts, isAlone, predecessorId }: LeaseOptions): Promise<void> {
     const startedAt = performance.now()
     await this.#connection.query(
@@ -95,8 +112,8 @@ export class Lease implements AsyncDisposable {
       [],
     )
     await this.#connection.query(
-      `insert into instance (id, heartbeat_until, roles, host, version)
-      values ($1, clock_timestamp() + make_interval(secs => $2), $3, $4, $5)`,
+      `insert into instance (id, heartbeat_until, heartbeat_at, roles, host, version)
+      values ($1, clock_timestamp() + make_interval(secs => $2), clock_timestamp(), $3, $4, $5)`,
       [this.id, this.#pace.leaseSeconds, facts.roles, facts.host, facts.version],
     )
     this.#armFence(startedAt)
@@ -108,8 +125,10 @@ export class Lease implements AsyncDisposable {
     const ended = AbortSignal.any([this.#stop.signal, this.#lapse.signal])
     let wait = heartbeatSeconds
     for (;;) {
-      await pause(wait * 1_000, ended)
+      await pause(Math.min(wait, REPORT_SECONDS) * 1_000, ended)
+      await pause((wait - REPORT_SECONDS) * 1_000, ended, this.#hasNews.signal)
       if (ended.aborted) return
+      this.#hasNews.clear()
       try {
         await this.#beat()
         wait = heartbeatSeconds
@@ -124,9 +143,10 @@ export class Lease implements AsyncDisposable {
   async #beat(): Promise<void> {
     const startedAt = performance.now()
     const renewed = await this.#connection.query(
-      `update instance set heartbeat_until = clock_timestamp() + make_interval(secs => $2)
+      `update instance set heartbeat_until = clock_timestamp() + make_interval(secs => $2),
+        heartbeat_at = clock_timestamp(), accounts = $3, weight = $4
       where id = $1 and heartbeat_until > clock_timestamp() returning id`,
-      [this.id, this.#pace.leaseSeconds],
+      [this.id, this.#pace.leaseSeconds, this.#load?.accounts ?? null, this.#load?.weight ?? null],
     )
     if (renewed.length > 0) this.#armFence(startedAt)
     else this.#end(this.#lapse)

@@ -1,9 +1,12 @@
+/** Given as the reason: without one, each abort would make an error with a stack. */
+const FIRED = Symbol('fired')
+
 /** Ends a wait early. If it is fired while nobody waits, the next wait ends at once. */
 export class Nudge {
   #controller = new AbortController()
 
   fire(): void {
-    this.#controller.abort()
+    this.#controller.abort(FIRED)
   }
 
   /** The signal for the next wait. */

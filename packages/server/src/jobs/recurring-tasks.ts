@@ -4,6 +4,7 @@ import type { Logger } from '../kit/log.ts'
 import type { Instance } from './instance.ts'
 import { isLive, type Lease } from './lease.ts'
 import { pause } from './nudge.ts'
+import type { Pulse } from './pulse.ts'
 import type { Schedule } from './schedule.ts'
 import { WokenLoop } from './woken-loop.ts'
 
@@ -17,7 +18,8 @@ export interface RecurringTask {
 }
 
 const TASKS_AT_ONCE = 2
-const POLL_SECONDS = 5
+/** The pulse finds what is due; this poll finds times that the database's clock was set back from. */
+const POLL_SECONDS = 30
 /** A task that takes longer is told to stop. */
 const TASK_SECONDS_MAX = 3600
 /** Longest wait for the tasks that were told to stop. */
@@ -26,6 +28,7 @@ const GRACE_SECONDS = 5
 export interface RecurringTasksOptions {
   db: Db
   instance: Instance
+  pulse: Pulse
   tasks: readonly RecurringTask[]
   log: Logger
 }
@@ -45,6 +48,7 @@ export class RecurringTasks implements AsyncDisposable {
     this.#options = options
     this.#loop = new WokenLoop({
       look: signal => this.#look(signal),
+      listen: wake => options.pulse.ask({ isDue: () => this.#isDue(), onDue: wake }),
       failure: 'Could not look for recurring tasks',
       log: options.log,
     })
@@ -63,6 +67,13 @@ export class RecurringTasks implements AsyncDisposable {
     await Promise.race([all, pause(GRACE_SECONDS * 1_000, ended.signal)])
     for (const task of this.#running.keys())
       this.#options.log.warn({ task }, 'A recurring task did not stop in time')
+  }
+
+  #isDue() {
+    const names = this.#options.tasks.map(({ name }) => name)
+    return sql<boolean>`exists (
+      select from recurring_task where due_at <= clock_timestamp() and name = any(${names}::text[])
+    )`
   }
 
   async #look(signal: AbortSignal): Promise<number> {

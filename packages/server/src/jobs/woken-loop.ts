@@ -17,6 +17,8 @@ export interface WokenLoopOptions {
   /** The log message for a failed look. */
   failure: string
   log: Logger
+  /** Lets something else wake the loop until it is disposed, such as a pulse. Called once. */
+  listen?(wake: () => void): Disposable
   /** Between the starts of two looks. */
   intervalMilliseconds?: number
   /** The pause after a failed look doubles up to this many seconds. */
@@ -33,10 +35,12 @@ export class WokenLoop implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #nudge = new Nudge()
   readonly #firstLook = Promise.withResolvers<void>()
+  readonly #listening: Disposable | undefined
   readonly #ended: Promise<void>
 
   constructor(options: WokenLoopOptions) {
     this.#options = options
+    this.#listening = options.listen?.(() => this.wake())
     this.#ended = Promise.resolve().then(() => this.#run())
   }
 
@@ -51,6 +55,7 @@ export class WokenLoop implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#listening?.[Symbol.dispose]()
     this.#stop.abort()
     await this.#ended
   }

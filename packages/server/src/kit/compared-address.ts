@@ -8,7 +8,6 @@ export function comparedAddress(address: string): string {
   const lower = address.toLowerCase()
   const at = lower.lastIndexOf('@')
   const domain = lower.slice(at + 1)
-  // oxlint-disable-next-line no-control-regex -- every character of ASCII
   if (at === -1 || /^[\x00-\x7f]*$/.test(domain)) return lower
   const converted = domainToASCII(domain)
   return converted === '' ? lower : `${lower.slice(0, at)}@${converted}`

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { inGroups } from './in-groups.ts'
+import { expect, test, vi } from 'vitest'
+import { inGroups, inGroupsByKey } from './in-groups.ts'
 
 function recorded(work: (items: readonly number[]) => number[], itemsMax = 10) {
   const groups: number[][] = []
@@ -53,4 +53,84 @@ test('fails a whole group at once where each item would fail alone', async () =>
     { reason: { message: 'nothing can be done now' } },
   ])
   expect(groups).toEqual([[1], [2, 3]])
+})
+
+test('keeps groups to the size of their items, but does one that is larger alone', async () => {
+  const groups: number[][] = []
+  const act = inGroups<number, number>({
+    async work(items) {
+      groups.push([...items])
+      await Promise.resolve()
+      return items
+    },
+    itemsMax: 10,
+    size: { of: item => item, max: 5 },
+    failsAlone: () => false,
+  })
+  await Promise.all([1, 2, 3, 9, 1, 4, 1].map(act))
+  expect(groups).toEqual([[1], [2, 3], [9], [1, 4], [1]])
+})
+
+test.each([
+  ['waits for more that are on their way', 60_000, [1, 2, 3]],
+  ['does not wait for them for long', 1, [1]],
+])('%s', async (_, milliseconds, first) => {
+  const groups: number[][] = []
+  const act = inGroups<number, number>({
+    async work(items) {
+      groups.push([...items])
+      await Promise.resolve()
+      return items
+    },
+    itemsMax: 10,
+    more: { isAwaited: count => groups.length === 0 && count < 3, milliseconds },
+    failsAlone: () => false,
+  })
+  const answered = act(1)
+  if (first.length === 1) await answered
+  expect(await Promise.all([answered, ...[2, 3].map(act)])).toEqual([1, 2, 3])
+  expect(groups[0]).toEqual(first)
+  expect(groups.flat()).toEqual([1, 2, 3])
+})
+
+test('goes on beside a group that takes long, but not beside more than a few', async () => {
+  const begun: number[] = []
+  const ends = new Map<number, () => void>()
+  const act = inGroups<number, number>({
+    async work(items) {
+      begun.push(...items)
+      const end = Promise.withResolvers<void>()
+      ends.set(items[0]!, end.resolve)
+      await end.promise
+      return items
+    },
+    itemsMax: 1,
+    failsAlone: () => false,
+    patience: { milliseconds: 0, slowMax: 1 },
+  })
+  const all = [1, 2, 3].map(act)
+  await vi.waitUntil(() => begun.length === 2)
+  await new Promise(resolve => setImmediate(resolve))
+  expect(begun).toEqual([1, 2])
+  ends.get(2)!()
+  await vi.waitUntil(() => begun.length === 3)
+  ends.get(3)!()
+  ends.get(1)!()
+  expect(await Promise.all(all)).toEqual([1, 2, 3])
+})
+
+test('does items of different keys apart', async () => {
+  const groups: string[] = []
+  const act = inGroupsByKey<string, string>({
+    keyOf: item => item[0]!,
+    async work(key, items) {
+      groups.push(`${key}: ${items.join()}`)
+      await Promise.resolve()
+      return items
+    },
+    itemsMax: 10,
+    failsAlone: () => false,
+  })
+  expect(await Promise.all(['a1', 'a2', 'b1', 'a3', 'b2'].map(act))).toEqual(['a1', 'a2', 'b1', 'a3', 'b2'])
+  expect(groups.toSorted()).toEqual(['a: a1', 'a: a2,a3', 'b: b1', 'b: b2'])
 })

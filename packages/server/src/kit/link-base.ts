@@ -17,19 +17,25 @@ export function planLinkBase(given: { linksUrl: string | null; baseUrl: string |
   const { linksUrl, baseUrl } = given
   const url = linksUrl ?? baseUrl
   if (url === null) return null
-  const { protocol, hostname, host } = new URL(url)
+  const { protocol, host } = new URL(url)
   const isHttps = protocol === 'https:'
   const ofApi = baseUrl === null ? null : new URL(baseUrl).host
   return {
     url,
     isHttps,
-    isPublic: linksUrl !== null || (isHttps && isPublicName(hostname)),
+    isPublic: linksUrl !== null || isPublicBase(url),
     ownHost: linksUrl === null || host === ofApi ? null : host,
   }
 }
 
 const IP_ADDRESS = /^(?:\[.*\]|[\d.]+)$/
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal)$/
+
+/** Whether a base URL is https, with a host that may be known in the world. */
+export function isPublicBase(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' && isPublicName(hostname)
+}
 
 function isPublicName(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '')

@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads'
 
 /**
- * What requests may take together of the thread's time. A request that has used all of it up by the processor's clock
- * ends the thread; what is left for later ones shrinks by the time on the wall.
+ * Time of the thread that several requests share. A request that uses up the rest, in processor time, ends the thread;
+ * after each request the rest shrinks by the elapsed time.
  */
 export interface WorkBudget {
   msLeft: number
 }
 
-/** On a busy machine a thread gets less of the processor than it could use. More than this many times the budget is too much. */
+/** A thread may take this many times its budget of elapsed time, since other work may hold the processor. */
 const WALL_TIMES_MAX = 10
 const LOOK_MS_MIN = 10
 

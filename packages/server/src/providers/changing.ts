@@ -10,7 +10,15 @@
  */
 import type { DraftMark } from './draft-mark.ts'
 import type { MailboxRole } from './mailbox-role.ts'
-import type { Cursor, MessageKey, MessageState, RemoteFlags, RemoteMailbox, SourceCursor } from './mail.ts'
+import type {
+  Cursor,
+  MessageKey,
+  MessageState,
+  RemoteFlags,
+  RemoteMailbox,
+  RemoteMessage,
+  SourceCursor,
+} from './mail.ts'
 
 /** The largest set of one call. */
 export const CHANGED_KEYS_MAX = 5000
@@ -53,7 +61,7 @@ export interface ChangedBatch {
   gone: MessageKey[]
 }
 
-/** Where a message is, and in which numbering of its source that holds. */
+/** The location of a message, and the numbering of its source in which it holds. */
 export interface NewLocation {
   source: string
   key: MessageKey
@@ -111,6 +119,8 @@ export interface AddedMessage {
   draftKey: string | null
   /** Null if the provider keeps no threads. */
   threadId: string | null
+  /** The message as the provider describes it; null if it was not asked, or reads as it was handed over. */
+  message: RemoteMessage | null
 }
 
 export interface NewDraft {
@@ -120,10 +130,25 @@ export interface NewDraft {
   mark: DraftMark
 }
 
-export interface DraftReplacement extends NewDraft {
-  /** The draft as it was; null where that is not known, so that only its mark can find it. */
+/** A draft as the index knows it. */
+export interface KnownDraft {
+  mailboxKey: string
+  /** Its content as the index has it; null where it is not known where that is, or it is another one by now. */
   former: (SourceCursor & { key: MessageKey }) | null
+  /** The provider's id of the draft, if that is another than the key of its content (Gmail). */
   draftKey: string | null
+  /** Null if it has none by which it can be found. */
+  internetMessageId: string | null
+}
+
+export interface DraftReplacement extends NewDraft, Omit<KnownDraft, 'internetMessageId'> {
+  /** Keys of contents that other clients gave the draft, which go as well. Ignored where a draft has one content. */
+  others: readonly MessageKey[]
+}
+
+export interface DraftRemoval extends KnownDraft {
+  /** As of `DraftReplacement`. */
+  others: readonly MessageKey[]
 }
 
 /**
@@ -201,8 +226,12 @@ export interface ChangingProvider {
    */
   renameMailbox(key: string, to: { name?: string; parentKey?: string | null }): Promise<RenamedMailbox[]>
 
-  /** Deletes a mailbox with its messages, and its subscription. `rejected` if the provider has mailboxes below it. */
-  deleteMailbox(key: string): Promise<void>
+  /**
+   * Deletes a folder with its messages, and its subscription; `rejected` if the provider has mailboxes below it. Of a
+   * label, messages and labels below it stay.
+   * @returns mailboxes that have another name or parent since, parents before children
+   */
+  deleteMailbox(key: string): Promise<RenamedMailbox[]>
 
   /** `unsupported` if the mailbox cannot keep a flag that is named, or no categories; then nothing is changed. */
   changeFlags(at: MessageSet, change: FlagChange): AsyncGenerator<ChangedBatch, void, void>
@@ -231,12 +260,24 @@ export interface ChangingProvider {
   /**
    * Adds a draft. If the mailbox already has the same generation of the same draft, from an earlier try, that is
    * answered, and nothing is added.
+   * @param mayExist whether there may have been an earlier try
    */
-  addDraft(draft: NewDraft): Promise<AddedMessage>
+  addDraft(draft: NewDraft, mayExist: boolean): Promise<AddedMessage>
 
   /**
-   * Adds the new content of a draft, makes sure that the provider has it, and only then removes `former` and lower
-   * generations of the same draft. May be called again with the same mark after any failure.
+   * The contents that the provider has of a draft, newest first; always asks. Where a draft has an id of its own there
+   * is at most one, otherwise those with its Message-ID, also if other clients wrote them.
+   * @param fields as of `find`
+   */
+  findDraft(draft: KnownDraft, fields: readonly string[]): Promise<FoundMessage[]>
+
+  /** Removes a draft for good, with its `others`. One that is gone is no failure. */
+  removeDraft(draft: DraftRemoval): Promise<void>
+
+  /**
+   * Gives a draft new content: in place, or by adding it, making sure that the provider has it, and only then removing
+   * `former`, `others` and lower generations of the same draft. May be called again with the same mark after any
+   * failure. `not_found` if a draft with an id of its own is gone.
    *
    * Between adding and removing, a crash leaves both. A sync that sees a second message with the Message-ID of a draft
    * in its mailbox (a draft keeps its Message-ID) calls `settleDraft`, which keeps the highest generation.
@@ -245,7 +286,7 @@ export interface ChangingProvider {
 
   /**
    * Removes all but the highest generation of a draft. Messages of the same Message-ID without the draft's mark, which
-   * another client wrote, are left alone.
+   * another client wrote, are left alone. Nothing to do where a draft has one content.
    */
   settleDraft(draft: {
     mailboxKey: string

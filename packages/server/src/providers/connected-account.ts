@@ -1,5 +1,6 @@
 import type { ChangingProvider } from './changing.ts'
 import type { ContentProvider } from './content.ts'
+import type { IdentityProvider } from './identities.ts'
 import type { MailProvider } from './mail.ts'
 import type { SearchProvider } from './search.ts'
 import type { SendingProvider } from './sending.ts'
@@ -11,6 +12,7 @@ export interface Capabilities {
   search: SearchProvider
   changing: ChangingProvider
   sending: SendingProvider
+  identities: IdentityProvider
 }
 
 export type Capability = keyof Capabilities

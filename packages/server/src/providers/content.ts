@@ -1,11 +1,11 @@
 import type { MessageKey, SourceCursor } from './mail.ts'
 
-/** Where a message is at its provider: its source and key. */
+/** The location of a message at its provider: its source and key. */
 export interface Location extends SourceCursor {
   key: MessageKey
 }
 
-/** Which bytes of a message are wanted. */
+/** The bytes of a message that are wanted. */
 export interface ContentRange {
   /** A MIME part number, such as `1.2`; null for the whole message. */
   part: string | null

@@ -1,4 +1,4 @@
-import type { MailServer } from './sign-in.ts'
+import type { MailServer } from './mail-server.ts'
 
 /** The servers of an address, as far as they can be found without logging in. */
 export interface FoundServers {

@@ -7,6 +7,10 @@ const FAILURES = {
   login_failed: { isPermanent: false },
   /** The provider says for certain that the grant of the account is no longer valid. */
   grant_refused: { isPermanent: true },
+  /** The provider refuses an access token that it has just issued. It says nothing for certain about the grant. */
+  access_refused: { isPermanent: false },
+  /** The user has not granted a permission that is needed. */
+  scope_missing: { isPermanent: true },
   /** The account cannot be reached as it is set up here or at the provider. */
   misconfigured: { isPermanent: true },
   /** The operator does not allow a connection to the server. */
@@ -23,19 +27,33 @@ const FAILURES = {
   not_found: { isPermanent: true },
   /** The provider refuses what was asked. */
   rejected: { isPermanent: true },
-  /** What was to be changed has changed meanwhile. */
+  /** What was to be read or changed has changed meanwhile. */
   conflict: { isPermanent: false },
   unsupported: { isPermanent: true },
 } as const
 
 export type FailureKind = keyof typeof FAILURES
 
+/** The reason of the interface for a failure whose kind has several. */
+export type FailureReason =
+  // misconfigured
+  | 'provider_not_configured'
+  | 'oauth_app_secret_unreadable'
+  | 'invalid_client'
+  | 'server_not_allowed'
+  // mailbox_gone
+  | 'provider_forbidden'
+  | 'provider_not_found'
+  // scope_missing, by the user's own choice
+  | 'scope_denied'
+
 interface FailureOptions {
   cause?: unknown
   retryAfterSeconds?: number
+  reason?: FailureReason
   /** Whether the provider certainly carried out nothing; by default only `unavailable` leaves that open. */
   isBeforeAcceptance?: boolean
-  /** Whether the service itself had no connection to spare, which says nothing about the provider. */
+  /** Whether the service itself had no connection or quota to spare, which says nothing about the provider. */
   isBusy?: boolean
 }
 
@@ -47,15 +65,17 @@ export class ProviderFailure extends Error {
   override name = 'ProviderFailure'
   readonly kind: FailureKind
   readonly retryAfterSeconds: number | null
+  readonly reason: FailureReason | null
   /** False where the provider may have carried out what was asked: then it must not be repeated blindly. */
   readonly isBeforeAcceptance: boolean
-  /** True if the service itself had no connection to spare, which says nothing about the provider. */
+  /** True if the service itself had no connection or quota to spare, which says nothing about the provider. */
   readonly isBusy: boolean
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, { cause: options.cause })
     this.kind = kind
     this.retryAfterSeconds = options.retryAfterSeconds ?? null
+    this.reason = options.reason ?? null
     this.isBusy = options.isBusy ?? false
     this.isBeforeAcceptance = options.isBeforeAcceptance ?? kind !== 'unavailable'
   }
@@ -65,12 +85,25 @@ export class ProviderFailure extends Error {
   }
 }
 
+/** Failures by which no call for the account can succeed, whatever it asks for. */
+const OF_ACCOUNT: ReadonlySet<FailureKind> = new Set([
+  'access_refused',
+  'account_deleted',
+  'grant_refused',
+  'mailbox_gone',
+  'misconfigured',
+])
+
+export function isOfAccount({ kind }: ProviderFailure): boolean {
+  return OF_ACCOUNT.has(kind)
+}
+
 /** Copies a failure with another kind or message. */
 export function restate(
   failure: ProviderFailure,
   change: { kind?: FailureKind; message?: string; isBeforeAcceptance?: boolean },
 ): ProviderFailure {
-  const { kind, message, retryAfterSeconds, isBeforeAcceptance, isBusy } = {
+  const { kind, message, retryAfterSeconds, reason, isBeforeAcceptance, isBusy } = {
     ...failure,
     message: failure.message,
     ...change,
@@ -80,5 +113,6 @@ export function restate(
     isBeforeAcceptance,
     isBusy,
     ...(retryAfterSeconds !== null && { retryAfterSeconds }),
+    ...(reason !== null && { reason }),
   })
 }

@@ -77,8 +77,17 @@ export interface RemoteMessage extends RemoteFlags {
   importance: 'high' | 'normal' | 'low' | null
   /** Which content of which draft of ours it is; null for all other messages. */
   draftMark: DraftMark | null
+  /**
+   * The provider's id of the draft whose content this is, where it lasts while the key of the content changes (Gmail);
+   * null for all other messages.
+   */
+  draftKey: string | null
+  /** Whether its header says that it reports on another message: a bounce, a complaint, a notice. */
+  mayBeReport: boolean
   /** Bytes, as the provider counts them; null: it does not say. */
   size: number | null
+  /** Its bytes as RFC 5322, if they came with it at no further cost. */
+  source?: Buffer
 }
 
 /**
@@ -108,6 +117,46 @@ export interface LocatedMessage {
   mailboxKeys: string[]
 }
 
+/** A message that the provider has, but does not return, with the reason. */
+export interface UnreadableMessage {
+  key: MessageKey
+  reason: string
+}
+
+/** What became of messages that the provider was asked about. */
+export interface Located {
+  found: Map<MessageKey, LocatedMessage>
+  gone: MessageKey[]
+  /** The provider answers, but not about these: whether it has them is not known. */
+  unreadable: UnreadableMessage[]
+}
+
+/** A message as its source lists it. */
+export interface ListedMessage {
+  key: MessageKey
+  /** Null if the provider lists the message, but does not return its flags. */
+  flags: RemoteFlags | null
+  /** All mailboxes that it is in. */
+  mailboxKeys: string[]
+  /** Null if the provider does not say. */
+  receivedAt: Date | null
+}
+
+/** A page of everything that a source holds. */
+export interface ListedPage {
+  messages: ListedMessage[]
+  /** Pass it as `after` to get the next page; null after the last one. Like a cursor, it is an adapter's own JSON. */
+  next: Cursor | null
+}
+
+export interface ListOptions {
+  /** Only messages received at or after this time are wanted; null wants all. */
+  since: Date | null
+  /** `next` of the previous page; null for the first page. */
+  after: Cursor | null
+  signal: AbortSignal
+}
+
 export interface StatesStep {
   type: 'states'
   changes: MessageState[]
@@ -132,12 +181,13 @@ export interface ArrivedStep {
   origin: 'new' | 'missing' | 'widened'
   /** A message under a lasting key that is already in the index replaces its row. */
   messages: RemoteMessage[]
-  /** Messages that the provider lists but did not return, with the reason. */
-  unreadable: Array<{ key: MessageKey; reason: string }>
+  unreadable: UnreadableMessage[]
   /**
    * In a first or widened sync, the number of messages of the source that are still to come, as far as is known.
    */
   remaining: number
+  /** The time that these take at least, because the provider allows no more calls; absent if it does not bound them. */
+  remainingSeconds?: number
 }
 
 /**
@@ -153,7 +203,8 @@ export interface ResetStep {
 
 /**
  * One page of a change log, which may contain every kind of change. It is recorded in one transaction with its
- * cursor.
+ * cursor. If a draft has a new content under another key, that arrives in the page in which the former one is gone, and
+ * before it.
  */
 export interface PageStep {
   type: 'page'
@@ -174,12 +225,18 @@ export interface FollowOptions {
    * Those of the given lasting keys that are not in the index. The others count as confirmed by a listing.
    */
   lacking(keys: readonly string[]): Promise<string[]>
+  /** Those of the given draft keys whose draft is in the index, with whatever content. */
+  heldDrafts(draftKeys: readonly string[]): Promise<string[]>
   /** Only messages received at or after this time are wanted; null wants all. */
   since: Date | null
   /** Keys that could not be read and are not due for another try. */
   skip: ReadonlySet<MessageKey>
   /** Keys that could not be read and are due for another try: `arrivals` yields them first, as `new`. */
   retry: readonly MessageKey[]
+  /** Whether `arrivals` may leave out everything but what is new: it is called again for the rest. */
+  onlyNew?: boolean
+  /** Whether `compare` compares all flags now, even on a provider that does so only from time to time. */
+  isThorough?: boolean
   signal: AbortSignal
 }
 
@@ -188,6 +245,8 @@ export interface Notice {
   arrived: boolean
   changed: boolean
   gone: boolean
+  /** Something happened in another source, or to mailboxes themselves. Only with `watchesAll`. */
+  elsewhere?: boolean
 }
 
 /** Follows the mail of an account. Every method throws only `ProviderFailure`. Not for concurrent use. */
@@ -222,6 +281,18 @@ export interface MailProvider {
   isComplete(cursor: Cursor | null, since: Date | null): boolean
 
   /**
+   * Says for people what the index is known to lack although the source is complete, since it cannot be made up for yet;
+   * null or absent if nothing. The text is the same as long as the gap is.
+   */
+  gapOf?(cursor: Cursor | null): string | null
+
+  /**
+   * The cursor with which `arrivals` lists the whole source once more, and `lacking` is asked about each key. Only for
+   * sources whose keys last: they and everything else that the cursor knows stay valid.
+   */
+  relist?(cursor: Cursor): Cursor
+
+  /**
    * The cursor of a source whose messages from before `since` have left the index: a window that reaches further back
    * later brings them in again. Returns the same cursor if it never reached back that far.
    */
@@ -234,15 +305,38 @@ export interface MailProvider {
   isRenamed(mailbox: RemoteMailbox, cursor: Cursor): boolean
 
   /**
-   * Returns the messages that the provider still has, with their flags and mailboxes, by key. Always asks the
-   * provider. UIDs are those of `at`; if that source was renumbered since its cursor, all of them are gone. Lasting
-   * ids need no source. `not_found` if the source is gone. Call it only while no `compare` or `arrivals` is being iterated.
+   * Says which messages the provider still has, with their flags and mailboxes. Always asks the provider. UIDs are those of
+   * `at`; if that source was renumbered since its cursor, all of them are gone. Lasting ids need no source. `not_found` if
+   * the source is gone. Call it only while no `compare` or `arrivals` is being iterated.
    */
-  locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Map<MessageKey, LocatedMessage>>
+  locate(at: SourceCursor | null, keys: readonly MessageKey[]): Promise<Located>
+
+  /**
+   * One page of the messages that a source holds, with their flags, in an order of the provider's own. A page may be empty
+   * although others follow. A message that stays in the source while its pages are read is on one of them. Messages that arrived after the cursor may be left
+   * out. `conflict` if the source was renumbered since the cursor, `not_found` if it is gone. Between two pages the
+   * other methods may be called, and the pages may be read over several connections.
+   */
+  list(at: SourceCursor, options: ListOptions): Promise<ListedPage>
+
+  /** The largest number of differing messages that one comparison may ask about. Absent if no quota bounds it. */
+  readonly differencesMax?: number
 
   /** Waits until the source reports a change, or `seconds` have passed. Polls where the provider cannot push. */
   watch(source: string, seconds: number, signal: AbortSignal): Promise<Notice>
 
   /** True if `watch` is notified at once; false if it polls. */
   readonly isPushed: boolean
+
+  /** Whether `watch` is notified at once of what happens in other sources and to mailboxes, too. */
+  readonly watchesAll?: boolean
+
+  /** Why the provider does not notify although it was asked to, for people; null or absent if nothing is wrong. */
+  readonly pushProblem?: string | null
+
+  /**
+   * How many times longer than usual the time between two looks at every mailbox may be now, since `watch` reports the
+   * changes of all of them; 1 without it.
+   */
+  readonly passFactor?: number
 }

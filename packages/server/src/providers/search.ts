@@ -7,6 +7,8 @@ export interface SearchPlace {
    */
   id: string
   source: string
+  /** The provider's key of the mailbox, of which a source may fill several. */
+  mailboxKey: string
   cursor: Cursor | null
   /** Approximate number of its messages; null if unknown. */
   size: number | null

@@ -17,6 +17,11 @@ export interface SendingLimits {
   hasSmtpUtf8: boolean
   /** Whether it sends the delivery reports that it is asked for (DSN). */
   hasDsn: boolean
+  /**
+   * Whether it reads the recipients from the header, and removes Bcc from what they get. Otherwise the envelope says
+   * them, and the content must not have Bcc.
+   */
+  readsHeader: boolean
 }
 
 /** Who it goes from and to. Each is `local@domain` with the domain as A-labels; a local part may be UTF-8. */
@@ -81,11 +86,9 @@ export interface SendOutcome {
   recipients: RecipientOutcome[]
   /** What the provider says of the accepted message; all are null if it says nothing. */
   given: {
-    /** The key of the copy that it filed. */
+    /** The key of the copy that it filed. Its Message-ID may be another one than ours. */
     key: string | null
     threadId: string | null
-    /** The Message-ID that it gave in place of ours, with angle brackets. */
-    internetMessageId: string | null
   }
 }
 
@@ -101,10 +104,13 @@ export interface HandedOver {
 }
 
 /**
- * `accepted` and `not_accepted` are proven. `not_known`: it cannot be told, or not yet; the copy in the mailbox of sent
- * mail may still show it.
+ * `accepted` and `not_accepted` are proven; `key` is that of the filed copy, if the provider shows it. `absent`: a complete
+ * look did not find it, which proves that it was not accepted once it can no longer be under way. `not_known`: it cannot
+ * be told, or not yet; the copy in the mailbox of sent mail may still show it.
  */
-export type LookUp = 'accepted' | 'not_accepted' | 'not_known'
+export type LookUp =
+  | { outcome: 'accepted'; key: string | null }
+  | { outcome: 'not_accepted' | 'absent' | 'not_known' }
 
 /** Hands messages over, one at a time. Every method throws `ProviderFailure`. */
 export interface SendingProvider {

@@ -2,7 +2,7 @@ import type { SecureContext } from 'node:tls'
 import { discreetGuard } from '../kit/egress/discreet-guard.ts'
 import type { EgressGuard } from '../kit/egress/guard.ts'
 import { checkImap } from './imap/check.ts'
-import type { ServerCheck } from './sign-in.ts'
+import type { ServerCheck } from './mail-server.ts'
 import { ProviderFailure, restate } from './failure.ts'
 import { checkSmtp } from './smtp/check.ts'
 

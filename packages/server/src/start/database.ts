@@ -1,9 +1,13 @@
+import type { PoolClient } from 'pg'
 import type { Config } from '../config.ts'
 import { type EmbeddedPostgres, openEmbedded } from '../database/embedded/embedded.ts'
 import { keepSession } from '../database/kept-session.ts'
 import { watchForRestore } from '../database/feed-epoch.ts'
 import { migrate } from '../database/migrate.ts'
+import { type Migration, newestOf, readMigrations } from '../database/migration-file.ts'
 import { type Database, type DatabaseAddress, type Db, openDatabase } from '../database/pool.ts'
+import { requireKeptSessions } from '../database/pooler.ts'
+import { MigrationRefused, processName, requireStillFit } from '../database/schema-fit.ts'
 import { checkKeyRing, hasSealedValues } from '../database/sealed-value.ts'
 import type { KeyRing } from '../kit/key-ring.ts'
 import { environmentKeyRing } from '../kit/key-ring.ts'
@@ -24,8 +28,10 @@ export interface InstallationOptions {
   as: 'service' | 'command'
   log: Logger
   connectionsMax?: number
-  /** Called when another process has taken over the embedded database. */
+  /** Called when another process has taken over the embedded database, or the schema no longer serves this release. */
   onLost?: (error: unknown) => void
+  /** In place of those of this release, for tests. */
+  migrations?: Migration[] | undefined
 }
 
 /** Opens the database, embedded or external, and migrates it to this release's schema. Its errors say what to do. */
@@ -36,11 +42,11 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     const keyRing = openKeyRing(config, { mayCreate: false })
     await using opened = new AsyncDisposableStack()
     const url = config.databaseUrl.reveal()
-    // The pool closes idle connections. This one stays open, so that a restore sees that a process runs.
-    opened.use(
-      keepSession({ address: { url }, applicationName: `waxwing ${as}, process ${process.pid}`, log }),
-    )
-    const { database } = await openMigrated({ url }, options, async () => keyRing)
+    const migrations = options.migrations ?? (await readMigrations())
+    // The pool closes idle connections. This one stays open, so that a restore and a migration see that a process runs.
+    const applicationName = processName(as, newestOf(migrations))
+    await opened.use(keepSession({ address: { url }, applicationName, log })).tried
+    const { database } = await openMigrated({ url }, { ...options, migrations }, async () => keyRing)
     const held = opened.move()
     return {
       database,
@@ -93,7 +99,9 @@ async function openMigrated(
   options: InstallationOptions,
   findKeyRing: (db: Db) => Promise<KeyRing>,
 ) {
-  const { log, as, connectionsMax } = options
+  const { log, as, connectionsMax, onLost } = options
+  const migrations = options.migrations ?? (await readMigrations())
+  const fit = watchSchema(migrations, onLost)
   const restores = watchForRestore(() =>
     log.warn(
       'The database was restored, moved or failed over. Event ids go on with larger numbers, and older cursors of the ' +
@@ -105,17 +113,45 @@ async function openMigrated(
     applicationName: `waxwing ${as}`,
     connectionsMax,
     onIdleError: error => log.warn({ error }, 'A database connection broke'),
-    onConnect: restores.onConnect,
+    async onConnect(client) {
+      await fit.onConnect(client)
+      await restores.onConnect(client)
+    },
   })
   try {
+    if ('url' in address) await requireKeptSessions(address)
     const keyRing = await findKeyRing(database.db)
     await checkKeyRing(database.db, keyRing)
-    const names = await migrate(address)
+    const names = await migrate(address, migrations)
     if (names.length > 0) log.info({ names }, 'Brought the database to the schema of this release')
     await restores.begin(database.pool)
+    fit.begin()
+    // Another process may have migrated further before it could see this one.
+    await requireStillFit(database.pool, newestOf(migrations))
     return { database, keyRing }
   } catch (error) {
     await database[Symbol.asyncDispose]()
     throw error
+  }
+}
+
+/**
+ * Looks at each new connection whether the schema still serves this release. A process that was cut off from the database
+ * may come back when older releases were left behind.
+ */
+function watchSchema(migrations: readonly Migration[], onLost?: (error: unknown) => void) {
+  const newest = newestOf(migrations)
+  let hasBegun = false
+  return {
+    begin: () => void (hasBegun = true),
+    async onConnect(session: Pick<PoolClient, 'query'>) {
+      if (!hasBegun) return
+      try {
+        await requireStillFit(session, newest)
+      } catch (error) {
+        if (error instanceof MigrationRefused) onLost?.(error)
+        throw error
+      }
+    },
   }
 }

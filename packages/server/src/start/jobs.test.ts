@@ -2,9 +2,11 @@ import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { openWakes } from '../database/wake.ts'
 import { Instance } from '../jobs/instance.ts'
+import { Pulse } from '../jobs/pulse.ts'
 import { silentLog } from '../kit/log.ts'
 import { openMetrics } from '../kit/metrics.ts'
 import type { Wing } from '../wing.ts'
+import { newId } from '../kit/ids.ts'
 import { startJobsRole } from './jobs.ts'
 
 /** The role `jobs` with these wings alone. */
@@ -15,7 +17,8 @@ async function startWith(wings: readonly Wing[]) {
   const instance = opened.use(await Instance.start({ address, log: silentLog, facts, isAlone: false }))
   const wakes = opened.use(openWakes(address, silentLog))
   const metrics = openMetrics()
-  const role = await startJobsRole({ db, instance, wakes, wings, metrics, log: silentLog })
+  const pulse = opened.use(new Pulse(db, silentLog))
+  const role = await startJobsRole({ db, instance, pulse, wakes, wings, metrics, log: silentLog })
   opened.use(role)
   const owned = opened.move()
   return { role, metrics, [Symbol.asyncDispose]: () => owned.disposeAsync() }
@@ -57,7 +60,7 @@ test('the role jobs gives the purge the steps of all wings, those of later wings
     recurringTasks({ purgeSteps }) {
       const signal = new AbortController().signal
       void purgeSteps
-        .reduce((before, step) => before.then(() => step('account', signal)), Promise.resolve())
+        .reduce((before, step) => before.then(() => step(newId(), signal)), Promise.resolve())
         .then(given.resolve)
       return []
     },

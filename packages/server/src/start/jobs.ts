@@ -1,17 +1,20 @@
 import type { Registry } from 'prom-client'
 import type { Db } from '../database/pool.ts'
 import type { Wakes } from '../database/wake.ts'
-import { deleteExpiredAnswers } from '../door/idempotency.ts'
+import { deleteExpiredAnswers, purgeAnswers } from '../door/idempotency.ts'
 import type { Instance } from '../jobs/instance.ts'
 import { JobWorker } from '../jobs/job-worker.ts'
+import type { Pulse } from '../jobs/pulse.ts'
 import { type RecurringTask, RecurringTasks } from '../jobs/recurring-tasks.ts'
 import { hourlyAt } from '../jobs/schedule.ts'
 import type { Logger } from '../kit/log.ts'
+import { sweepRateWindows } from '../limits/table-windows.ts'
 import type { Wing } from '../wing.ts'
 
 export interface JobsRoleOptions {
   db: Db
   instance: Instance
+  pulse: Pulse
   wakes: Wakes
   wings: readonly Wing[]
   metrics: Registry
@@ -23,13 +26,13 @@ export interface JobsRoleOptions {
  * what is under way.
  */
 export async function startJobsRole(options: JobsRoleOptions): Promise<AsyncDisposable> {
-  const { db, instance, wakes, wings, metrics, log } = options
+  const { db, instance, pulse, wakes, wings, metrics, log } = options
   for (const gauge of wings.flatMap(({ gauges = [] }) => gauges)) metrics.registerMetric(gauge)
 
   await using opened = new AsyncDisposableStack()
-  const tasks = opened.use(new RecurringTasks({ db, instance, tasks: recurringTasks(db, wings), log }))
+  const tasks = opened.use(new RecurringTasks({ db, instance, pulse, tasks: recurringTasks(db, wings), log }))
   const handlers = wings.flatMap(({ jobHandlers = [] }) => jobHandlers)
-  const worker = opened.use(new JobWorker({ db, instance, handlers, log }))
+  const worker = opened.use(new JobWorker({ db, instance, pulse, handlers, log }))
   const wake = () => {
     worker.wake()
     tasks.wake()
@@ -51,9 +54,13 @@ export async function startJobsRole(options: JobsRoleOptions): Promise<AsyncDisp
 
 function recurringTasks(db: Db, wings: readonly Wing[]): RecurringTask[] {
   // Rows of later wings refer to those of earlier ones.
-  const purgeSteps = wings.toReversed().flatMap(({ purgeStep }) => purgeStep ?? [])
+  const purgeSteps = [
+    (accountId: string, signal: AbortSignal) => purgeAnswers(db, accountId, signal),
+    ...wings.toReversed().flatMap(({ purgeStep }) => purgeStep ?? []),
+  ]
   return [
     ...wings.flatMap(wing => wing.recurringTasks?.({ purgeSteps }) ?? []),
     { name: 'sweep_answers', schedule: hourlyAt(37), run: signal => deleteExpiredAnswers(db, signal) },
+    { name: 'sweep_rate_windows', schedule: hourlyAt(53), run: () => sweepRateWindows(db) },
   ]
 }

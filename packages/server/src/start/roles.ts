@@ -7,18 +7,25 @@ import { type AutoconfigPlaces, openOutside } from '../connections/outside.ts'
 import { openWaker, openWakes } from '../database/wake.ts'
 import { openDoor } from '../door/open-door.ts'
 import { type Overload, watchOverload } from '../door/overload.ts'
+import { openNews } from '../events/news.ts'
 import { Instance } from '../jobs/instance.ts'
-import { openBlobStore } from '../kit/blobs/blob-store.ts'
+import { LiveProcesses } from '../jobs/live-processes.ts'
+import { Pulse } from '../jobs/pulse.ts'
+import { trustAlso } from '../kit/authorities.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Resolver } from '../kit/egress/guard.ts'
 import type { Logger } from '../kit/log.ts'
 import type { ReachPoint } from '../kit/reach-point.ts'
+import { parseRedisUrl } from '../kit/redis-url.ts'
+import { openLimits } from '../limits/open-limits.ts'
 import type { Resources, Wing } from '../wing.ts'
 import { openWings } from '../wings.ts'
-import { type Api, startApi } from './api.ts'
+import { type Api, type Drain, startApi } from './api.ts'
+import { openBlobs } from './blobs.ts'
 import type { Installation } from './database.ts'
 import { startJobsRole } from './jobs.ts'
 import type { Readiness } from './readiness.ts'
+import { findStandIns } from './stand-ins.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
 export type { Role }
@@ -42,24 +49,25 @@ export interface RoleOptions {
 
 export interface Roles extends AsyncDisposable {
   address: string | null
-  /** Stops taking work. Requests under way get this many seconds. */
-  drain(seconds: number): Promise<void>
+  /** Stops taking work, and waits for what is under way. */
+  drain(drain: Drain): Promise<void>
 }
 
 /** Starts the roles that the settings name, the API last: it answers once everything behind it runs. */
 export async function startRoles(options: RoleOptions): Promise<Roles> {
   const { config, installation, metrics, readiness, log, pace } = options
   await using opened = new AsyncDisposableStack()
-  const { resources, connectorOf } = await openResources(options, opened)
+  let api: Api | null = null
+  const baseUrl = () => config.baseUrl ?? localUrl(api?.address ?? `http://${config.host}:${config.port}`)
+  const { resources, connectorOf } = await openResources({ ...options, baseUrl }, opened)
   const { wings, operations } = await openWings(resources)
 
-  const { db, instance, wakes } = resources
-  const common = { db, instance, wakes, wings, metrics, log }
+  const { db, instance, pulse, wakes } = resources
+  const common = { db, instance, pulse, wakes, wings, metrics, log }
   const workers: AsyncDisposable[] = []
   if (config.roles.includes('jobs')) workers.push(opened.use(await startJobsRole(common)))
   if (config.roles.includes('sync'))
     workers.push(opened.use(await startSyncRole({ ...common, connectorOf, readiness, pace })))
-  let api: Api | null = null
   if (config.roles.includes('api')) {
     const overload =
       options.overload ?? opened.use(watchOverload(installation.database.waitMilliseconds, log))
@@ -74,7 +82,8 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
         door,
         operations,
         publicRoutes: wings.flatMap(({ publicRoutes = [] }) => publicRoutes),
-        clock: options.clock,
+        pushes: wings.flatMap(({ pushes = [] }) => pushes),
+        limits: resources.limits,
         overload,
         readiness,
         metrics,
@@ -84,14 +93,22 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   const running = opened.move()
   return {
     address: api?.address ?? null,
-    async drain(seconds) {
-      await Promise.all([api?.close(seconds), ...workers.map(worker => worker[Symbol.asyncDispose]())])
+    async drain(drain) {
+      await Promise.all([api?.close(drain), ...workers.map(worker => worker[Symbol.asyncDispose]())])
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }
 
-async function openResources(options: RoleOptions, opened: AsyncDisposableStack) {
+/** A browser on this machine cannot be sent to the address that means all of them. */
+function localUrl(address: string): string {
+  return address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, '//localhost')
+}
+
+async function openResources(
+  options: RoleOptions & Pick<Resources, 'baseUrl'>,
+  opened: AsyncDisposableStack,
+) {
   const { config, installation, metrics, log, clock, resolve, autoconfig, pace, reachPoint } = options
   const { database, keyRing, isEmbedded: isAlone } = installation
   const { db, address } = database
@@ -99,26 +116,58 @@ async function openResources(options: RoleOptions, opened: AsyncDisposableStack)
   const instance = opened.use(await Instance.start({ address, log, facts, isAlone, pace: pace.lease }))
   const wakes = opened.use(openWakes(address, log))
   const waker = opened.use(openWaker(db, log))
-  const outside = openOutside({ db, keyRing, settings: config, resolve, autoconfig, pace })
+  const pulse = opened.use(new Pulse(db, log, pace.pulseSeconds))
+  const news = opened.use(openNews({ db, wakes, pulse, log }))
+  const live = opened.use(await LiveProcesses.start({ db, instance, pulse, log }))
+  const redis = redisOf(config)
+  const answerMilliseconds = pace.storeAnswerMilliseconds
+  const limits = await openLimits({
+    db,
+    keyRing,
+    live,
+    clock,
+    log,
+    metrics,
+    redis,
+    answerMilliseconds,
+    opened,
+  })
+  const standIns = await findStandIns(config.sandboxUrl, log)
+  const reaching = { settings: config, sharing: live, resolve, autoconfig, standIns, pace }
+  const outside = await openOutside({ db, keyRing, ...reaching })
+  opened.use(outside.calls)
   const connections = opened.use(outside.connections)
   const resources: Resources = {
     db,
     keyRing,
     config,
+    baseUrl: options.baseUrl,
     log,
     clock,
     metrics,
     instance,
+    pulse,
     waker,
     wakes,
+    news,
+    limits,
     connections,
     servers: outside.servers,
+    signIns: outside.signIns,
+    pushTokens: outside.pushTokens,
     serverSearch: outside.serverSearch,
-    blobs: openBlobStore(config.blobDir),
+    targets: outside.targets,
+    blobs: await openBlobs(config, { db, log }),
     reachPoint,
     opened,
   }
   return { resources, connectorOf: outside.connectorOf }
+}
+
+function redisOf({ redisUrl, certificateAuthorities }: Config) {
+  if (redisUrl === null) return null
+  const address = parseRedisUrl(redisUrl.reveal())
+  return { address, authorities: trustAlso(certificateAuthorities) }
 }
 
 function hostedSessionsOf(wings: readonly Wing[]): Wing['hostedSessions'] & object {

@@ -4,21 +4,28 @@ import type { Db } from '../database/pool.ts'
 import type { Wakes } from '../database/wake.ts'
 import type { Instance } from '../jobs/instance.ts'
 import type { LeasePace } from '../jobs/lease.ts'
+import type { Pulse } from '../jobs/pulse.ts'
 import type { Logger } from '../kit/log.ts'
 import { SyncEngine } from '../sync/engine.ts'
 import type { Follower } from '../sync/follower.ts'
 import { troubleGauges } from '../sync/overview.ts'
+import type { SharePace } from '../sync/share.ts'
 import type { Wing } from '../wing.ts'
 import type { Readiness } from './readiness.ts'
 
-/** Intervals and time limits of the sync. Tests use shorter ones than the defaults. */
+/** Intervals and time limits of the sync, and of what finds work. Tests use shorter ones than the defaults. */
 export interface SyncPace {
   pollSeconds?: number
   stallSeconds?: number
   keepAliveSeconds?: number
   answerSeconds?: number
+  passFactorMax?: number
   refusalSeconds?: number
   lease?: LeasePace
+  pulseSeconds?: number
+  /** How long a request waits for the store of REDIS_URL. */
+  storeAnswerMilliseconds?: number
+  share?: SharePace
   /** Milliseconds since 1970. Decides when flags are compared again on servers that do not report changes. */
   now?: () => number
 }
@@ -26,6 +33,7 @@ export interface SyncPace {
 export interface SyncRoleOptions {
   db: Db
   instance: Instance
+  pulse: Pulse
   wakes: Wakes
   connectorOf: ConnectorOf
   wings: readonly Wing[]
@@ -37,12 +45,12 @@ export interface SyncRoleOptions {
 
 /** The role `sync`: owns accounts and keeps them in step with their providers. */
 export async function startSyncRole(options: SyncRoleOptions): Promise<AsyncDisposable> {
-  const { db, instance, wakes, connectorOf, wings, readiness, metrics, log, pace } = options
+  const { db, instance, pulse, wakes, connectorOf, wings, readiness, metrics, log, pace } = options
   const follower = requireFollower(wings)
-  const engine = await SyncEngine.start({ db, instance, connectorOf, follower, log, ...pace })
+  const engine = await SyncEngine.start({ db, instance, pulse, connectorOf, follower, log, ...pace })
   readiness.include(() => engine.problem)
-  const wake = () => engine.wake()
-  wakes.on(['waxwing_wake'], { onWake: wake, onListening: wake })
+  const onWake = (ids: string[]) => engine.wake(ids)
+  wakes.on(['waxwing_wake'], { onWake, onListening: () => engine.wake(null) })
   const owned = new Gauge({
     name: 'waxwing_accounts_owned',
     help: 'Accounts that this process keeps in sync',

@@ -6,23 +6,55 @@ import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import type { Tables } from '../database/tables.ts'
 import { newId } from '../kit/ids.ts'
-import { silentLog } from '../kit/log.ts'
+import { openLog, silentLog } from '../kit/log.ts'
 import { Instance } from '../jobs/instance.ts'
+import { pause } from '../jobs/nudge.ts'
+import { Pulse, type Question } from '../jobs/pulse.ts'
+import type { MailProvider } from '../providers/mail.ts'
 import { SyncEngine } from './engine.ts'
 import { HostBudget } from '../connections/host-budget.ts'
 import { openMailFollower } from './mail/follower.ts'
 
-/** A process that follows one account of a memory server, with a short lease. */
-async function openEngine() {
+/** A quick pulse that counts its beats, and how often it wakes somebody. */
+class CountedPulse extends Pulse {
+  beats = 0
+  wakes = 0
+
+  constructor(db: Kysely<Tables>) {
+    super(db, silentLog, 0.1)
+    super.ask({ isDue: () => sql<boolean>`true`, onDue: () => void this.beats++ })
+  }
+
+  override ask(question: Question): Disposable {
+    const onDue = () => {
+      this.wakes++
+      question.onDue()
+    }
+    return super.ask({ isDue: () => question.isDue(), onDue })
+  }
+}
+
+const QUICK_SHARE = { checkSeconds: 1, stepSeconds: 1, settleSeconds: 1 }
+
+/** A process that follows accounts of a memory server, with a short lease. What is read is the first of them. */
+async function openEngine({ pollSeconds = 0.2, accounts = 1, share = QUICK_SHARE } = {}) {
   await using opened = new AsyncDisposableStack()
   const database = opened.use(await openTestDatabase())
   const { db, address } = database
   const tenant = await sampleTenant(db)
   const account = await sampleAccount(db, tenant.id, { initialized_at: null })
+  for (let number = 1; number < accounts; number++) await sampleAccount(db, tenant.id)
   const server = new MemoryServer()
   server.create('INBOX', 'inbox')
   const connections = { open: 0 }
-  const budget = new HostBudget(10)
+  const watching = Promise.withResolvers<void>()
+  const watch: MailProvider['watch'] = async (_, seconds, signal) => {
+    watching.resolve()
+    await pause(seconds * 1_000, signal)
+    return { arrived: false, changed: false, gone: false }
+  }
+  const budget = new HostBudget(Math.max(10, accounts))
+  const logLines: string[] = []
   const instance = opened.use(
     await Instance.start({
       address,
@@ -32,13 +64,16 @@ async function openEngine() {
       pace: { leaseSeconds: 3, heartbeatSeconds: 0.2, answerSeconds: 1, fenceSeconds: 2 },
     }),
   )
+  const pulse = opened.use(new CountedPulse(db))
   const follower = opened.use(openMailFollower({ db, log: silentLog, onMail: () => undefined }))
   const engine = opened.use(
     await SyncEngine.start({
       db,
       instance,
+      pulse,
       connectorOf: () => () =>
         Promise.resolve({
+          version: '1',
           host: 'memory.test',
           syncWindowDays: null,
           isOneAtATime: true,
@@ -48,6 +83,7 @@ async function openEngine() {
             const mail = memoryMail(server)
             return {
               ...mail,
+              mail: { ...mail.mail, watch },
               async [Symbol.asyncDispose]() {
                 connections.open--
                 await mail[Symbol.asyncDispose]()
@@ -56,8 +92,13 @@ async function openEngine() {
           },
         }),
       follower,
-      log: silentLog,
-      pollSeconds: 0.2,
+      log: openLog({
+        level: 'info',
+        format: 'json',
+        destination: { write: line => void logLines.push(line) },
+      }),
+      pollSeconds,
+      share,
     }),
   )
   const read = () =>
@@ -73,13 +114,26 @@ async function openEngine() {
     })
   await liveAgain('1')
   const owned = opened.move()
-  return { db, engine, connections, read, liveAgain, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return {
+    db,
+    server,
+    pulse,
+    engine,
+    connections,
+    logLines,
+    /** Resolves when a pass is done and the next one is waited for. */
+    watching: watching.promise,
+    read,
+    liveAgain,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
 }
 
-async function addInstance(db: Kysely<Tables>): Promise<string> {
+/** @param weight of what it follows; null: it follows none, and wants none */
+async function addInstance(db: Kysely<Tables>, weight: number | null = null): Promise<string> {
   const id = newId()
-  const until = sql<Date>`clock_timestamp() + interval '30 seconds'`
-  await db.insertInto('instance').values({ id, heartbeat_until: until }).execute()
+  const until = sql<Date>`clock_timestamp() + interval '50 seconds'`
+  await db.insertInto('instance').values({ id, heartbeat_until: until, weight }).execute()
   return id
 }
 
@@ -108,10 +162,11 @@ describe('an active account that nobody follows is claimed again', () => {
     const { owner_instance: before } = await read()
     await sql`update instance set heartbeat_until = clock_timestamp() - interval '1 second'`.execute(db)
     expect((await liveAgain('2')).owner_instance).not.toBe(before)
-    const { rows } = await sql<{ dead: boolean }>`
-      select heartbeat_until < clock_timestamp() as dead from instance where id = ${before}
+    // Its row may be gone already, as nothing refers to it any more.
+    const { rows } = await sql`
+      select from instance where id = ${before} and heartbeat_until >= clock_timestamp()
     `.execute(db)
-    expect(rows).toEqual([{ dead: true }])
+    expect(rows).toEqual([])
   })
 
   test('when the row of its owner is gone', async () => {
@@ -121,9 +176,13 @@ describe('an active account that nobody follows is claimed again', () => {
   })
 })
 
-test('an account that another process took over is let go by the next pass, even where nothing changes', async () => {
-  await using process = await openEngine()
-  const { db, engine, connections, read } = process
+test.each([
+  ['by the next pass, even where nothing changes', 0.2],
+  ['within seconds, though no pass is due', 600],
+])('an account that another process took over is let go %s', async (_, pollSeconds) => {
+  await using process = await openEngine({ pollSeconds })
+  const { db, engine, connections, watching, read } = process
+  await watching
   const other = await addInstance(db)
   await sql`update account set owner_instance = ${other}, owner_epoch = owner_epoch + 1`.execute(db)
   await waitUntil('the connection to end', () => Promise.resolve(connections.open === 0))
@@ -142,4 +201,81 @@ test('the engine has a problem for as long as it cannot get a lease', async () =
   await sql`alter table hidden rename to instance`.execute(db)
   await liveAgain('2')
   await waitUntil('no problem', () => Promise.resolve(engine.problem === null))
+})
+
+test('an account that cannot be looked at yet is asked for once, and hears what is pushed meanwhile', async () => {
+  await using process = await openEngine()
+  const { db, server, pulse } = process
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: held, resolve: onHeld } = Promise.withResolvers<void>()
+  server.onAwait = () => {
+    onHeld()
+    return released
+  }
+  await held
+  const ask = (kinds: string[]) => db.updateTable('account').set({ sync_wanted: kinds }).execute()
+  const areWanted = (kinds: string[]) =>
+    waitUntil(`${kinds.join()} to be wanted`, async () => {
+      const { sync_wanted: wanted } = await db
+        .selectFrom('account')
+        .select('sync_wanted')
+        .executeTakeFirstOrThrow()
+      return wanted.join() === kinds.join()
+    })
+  const beat = async (times: number) => {
+    const until = pulse.beats + times
+    await waitUntil('the pulse', () => Promise.resolve(pulse.beats >= until))
+  }
+  const wakes = pulse.wakes
+  await ask(['mail'])
+  await waitUntil('the account to be asked for', () => Promise.resolve(pulse.wakes > wakes))
+  await beat(6)
+  expect(pulse.wakes - wakes).toBeLessThan(3)
+  await ask(['mail', 'notice'])
+  await areWanted(['mail'])
+  await beat(2)
+  await areWanted(['mail'])
+  release()
+  await areWanted([])
+})
+
+test('however often it is woken for accounts of others, it lets some of its own leave once in a step', async () => {
+  const accounts = 20
+  await using process = await openEngine({
+    accounts,
+    share: { checkSeconds: 0.2, stepSeconds: 600, settleSeconds: 0 },
+  })
+  const { db, pulse, engine } = process
+  await waitUntil('all to be followed', () => Promise.resolve(engine.accountCount === accounts))
+  const other = await addInstance(db, 0)
+  /** The other process takes the accounts that were released, and a wake names an account of its own. */
+  const wake = async () => {
+    await sql`
+      update account set owner_instance = ${other}, owner_epoch = owner_epoch + 1 where owner_instance is null
+    `.execute(db)
+    engine.wake([newId()])
+  }
+  await waitUntil('the first to leave', async () => {
+    await wake()
+    return engine.accountCount < accounts
+  })
+  const until = pulse.beats + 15
+  await waitUntil('many wakes', async () => {
+    await wake()
+    return pulse.beats >= until
+  })
+  expect(engine.accountCount).toBe(accounts - 1)
+})
+
+test('what the others leave unclaimed is claimed after a while, and then all of it at once', async () => {
+  await using process = await openEngine()
+  const { db, engine, logLines } = process
+  const { tenant_id: tenantId } = await db.selectFrom('account').select('tenant_id').executeTakeFirstOrThrow()
+  await addInstance(db, 0)
+  // More than are claimed at a time, besides those of its own share.
+  const added = 120
+  for (let number = 0; number < added; number++) await sampleAccount(db, tenantId)
+  await waitUntil('all to be followed', () => Promise.resolve(engine.accountCount === 1 + added))
+  const waits = logLines.filter(line => line.includes('Other processes do not claim their accounts'))
+  expect(waits).toHaveLength(1)
 })

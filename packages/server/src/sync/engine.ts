@@ -1,35 +1,42 @@
+import { sql } from 'kysely'
 import type { Db } from '../database/pool.ts'
 import type { Logger } from '../kit/log.ts'
 import type { ConnectorOf } from '../connections/connections.ts'
 import type { Instance } from '../jobs/instance.ts'
 import type { Lease } from '../jobs/lease.ts'
+import type { Pulse } from '../jobs/pulse.ts'
 import type { Follower } from './follower.ts'
-import { Keeper, type KeeperOptions } from './keeper.ts'
+import type { Keeper } from './keeper.ts'
+import { Keepers } from './keepers.ts'
 import { unlessAborted } from '../jobs/nudge.ts'
 import { WokenLoop } from '../jobs/woken-loop.ts'
 import { DEFAULT_REFUSAL_SECONDS } from './login-refusals.ts'
 import {
-  claimAccounts,
   FenceLost,
   findAttention,
   FIRST_ID,
+  hasUnfollowed,
+  isUnfollowed,
   listOwned,
-  type OwnedAccount,
+  needsAttention,
   RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
+  takeNotices,
   takeWanted,
 } from './ownership.ts'
+import { Ramp } from './ramp.ts'
+import { SHARE_PACE, type SharePace, ShareTaker } from './share.ts'
 import { Turns } from './turns.ts'
 
-const CLAIM_INTERVAL_MS = 3_000
-const CLAIM_AT_ONCE = 50
-/** Accounts checked with each claim, of those that the tables assign to this process. They take about 10 ms. */
+const RECOVERY_INTERVAL_MS = 3_000
+/** Accounts checked at a time, of those that the tables assign to this process. They take about 10 ms. */
 const CHECK_AT_ONCE = 5_000
 /** A process whose looks take longer, or have failed for longer, is not ready. */
-const LOOK_SECONDS_MAX = 15
-/** Wakes save time; this poll is the guarantee. */
-const ATTENTION_SECONDS = 1
+const LOOK_SECONDS_MAX = 25
+/** The pulse and wakes find what is due; this poll is only a safeguard. */
+const POLL_SECONDS = 15
+const RETRY_SECONDS_MAX = 1
 const HEAVY_PASSES_AT_ONCE = 4
 const DEFAULT_POLL_SECONDS = 45
 const DEFAULT_STALL_SECONDS = 120
@@ -37,50 +44,61 @@ const DEFAULT_STALL_SECONDS = 120
 export interface SyncOptions {
   db: Db
   instance: Instance
+  pulse: Pulse
   connectorOf: ConnectorOf
   follower: Follower
   log: Logger
   pollSeconds?: number
   stallSeconds?: number
   refusalSeconds?: number
+  share?: SharePace
 }
 
 /**
- * The sync role: owns accounts as long as this process lives, and keeps each in sync. When the lease lapses, it lets go
- * of all of them at once, waits for the next lease, and claims what has no owner.
+ * The sync role: owns its share of the accounts as long as this process lives, and keeps each in sync. When the lease
+ * lapses, it lets go of all of them at once, waits for the next lease, and claims what has no owner.
  */
 export class SyncEngine implements AsyncDisposable {
   readonly #options: SyncOptions
-  readonly #keeperOptions: Omit<KeeperOptions, 'lease'>
-  readonly #keepers = new Map<string, Keeper>()
-  /** Keepers that were told to stop and have not ended yet. */
-  readonly #ending = new Set<Keeper>()
+  readonly #keepers: Keepers
   readonly #loop: WokenLoop
-  /** The lease that the keepers rely on. */
+  /** The lease that the keepers rely on, and what is done under it. */
   #lease: Lease | null = null
-  #claimedAt = Number.NEGATIVE_INFINITY
+  #share: ShareTaker | null = null
+  /** Whether there may be accounts to claim. */
+  #mayClaim = true
+  /** Whether own accounts may need attention. */
+  #mayAttend = true
   #recoveredAt = Number.NEGATIVE_INFINITY
+  #checkedAt = Number.NEGATIVE_INFINITY
+  #attendedAt = Number.NEGATIVE_INFINITY
   #lookedAt = Number.NEGATIVE_INFINITY
   /** Accounts up to this id, if the tables assign them to this process, are known to be followed. */
   #checkedUpTo = FIRST_ID
 
   private constructor(options: SyncOptions) {
+    const { db, connectorOf, follower, log } = options
     this.#options = options
-    this.#keeperOptions = {
-      db: options.db,
-      connectorOf: options.connectorOf,
-      turns: new Turns(HEAVY_PASSES_AT_ONCE),
-      follower: options.follower,
-      log: options.log,
-      pollSeconds: options.pollSeconds ?? DEFAULT_POLL_SECONDS,
-      stallSeconds: options.stallSeconds ?? DEFAULT_STALL_SECONDS,
-      refusalSeconds: options.refusalSeconds ?? DEFAULT_REFUSAL_SECONDS,
-    }
+    this.#keepers = new Keepers(
+      {
+        db,
+        connectorOf,
+        turns: new Turns(HEAVY_PASSES_AT_ONCE),
+        ramp: new Ramp(),
+        follower,
+        log,
+        pollSeconds: options.pollSeconds ?? DEFAULT_POLL_SECONDS,
+        stallSeconds: options.stallSeconds ?? DEFAULT_STALL_SECONDS,
+        refusalSeconds: options.refusalSeconds ?? DEFAULT_REFUSAL_SECONDS,
+      },
+      () => this.#share?.reportSoon(),
+    )
     this.#loop = new WokenLoop({
       look: signal => this.#look(signal),
       failure: 'Could not look for accounts',
-      log: options.log,
-      retrySecondsMax: ATTENTION_SECONDS,
+      log,
+      listen: wake => options.pulse.ask({ isDue: () => this.#isDue(), onDue: () => this.#attendSoon(wake) }),
+      retrySecondsMax: RETRY_SECONDS_MAX,
     })
   }
 
@@ -91,14 +109,15 @@ export class SyncEngine implements AsyncDisposable {
     return engine
   }
 
-  /** Accounts were changed or connected: look at once. */
-  wake(): void {
-    this.#claimedAt = Number.NEGATIVE_INFINITY
+  /** These accounts were changed or connected, or any if null: look at once. */
+  wake(accountIds: readonly string[] | null): void {
+    if (accountIds === null || accountIds.some(id => !this.#keepers.has(id))) this.#mayClaim = true
+    if (accountIds === null || accountIds.some(id => this.#keepers.has(id))) this.#mayAttend = true
     this.#loop.wake()
   }
 
   get accountCount(): number {
-    return this.#keepers.size
+    return this.#keepers.count
   }
 
   /** Why this process cannot follow accounts now; null if it can. */
@@ -110,51 +129,89 @@ export class SyncEngine implements AsyncDisposable {
 
   async #look(signal: AbortSignal): Promise<number> {
     const lease = await this.#options.instance.awaitLease(signal)
-    if (lease !== this.#lease) this.#begin(lease)
+    const share = lease === this.#lease && this.#share ? this.#share : this.#begin(lease)
     // A look that hangs on the database must not outlast the lease.
-    const hasMore = await unlessAborted(lease.lapsed, this.#attendAndClaim(lease))
+    const seconds = await unlessAborted(lease.lapsed, this.#attendAndShare(lease, share))
     this.#lookedAt = performance.now()
-    return hasMore ? 0 : ATTENTION_SECONDS
+    return Math.min(seconds, POLL_SECONDS)
   }
 
-  #begin(lease: Lease): void {
+  #isDue() {
+    const lease = this.#options.instance.lease
+    return lease && sql<boolean>`(${needsAttention(lease.id, this.#keepers.listNudged())} or ${isUnfollowed})`
+  }
+
+  #attendSoon(wake: () => void): void {
+    this.#mayAttend = true
+    wake()
+  }
+
+  #begin(lease: Lease): ShareTaker {
+    const { db, log, share: pace = SHARE_PACE } = this.#options
     this.#lease = lease
+    this.#share = new ShareTaker({ db, lease, keepers: this.#keepers, log }, pace)
+    this.#mayClaim = true
+    this.#mayAttend = true
     this.#checkedUpTo = FIRST_ID
     this.#recoveredAt = Number.NEGATIVE_INFINITY
+    this.#checkedAt = Number.NEGATIVE_INFINITY
     lease.lapsed.addEventListener('abort', () => this.#dropAll(), { once: true })
+    return this.#share
   }
 
-  /** @returns whether there may be more to claim now */
-  async #attendAndClaim(lease: Lease): Promise<boolean> {
-    const { db } = this.#options
-    await this.#attend(lease)
-    // Not with each wake: it finds only what nobody announced.
-    if (performance.now() - this.#recoveredAt >= CLAIM_INTERVAL_MS) {
-      this.#recoveredAt = performance.now()
-      const released = await releaseOfDead(db)
-      await this.#releaseUnkept(lease)
-      this.#claimedAt = Number.NEGATIVE_INFINITY
-      if (released === RELEASED_AT_ONCE) this.#recoverAtOnce()
+  /** @returns the seconds until the next look */
+  async #attendAndShare(lease: Lease, share: ShareTaker): Promise<number> {
+    if (this.#mayAttend || isOver(this.#attendedAt, POLL_SECONDS * 1_000)) {
+      this.#mayAttend = false
+      this.#attendedAt = performance.now()
+      await this.#attend(lease)
     }
-    if (performance.now() - this.#claimedAt < CLAIM_INTERVAL_MS) return false
-    this.#claimedAt = performance.now()
-    const claimed = await claimAccounts(db, lease.id, CLAIM_AT_ONCE)
-    // If the lease lapsed before the claim was answered, the accounts belong to a dead instance and are taken from it.
-    if (lease.lapsed.aborted) return false
-    for (const owned of claimed) this.#keep(owned, lease)
-    const hasMore = claimed.length === CLAIM_AT_ONCE
-    if (hasMore) this.#claimedAt = Number.NEGATIVE_INFINITY
-    return hasMore
+    // The next lease may have begun meanwhile, and the fields are its own then.
+    lease.lapsed.throwIfAborted()
+    // Not with each wake: it finds only what nobody announced.
+    if (isOver(this.#recoveredAt, RECOVERY_INTERVAL_MS)) {
+      this.#recoveredAt = performance.now()
+      await this.#recover(lease)
+    }
+    lease.lapsed.throwIfAborted()
+    const mayClaim = this.#mayClaim
+    this.#mayClaim = false
+    // Wakes name accounts of other processes, too.
+    if (share.untilDueSeconds === 0 || (mayClaim && (await hasUnfollowed(this.#options.db))))
+      await share.take()
+    return share.untilDueSeconds
+  }
+
+  async #recover(lease: Lease): Promise<void> {
+    const { db, share: { checkSeconds } = SHARE_PACE } = this.#options
+    if (isOver(this.#checkedAt, checkSeconds * 1_000)) {
+      this.#checkedAt = performance.now()
+      await this.#compareWithTables(lease)
+    }
+    if (!(await hasUnfollowed(db))) return
+    this.#mayClaim = true
+    if ((await releaseOfDead(db)) === RELEASED_AT_ONCE) this.#recoverAtOnce()
   }
 
   async #attend(lease: Lease): Promise<void> {
     const { db } = this.#options
-    for (const { accountId, epoch, mustStop, mustRestart } of await findAttention(db, lease.id)) {
-      const keeper = this.#keepers.get(accountId)
-      if (keeper?.owned.epoch !== epoch) continue
+    const all = await findAttention(db, lease.id)
+    const noticed = all.filter(({ isNoticed, mustStop }) => isNoticed && !mustStop)
+    const taken = await takeNotices(
+      db,
+      lease.id,
+      noticed.map(({ accountId }) => accountId),
+    )
+    for (const { accountId, epoch, mustStop, mustRestart, isWanted } of all) {
+      const keeper = this.#keepers.find({ id: accountId, epoch })
+      if (!keeper) continue
       if (mustStop) void keeper[Symbol.asyncDispose]()
-      else if (!mustRestart) keeper.nudge.fire()
-      else if (await this.#takeRestart(keeper)) keeper.restart()
+      else if (mustRestart) {
+        if (await this.#takeRestart(keeper)) keeper.restart()
+      } else {
+        if (taken.has(accountId)) keeper.notice.fire()
+        if (isWanted) this.#keepers.nudge(keeper)
+      }
     }
   }
 
@@ -170,59 +227,47 @@ export class SyncEngine implements AsyncDisposable {
   }
 
   /**
-   * Releases accounts that the tables assign to this process but that it does not follow, so that they are claimed
-   * again: their release failed, or the answer to their claim was lost.
+   * Lets accounts go that the tables no longer assign to this process. Releases accounts that they do assign to it but
+   * that it does not follow, so that they are claimed again: their release failed, or the answer to their claim was lost.
    */
-  async #releaseUnkept(lease: Lease): Promise<void> {
+  async #compareWithTables(lease: Lease): Promise<void> {
     const { db, log } = this.#options
-    const page = await listOwned(db, lease.id, this.#checkedUpTo, CHECK_AT_ONCE)
-    this.#checkedUpTo = page.length < CHECK_AT_ONCE ? FIRST_ID : (page.at(-1)?.id ?? FIRST_ID)
-    const unkept = page.filter(({ id, epoch }) => this.#keepers.get(id)?.owned.epoch !== epoch)
+    const after = this.#checkedUpTo
+    const page = await listOwned(db, lease.id, after, CHECK_AT_ONCE)
+    // By now other accounts may be followed under the next lease.
+    if (lease.lapsed.aborted) return
+    const upTo = page.length < CHECK_AT_ONCE ? null : (page.at(-1)?.id ?? null)
+    this.#checkedUpTo = upTo ?? FIRST_ID
+    this.#keepers.stopOthers(page, { after, upTo })
+    const unkept = page.filter(owned => !this.#keepers.find(owned))
     if (unkept.length === 0) return
     log.warn({ count: unkept.length }, 'Accounts of this process were not followed; they are claimed again')
     for (let at = 0; at < unkept.length; at += RELEASED_AT_ONCE)
       await releaseAccounts(db, unkept.slice(at, at + RELEASED_AT_ONCE))
     // If some were lost, there may be more.
+    this.#checkedAt = Number.NEGATIVE_INFINITY
     this.#recoverAtOnce()
   }
 
   #recoverAtOnce(): void {
     this.#recoveredAt = Number.NEGATIVE_INFINITY
-    this.wake()
+    this.wake(null)
   }
 
-  #keep(owned: OwnedAccount, lease: Lease): void {
-    const before = this.#keepers.get(owned.id)
-    if (before) this.#end(before)
-    const keeper = new Keeper(owned, { ...this.#keeperOptions, lease: lease.lapsed })
-    this.#keepers.set(owned.id, keeper)
-    const forget = () => {
-      this.#ending.delete(keeper)
-      if (this.#keepers.get(owned.id) === keeper) this.#keepers.delete(owned.id)
-    }
-    keeper.finished.then(forget, (error: unknown) => {
-      this.#options.log.error({ error, accountId: owned.id }, 'Following an account ended with an error')
-      forget()
-    })
-  }
-
-  #end(keeper: Keeper): void {
-    this.#ending.add(keeper)
-    void keeper[Symbol.asyncDispose]()
-  }
-
-  /** Keepers stop by themselves when the lease lapses. Nothing that they wait for is waited for here. */
   #dropAll(): void {
-    if (this.#keepers.size > 0)
-      this.#options.log.warn({ count: this.#keepers.size }, 'The lease lapsed. Letting all accounts go')
-    for (const keeper of this.#keepers.values()) this.#ending.add(keeper)
-    this.#keepers.clear()
+    const { count } = this.#keepers
+    if (count > 0) this.#options.log.warn({ count }, 'The lease lapsed. Letting all accounts go')
+    this.#keepers.dropAll()
     this.#loop.wake()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#share?.end()
     await this.#loop[Symbol.asyncDispose]()
-    const keepers = [...this.#keepers.values(), ...this.#ending]
-    await Promise.all(keepers.map(keeper => keeper[Symbol.asyncDispose]()))
+    await this.#keepers[Symbol.asyncDispose]()
   }
+}
+
+function isOver(since: number, milliseconds: number): boolean {
+  return performance.now() - since >= milliseconds
 }

@@ -12,16 +12,21 @@ import type { Turns } from './turns.ts'
 export interface Following {
   owned: OwnedAccount
   connected: ConnectedAccount
+  /** Whether the connection serves one step at a time, so that others may wait for it. */
+  isOneAtATime: boolean
   /** null: the full history. */
   syncWindowDays: number | null
   stall: StallWatch
   permit: ConnectionPermit
   turns: Turns
   nudge: Nudge
+  /** Fired when the provider has pushed that something changed. */
+  notice: Nudge
   report: RuntimeReport
   pollSeconds: number
   log: Logger
-  onCaughtUp(): void
+  /** Called when the account is caught up or has come further: the next failure is the first of a row. */
+  onProgress(): void
 }
 
 /**

@@ -6,8 +6,9 @@ import { openTestDatabase } from '../../test/open-database.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import type { Db } from '../database/pool.ts'
 import { inTransaction } from '../events/unit-of-work.ts'
-import { lockMailAccount } from '../features/mail/messages/record-account.ts'
-import { recordChangedStates } from '../features/mail/messages/record-changes.ts'
+import { reachedAs } from '../features/accounts/accounts/rules.ts'
+import { findAccount } from '../features/accounts/accounts/store.ts'
+import { recordChangedFlags } from '../features/mail/messages/record-changed-flags.ts'
 import type { FormerLocation } from '../features/mail/messages/record-new-locations.ts'
 import { newId } from '../kit/ids.ts'
 import { silentLog } from '../kit/log.ts'
@@ -19,6 +20,7 @@ import { Keeper } from './keeper.ts'
 import { pause } from '../jobs/nudge.ts'
 import { claimAccounts, type OwnedAccount } from './ownership.ts'
 import { type MailFollower, openMailFollower } from './mail/follower.ts'
+import { Ramp } from './ramp.ts'
 import { Place, Turns } from './turns.ts'
 
 const SITES = [
@@ -93,25 +95,33 @@ function follow(
   owned: OwnedAccount,
   { budget, follower }: Pick<Resources, 'budget' | 'follower'>,
   connect: () => ConnectedAccount,
+  stallSeconds = 60,
 ): Keeper {
   return new Keeper(owned, {
     db,
-    connectorOf: () => () =>
-      Promise.resolve({
-        host: 'memory.test',
-        syncWindowDays: null,
-        isOneAtATime: true,
-        acquire: signal => budget.acquire('memory.test', signal),
-        connect: async () => connect(),
-      }),
+    connectorOf: () => async () => ({
+      version: await findVersion(db, owned),
+      host: 'memory.test',
+      syncWindowDays: null,
+      isOneAtATime: true,
+      acquire: signal => budget.acquire('memory.test', signal),
+      connect: async () => connect(),
+    }),
     turns: new Turns(TURNS),
+    ramp: new Ramp(),
     follower,
     lease: new AbortController().signal,
     log: silentLog,
     pollSeconds: 0.2,
-    stallSeconds: 0.5,
+    stallSeconds,
     refusalSeconds: 600,
   })
+}
+
+async function findVersion(db: Db, owned: OwnedAccount): Promise<string> {
+  const account = await findAccount(db, owned.tenantId, owned.id)
+  if (!account) throw new Error('The account is gone')
+  return reachedAs(account).version
 }
 
 const readAccount = (db: Db, { id }: OwnedAccount) =>
@@ -121,19 +131,19 @@ const readAccount = (db: Db, { id }: OwnedAccount) =>
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
 
-test('stops an account at once when its provider says that the grant is no longer valid', async () => {
+test.each([
+  ['is no longer valid', 'grant_refused', 'invalid_grant'],
+  ['does not allow mail', 'scope_missing', 'scope_missing'],
+] as const)('stops an account at once when its provider says that the grant %s', async (_, kind, reason) => {
   await using database = await openTestDatabase()
   const { db } = database
   const [owned] = await ownAccounts(db, 1)
   await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
   await using keeper = follow(db, owned!, { budget: new HostBudget(1), follower }, () => {
-    throw new ProviderFailure('grant_refused', 'The grant was revoked.')
+    throw new ProviderFailure(kind, 'The grant was revoked, or it is too little.')
   })
   await keeper.finished
-  expect(await readAccount(db, owned!)).toMatchObject({
-    status: 'reauth_required',
-    status_reason: 'invalid_grant',
-  })
+  expect(await readAccount(db, owned!)).toMatchObject({ status: 'reauth_required', status_reason: reason })
 })
 
 test('waits for a quota without holding what others need, and without taking it for a stall', async () => {
@@ -143,10 +153,11 @@ test('waits for a quota without holding what others need, and without taking it 
   await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
   const resources = { budget: new HostBudget(1), follower }
   let asked = 0
-  await using waiting = follow(db, throttled!, resources, () => {
+  const connect = () => {
     asked++
     throw new ProviderFailure('throttled', 'Slow down.', { retryAfterSeconds: 600 })
-  })
+  }
+  await using waiting = follow(db, throttled!, resources, connect, 0.5)
   const isWaiting = async () => (await readAccount(db, throttled!)).runtime_state === 'backoff'
   await waitUntil('the account to wait', isWaiting)
 
@@ -208,9 +219,8 @@ test('begins a pass when the interface changes what is read of the inbox, over t
 /** Records flags as an operation does after it has changed them. */
 function changeFlags(db: Db, { id, tenantId }: OwnedAccount, at: FormerLocation, flags: RemoteFlags) {
   return inTransaction(db, tenantId, async unit => {
-    const account = await lockMailAccount(unit, id)
     const row = await db.selectFrom('message').select('id').executeTakeFirstOrThrow()
-    await recordChangedStates(unit, account, [{ messageId: row.id, at, flags, mailboxes: null }])
+    await recordChangedFlags(unit, id, [{ messageId: row.id, at, flags }])
   })
 }
 
@@ -261,6 +271,7 @@ function begin(
     connectorOf: () => async () => {
       call('connectorOf')
       return {
+        version: '1',
         host: 'memory.test',
         syncWindowDays: null,
         isOneAtATime: true,
@@ -273,6 +284,7 @@ function begin(
       }
     },
     turns,
+    ramp: new Ramp(),
     follower,
     lease: new AbortController().signal,
     log: silentLog,
@@ -283,7 +295,7 @@ function begin(
   return { site, nth, owned, server, keeper, hasFailed: () => calls >= nth }
 }
 
-/** The same provider, which tells of each call before it is made. */
+/** The same provider, which reports each call before it is made. */
 function failing(
   account: Offering<'mail'>,
   call: (site: Site) => void,
@@ -359,7 +371,7 @@ async function settled(db: Db, trials: readonly Trial[]): Promise<void> {
 
 async function readIndex(db: Db, accountId: string): Promise<string | null> {
   const { rows } = await sql<{ subject: string; path: string; is_read: boolean; is_complete: boolean }>`
-    select subject, path, is_read, initialized_at is not null as is_complete
+    select message.subject, path, is_read, initialized_at is not null as is_complete
     from message join mailbox on mailbox.id = any(mailbox_ids) join account on account.id = message.account_id
     where message.account_id = ${accountId} and missing_look is null
   `.execute(db)

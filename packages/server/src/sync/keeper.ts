@@ -9,15 +9,25 @@ import type { ConnectionPermit, Connector, ConnectorOf } from '../connections/co
 import { LoginRefusals } from './login-refusals.ts'
 import { Nudge, pause } from '../jobs/nudge.ts'
 import { FenceLost, type OwnedAccount, releaseAccounts, takeWanted } from './ownership.ts'
-import { RuntimeReport } from './report.ts'
+import type { Ramp } from './ramp.ts'
+import { RuntimeReport, type RuntimeState } from './report.ts'
 import { StallWatch } from './stall-watch.ts'
-import { recordMisconfigured, recordRefusedGrant } from './trouble.ts'
+import {
+  type GrantRefusal,
+  isToBeFollowed,
+  misconfigurationOf,
+  recordClosed,
+  recordMisconfigured,
+  recordRefusedGrant,
+} from './trouble.ts'
 import type { Turns } from './turns.ts'
 
 export interface KeeperOptions {
   db: Kysely<Tables>
   connectorOf: ConnectorOf
   turns: Turns
+  /** Spreads the first connections of accounts that were claimed together. */
+  ramp: Ramp
   follower: Follower
   /** Aborts when the owner's lease lapses: the account is dropped at once, and not released. */
   lease: AbortSignal
@@ -35,6 +45,8 @@ export class Keeper implements AsyncDisposable {
   readonly owned: OwnedAccount
   /** Fired when something was asked for: the keeper looks at once. */
   readonly nudge = new Nudge()
+  /** Fired when the provider has pushed that something changed: what it reports is read at once. */
+  readonly notice = new Nudge()
   readonly #options: KeeperOptions
   readonly #stop = new AbortController()
   readonly #report: RuntimeReport
@@ -42,8 +54,12 @@ export class Keeper implements AsyncDisposable {
   readonly #refusals: LoginRefusals
   readonly #followOver: Follow
   readonly #log: Logger
+  readonly #leave = new AbortController()
   #restart = new AbortController()
+  #hasBegun = false
   #failures = 0
+  /** That of the account when it was last connected to. */
+  #version = ''
   readonly finished: Promise<void>
 
   constructor(owned: OwnedAccount, options: KeeperOptions) {
@@ -57,8 +73,22 @@ export class Keeper implements AsyncDisposable {
     this.finished = this.#run()
   }
 
+  get state(): RuntimeState {
+    return this.#report.state
+  }
+
+  get isLeaving(): boolean {
+    return this.#leave.signal.aborted
+  }
+
+  /** Finishes the step in progress, such as a pass, and then releases the account to another process. */
+  leave(): void {
+    this.#leave.abort()
+  }
+
   /** Begins again with changed settings or servers. */
   restart(): void {
+    this.#refusals.clear()
     this.#restart.abort()
     this.nudge.fire()
   }
@@ -82,14 +112,14 @@ export class Keeper implements AsyncDisposable {
   }
 
   async #keep(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
+    while (!this.#stop.signal.aborted && !this.isLeaving) {
       if (this.#restart.signal.aborted) this.#restart = new AbortController()
       const until = AbortSignal.any([this.#stop.signal, this.#restart.signal])
       try {
         const outcome = await this.#followOnce(until)
         if (outcome === 'caught_up') await this.#awaitTurn(until)
       } catch (error) {
-        if (this.#stop.signal.aborted || error instanceof FenceLost) break
+        if (this.#stop.signal.aborted || this.isLeaving || error instanceof FenceLost) break
         if (!this.#restart.signal.aborted) await this.#recover(error)
       }
     }
@@ -97,15 +127,19 @@ export class Keeper implements AsyncDisposable {
 
   /** Follows the account over one connection. @returns whether older mail was still to come when that was given up */
   async #followOnce(until: AbortSignal): Promise<'caught_up' | 'more'> {
-    const { db, stallSeconds } = this.#options
+    const { db, ramp, stallSeconds } = this.#options
     // This attempt serves every request made until now. A request that stayed would end each wait after a failure.
     await takeWanted(db, this.owned)
     const connector = await this.#findConnector()
+    this.#version = connector.version
     await this.#report.tell('connecting', `waiting for a connection to ${connector.host}`)
-    using permit = await connector.acquire(until)
+    const waiting = AbortSignal.any([until, this.#leave.signal])
+    using permit = wantedAlsoBy(this.#leave.signal, await connector.acquire(waiting))
+    using begun = this.#hasBegun ? null : await ramp.begin(connector.host, waiting)
+    this.#hasBegun = true
     using stall = new StallWatch(stallSeconds, until)
     try {
-      return await this.#follow(connector, permit, stall)
+      return await this.#follow(connector, permit, stall, begun)
     } catch (error) {
       // The reason counts, not the error of the connection that was ended for it.
       stall.signal.throwIfAborted()
@@ -117,23 +151,27 @@ export class Keeper implements AsyncDisposable {
     connector: Connector,
     permit: ConnectionPermit,
     stall: StallWatch,
+    begun: Disposable | null,
   ): Promise<'caught_up' | 'more'> {
     const { db, turns, pollSeconds } = this.#options
     await using connected = await connector.connect(stall.signal)
+    begun?.[Symbol.dispose]()
     this.#refusals.clear()
     await recordMisconfigured(db, this.owned, null)
     return await this.#followOver({
       owned: this.owned,
       connected,
+      isOneAtATime: connector.isOneAtATime,
       syncWindowDays: connector.syncWindowDays,
       stall,
       permit,
       turns,
       nudge: this.nudge,
+      notice: this.notice,
       report: this.#report,
       pollSeconds,
       log: this.#log,
-      onCaughtUp: () => {
+      onProgress: () => {
         this.#failures = 0
       },
     })
@@ -147,7 +185,7 @@ export class Keeper implements AsyncDisposable {
       `read in turns with other accounts of its server, every ${pollSeconds} s or later`,
     )
     this.nudge.clear()
-    await pause(pollSeconds * 1_000, until, this.nudge.signal)
+    await pause(pollSeconds * 1_000, until, this.#leave.signal, this.nudge.signal, this.notice.signal)
   }
 
   async #recover(error: unknown): Promise<void> {
@@ -161,20 +199,33 @@ export class Keeper implements AsyncDisposable {
       this.#log.warn({ error: unwritten }, 'Could not write down why the account is not followed')
     }
     this.nudge.clear()
-    await pause(wait, this.#stop.signal, this.#restart.signal, this.nudge.signal)
+    await pause(wait, this.#stop.signal, this.#leave.signal, this.#restart.signal, this.nudge.signal)
   }
 
   async #tellOf(error: unknown, wait: number): Promise<void> {
     const { db } = this.#options
     const failure = error instanceof ProviderFailure ? error : null
-    const isRefused = failure?.kind === 'login_failed' && this.#refusals.add(performance.now())
-    if (isRefused || failure?.kind === 'grant_refused') {
-      await recordRefusedGrant(db, this.owned, isRefused ? 'login_failed' : 'invalid_grant')
-      return this.#stop.abort()
-    }
-    if (failure?.kind === 'not_allowed') await recordMisconfigured(db, this.owned, 'server_not_allowed')
+    if (failure) await this.#recordTrouble(failure)
+    if (!(await isToBeFollowed(db, this.owned))) return this.#stop.abort()
     const at = new Date(Date.now() + wait).toISOString()
     await this.#report.tell('backoff', `${describeFailure(error)}; next try at ${at}`)
+  }
+
+  /** Records what a failure says about the account itself. */
+  async #recordTrouble(failure: ProviderFailure): Promise<void> {
+    const { db } = this.#options
+    const reason = this.#refusalOf(failure)
+    if (reason) await recordRefusedGrant(db, this.owned, { reason, version: this.#version })
+    if (failure.kind === 'mailbox_gone') await recordClosed(db, this.owned, failure.reason)
+    const misconfiguration = misconfigurationOf(failure)
+    if (misconfiguration) await recordMisconfigured(db, this.owned, misconfiguration)
+  }
+
+  /** Why the account needs a new grant, if the failure says so. */
+  #refusalOf({ kind }: ProviderFailure): GrantRefusal | null {
+    if (kind === 'login_failed') return this.#refusals.add(performance.now()) ? kind : null
+    if (kind === 'grant_refused') return 'invalid_grant'
+    return kind === 'scope_missing' ? kind : null
   }
 
   #logFailure(error: unknown): void {
@@ -182,5 +233,26 @@ export class Keeper implements AsyncDisposable {
     if (error instanceof ProviderFailure)
       this.#log.info({ ...fields, kind: error.kind }, 'The provider failed')
     else this.#log.error(fields, 'Following an account failed')
+  }
+}
+
+/** The permit, which is also wanted once the signal has aborted: whoever follows gives it up after the pass at hand. */
+function wantedAlsoBy(signal: AbortSignal, held: ConnectionPermit): ConnectionPermit {
+  let listener: (() => void) | undefined
+  const tell = () => listener?.()
+  signal.addEventListener('abort', tell, { once: true })
+  return {
+    get isWanted() {
+      return held.isWanted || signal.aborted
+    },
+    onWanted(wanted) {
+      listener = wanted
+      held.onWanted(wanted)
+      if (signal.aborted) wanted()
+    },
+    [Symbol.dispose]: () => {
+      signal.removeEventListener('abort', tell)
+      held[Symbol.dispose]()
+    },
   }
 }

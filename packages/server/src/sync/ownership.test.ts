@@ -9,6 +9,7 @@ import {
   FenceLost,
   fenceAccount,
   findAttention,
+  hasUnfollowed,
   RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
@@ -73,6 +74,18 @@ describe('claimAccounts', () => {
     const taken = await claimAccounts(db, other, 10)
     expect(taken.map(({ id }) => id).toSorted()).toEqual(held.map(({ id }) => id).toSorted())
     expect(taken.every(({ epoch }) => epoch === '2')).toBe(true)
+  })
+})
+
+describe('hasUnfollowed', () => {
+  test('does not count accounts of suspended tenants, which nobody may claim', async () => {
+    await using database = await openTestDatabase()
+    const { db } = database
+    await insertAccounts(db, 1)
+    await sql`update tenant set suspended_at = now()`.execute(db)
+    expect(await hasUnfollowed(db)).toBe(false)
+    await insertAccounts(db, 1)
+    expect(await hasUnfollowed(db)).toBe(true)
   })
 })
 

@@ -1,10 +1,12 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { isUnowned, unownedTenants } from '../features/accounts/accounts/following.ts'
+import { NOTICE } from '../features/accounts/accounts/store.ts'
 import { isLive } from '../jobs/lease.ts'
-import { loadMailAccount } from '../features/mail/messages/record-account.ts'
+import { loadLockedMailAccount } from '../features/mail/messages/record-account.ts'
 import type { MailAccount } from '../features/mail/messages/rules.ts'
+import { weight } from './weight.ts'
 
 /** An account as its owner holds it. The epoch is the fencing token of this ownership. */
 export interface OwnedAccount {
@@ -13,6 +15,11 @@ export interface OwnedAccount {
   email: string
   instanceId: string
   epoch: string
+}
+
+/** An account that was just claimed. */
+export interface ClaimedAccount extends OwnedAccount {
+  weight: number
 }
 
 /** The account is no longer ours: it has another owner or none, or it was paused or deleted. */
@@ -29,14 +36,10 @@ export class FenceLost extends Error {
  * @throws FenceLost
  */
 export async function fenceAccount(unit: UnitOfWork, owned: OwnedAccount): Promise<MailAccount> {
-  const { rows } = await sql`
-    select from account
-    where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
-      and status = 'active' and deleted_at is null
-    for share
-  `.execute(unit.sql)
-  if (rows.length === 0) throw new FenceLost(owned.id)
-  return loadMailAccount(unit, owned.id)
+  const fencing = sql`select from account where ${isOwned(owned)} for share`
+  const account = await loadLockedMailAccount(unit, owned.id, fencing)
+  if (!account) throw new FenceLost(owned.id)
+  return account
 }
 
 /**
@@ -45,10 +48,7 @@ export async function fenceAccount(unit: UnitOfWork, owned: OwnedAccount): Promi
  */
 export async function beginLook(db: Kysely<Tables>, owned: OwnedAccount): Promise<number> {
   const { rows } = await sql<{ look: number }>`
-    update account set look = look + 1
-    where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
-      and status = 'active' and deleted_at is null
-    returning look::float8 as look
+    update account set look = look + 1 where ${isOwned(owned)} returning look::float8 as look
   `.execute(db)
   if (!rows[0]) throw new FenceLost(owned.id)
   return rows[0].look
@@ -82,13 +82,37 @@ export async function releaseOfDead(db: Kysely<Tables>): Promise<number> {
   return Number(numAffectedRows)
 }
 
+/** A condition for the pulse: see `hasUnfollowed`. Accounts of suspended tenants are left alone. */
+export const isUnfollowed = sql<boolean>`(
+  exists (
+    with recursive unowned (tenant_id) as (${unownedTenants})
+    select from unowned join tenant on tenant.id = unowned.tenant_id where suspended_at is null
+  ) or exists (
+    -- ORDER BY keeps the planner from reading all accounts, most of which have a living owner.
+    select from instance cross join lateral (
+      select account.id from account where owner_instance = instance.id order by account.id limit 1
+    ) as followed
+    where not ${isLive}
+  )
+)`
+
+/** Whether there is an account to claim, or to take from an instance whose lease lapsed. */
+export async function hasUnfollowed(db: Kysely<Tables>): Promise<boolean> {
+  const { rows } = await sql<{ has: boolean }>`
+    select ${isUnfollowed} as has
+  `.execute(db)
+  return rows[0]?.has ?? true
+}
+
+type ClaimedRow = { id: string; tenant_id: string; email: string; owner_epoch: string; weight: number }
+
 /** Takes up to `limit` active accounts that have no owner. */
 export async function claimAccounts(
   db: Kysely<Tables>,
   instanceId: string,
   limit: number,
-): Promise<OwnedAccount[]> {
-  const { rows } = await sql<{ id: string; tenant_id: string; email: string; owner_epoch: string }>`
+): Promise<ClaimedAccount[]> {
+  const { rows } = await sql<ClaimedRow>`
     with recursive unowned (tenant_id) as (${unownedTenants})
     update account set owner_instance = ${instanceId}, owner_epoch = owner_epoch + 1, sync_wanted = '{}',
       runtime_state = 'pending', runtime_detail = null, runtime_instance = ${instanceId},
@@ -101,7 +125,7 @@ export async function claimAccounts(
       ) as claimable
       where tenant.suspended_at is null limit ${limit}
     )
-    returning id, tenant_id, email, owner_epoch
+    returning id, tenant_id, email, owner_epoch, ${weight} as weight
   `.execute(db)
   return rows.map(row => ({
     id: row.id,
@@ -109,6 +133,7 @@ export async function claimAccounts(
     email: row.email,
     instanceId,
     epoch: row.owner_epoch,
+    weight: row.weight,
   }))
 }
 
@@ -138,6 +163,27 @@ export interface Attention {
   mustStop: boolean
   /** Settings or servers changed. */
   mustRestart: boolean
+  /** Its provider has pushed that something happened. */
+  isNoticed: boolean
+  /** Something else is wanted. */
+  isWanted: boolean
+}
+
+const RESTART = 'restart'
+
+/**
+ * A condition for the pulse: whether `findAttention` would find an account.
+ * @param nudgedIds accounts whose followers were told already that something is wanted, and will take it when they can
+ */
+export function needsAttention(instanceId: string, nudgedIds: readonly string[]): RawBuilder<boolean> {
+  return sql`(
+    exists (select from account where owner_instance = ${instanceId}
+      and (sync_wanted <> '{}' or status <> 'active' or deleted_at is not null)
+      and not (status = 'active' and deleted_at is null and id = any(${[...nudgedIds]}::uuid[])
+        and not sync_wanted && ${[RESTART, NOTICE]}::text[]))
+    or exists (select from tenant join account on account.tenant_id = tenant.id
+      where suspended_at is not null and owner_instance = ${instanceId})
+  )`
 }
 
 export async function findAttention(db: Kysely<Tables>, instanceId: string): Promise<Attention[]> {
@@ -155,8 +201,26 @@ export async function findAttention(db: Kysely<Tables>, instanceId: string): Pro
     accountId: row.id,
     epoch: row.owner_epoch,
     mustStop: row.must_stop,
-    mustRestart: row.sync_wanted.includes('restart'),
+    mustRestart: row.sync_wanted.includes(RESTART),
+    isNoticed: row.sync_wanted.includes(NOTICE),
+    isWanted: row.sync_wanted.some(kind => kind !== NOTICE),
   }))
+}
+
+/** Takes what was pushed of accounts, so that a later push is a new one. What else is wanted stays. Returns their ids. */
+export async function takeNotices(
+  db: Kysely<Tables>,
+  instanceId: string,
+  accountIds: readonly string[],
+): Promise<Set<string>> {
+  if (accountIds.length === 0) return new Set()
+  const { rows } = await sql<{ id: string }>`
+    update account set sync_wanted = array_remove(sync_wanted, ${NOTICE})
+    where id = any(${[...accountIds]}::uuid[]) and owner_instance = ${instanceId}
+      and ${NOTICE} = any(sync_wanted)
+    returning id
+  `.execute(db)
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** What the owner of an account needs to know at the start of a pass. */
@@ -172,21 +236,32 @@ export interface Wanted {
  * @throws FenceLost, so that even a pass that writes nothing proves its ownership
  */
 export async function takeWanted(db: Kysely<Tables>, owned: OwnedAccount): Promise<Wanted> {
-  const { rows } = await sql<{ wanted: string[]; is_initialized: boolean }>`
-    with taken as (
+  const { rows } = await sql<Wanted>`
+    with ${takingWanted(owned)} select ${wantedColumns} from account where ${isOwned(owned)}
+  `.execute(db)
+  const [row] = rows
+  if (!row) throw new FenceLost(owned.id)
+  return row
+}
+
+/** The parts of a statement that takes what was asked for and reads more of the account as well. */
+export function takingWanted(owned: OwnedAccount): RawBuilder<unknown> {
+  return sql`
+    taken as (
       select id, sync_wanted from account
       where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
         and sync_wanted <> '{}' for update
     ),
-    emptied as (update account set sync_wanted = '{}' from taken where account.id = taken.id)
-    select coalesce((select sync_wanted from taken), '{}') as wanted, initialized_at is not null as is_initialized
-    from account
-    where id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
-      and status = 'active' and deleted_at is null
-  `.execute(db)
-  const [row] = rows
-  if (!row) throw new FenceLost(owned.id)
-  return { wanted: row.wanted, isInitialized: row.is_initialized }
+    emptied as (update account set sync_wanted = '{}' from taken where account.id = taken.id)`
+}
+
+export const wantedColumns = sql.raw(
+  `coalesce((select sync_wanted from taken), '{}') as wanted, initialized_at is not null as "isInitialized"`,
+)
+
+export function isOwned(owned: OwnedAccount): RawBuilder<boolean> {
+  return sql`(account.id = ${owned.id} and owner_instance = ${owned.instanceId} and owner_epoch = ${owned.epoch}
+    and account.status = 'active' and deleted_at is null)`
 }
 
 /** Releases accounts, so that others can claim them before the lease runs out. */

@@ -1,23 +1,12 @@
 import { expect, test } from 'vitest'
+import { ownAccount } from '../../test/memory-account.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
-import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
-import { newId } from '../kit/ids.ts'
-import { claimAccounts } from './ownership.ts'
 import { RuntimeReport } from './report.ts'
 
 test('an account that brings messages in is not failing any more, however long its first sync takes', async () => {
   await using database = await openTestDatabase()
   const { db } = database
-  const tenant = await sampleTenant(db)
-  await sampleAccount(db, tenant.id)
-  const id = newId()
-  await db
-    .insertInto('instance')
-    .values({ id, heartbeat_until: new Date(Date.now() + 60_000) })
-    .execute()
-  const [owned] = await claimAccounts(db, id, 1)
-  if (!owned) throw new Error('nothing to claim')
-  const report = new RuntimeReport(db, owned)
+  const report = new RuntimeReport(db, await ownAccount(db))
   const read = async () => {
     const account = await db
       .selectFrom('account')
@@ -33,4 +22,53 @@ test('an account that brings messages in is not failing any more, however long i
   // At once, although progress is written only now and then.
   await report.tell('syncing', '900 are still to come', { hasBrought: true })
   expect(await read()).toEqual({ isFailing: false, isBehind: true })
+})
+
+test('an account that is known to differ from its provider is not live', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const owned = await ownAccount(db)
+  const report = new RuntimeReport(db, owned)
+  const read = () =>
+    db.selectFrom('account').select(['runtime_state', 'behind_since']).executeTakeFirstOrThrow()
+  await db.updateTable('account').set({ differs_since: new Date() }).execute()
+  await report.tell('live', 'the inbox is watched')
+  expect(await read()).toEqual({ runtime_state: 'syncing', behind_since: expect.any(Date) })
+  await db.updateTable('account').set({ differs_since: null }).execute()
+  await report.tell('live', 'the inbox is watched')
+  expect(await read()).toEqual({ runtime_state: 'live', behind_since: null })
+})
+
+test('an account that is known to lack something says so, and is neither live nor failing', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const report = new RuntimeReport(db, await ownAccount(db))
+  const read = () =>
+    db
+      .selectFrom('account')
+      .select(['runtime_state', 'runtime_detail', 'behind_since', 'failing_since'])
+      .executeTakeFirstOrThrow()
+  await report.tell('backoff', 'the server is away')
+  report.gap = 'a week is missing'
+  await report.tell('live', 'the inbox is watched')
+  expect(await read()).toEqual({
+    runtime_state: 'syncing',
+    runtime_detail: 'a week is missing; the inbox is watched',
+    behind_since: expect.any(Date),
+    failing_since: null,
+  })
+  report.gap = null
+  await report.tell('live', 'the inbox is watched')
+  expect(await read()).toMatchObject({ runtime_state: 'live', runtime_detail: 'the inbox is watched' })
+})
+
+test('a wait is reported at once, however lately progress was', async () => {
+  await using database = await openTestDatabase()
+  const { db } = database
+  const report = new RuntimeReport(db, await ownAccount(db))
+  const detail = async () =>
+    (await db.selectFrom('account').select('runtime_detail').executeTakeFirstOrThrow()).runtime_detail
+  await report.tell('syncing', '900 are still to come', { hasBrought: true })
+  await report.tell('syncing', '900 are still to come; waits 41 s')
+  expect(await detail()).toBe('900 are still to come; waits 41 s')
 })

@@ -5,7 +5,7 @@ import type { OwnedAccount } from './ownership.ts'
 export type RuntimeState = 'pending' | 'connecting' | 'syncing' | 'live' | 'backoff' | 'stopped'
 
 const DETAIL_CHARACTERS_MAX = 500
-/** Minimum interval between two reports of progress. A change of state is written at once. */
+/** Minimum interval between two reports of progress. Everything else is written at once. */
 const PROGRESS_INTERVAL_MS = 2_000
 
 /** Writes into the account's `runtime` what its owner is doing, while it is the owner. */
@@ -17,37 +17,59 @@ export class RuntimeReport {
   #writtenAt = 0
   /** True at first, since an earlier owner of the account may have reported a failure. */
   #mayBeFailing = true
+  /** What the account is known to lack, for people; null if nothing. An account that lacks something is not `live`. */
+  gap: string | null = null
 
   constructor(db: Kysely<Tables>, owned: OwnedAccount) {
     this.#db = db
     this.#owned = owned
   }
 
-  /** @param hasBrought whether anything was brought in since the last report: then the account is not failing */
+  get state(): RuntimeState {
+    return this.#state
+  }
+
+  /** What was told last. */
+  get detail(): string | null {
+    return this.#detail
+  }
+
+  /**
+   * An account that has a gap, or is known to differ from its provider, is not `live`, but `syncing`.
+   * @param hasBrought given with reports of progress, of which few are written: whether anything was brought in since the
+   *   last one, so that the account is not failing
+   */
   async tell(
-    state: RuntimeState,
-    detail: string | null = null,
-    { hasBrought = false }: { hasBrought?: boolean } = {},
+    told: RuntimeState,
+    said: string | null = null,
+    { hasBrought = null }: { hasBrought?: boolean | null } = {},
   ): Promise<void> {
-    const isSuccess = state === 'live' || hasBrought
-    const isProgress = state === this.#state && !(isSuccess && this.#mayBeFailing)
-    if (isProgress && detail === this.#detail) return
+    const isSuccess = told === 'live' || hasBrought === true
+    const gap = told === 'live' ? this.gap : null
+    const state = gap === null ? told : 'syncing'
+    const detail = gap === null ? said : [gap, ...(said === null ? [] : [said])].join('; ')
+    const isSame = state === this.#state && !(isSuccess && this.#mayBeFailing)
+    if (isSame && detail === this.#detail) return
+    const isProgress = isSame && hasBrought !== null
     if (isProgress && performance.now() - this.#writtenAt < PROGRESS_INTERVAL_MS) return
-    this.#state = state
     this.#detail = detail
     this.#writtenAt = performance.now()
     const { id, instanceId, epoch } = this.#owned
-    await sql`
-      update account set runtime_state = ${state}, runtime_detail = ${detail?.slice(0, DETAIL_CHARACTERS_MAX) ?? null},
+    const { rows } = await sql<{ state: RuntimeState }>`
+      update account set
+        runtime_state = case when ${state} = 'live' and differs_since is not null then 'syncing' else ${state} end, runtime_detail = ${detail?.slice(0, DETAIL_CHARACTERS_MAX) ?? null},
         runtime_instance = ${instanceId}, runtime_updated_at = clock_timestamp(),
-        behind_since = case when ${state} = 'live' then null else coalesce(behind_since, clock_timestamp()) end,
+        behind_since = case when ${state} = 'live' and differs_since is null then null else coalesce(behind_since, clock_timestamp()) end,
         failing_since = case
           when ${isSuccess} then null
           when ${state} = 'backoff' then coalesce(failing_since, clock_timestamp())
           else failing_since
-        end
+        end,
+        closed_since = case when not ${isSuccess} then closed_since end
       where id = ${id} and owner_instance = ${instanceId} and owner_epoch = ${epoch}
+      returning runtime_state as state
     `.execute(this.#db)
+    this.#state = rows[0]?.state ?? state
     if (isSuccess) this.#mayBeFailing = false
     if (state === 'backoff') this.#mayBeFailing = true
   }

@@ -33,7 +33,7 @@ describe('LoginRefusals', () => {
     expect(times.map(at => refusals.add(at)).at(-1)).toBe(believed)
   })
 
-  test('a success in between begins the count anew', () => {
+  test('a success in between starts the count again', () => {
     const refusals = new LoginRefusals()
     refusals.add(0)
     refusals.add(minute)

@@ -1,13 +1,14 @@
 import { ProviderFailure } from '../providers/failure.ts'
 
-const CHECK_INTERVAL_MS_MAX = 5_000
-
-/** Aborts its signal after a time without progress, so that no account hangs for ever. */
+/**
+ * Aborts its signal after a time without progress, so that no account hangs for ever. Its timer fires once for each
+ * deadline that was moved, not at intervals: with many idle accounts, intervals alone would keep the process busy.
+ */
 export class StallWatch implements Disposable {
   readonly signal: AbortSignal
   readonly #seconds: number
   readonly #controller = new AbortController()
-  readonly #timer: NodeJS.Timeout
+  #timer: NodeJS.Timeout | null = null
   #deadline: number
 
   /** @param until also ends the watch */
@@ -15,13 +16,7 @@ export class StallWatch implements Disposable {
     this.#seconds = seconds
     this.#deadline = performance.now() + seconds * 1_000
     this.signal = AbortSignal.any([until, this.#controller.signal])
-    this.#timer = setInterval(
-      () => {
-        if (performance.now() < this.#deadline) return
-        this.#controller.abort(new ProviderFailure('unavailable', `no progress for ${this.#seconds} seconds`))
-      },
-      Math.min(CHECK_INTERVAL_MS_MAX, seconds * 250),
-    )
+    this.#wait()
   }
 
   progressed(): void {
@@ -34,6 +29,13 @@ export class StallWatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer)
+    if (this.#timer) clearTimeout(this.#timer)
+  }
+
+  #wait(): void {
+    const left = this.#deadline - performance.now()
+    if (left <= 0)
+      this.#controller.abort(new ProviderFailure('unavailable', `no progress for ${this.#seconds} seconds`))
+    else this.#timer = setTimeout(() => this.#wait(), Math.ceil(left))
   }
 }

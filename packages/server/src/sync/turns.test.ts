@@ -5,7 +5,7 @@ const never = new AbortController().signal
 const LONG = 60_000
 
 describe('Turns', () => {
-  test('lets only so many work at a time, and the next in line follow', async () => {
+  test('lets a limited number work at a time, and the next in line follow', async () => {
     const turns = new Turns(2)
     const order: number[] = []
     let [working, most] = [0, 0]

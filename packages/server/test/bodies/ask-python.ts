@@ -23,7 +23,7 @@ export interface PythonMessage {
   cc: Array<[name: string, address: string]> | null
   bcc: Array<[name: string, address: string]> | null
   replyTo: Array<[name: string, address: string]> | null
-  /** Of the header, in its order, decoded; false where Python cannot decode the value. */
+  /** The fields of the header, in its order, decoded; false where Python cannot decode the value. */
   fields: Array<[name: string, value: string | false]>
   /** Seconds since the epoch. */
   date: number | null

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { sweepBlobs } from '../../src/features/mail/content/record-blobs.ts'
 import { openBlobStore } from '../../src/kit/blobs/blob-store.ts'
+import { openFolderObjects } from '../../src/kit/blobs/folder-objects.ts'
 import { generateMail } from '../mail/corpus.ts'
 import type { TestApp } from '../open-app.ts'
 import { fillMailboxes } from '../servers/fill.ts'
@@ -225,7 +226,7 @@ describe('a stored message', () => {
     }>`select sum(bytes)::int as bytes from message_blob where message_id is not null`.execute(app.db)
     expect(counted.rows[0]?.bytes).toBeGreaterThan(500)
     await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'none' } })
-    await sweepBlobs(app.db, openBlobStore(blobs.folder), new AbortController().signal)
+    await sweepBlobs(app.db, openBlobStore(openFolderObjects(blobs.folder)), new AbortController().signal)
     expect(await blobs.files()).toEqual([])
   })
 })

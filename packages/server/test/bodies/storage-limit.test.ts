@@ -6,6 +6,7 @@ import type { Message } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { assignPlan } from '../../src/features/accounts/plans/assign.ts'
+import { NO_LIMITS } from '../../src/features/tenancy/plans/plan.ts'
 import { createPlan } from '../../src/features/tenancy/plans/store.ts'
 import { newId } from '../../src/kit/ids.ts'
 import type { TestApp } from '../open-app.ts'
@@ -25,15 +26,7 @@ function letter(nth: number) {
 }
 
 async function limitStorage(app: TestApp, storageBytes: number | null) {
-  const plan = await createPlan(app.db, newId(), {
-    apiCallsPerMinute: null,
-    apiCallsPerMinutePerKey: null,
-    maxAccounts: null,
-    bodyStorageAllowed: true,
-    storageBytes,
-    sendsPerDay: null,
-    modules: null,
-  })
+  const plan = await createPlan(app.db, newId(), { ...NO_LIMITS, storageBytes })
   await assignPlan(app.db, app.tenantId, plan)
 }
 

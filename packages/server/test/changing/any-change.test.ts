@@ -33,7 +33,7 @@ type OtherFlags = Map<string, boolean | null>
 function readChangingTruth(server: MailServer, user: TestUser): Promise<TrueMailbox[]> {
   return waitUntil('the server to hold still', () =>
     readTruth(server, user).catch((error: unknown) => {
-      if (error instanceof RefusedCommand || /: told of \d+ messages/.test(String(error))) return null
+      if (error instanceof RefusedCommand || /: announced \d+ messages/.test(String(error))) return null
       throw error
     }),
   )

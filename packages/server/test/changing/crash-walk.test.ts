@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
 import type { Moment } from '../servers/chaos-faults.ts'
-import { type ChaosProxy, startChaosProxy } from '../servers/chaos-proxy.ts'
+import type { ChaosProxy } from '../servers/chaos-proxy.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
-import { openWorld } from '../servers/world.ts'
-import { connectMailbox, waitForFirstSync } from '../sync/followed-account.ts'
 import { type KillableService, openKillableService } from '../sync/killable-service.ts'
-import { arrangeCase, CHANGES, expectDoneOnce, repeatUntilDone, type Walked } from './walk.ts'
+import { arrangeCase, CHANGES, expectDoneOnce, openWalk, type ProxiedWalk, repeatUntilDone } from './walk.ts'
 
 const SECONDS = 1_000
 
@@ -32,22 +30,11 @@ function killAt(proxy: ChaosProxy, pattern: RegExp, at: Moment) {
 describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('a kill on $name', ({ name, start }) => {
   const useIt = useServer(start)
   const isPoor = name === 'a poor Dovecot'
-  let walked: Walked
-  let proxy: ChaosProxy
-  const opened = new AsyncDisposableStack()
+  let walk: ProxiedWalk
   beforeAll(async () => {
-    const server = useIt()
-    const user = await server.addUser()
-    const world = opened.use(await openWorld(server, user))
-    proxy = opened.use(await startChaosProxy(server))
-    const accountId = await connectMailbox(service.caller, proxy, user)
-    await waitForFirstSync(service.caller, accountId)
-    walked = { caller: service.caller, server, user, world, accountId }
+    walk = await openWalk(service.caller, useIt())
   }, 60 * SECONDS)
-  afterAll(async () => {
-    await service.caller.delete(`/v1/accounts/${walked.accountId}`)
-    await opened.disposeAsync()
-  })
+  afterAll(() => walk[Symbol.asyncDispose]())
 
   // Only moves and removals are done in other commands on a poor server.
   const walkedChanges = CHANGES.filter(({ commands }) => !isPoor || commands.poor.length > 0)
@@ -67,9 +54,9 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('a kill on $n
     'of $what, when $command is $moment, loses nothing and does nothing twice',
     { timeout: 120 * SECONDS },
     async ({ change, pattern, moment }) => {
-      const of = await arrangeCase(walked)
+      const of = await arrangeCase(walk.walked)
       onTestFailed(() => void process.stderr.write(`${service.errors().join('\n')}\n`))
-      const killed = killAt(proxy, pattern, moment)
+      const killed = killAt(walk.proxy, pattern, moment)
 
       await repeatUntilDone(change, of)
 
@@ -84,7 +71,7 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('a kill on $n
     'of $what, after its answer, loses nothing and does nothing twice',
     { timeout: 120 * SECONDS },
     async ({ change }) => {
-      const of = await arrangeCase(walked)
+      const of = await arrangeCase(walk.walked)
       expect((await change.send(of)).status).toBe(200)
       service.kill()
       // A mailbox that was created is there already.

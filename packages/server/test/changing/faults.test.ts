@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startChaosProxy, type ChaosProxy } from '../servers/chaos-proxy.ts'
 import type { Faults, Moment } from '../servers/chaos-faults.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
-import { openWorld } from '../servers/world.ts'
 import type { TestApp } from '../open-app.ts'
-import { connectMailbox, openSyncApp, waitForFirstSync } from '../sync/followed-account.ts'
+import { openSyncApp } from '../sync/followed-account.ts'
 import {
   arrangeCase,
   CHANGES,
   expectDoneOnce,
   expectUnchanged,
+  openWalk,
+  type ProxiedWalk,
   repeatUntilDone,
-  type Walked,
 } from './walk.ts'
 
 const SECONDS = 1_000
@@ -25,22 +24,11 @@ afterAll(() => app[Symbol.asyncDispose]())
 describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $name', ({ name, start }) => {
   const useIt = useServer(start)
   const isPoor = name === 'a poor Dovecot'
-  let walked: Walked
-  let proxy: ChaosProxy
-  const opened = new AsyncDisposableStack()
+  let walk: ProxiedWalk
   beforeAll(async () => {
-    const server = useIt()
-    const user = await server.addUser()
-    const world = opened.use(await openWorld(server, user))
-    proxy = opened.use(await startChaosProxy(server))
-    const accountId = await connectMailbox(app, proxy, user)
-    await waitForFirstSync(app, accountId)
-    walked = { caller: app, server, user, world, accountId }
+    walk = await openWalk(app, useIt())
   }, 60 * SECONDS)
-  afterAll(async () => {
-    await app.delete(`/v1/accounts/${walked.accountId}`)
-    await opened.disposeAsync()
-  })
+  afterAll(() => walk[Symbol.asyncDispose]())
 
   const commands = CHANGES.flatMap(change =>
     change.commands[isPoor ? 'poor' : 'full'].map(pattern => ({
@@ -55,8 +43,8 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
     '$what is provider_unavailable if the connection breaks when $command is $moment, and can be repeated',
     { timeout: 120 * SECONDS },
     async ({ change, pattern, moment }) => {
-      const of = await arrangeCase(walked)
-      proxy.faults = cutOnce(pattern, moment)
+      const of = await arrangeCase(walk.walked)
+      walk.proxy.faults = cutOnce(pattern, moment)
       expect(await change.send(of)).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } })
       await repeatUntilDone(change, of)
       const isCopied = isPoor && change.name === 'a move'
@@ -72,10 +60,10 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
     '$what is $code if the server refuses $command with $refusal, and changes nothing',
     { timeout: 120 * SECONDS },
     async ({ change, pattern, refusal, code }) => {
-      const of = await arrangeCase(walked)
-      proxy.faults = { refusedCommands: [pattern], refusal: `NO ${refusal}` }
+      const of = await arrangeCase(walk.walked)
+      walk.proxy.faults = { refusedCommands: [pattern], refusal: `NO ${refusal}` }
       const { body } = await change.send(of)
-      proxy.faults = {}
+      walk.proxy.faults = {}
       expect(body).toMatchObject({ code })
       // The copy that a server without MOVE has made stays until the request is repeated.
       const isCopied = isPoor && change.name === 'a move' && !/COPY/.test(pattern.source)
@@ -85,12 +73,32 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('changes on $
     },
   )
 
+  test('marks of one message at once are each recorded once', { timeout: 120 * SECONDS }, async () => {
+    const [mark] = CHANGES
+    const of = await arrangeCase(walk.walked)
+    // All of them have read the message before the first is recorded.
+    walk.proxy.faults = { latencyMs: 100 }
+    const patch = (body: object) => app.patch(`${of.path}/messages/${of.message.id}`, body)
+    const answers = await Promise.all([{ isRead: true }, { isFlagged: true }, { isRead: true }].map(patch))
+    walk.proxy.faults = {}
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    const marks = {
+      ...mark!,
+      truth: () => ({
+        ...mark!.truth(of),
+        messages: [`INBOX: ${of.name} \\Flagged \\Seen`, `${of.name}: kept ${of.name}`],
+      }),
+      events: () => [`message.updated ${of.name} isFlagged`, `message.updated ${of.name} isRead`],
+    }
+    await expectDoneOnce(marks, of, { isExact: true })
+  })
+
   test('a slow server delays the answer, and nothing else', { timeout: 120 * SECONDS }, async () => {
     for (const change of CHANGES) {
-      const of = await arrangeCase(walked)
-      proxy.faults = { latencyMs: 100 }
+      const of = await arrangeCase(walk.walked)
+      walk.proxy.faults = { latencyMs: 100 }
       expect((await change.send(of)).status).toBe(200)
-      proxy.faults = {}
+      walk.proxy.faults = {}
       await expectDoneOnce(change, of, { isExact: true })
     }
   })

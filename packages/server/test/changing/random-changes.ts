@@ -109,8 +109,14 @@ async function changeMailboxes(acting: Acting): Promise<string> {
   const mailbox = random.pick(custom)
   const at = `${path}/mailboxes/${mailbox.id}`
   if (verb === 'delete') {
-    for (const content of await contentsAt(mailbox.path)) changes.removed.add(content)
-    return said(acting, `api: delete ${mailbox.path}`, null, () => caller.delete(at))
+    const remove = async () => {
+      for (const content of await contentsAt(mailbox.path)) changes.removed.add(content)
+    }
+    await remove()
+    const outcome = await said(acting, `api: delete ${mailbox.path}`, null, () => caller.delete(at))
+    // Others may have moved more there meanwhile.
+    await remove()
+    return outcome
   }
   return rename(acting, mailbox, all)
 }

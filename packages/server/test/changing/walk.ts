@@ -4,8 +4,15 @@ import { expect } from 'vitest'
 import type { Answer, Caller } from '../caller.ts'
 import type { MailServer, TestUser } from '../servers/mail-server.ts'
 import { readTruth } from '../servers/reference.ts'
-import type { World } from '../servers/world.ts'
-import { type FeedEvent, readMailboxes, readMessages } from '../sync/followed-account.ts'
+import { type ChaosProxy, startChaosProxy } from '../servers/chaos-proxy.ts'
+import { openWorld, type World } from '../servers/world.ts'
+import {
+  connectMailbox,
+  type FeedEvent,
+  readMailboxes,
+  readMessages,
+  waitForFirstSync,
+} from '../sync/followed-account.ts'
 import { comeToRest, expectFeedToTell, type Rest } from '../sync/rest.ts'
 import { waitUntil } from '../wait-until.ts'
 import { describeEvent } from './changing-account.ts'
@@ -105,6 +112,25 @@ export const CHANGES: readonly Change[] = [
     events: ({ name }) => [`mailbox.deleted ${name}`, `message.deleted kept ${name}`],
   },
 ]
+
+/** A mailbox to walk on, which the service reaches through a proxy of faults. */
+export interface ProxiedWalk extends AsyncDisposable {
+  walked: Walked
+  proxy: ChaosProxy
+}
+
+export async function openWalk(caller: Caller, server: MailServer): Promise<ProxiedWalk> {
+  await using opened = new AsyncDisposableStack()
+  const user = await server.addUser()
+  const world = opened.use(await openWorld(server, user))
+  const proxy = opened.use(await startChaosProxy(server))
+  const accountId = await connectMailbox(caller, proxy, user)
+  opened.defer(async () => void (await caller.delete(`/v1/accounts/${accountId}`)))
+  await waitForFirstSync(caller, accountId)
+  const owned = opened.move()
+  const walked = { caller, server, user, world, accountId }
+  return { walked, proxy, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
 
 let cases = 0
 

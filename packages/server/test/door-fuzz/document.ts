@@ -65,19 +65,35 @@ export function resolveReference<T>(reference: string): T {
 const escapeStep = (step: string) => step.replaceAll('~', '~0').replaceAll('/', '~1')
 const unescapeStep = (step: string) => step.replaceAll('~1', '/').replaceAll('~0', '~')
 
+/** Requests with it wait for events, which nobody makes. */
+const WAITING = 'waitSeconds'
+
+/** Every operation but streams, whose answers never end. */
 export const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, described]) => ({
-    id: described.operationId,
-    method: method.toUpperCase(),
-    path,
-    reasons: described['x-error-reasons'],
-    parameters: (described.parameters ?? []).map(one =>
-      '$ref' in one ? resolveReference<Parameter>(one.$ref) : one,
-    ),
-    body: described.requestBody?.content['application/json'].schema ?? null,
-    answers: answersOf(path, method, described),
-  })),
+  Object.entries(methods).flatMap(([method, described]) =>
+    isStream(described)
+      ? []
+      : [
+          {
+            id: described.operationId,
+            method: method.toUpperCase(),
+            path,
+            reasons: described['x-error-reasons'],
+            parameters: (described.parameters ?? [])
+              .map(one => ('$ref' in one ? resolveReference<Parameter>(one.$ref) : one))
+              .filter(({ name }) => name !== WAITING),
+            body: described.requestBody?.content['application/json'].schema ?? null,
+            answers: answersOf(path, method, described),
+          },
+        ],
+  ),
 )
+
+function isStream({ responses }: Described): boolean {
+  return Object.values(responses).some(
+    ({ content }) => content !== undefined && 'text/event-stream' in content,
+  )
+}
 
 function answersOf(path: string, method: string, { responses }: Described): Operation['answers'] {
   return new Map(

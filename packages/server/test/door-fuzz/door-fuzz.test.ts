@@ -1,7 +1,8 @@
 /**
  * Sends requests generated from the OpenAPI document (valid, at the limits, hostile) and checks each answer against the
  * document: its status and reason are those of the operation, its body fits its schema, nothing that the document
- * forbids is accepted, there is an X-Request-Id, no fault of the service, and no answer takes long.
+ * forbids is accepted, there is an X-Request-Id, no fault of the service, and no answer takes long. At the end, each
+ * request that may change something has its row in the audit log, and no other has one.
  *
  * `requests.ts` generates the requests, `world.ts` their targets, and `held-against-document.ts` judges the answers. A
  * new operation or parameter takes part by itself.
@@ -14,6 +15,7 @@ import { Agent, request } from 'node:http'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type FuzzAnswer, type SentRequest, problemsOf } from './held-against-document.ts'
+import { ExpectedRows } from './held-against-log.ts'
 import { type FuzzRequest, requests } from './requests.ts'
 import { openFuzzWorld } from './world.ts'
 
@@ -33,11 +35,13 @@ test(
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     using _ = { [Symbol.dispose]: () => agent.destroy() }
     const statuses = new Map<number, number>()
+    const expectedRows = new ExpectedRows()
 
     await fc.assert(
       fc.asyncProperty(requests, async fuzzed => {
         const sent = fillIn(fuzzed, world.fill)
         const answer = await send(world.app.address, agent, fuzzed.method, sent)
+        expectedRows.note(fuzzed.operationId, answer)
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
         const problems = problemsOf(fuzzed.operationId, { ...sent, method: fuzzed.method }, answer)
         if (problems.length === 0) return
@@ -49,6 +53,7 @@ test(
       { numRuns: REQUESTS, seed: SEED },
     )
 
+    expect(await expectedRows.findProblems(world.app.db)).toEqual([])
     // A world in which nothing succeeds would prove nothing.
     expect((statuses.get(200) ?? 0) / REQUESTS).toBeGreaterThan(0.15)
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([400, 401, 403, 404]))

@@ -587,16 +587,18 @@ order by page.rank desc, page.received_at desc, page.message_id desc;
 
 -- the change feed
 with bound as (
-select max(scanned.id) as id from (
+select max(scanned.id) as id, count(*)::int as count from (
 select event.id from event where event.tenant_id = $1 and event.id > $2
 order by event.id limit 0
 ) as scanned
 )
-select bound.id as bound, listed.id, listed.json,
+select bound.id as bound, bound.count as scanned, listed.id, listed.type, listed.json,
 (select epoch from feed_epoch) as epoch, (select last_value from event_id) as "lastId"
 from bound left join lateral (
-select event.id, row_to_json((select shown from (select event.id::text as id, event.type, event.account_id as "accountId",
-to_char(event.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt", event.data) as shown))::text as json from event
+select event.id, event.type, row_to_json((select shown from (
+select event.id::text as id, event.type, event.account_id as "accountId",
+to_char(event.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt", event.data
+) as shown))::text as json from event
 where event.tenant_id = $3 and event.id > $4
 order by event.id limit 51
 ) as listed on true
@@ -604,16 +606,18 @@ order by listed.id;
 
 -- the change feed, filtered
 with bound as (
-select max(scanned.id) as id from (
+select max(scanned.id) as id, count(*)::int as count from (
 select event.id from event where event.tenant_id = $1 and event.id > $2
 order by event.id limit 5000
 ) as scanned
 )
-select bound.id as bound, listed.id, listed.json,
+select bound.id as bound, bound.count as scanned, listed.id, listed.type, listed.json,
 (select epoch from feed_epoch) as epoch, (select last_value from event_id) as "lastId"
 from bound left join lateral (
-select event.id, row_to_json((select shown from (select event.id::text as id, event.type, event.account_id as "accountId",
-to_char(event.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt", event.data) as shown))::text as json from event
+select event.id, event.type, row_to_json((select shown from (
+select event.id::text as id, event.type, event.account_id as "accountId",
+to_char(event.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt", event.data
+) as shown))::text as json from event
 where event.tenant_id = $3 and event.id > $4 and event.account_id = any($5::uuid[]) and event.type = any($6::text[]) and event.id <= bound.id
 order by event.id limit 51
 ) as listed on true

@@ -10,7 +10,8 @@ import { generateMail } from '../mail/corpus.ts'
 import { seeded } from '../seeded.ts'
 import { fillMailboxes } from '../servers/fill.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
-import { makeDataFolder, startServiceProcess } from '../service-process.ts'
+import { makePreparedFolder } from '../prepared-folder.ts'
+import { startServiceProcess } from '../service-process.ts'
 import { connectMailbox, waitForFirstSync } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 
@@ -43,7 +44,7 @@ test('documents rewritten by a service that is killed repeatedly equal new ones'
   const user = await server.addUser()
   await fillMailboxes(server, user, generateMail({ seed: 11, count: COUNT, sizeMedian: 3000 }))
   await using opened = new AsyncDisposableStack()
-  const folder = opened.use(await makeDataFolder())
+  const folder = opened.use(await makePreparedFolder())
   let service = await startServiceProcess(folder, OPTIONS)
   opened.defer(() => service[Symbol.asyncDispose]())
   const caller = callerOf(service.address, service.key)

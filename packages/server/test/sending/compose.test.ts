@@ -232,7 +232,7 @@ describe('composeMessage', () => {
 })
 
 const readWireUnread = (stored: StoredContent) =>
-  wireForm(stored, { date: HANDED_OVER, has8BitMime: false, hasSmtpUtf8: false })
+  wireForm(stored, { date: HANDED_OVER, has8BitMime: false, hasSmtpUtf8: false, hasBcc: false })
 
 function memoryFile(contentType: string, content: Buffer) {
   return {

@@ -1,16 +1,23 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SendPoint } from '../../src/features/sending/outbox/points.ts'
 import type { SinkStep } from '../servers/smtp-sink.ts'
 import { type KillableSending, openKillableSending } from './killable-sending.ts'
-import { sendEvents } from './open-sending.ts'
+import { GRACE, sendEvents } from './open-sending.ts'
 
 interface Expected {
   status: 'sent' | 'failed'
   /** How often the server accepted the message. */
   accepted: number
 }
+
+let walk: KillableSending
+
+beforeAll(async () => {
+  walk = await openKillableSending()
+}, 120_000)
+afterAll(() => walk[Symbol.asyncDispose]())
 
 const SENT: Expected = { status: 'sent', accepted: 1 }
 
@@ -37,7 +44,7 @@ const WALK: ReadonlyArray<readonly [SendPoint | SinkStep, Expected]> = [
 ]
 
 /** Sends a message, whose service is killed at the moment and started again, and asks once more for what was lost. */
-async function sendAndCrash(walk: KillableSending, point: SendPoint | SinkStep): Promise<OutboxEntry> {
+async function sendAndCrash(point: SendPoint | SinkStep): Promise<OutboxEntry> {
   const { sink } = walk
   await walk.crashAt(point)
   // A step of the conversation is seen by the server.
@@ -55,10 +62,9 @@ test(
   'a message is sent once or reported as unknown, wherever the service is killed',
   { timeout: 900_000 },
   async () => {
-    await using walk = await openKillableSending()
     const ended: OutboxEntry[] = []
     for (const [point, expected] of WALK) {
-      const accepted = await sendAndCrash(walk, point)
+      const accepted = await sendAndCrash(point)
       expect({ point, ...accepted }).toMatchObject({ point, subject: point })
       const entry = await walk.waitForEnd(accepted)
       ended.push(entry)
@@ -85,5 +91,37 @@ test(
       .caller()
       .get<{ items: OutboxEntry[] }>(`/v1/accounts/${walk.accountId}/outbox`)
     expect(body.items).toHaveLength(WALK.length)
+  },
+)
+
+const TOGETHER = 16
+
+test.each([
+  ['accept_commit', 9],
+  ['accepted', 5],
+] as const)(
+  'sends that are accepted together are sent once each, though the service is killed at %s',
+  { timeout: 300_000 },
+  async (point, times) => {
+    const subjects = Array.from({ length: TOGETHER }, (_, nth) => `${point}-${nth}`)
+    // So that no hand-over is under way when the service is killed.
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+    const post = (subject: string) =>
+      walk.call<OutboxEntry>('outbox', { to: [GRACE], subject, text: 'Hello.\n', sendAt }, subject)
+    await walk.crashAt(point, times)
+    const first = await Promise.allSettled(subjects.map(post))
+    await walk.restart()
+    const acknowledged = first.flatMap(answer => (answer.status === 'fulfilled' ? [answer.value] : []))
+    expect(acknowledged.length).toBeLessThan(TOGETHER)
+    const entries = await Promise.all(subjects.map(post))
+    const ids = new Set(entries.map(({ id }) => id))
+    expect(ids.size).toBe(TOGETHER)
+    expect(acknowledged.filter(({ id }) => !ids.has(id))).toEqual([])
+    for (const entry of entries) expect((await walk.waitForEnd(entry)).status).toBe('sent')
+    const known = new Set(entries.map(({ internetMessageId }) => internetMessageId))
+    const accepted = (await walk.sink.accepted()).flatMap(({ messageId }) => messageId ?? [])
+    expect(accepted.filter(id => known.has(id)).toSorted()).toEqual([...known].toSorted())
+    const { rows } = await sql`select from outbox where subject like ${`${point}-%`}`.execute(walk.db)
+    expect(rows).toHaveLength(TOGETHER)
   },
 )

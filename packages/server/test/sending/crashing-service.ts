@@ -1,6 +1,6 @@
 /**
  * A program: the service, which ends itself without a warning at the moment that the file `crash-at` in its folder
- * names. The file is removed first, so that it happens once.
+ * names, the number of times that it says. The file is removed first, so that it happens once.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,12 +13,17 @@ const config = readProcessConfig()
 const log = openLog({ level: 'debug', format: 'json' })
 const file = join(config.dataDir, 'crash-at')
 
+let reached = 0
+
 function reachPoint(point: string): void {
+  let awaited: string
   try {
-    if (readFileSync(file, 'utf8') !== point) return
+    awaited = readFileSync(file, 'utf8')
   } catch {
     return
   }
+  const [name, times] = awaited.split(' ')
+  if (name !== point || ++reached < Number(times)) return
   rmSync(file)
   process.kill(process.pid, 'SIGKILL')
 }
@@ -27,5 +32,6 @@ await startService(config, {
   log,
   onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, { folder: config.dataDir, log }),
   isStrict: true,
+  pace: { pulseSeconds: 0.2 },
   reachPoint,
 })

@@ -7,7 +7,8 @@ import { silentLog } from '../../src/kit/log.ts'
 import { callerOf } from '../caller.ts'
 import { startDovecot } from '../servers/dovecot.ts'
 import { startSmtpSink } from '../servers/smtp-sink.ts'
-import { makeDataFolder, startServiceProcess } from '../service-process.ts'
+import { makePreparedFolder } from '../prepared-folder.ts'
+import { startServiceProcess } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, GRACE } from './open-sending.ts'
 
@@ -19,7 +20,7 @@ test('while the database restarts, every message that is accepted is sent once',
   await using opened = new AsyncDisposableStack()
   const imap = opened.use(await startDovecot())
   const sink = opened.use(await startSmtpSink())
-  const folder = opened.use(await makeDataFolder())
+  const folder = opened.use(await makePreparedFolder())
   const env = {
     WAXWING_ROLES: 'api,jobs',
     WAXWING_EGRESS_ALLOW: '127.0.0.1/32',

@@ -10,7 +10,9 @@ import { sweepContent } from '../../src/features/sending/outbox/content.ts'
 import { claimTasks } from '../../src/features/sending/outbox/record-task.ts'
 import { failOftenLost, settleByCopies, sweepEntries } from '../../src/features/sending/outbox/sweep.ts'
 import { purgeSending } from '../../src/features/sending/purge.ts'
+import { setSuspended } from '../../src/features/tenancy/tenants/store.ts'
 import { openBlobStore } from '../../src/kit/blobs/blob-store.ts'
+import { openFolderObjects } from '../../src/kit/blobs/folder-objects.ts'
 import { Instance } from '../../src/jobs/instance.ts'
 import { newId } from '../../src/kit/ids.ts'
 import { silentLog } from '../../src/kit/log.ts'
@@ -199,9 +201,10 @@ test('a purge leaves nothing of what was sent', async () => {
   await app.delete(`/v1/accounts/${accountId}?purge=true`)
   const steps = [
     (id: string, signal: AbortSignal) => purgeSending(app.db, id, signal),
-    (id: string, signal: AbortSignal) => purgeMail(app.db, openBlobStore('/nonexistent'), id, signal),
+    (id: string, signal: AbortSignal) =>
+      purgeMail(app.db, openBlobStore(openFolderObjects('/nonexistent')), id, signal),
   ]
-  await purgeDueAccounts(app.db, steps, never)
+  await purgeDueAccounts({ db: app.db, steps, log: silentLog }, never)
   for (const table of ['outbox', 'outbox_content', 'outbox_piece', 'sending_account', 'sent_message'])
     expect({ table, count: await countRows(app.db, table) }).toEqual({ table, count: 0 })
 })
@@ -338,4 +341,22 @@ test('tasks of one account do not hide those of another, however many are due', 
       claimed.map(({ id }) => id),
     ),
   ).toEqual([])
+})
+
+test('tasks of a suspended tenant wait until it is resumed', async () => {
+  await using opened = await openSendingApp({ app: { roles: ['api'] } })
+  const { app } = opened
+  const { id } = await send(app, await connectSender(app, opened), { sendAt: inAnHour() })
+  await sql`update outbox set task = 'mark_original', task_at = clock_timestamp()`.execute(app.db)
+  await using instance = await Instance.start({
+    address: app.database.address,
+    log: silentLog,
+    facts: { roles: ['jobs'], host: 'test', version: '0' },
+    isAlone: false,
+  })
+  const lease = await instance.awaitLease(never)
+  await setSuspended(app.db, app.tenantId, true)
+  expect(await claimTasks(app.db, lease, 10, [])).toEqual([])
+  await setSuspended(app.db, app.tenantId, false)
+  expect(await claimTasks(app.db, lease, 10, [])).toMatchObject([{ id }])
 })

@@ -21,6 +21,7 @@ const PROGRAM = fileURLToPath(new URL('./crashing-service.ts', import.meta.url))
 export interface KillableSending extends AsyncDisposable {
   db: Db
   sink: SmtpSink
+  tenantId: string
   accountId: string
   /** Another client of the sender's mailbox. */
   world: World
@@ -31,8 +32,8 @@ export interface KillableSending extends AsyncDisposable {
   post(subject: string): Promise<OutboxEntry>
   /** Calls a route of the account with an Idempotency-Key. Rejects unless it answers 200. */
   call<T>(route: string, body: object, idempotencyKey: string): Promise<T>
-  /** Lets the service end itself at that moment of a send. */
-  crashAt(point: string): Promise<void>
+  /** Lets the service end itself at that moment of a send, or of so many sends. */
+  crashAt(point: string, times?: number): Promise<void>
   kill(): void
   /** Waits until the service has ended, and starts it again. */
   restart(): Promise<void>
@@ -42,10 +43,21 @@ export interface KillableSending extends AsyncDisposable {
   countCopies(internetMessageId: string): Promise<number>
 }
 
-/** @param roles beside `api` and `jobs` */
-export async function openKillableSending(roles: readonly Role[] = []): Promise<KillableSending> {
+interface Database extends AsyncDisposable {
+  url: string
+  database: { db: Db }
+}
+
+/**
+ * @param roles beside `api` and `jobs`
+ * @param makeDatabase a migrated one; by default on the server of the test run
+ */
+export async function openKillableSending(
+  roles: readonly Role[] = [],
+  makeDatabase: () => Promise<Database> = () => makeExternalDatabase({ migrated: true }),
+): Promise<KillableSending> {
   await using opened = new AsyncDisposableStack()
-  const { url, database } = opened.use(await makeExternalDatabase({ migrated: true }))
+  const { url, database } = opened.use(await makeDatabase())
   const { db } = database
   const imap = opened.use(await startDovecot())
   const sink = opened.use(await startSmtpSink())
@@ -68,6 +80,7 @@ export async function openKillableSending(roles: readonly Role[] = []): Promise<
   const caller = (): Caller => callerOf(service.address, key)
   const accountId = await connectSender(caller(), { imap, sink }, { user, appendSent: true })
   const world = opened.use(await openWorld(imap, user))
+  const { id: tenantId } = await db.selectFrom('tenant').select('id').executeTakeFirstOrThrow()
   const owned = opened.move()
   async function call<T>(route: string, body: object, idempotencyKey: string): Promise<T> {
     const answer = await fetch(`${service.address}/v1/accounts/${accountId}/${route}`, {
@@ -86,13 +99,14 @@ export async function openKillableSending(roles: readonly Role[] = []): Promise<
   return {
     db,
     sink,
+    tenantId,
     accountId,
     world,
     caller,
     address: () => service.address,
     post: subject => call('outbox', { to: [GRACE], subject, text: 'Hello.\n' }, subject),
     call,
-    crashAt: point => writeFile(join(folder.path, 'crash-at'), point),
+    crashAt: (point, times = 1) => writeFile(join(folder.path, 'crash-at'), `${point} ${times}`),
     kill: () => service.kill('SIGKILL'),
     async restart() {
       await service.ended
@@ -120,11 +134,11 @@ export async function openKillableSending(roles: readonly Role[] = []): Promise<
   }
 }
 
-/** In place of waiting: look-ups take half an hour, and retries minutes to hours. */
-async function hurry(db: Db): Promise<void> {
+/** In place of waiting: look-ups take half an hour, retries minutes to hours, and a second search for a copy seconds. */
+export async function hurry(db: Db): Promise<void> {
   await sql`
     update outbox set task_at = clock_timestamp()
-    where task = 'look_up' and task_by is null and task_at > clock_timestamp()`.execute(db)
+    where task is not null and task_by is null and task_at > clock_timestamp()`.execute(db)
   await sql`update outbox set due_at = clock_timestamp() where due_at > clock_timestamp()`.execute(db)
   await sql`
     update sending_account set due_at = clock_timestamp(), paused_until = null where due_at > clock_timestamp()

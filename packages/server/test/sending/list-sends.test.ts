@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Role } from '../../src/config/settings.ts'
 import { purgeDueAccounts } from '../../src/features/accounts/accounts/purge.ts'
 import { purgeSending } from '../../src/features/sending/purge.ts'
+import { silentLog } from '../../src/kit/log.ts'
 import { QUICK_PACE, waitForFirstSync } from '../sync/followed-account.ts'
 import {
   connectSender,
@@ -74,7 +75,7 @@ describe('a send that names a list', () => {
     expect((await app.delete(`/v1/accounts/${ownId}`)).status).toBe(200)
     await sql`update account set purge_after = clock_timestamp() where id = ${ownId}`.execute(app.db)
     const purge = (id: string, signal: AbortSignal) => purgeSending(app.db, id, signal)
-    await purgeDueAccounts(app.db, [purge], new AbortController().signal)
+    await purgeDueAccounts({ db: app.db, steps: [purge], log: silentLog }, new AbortController().signal)
     expect(await unsubscribe()).toBe(200)
     const { body: left } = await app.get<{ items: object[] }>('/v1/suppressions/left/entries')
     expect(left.items).toMatchObject([{ address: 'leaver@example.org', source: 'unsubscribe' }])

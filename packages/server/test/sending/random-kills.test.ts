@@ -1,10 +1,12 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { listUsageDays } from '../../src/features/tenancy/usage/store.ts'
 import { pause } from '../../src/jobs/nudge.ts'
 import { type Random, seeded } from '../seeded.ts'
 import type { SinkAnswer, SinkMoment } from '../servers/smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'
+import { openKillableDatabase } from '../killable-database.ts'
 import { type KillableSending, openKillableSending } from './killable-sending.ts'
 
 const KILLS = Number(process.env['WAXWING_TEST_KILLS'] ?? 8)
@@ -12,6 +14,8 @@ const MESSAGES = 5 * KILLS
 const SENDERS = 3
 /** With the start of the service after it, on a slow machine. */
 const SECONDS_PER_KILL_MAX = 30
+/** A key whose request was lost is free again after 15 seconds; the next request may be lost as well. */
+const ANSWER_SECONDS_MAX = 180
 
 /** A server that takes its time, puts off, refuses, drops the connection, or accepts and loses the answer. */
 function misbehave(random: Random) {
@@ -25,6 +29,9 @@ function misbehave(random: Random) {
   }
 }
 
+/** What is killed, in turn. */
+const VICTIMS = ['service', 'connection', 'service', 'database'] as const
+
 /** Sends messages, several at a time; a request that gets no answer is repeated with its key. */
 async function sendAll(walk: KillableSending, random: Random): Promise<OutboxEntry[]> {
   const waiting = Array.from({ length: MESSAGES }, (_, index) => `message-${index}`)
@@ -32,7 +39,7 @@ async function sendAll(walk: KillableSending, random: Random): Promise<OutboxEnt
   const sendSome = async () => {
     for (let subject = waiting.shift(); subject !== undefined; subject = waiting.shift()) {
       const key = subject
-      accepted.push(await waitUntil('an answer', () => walk.post(key).catch(() => null)))
+      accepted.push(await waitUntil('an answer', () => walk.post(key).catch(() => null), ANSWER_SECONDS_MAX))
       await pause(random.between(20, 300))
     }
   }
@@ -41,18 +48,25 @@ async function sendAll(walk: KillableSending, random: Random): Promise<OutboxEnt
 }
 
 test(
-  'whenever the service is killed, each message is sent once or reported',
+  'whenever the service or the database is killed, each message is sent once or reported',
   { timeout: 120_000 + KILLS * SECONDS_PER_KILL_MAX * 1_000 },
   async () => {
-    await using walk = await openKillableSending()
+    const postgres = await openKillableDatabase()
+    // Ends with the database, too.
+    await using walk = await openKillableSending([], async () => postgres)
     const { sink, db } = walk
     const random = seeded('random kills')
     sink.behave = misbehave(random.fork('server'))
     const sending = sendAll(walk, random.fork('senders'))
     for (let kills = 0; kills < KILLS; kills++) {
       await pause(random.between(200, 2_500))
-      walk.kill()
-      await walk.restart()
+      const victim = VICTIMS[kills % VICTIMS.length]
+      if (victim === 'connection') await postgres.killConnection()
+      else if (victim === 'database') await postgres.killServer()
+      else {
+        walk.kill()
+        await walk.restart()
+      }
     }
     const accepted = await sending
     sink.behave = () => null
@@ -80,6 +94,9 @@ test(
     select data -> 'outbox' ->> 'id' as id from event where type in ('send.sent', 'send.failed')
   `.execute(db)
     expect(events.map(({ id }) => id).toSorted()).toEqual(ended.map(({ id }) => id).toSorted())
+    const days = await listUsageDays(db, walk.tenantId, { from: '2020-01-01', to: '2100-01-01' })
+    const counted = days.reduce((total, { sends }) => total + sends, 0)
+    expect(counted).toBe(ended.filter(({ status }) => status === 'sent').length)
     for (const table of ['outbox_content', 'outbox_piece']) {
       const { rows } = await sql`select from ${sql.table(table)}`.execute(db)
       expect({ table, count: rows.length }).toEqual({ table, count: 0 })

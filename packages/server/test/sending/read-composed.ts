@@ -47,6 +47,7 @@ export async function readWire(
     date: HANDED_OVER,
     has8BitMime: servers.has8BitMime ?? false,
     hasSmtpUtf8: servers.hasSmtpUtf8 ?? false,
+    hasBcc: false,
   })
   return { ...form, raw: await readForm(form) }
 }

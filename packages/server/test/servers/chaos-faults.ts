@@ -7,13 +7,15 @@ export interface Faults {
   refusedCommands?: readonly RegExp[]
   /** What a refused command is told; `BAD Unknown command` by default. */
   refusal?: string
+  /** A command that never reaches the server: it is answered by a text for as long as the client reads. */
+  flood?: { command: RegExp; text: string }
   /** Response codes taken out of answers: `COPYUID`. */
   hiddenCodes?: readonly string[]
-  /** Cuts each new connection after so many lines from the server, drawn anew for each between both ends. */
+  /** Cuts each new connection after a number of lines from the server, drawn for each between both ends. */
   cutAfterLines?: { from: number; to: number }
-  /** Cuts after so many bytes from the server, be it in the middle of a literal. */
+  /** Cuts after this number of bytes from the server, even in the middle of a literal. */
   cutAfterBytes?: { from: number; to: number }
-  /** The cuts above stop after so many. */
+  /** The number after which the cuts above stop. */
   cutsMax?: number
   /** Called before each word of a client goes on to the server, which waits until it is done: a moment for others to act. */
   hold?: () => Promise<void> | undefined
@@ -43,6 +45,7 @@ export type Moment = 'asked' | 'answered'
 export type CommandFate =
   | { type: 'pass'; line: string }
   | { type: 'answer'; line: string }
+  | { type: 'flood'; text: string }
   | { type: 'cut' }
   | { type: 'idle'; line: string }
 
@@ -55,6 +58,7 @@ export function judgeCommand(line: string, faults: Faults): CommandFate {
   if (faults.refusedCommands?.some(pattern => pattern.test(command.toUpperCase()))) {
     return { type: 'answer', line: `${tag} ${faults.refusal ?? 'BAD Unknown command'}` }
   }
+  if (faults.flood?.command.test(command)) return { type: 'flood', text: faults.flood.text }
   if (faults.poison) return judgePoison(line, tag, command, faults.poison)
   if (/^IDLE$/i.test(command)) return { type: 'idle', line }
   return { type: 'pass', line }

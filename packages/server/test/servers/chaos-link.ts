@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Random } from '../seeded.ts'
+import { flood } from './flood.ts'
 import { changeAnswer, type Faults, judgeCommand } from './chaos-faults.ts'
 import { literalKind, splitImapStream } from './imap-stream.ts'
 import { openPacedWriter } from './paced-writer.ts'
@@ -139,7 +140,10 @@ export class ChaosLink {
     const fate = judgeCommand(text, faults)
     this.isIdling = fate.type === 'idle'
     if (fate.type === 'cut') this.cut()
-    else if (fate.type === 'answer') {
+    else if (fate.type === 'flood') {
+      if (literal === 'waits') this.fromClient.dropLiteral()
+      flood(this.client, fate.text)
+    } else if (fate.type === 'answer') {
       this.continuation = literal === 'comes' ? 'swallow' : 'none'
       if (literal === 'waits') this.fromClient.dropLiteral()
       this.say(Buffer.from(`${fate.line}\r\n`, 'latin1'))

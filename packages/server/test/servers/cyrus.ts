@@ -72,7 +72,7 @@ export async function startCyrus({ tls = false } = {}): Promise<MailServer & Lmt
 }
 
 /**
- * Cyrus has no command that changes UIDVALIDITY: the mailbox is put aside and made anew with copies of its messages.
+ * Cyrus has no command that changes UIDVALIDITY: the mailbox is put aside and created again with copies of its messages.
  * INBOX cannot be put aside.
  */
 async function replaceMailbox(server: MailServer, user: TestUser, mailbox: string) {

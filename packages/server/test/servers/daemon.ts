@@ -16,6 +16,10 @@ export interface DaemonSpec {
   name: string
   /** Loopback ports that it listens on; the first one must greet before it counts as started. */
   portCount: number
+  /** The ports to use, in place of free ones. */
+  ports?: readonly number[] | undefined
+  /** It speaks only when it is spoken to: it counts as started when its first port takes connections. */
+  isSilent?: boolean
   /** Writes its configuration into `folder` and says what to run in the foreground. */
   prepare(
     folder: string,
@@ -32,7 +36,7 @@ export async function startDaemon(spec: DaemonSpec): Promise<Daemon> {
   for (let attempt = 0; attempt < START_ATTEMPTS_MAX; attempt++) {
     // A unix socket's path has at most 107 bytes, which a long TMPDIR would use up: hence /tmp.
     const folder = await mkdtemp(join('/tmp', `waxwing-${spec.name}-`))
-    const ports = await findFreePorts(spec.portCount)
+    const ports = spec.ports ?? (await findFreePorts(spec.portCount))
     const { command, args, env, log } = await spec.prepare(folder, ports)
     const server = spawn(command, args, { detached: true, stdio: 'ignore', env: { ...process.env, ...env } })
     const ended = endOf(server)
@@ -41,7 +45,10 @@ export async function startDaemon(spec: DaemonSpec): Promise<Daemon> {
     server.unref()
 
     try {
-      await Promise.race([greeted(ports[0] ?? 0), ended.then(error => Promise.reject(error))])
+      await Promise.race([
+        greeted(ports[0] ?? 0, spec.isSilent === true),
+        ended.then(error => Promise.reject(error)),
+      ])
       return { pid: server.pid, ports, folder, [Symbol.asyncDispose]: stop }
     } catch (error) {
       const said = await readFile(log, 'utf8').catch(() => '')
@@ -97,23 +104,23 @@ export async function findFreePorts(count: number): Promise<number[]> {
   return ports
 }
 
-async function greeted(port: number): Promise<void> {
+async function greeted(port: number, isSilent: boolean): Promise<void> {
   const deadline = Date.now() + START_SECONDS_MAX * 1000
   while (Date.now() < deadline) {
-    if (await readsGreeting(port)) return
+    if (await readsGreeting(port, isSilent)) return
     await new Promise(resolve => setTimeout(resolve, 5))
   }
   throw new Error(`nothing greeted on port ${port} within ${START_SECONDS_MAX} s`)
 }
 
-function readsGreeting(port: number) {
+function readsGreeting(port: number, isSilent: boolean) {
   return new Promise<boolean>(resolve => {
     const socket = connect(port, '127.0.0.1')
     const done = (greeting: boolean) => {
       socket.destroy()
       resolve(greeting)
     }
-    socket.once('data', () => done(true))
+    socket.once(isSilent ? 'connect' : 'data', () => done(true))
     socket.once('error', () => done(false))
     socket.once('close', () => done(false))
   })

@@ -1,11 +1,14 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { flood } from './flood.ts'
 
 /** One command of a client, and what can be said to it. */
 export interface Asked {
   /** Without its tag: `EXAMINE "INBOX"`. */
   command: string
   tag: string
+  /** The connection that it came over. */
+  socket: Socket
   /** Each with CRLF. */
   say(...lines: string[]): void
   /** Says the same for as long as the client reads. */
@@ -32,7 +35,8 @@ export async function startHostileImap(misbehave: (asked: Asked) => boolean): Pr
     let rest = ''
     let idleTag = ''
     const say = (...lines: string[]) => void socket.write(lines.map(line => `${line}\r\n`).join(''), 'latin1')
-    if (!misbehave({ command: 'GREETING', tag: '*', say, flood: text => flood(socket, text) }))
+    const floodWith = (text: string) => flood(socket, text)
+    if (!misbehave({ command: 'GREETING', tag: '*', socket, say, flood: floodWith }))
       say('* OK [CAPABILITY IMAP4rev1 IDLE LITERAL+] ready')
     socket.on('data', chunk => {
       const lines = (rest + chunk.toString('latin1')).split('\r\n')
@@ -43,7 +47,7 @@ export async function startHostileImap(misbehave: (asked: Asked) => boolean): Pr
         if (line === 'DONE') say(`${idleTag} OK done`)
         else {
           hostile.commands.push(command)
-          const asked = { command, tag, say, flood: (text: string) => flood(socket, text) }
+          const asked = { command, tag, socket, say, flood: floodWith }
           if (command === 'IDLE') idleTag = tag
           if (!misbehave(asked)) answer(asked)
         }
@@ -77,15 +81,4 @@ function answer({ command, tag, say }: Asked): void {
   if (name === 'STATUS') say('* STATUS INBOX (MESSAGES 0 UNSEEN 0 UIDNEXT 1 UIDVALIDITY 1)')
   if (name === 'EXAMINE') say('* 0 EXISTS', '* OK [UIDVALIDITY 1] x', '* OK [UIDNEXT 1] x')
   say(`${tag} OK done`)
-}
-
-function flood(socket: Socket, text: string): void {
-  const chunk = Buffer.from(text.repeat(Math.max(1, Math.floor(65_536 / text.length))), 'latin1')
-  const pour = () => {
-    // In pieces, so that the test's own part of the event loop stays small.
-    if (!socket.writable) return
-    if (socket.write(chunk)) setImmediate(pour)
-  }
-  socket.on('drain', pour)
-  pour()
 }

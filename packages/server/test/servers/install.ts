@@ -1,6 +1,6 @@
 /**
- * Brings the mail servers and the browser that the tests run against, and Python, which checks our reading of messages:
- * `node packages/server/test/servers/install.ts`.
+ * Brings the servers and the browser that the tests run against, Python, which checks our reading of messages, and the
+ * tools that check the files of deploy/: `node packages/server/test/servers/install.ts`.
  * Installs only as root on Debian and its kin; elsewhere it refuses with the reason and the remedy.
  */
 import { execFile } from 'node:child_process'
@@ -15,15 +15,27 @@ const DOVECOT = '/usr/sbin/dovecot'
 const POSTFIX = '/usr/sbin/postfix'
 export const POSTFIX_MASTER = '/usr/lib/postfix/sbin/master'
 const CHROMIUM = '/usr/bin/chromium'
+const REDIS = '/usr/bin/redis-server'
+export const REDIS_CLI = '/usr/bin/redis-cli'
+const PGBOUNCER = '/usr/sbin/pgbouncer'
+const HAPROXY = '/usr/sbin/haproxy'
 /** Each command that the tests call, with its Debian package. */
 const COMMANDS: ReadonlyArray<readonly [path: string, debianPackage: string]> = [
   [DOVECOT, 'dovecot-imapd'],
   ['/usr/lib/dovecot/lmtp', 'dovecot-lmtpd'],
   [POSTFIX, 'postfix'],
   [CHROMIUM, 'chromium'],
+  [PGBOUNCER, 'pgbouncer'],
   ['/usr/bin/openssl', 'openssl'],
   ['/usr/sbin/saslpasswd2', 'sasl2-bin'],
   ['/usr/bin/python3', 'python3'],
+  [REDIS, 'redis-server'],
+  [REDIS_CLI, 'redis-tools'],
+  [HAPROXY, 'haproxy'],
+  // What checks the files of deploy/.
+  ['/usr/bin/promtool', 'prometheus'],
+  ['/usr/bin/docker-compose', 'docker-compose'],
+  ['/usr/bin/systemd-analyze', 'systemd'],
 ]
 
 /** Cyrus runs as the user `mail`, who cannot enter root's home folder. */
@@ -68,6 +80,24 @@ export function requirePostfix(): string {
 export function requireChromium(): string {
   requireInstalled(CHROMIUM, 'Chromium')
   return CHROMIUM
+}
+
+/** The path of Redis. Throws, with the remedy, if it is not there. */
+export function requireRedis(): string {
+  requireInstalled(REDIS, 'Redis')
+  return REDIS
+}
+
+/** Where PgBouncer is. Throws, with the remedy, where it is not. */
+export function requirePgBouncer(): string {
+  requireInstalled(PGBOUNCER, 'PgBouncer')
+  return PGBOUNCER
+}
+
+/** Where the load balancer is. Throws, with the remedy, where it is not. */
+export function requireHaproxy(): string {
+  requireInstalled(HAPROXY, 'HAProxy')
+  return HAPROXY
 }
 
 function requireInstalled(path: string, name: string) {

@@ -67,7 +67,7 @@ async function readMailbox(witness: Witness, server: MailServer, path: string) {
     .map(([, , attributes]) => readMessage(attributesOf(attributes)))
     .toSorted((a, b) => a.uid - b.uid)
   if (messages.length !== count)
-    throw new Error(`${path}: told of ${count} messages and gave ${messages.length}`)
+    throw new Error(`${path}: announced ${count} messages and gave ${messages.length}`)
   return {
     uidValidity,
     unseenCount: messages.filter(({ flags }) => !flags.includes('\\Seen')).length,

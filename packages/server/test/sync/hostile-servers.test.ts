@@ -16,6 +16,17 @@ const after = (command: string, does: (asked: Asked) => void) => (asked: Asked) 
 }
 const LIST_ALL = 'LIST "" "*"'
 
+/** Announces NOTIFY, besides what it does in IDLE. */
+const reporting = (does: (asked: Asked) => void) => (asked: Asked) => {
+  const { command, tag, say } = asked
+  const capabilities = 'CAPABILITY IMAP4rev1 IDLE NOTIFY LITERAL+'
+  if (command === 'GREETING') say(`* OK [${capabilities}] ready`)
+  else if (command === 'CAPABILITY') say(`* ${capabilities}`, `${tag} OK done`)
+  else if (command === 'IDLE') does(asked)
+  else return false
+  return true
+}
+
 /** Each server sends something endlessly that was not asked for; with IDLE, the account is live before. */
 const FLOODS: ReadonlyArray<readonly [what: string, misbehave: (asked: Asked) => boolean]> = [
   ['EXISTS', after('IDLE', ({ flood }) => flood('* 1 EXISTS\r\n* 2 EXISTS\r\n'))],
@@ -23,6 +34,7 @@ const FLOODS: ReadonlyArray<readonly [what: string, misbehave: (asked: Asked) =>
   ['FLAGS', after('EXAMINE', ({ flood }) => flood(`* FLAGS (${'keyword '.repeat(500)}x)\r\n`))],
   ['FETCH', after('NAMESPACE', ({ flood }) => flood(`* 1 FETCH (FLAGS (${'k '.repeat(1000)}k))\r\n`))],
   ['CAPABILITY', after('IDLE', ({ flood }) => flood(`* CAPABILITY ${'AUTH=X '.repeat(500)}x\r\n`))],
+  ['reports', reporting(({ flood }) => flood('* STATUS a (MESSAGES 1)\r\n* LIST () "/" b\r\n'))],
   ['lines that are not IMAP', after('IDLE', ({ flood }) => flood('((((((((((\r\n'))],
   ['empty lines', after('IDLE', ({ flood }) => flood('\r\n'))],
   ['continuations', after('IDLE', ({ flood }) => flood('+ go on\r\n'))],
@@ -66,6 +78,26 @@ test('servers that send endlessly lose their connections and delay no other acco
   for (const [what, reason] of reasons)
     expect(reason, what).toMatch(/^The server (?:sends more than was asked for|stopped answering)|TooLarge/)
   expect(process.memoryUsage().rss - before).toBeLessThan(MEMORY_BYTES_MAX)
+})
+
+test('a server that always reports something new causes at most one pass a second', async () => {
+  const listedAt: number[] = []
+  let messages = 0
+  const answer = reporting(({ say }) =>
+    say('+ idling', `* STATUS other (MESSAGES ${++messages} UIDNEXT ${messages + 1})`),
+  )
+  // Passes that are due by the clock count, too.
+  await using app = await openSyncApp({ pace: { pollSeconds: 1.5 } })
+  await using server = await startHostileImap(asked => {
+    if (asked.command.startsWith(LIST_ALL)) listedAt.push(performance.now())
+    return answer(asked)
+  })
+  await connectMailbox(app, server, USER, SETTINGS)
+  await waitUntil('five passes', async () => listedAt.length >= 5)
+
+  const pauses = listedAt.slice(1).map((at, number) => at - listedAt[number]!)
+  // Before the account is live, passes follow each other directly.
+  expect(Math.min(...pauses.slice(-3))).toBeGreaterThan(990)
 })
 
 test('an account whose server floods is deleted at once', async () => {

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { type Caller, callerOf } from '../caller.ts'
-import { makeDataFolder, type ServiceProcess, startServiceProcess } from '../service-process.ts'
+import { makePreparedFolder } from '../prepared-folder.ts'
+import { type ServiceProcess, startServiceProcess } from '../service-process.ts'
 
 const PROGRAM = fileURLToPath(new URL('./quick-service.ts', import.meta.url))
 
@@ -17,7 +18,7 @@ export interface KillableService extends AsyncDisposable {
 
 export async function openKillableService(): Promise<KillableService> {
   await using opened = new AsyncDisposableStack()
-  const folder = opened.use(await makeDataFolder())
+  const folder = opened.use(await makePreparedFolder())
   const options = {
     program: PROGRAM,
     env: { WAXWING_EGRESS_ALLOW: '127.0.0.1/32', WAXWING_ALLOW_PLAINTEXT: 'true' },

@@ -93,8 +93,8 @@ export function contentOf(subject: string | null): number {
   return Number(/^content (\d+)$/.exec(subject ?? '')?.[1])
 }
 
-function noteHeld({ held, mailboxes }: OtherClient, path: string): void {
-  held.set(path, new Set([...(held.get(path) ?? []), ...(mailboxes.get(path)?.values() ?? [])]))
+function noteHeld({ held, mailboxes }: OtherClient, path: string, more: readonly number[] = []): void {
+  held.set(path, new Set([...(held.get(path) ?? []), ...(mailboxes.get(path)?.values() ?? []), ...more]))
 }
 
 function letter(content: number) {
@@ -169,6 +169,8 @@ async function transfer(
   verb: 'move' | 'copy' = 'move',
 ): Promise<void> {
   const contents = uids.toSorted((a, b) => a - b).map(uid => client.mailboxes.get(path)?.get(uid) ?? 0)
+  // Whoever deletes the target meanwhile deletes them.
+  noteHeld(client, target, contents)
   const arrived = await world[verb](path, uids, target)
   arrived.forEach((uid, index) => client.mailboxes.get(target)?.set(uid, contents[index] ?? 0))
   noteHeld(client, target)

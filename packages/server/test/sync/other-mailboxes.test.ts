@@ -9,9 +9,9 @@ import {
   waitForRuntime,
 } from './proxied-account.ts'
 
-describe('mailboxes without push', () => {
+describe('mailboxes beside the inbox', () => {
   test.each([
-    ['a server with IDLE', { faults: {} }, 'the inbox is watched'],
+    ['a server with IDLE', { faults: { hiddenCapabilities: ['NOTIFY'] } }, 'the inbox is watched'],
     ['a server without IDLE', { faults: { hiddenCapabilities: ['IDLE'] } }, 'the inbox is polled'],
     ['a server of 1996', { start: () => startDovecot({ flavour: 'poor' }) }, 'the inbox is polled'],
   ])('of %s are all checked within the interval that the account shows', async (_, options, inbox) => {

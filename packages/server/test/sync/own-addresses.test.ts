@@ -60,6 +60,8 @@ function arrivalFrom(address: string, mailbox: PlacedMailbox, uid: number) {
     categories: [],
     importance: 'normal',
     draftMark: null,
+    draftKey: null,
+    mayBeReport: false,
     size: 100,
   }
   return { message, mailboxes: [mailbox] }

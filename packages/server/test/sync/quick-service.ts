@@ -12,5 +12,5 @@ await startService(config, {
   log,
   onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, { folder: config.dataDir, log }),
   isStrict: true,
-  pace: { pollSeconds: 0.2, now: () => Date.now() * CLOCK_SPEED },
+  pace: { pollSeconds: 0.2, pulseSeconds: 0.2, now: () => Date.now() * CLOCK_SPEED },
 })

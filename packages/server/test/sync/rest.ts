@@ -29,7 +29,8 @@ function flagWords(flags: readonly string[]): string {
   return ['\\Seen', '\\Flagged', 'later', 'work'].filter(flag => flags.includes(flag)).join(' ')
 }
 
-function describeTruth(truth: readonly TrueMailbox[]): string[] {
+/** What a mail server has, in lines that can be compared with those of the index. */
+export function describeTruth(truth: readonly TrueMailbox[]): string[] {
   return truth
     .flatMap(({ path, messages, unseenCount }) => [
       `${path}: ${messages.length} messages, ${unseenCount} unread`,
@@ -38,7 +39,7 @@ function describeTruth(truth: readonly TrueMailbox[]): string[] {
     .toSorted()
 }
 
-function describeIndex({ mailboxes, messages }: IndexState): string[] {
+export function describeIndex({ mailboxes, messages }: IndexState): string[] {
   const paths = new Map([...mailboxes.values()].map(({ id, path }) => [id, path]))
   return [
     ...[...mailboxes.values()].map(

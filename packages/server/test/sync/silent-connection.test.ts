@@ -19,7 +19,7 @@ test('a connection that dies while it waits for mail is detected, and new mail i
     arrange: world => world.deliver(shortMessages(1, 2)),
   })
   const { app, proxy, world, accountId, cursor } = account
-  await waitForRuntime(app, accountId, 'live', /^the inbox is watched/)
+  await waitForRuntime(app, accountId, 'live', /^all mailboxes are watched/)
   await waitUntil('IDLE', () => Promise.resolve(proxy.stats.commands.has('IDLE')))
   proxy.faults = {}
   await world.deliver(shortMessages(3, 3))

@@ -1,10 +1,66 @@
 import { randomUUID } from 'node:crypto'
-import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
+import { idOfKey } from '../../kit/blobs/blob-key.ts'
+import { ObjectMissing, type ObjectStore } from '../../kit/blobs/object-store.ts'
+import { cutIntoPieces } from '../../kit/blobs/pieces.ts'
 import { isUuid } from '../../kit/ids.ts'
 import { makeFolder } from '../../kit/make-folder.ts'
-import { CommandError } from '../command-error.ts'
-import { PIECE_BYTES } from './backup-file.ts'
+
+/** Whether there are stored messages, of any installation. */
+export async function hasFiles(objects: ObjectStore): Promise<boolean> {
+  for await (const page of objects.list('')) if (page.some(({ key }) => idOfKey(key) !== null)) return true
+  return false
+}
+
+/**
+ * The size and the pieces of a stored file, or null if it is gone. Files are never changed, only created and removed.
+ */
+export async function openStoredFile(objects: ObjectStore, key: string) {
+  try {
+    const { bytes, content } = await objects.open(key)
+    return { bytes, pieces: piecesOf(key, bytes, content) }
+  } catch (error) {
+    if (error instanceof ObjectMissing) return null
+    throw error
+  }
+}
+
+async function* piecesOf(key: string, bytes: number, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = bytes
+  for await (const piece of cutIntoPieces(content)) {
+    left -= piece.length
+    yield piece
+  }
+  if (left !== 0) throw new Error(`The stored file ${key} became shorter while it was read`)
+}
+
+/** Takes the files of a backup. Disposing it without `keep` leaves the store as it was. */
+export interface Staging extends AsyncDisposable {
+  create(key: string): Promise<StagedFile>
+  /** Puts the new files in the place of the existing ones. */
+  swap(): Promise<void>
+  keep(): void
+}
+
+export interface StagedFile {
+  write(piece: Buffer): Promise<void>
+  commit(): Promise<void>
+  abort(): Promise<void>
+}
+
+/**
+ * Writes files to their keys at once, since a bucket cannot rename. Nothing is removed: no key is used by two messages,
+ * and the service sweeps what no row names.
+ */
+export function openBucketStaging(objects: ObjectStore): Staging {
+  return {
+    create: key => objects.create(key),
+    swap: async () => {},
+    keep: () => {},
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
 
 /** Lists the folders of tenants, in which stored files are. */
 async function listTenantFolders(folder: string): Promise<string[]> {
@@ -15,46 +71,11 @@ async function listTenantFolders(folder: string): Promise<string[]> {
   return names.filter(isUuid).toSorted()
 }
 
-export async function hasFiles(blobDir: string): Promise<boolean> {
-  return (await listTenantFolders(blobDir)).length > 0
-}
-
-/**
- * The size and the pieces of a stored file, or null if it is gone. Files are never changed, only created and removed.
- */
-export async function openStoredFile(blobDir: string, key: string) {
-  const handle = await open(path.join(blobDir, key), 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
-  })
-  if (!handle) {
-    // If the folder is missing as well, it is not mounted.
-    await stat(blobDir).catch((error: Error) => {
-      throw new CommandError(`The stored messages in ${blobDir} cannot be read: ${error.message}`)
-    })
-    return null
-  }
-  const { size } = await handle.stat()
-  return {
-    bytes: size,
-    async *pieces() {
-      for (let left = size; left > 0;) {
-        const buffer = Buffer.allocUnsafe(Math.min(left, PIECE_BYTES))
-        const { bytesRead } = await handle.read(buffer, 0, buffer.length)
-        if (bytesRead === 0) throw new Error(`The stored file ${key} became shorter while it was read`)
-        left -= bytesRead
-        yield buffer.subarray(0, bytesRead)
-      }
-    },
-    [Symbol.asyncDispose]: () => handle.close(),
-  }
-}
-
 /**
  * New files are prepared beside the existing ones and then replace them at once. Disposing without `keep` moves
  * everything back. What cannot be moved back stays where it is, and `warn` says where.
  */
-export async function openStaging(blobDir: string, warn: (line: string) => void) {
+export async function openFolderStaging(blobDir: string, warn: (line: string) => void): Promise<Staging> {
   await makeFolder(blobDir, 0o700)
   const id = randomUUID()
   const staged = path.join(blobDir, `.restore-${id}`)
@@ -89,8 +110,9 @@ export async function openStaging(blobDir: string, warn: (line: string) => void)
       await makeFolder(path.dirname(file), 0o700)
       const handle = await open(file, 'wx', 0o600)
       return {
-        write: (piece: Buffer) => handle.writeFile(piece),
-        [Symbol.asyncDispose]: () => handle.close(),
+        write: piece => handle.writeFile(piece),
+        commit: () => handle.close(),
+        abort: () => handle.close(),
       }
     },
     async swap() {

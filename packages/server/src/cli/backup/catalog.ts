@@ -95,7 +95,10 @@ begin
       c.oid::regclass)
     from pg_class c
     where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm', 'S')
-      and not relispartition and not exists (select from pg_depend where objid = c.oid and deptype in ('a', 'i'))
+      and not relispartition and not exists (
+        -- a partitioned table depends on its own key
+        select from pg_depend where objid = c.oid and refobjid <> c.oid and deptype in ('a', 'i')
+      )
       and not ${OF_EXTENSION}
     union all
     select format('drop routine if exists %s cascade', p.oid::regprocedure)

@@ -2,14 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { recordRestoreHere } from '../../database/feed-epoch.ts'
 import { SETTLED_SECONDS } from '../../database/kept-session.ts'
-import {
-  applyMigrations,
-  LOCK_WAIT_SECONDS,
-  lockOutOthers,
-  type Migration,
-  readMigrations,
-} from '../../database/migrate.ts'
+import { applyMigrations, LOCK_WAIT_SECONDS, lockOutOthers } from '../../database/migrate.ts'
+import { type Migration, readMigrations } from '../../database/migration-file.ts'
 import { clientSettings, type DatabaseAddress } from '../../database/pool.ts'
+import type { ObjectStore } from '../../kit/blobs/object-store.ts'
+import { markOfRestored, RECORD_RESTORED_BLOBS } from '../../start/blob-mark.ts'
 import { CommandError } from '../command-error.ts'
 import {
   type BackupContents,
@@ -21,7 +18,7 @@ import {
   table,
 } from './backup-file.ts'
 import { ask, LONG_SECONDS, STALL_SECONDS, within } from './bounded.ts'
-import { openStaging } from './blob-files.ts'
+import type { StagedFile, Staging } from './blob-files.ts'
 import { DROP_EVERYTHING, listTables, lookForData, SESSION_SETTINGS } from './catalog.ts'
 import { type CopyIn, copyIn } from './copy.ts'
 import type { Progress } from './progress.ts'
@@ -30,14 +27,13 @@ export interface RestoreOptions {
   file: string
   contents: BackupContents
   address: DatabaseAddress
-  blobDir: string
+  objects: ObjectStore
+  openStaging: () => Promise<Staging>
   /** Whether existing data may be deleted. */
   mayReplace: boolean
   /** Called when everything except the commit is done. */
   beforeCommit: () => void
   progress: Progress
-  /** Called with what could not be moved back after a failure, and where it is. */
-  warn: (line: string) => void
 }
 
 const CONNECT_SECONDS = 10
@@ -69,7 +65,7 @@ export async function planMigrations({ migrations, release }: BackupHeader) {
  * Loads the data, all or nothing: one transaction covers everything, and new files are prepared beside the old ones.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<void> {
-  const { contents, address, blobDir, mayReplace } = options
+  const { contents, address, mayReplace } = options
   const { first, later } = await planMigrations(contents.header)
   const client = new Client({
     ...clientSettings(address, 'waxwing restore'),
@@ -84,13 +80,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
     await within(client, LOCK_WAIT_SECONDS + STALL_SECONDS, lockOutOthers(client))
     await requireAlone(client)
     await requireRoom(client, mayReplace)
-    await using staging = await openStaging(blobDir, options.warn)
+    const mark = await markOfRestored(options.objects)
+    await using staging = await options.openStaging()
     await ask(client, 'begin')
     await within(client, LONG_SECONDS, client.query(DROP_EVERYTHING))
     await within(client, LONG_SECONDS, applyMigrations(client, first))
     await bringIn(client, staging, options)
     await within(client, LONG_SECONDS, applyMigrations(client, later))
     await within(client, STALL_SECONDS, recordRestoreHere(client))
+    await ask(client, RECORD_RESTORED_BLOBS, mark)
     options.beforeCommit()
     await staging.swap()
     await within(client, LONG_SECONDS, client.query('commit'))
@@ -131,8 +129,6 @@ async function requireRoom(client: Client, mayReplace: boolean) {
   }
 }
 
-type Staging = Awaited<ReturnType<typeof openStaging>>
-
 /** Loads the records, and compares them with what was checked before: the file may have changed in between. */
 async function bringIn(client: Client, staging: Staging, options: RestoreOptions) {
   const { file, contents, progress } = options
@@ -164,11 +160,11 @@ async function bringIn(client: Client, staging: Staging, options: RestoreOptions
 /** Writes records to the table or file that was announced last. */
 function openTarget(client: Client, staging: Staging, counted: Record<string, number>) {
   let rows: { name: string; copy: CopyIn } | null = null
-  let stored: Awaited<ReturnType<Staging['create']>> | null = null
+  let stored: StagedFile | null = null
   async function close() {
     if (rows) counted[rows.name] = await rows.copy.end()
     rows = null
-    await stored?.[Symbol.asyncDispose]()
+    await stored?.commit()
     stored = null
   }
   return {
@@ -184,6 +180,6 @@ function openTarget(client: Client, staging: Staging, counted: Record<string, nu
       return undefined
     },
     close,
-    [Symbol.asyncDispose]: async () => void (await stored?.[Symbol.asyncDispose]()),
+    [Symbol.asyncDispose]: async () => void (await stored?.abort()),
   }
 }

@@ -1,6 +1,8 @@
 import type { Client } from 'pg'
 import product from '../../../package.json' with { type: 'json' }
-import { blobKey } from '../../features/mail/content/record-blobs.ts'
+import { blobKey } from '../../kit/blobs/blob-key.ts'
+import type { ObjectStore } from '../../kit/blobs/object-store.ts'
+import { holdsMark } from '../../start/blob-mark.ts'
 import { CommandError } from '../command-error.ts'
 import { type BackupEnding, type BackupHeader, type BackupWriter, createBackup } from './backup-file.ts'
 import { ask } from './bounded.ts'
@@ -12,7 +14,7 @@ import type { Progress } from './progress.ts'
 export interface BackupOptions {
   client: Client
   file: string
-  blobDir: string
+  objects: ObjectStore
   /** The master keys, if they should be included. */
   keys: string[] | null
   progress: Progress
@@ -25,7 +27,7 @@ const FILES_PER_FETCH = 200
  * too.
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupEnding & { bytes: number }> {
-  const { client, file, blobDir, keys, progress } = options
+  const { client, file, objects, keys, progress } = options
   await ask(client, SESSION_SETTINGS)
   await ask(client, 'begin isolation level repeatable read read only')
   const header = await readHeader(client, keys !== null)
@@ -48,7 +50,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupEnding 
   }
   // Read last: a sequence cannot be read as of the snapshot, and may only be ahead of the rows.
   const sequences = await listSequences(client)
-  const files = rows['message_blob'] ? await writeFiles(writer, client, blobDir, progress) : NO_FILES
+  const files = rows['message_blob'] ? await writeFiles(writer, client, objects, progress) : NO_FILES
   await ask(client, 'commit')
   const ending = { rows, sequences, ...files }
   await writer.write('E', ending)
@@ -96,7 +98,8 @@ async function readHeader(client: Client, hasKeys: boolean): Promise<BackupHeade
  * file that the snapshot names was complete when the snapshot was taken; one that is gone by now belonged to a message
  * that has been deleted since.
  */
-async function writeFiles(writer: BackupWriter, client: Client, blobDir: string, progress: Progress) {
+async function writeFiles(writer: BackupWriter, client: Client, objects: ObjectStore, progress: Progress) {
+  const isOwn = await requireOwnStore(client, objects)
   const total = { ...NO_FILES }
   await ask(
     client,
@@ -108,22 +111,51 @@ async function writeFiles(writer: BackupWriter, client: Client, blobDir: string,
       client,
       `fetch ${FILES_PER_FETCH} from stored`,
     )
-    if (rows.length === 0) return total
+    if (rows.length === 0) break
     for (const row of rows) {
       const key = blobKey(row)
-      const stored = await openStoredFile(blobDir, key)
+      const stored = await openStoredFile(objects, key)
       if (!stored) {
         total.missingFiles += 1
         continue
       }
-      await using source = stored
-      await writer.write('B', { key, bytes: source.bytes })
-      for await (const piece of source.pieces()) {
+      await writer.write('B', { key, bytes: stored.bytes })
+      for await (const piece of stored.pieces) {
         await writer.write('F', piece)
         progress.tell('Stored messages', piece.length)
       }
       total.files += 1
-      total.fileBytes += source.bytes
+      total.fileBytes += stored.bytes
     }
   }
+  if (!isOwn && total.files === 0 && total.missingFiles > 0)
+    throw refuseStore(objects, 'none of them is there')
+  return total
+}
+
+/**
+ * In another store every message would count as gone. Returns false if that is not known: a database of an earlier
+ * release has no mark, and one that was restored may not have written it yet.
+ */
+async function requireOwnStore(client: Client, objects: ObjectStore): Promise<boolean> {
+  const { rows: known } = await ask<{ exists: boolean }>(
+    client,
+    `select to_regclass('blob_mark') is not null as exists`,
+  )
+  if (!known[0]?.exists) return false
+  const { rows } = await ask<{ id: string; isWritten: boolean }>(
+    client,
+    'select id, is_written as "isWritten" from blob_mark',
+  )
+  if (!rows[0]) return false
+  if (await holdsMark(objects, rows[0].id)) return true
+  if (rows[0].isWritten) throw refuseStore(objects, 'it does not hold the mark of this installation')
+  return false
+}
+
+function refuseStore({ name }: ObjectStore, reason: string): CommandError {
+  return new CommandError(
+    `The stored messages are not in ${name}: ${reason}. Run the command with the settings of the service, and mount ` +
+      'the folder.',
+  )
 }

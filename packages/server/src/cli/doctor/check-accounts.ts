@@ -1,11 +1,17 @@
 import { findMissing } from '../../database/migrate.ts'
 import type { Database } from '../../database/pool.ts'
+import { measureFailingPurges } from '../../features/accounts/accounts/purge.ts'
 import { hasFollowers, measureTroubles, type Troubled } from '../../features/accounts/accounts/following.ts'
+import { measureDiffering } from '../../features/integrity/comparisons/store.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
 /** An account that was just connected, or whose process just ended, is claimed sooner than this. */
 const UNFOLLOWED_SECONDS_MAX = 60
 const WHY = 'See why with: npx waxwing account list --behind'
+
+const REPAIRED =
+  'Differences are repaired by themselves. Those that stay are shown by GET /v1/accounts/{accountId}/integrity.'
+const READ_LOGS = 'The logs of the processes with the role jobs say why ("A purge failed").'
 
 /** Whether every active account is followed, caught up, and without failures. */
 export async function checkAccounts({ db, pool }: Database): Promise<Finding[]> {
@@ -33,6 +39,12 @@ export async function checkAccounts({ db, pool }: Database): Promise<Finding[]> 
     }
     if (failing.count > 0) findings.push(warning('accounts', sentence(failing, 'fail at every attempt'), WHY))
     if (lagging.count > 0) findings.push(warning('accounts', sentence(lagging, 'are not caught up'), WHY))
+    const differing = await measureDiffering(db)
+    if (differing.count > 0)
+      findings.push(warning('accounts', sentence(differing, 'differ from their provider'), REPAIRED))
+    const purges = await measureFailingPurges(db)
+    if (purges.count > 0)
+      findings.push(warning('accounts', sentence(purges, 'are deleted and cannot be purged'), READ_LOGS))
     return findings.length > 0 ? findings : [ok('accounts', 'Every active account is followed.')]
   } catch (error) {
     return [wrong('accounts', wordsOf(error))]

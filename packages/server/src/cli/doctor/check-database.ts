@@ -2,8 +2,9 @@ import { access } from 'node:fs/promises'
 import path from 'node:path'
 import type { Config } from '../../config.ts'
 import { openEmbedded } from '../../database/embedded/embedded.ts'
-import { findMissing, serverVersionProblem } from '../../database/migrate.ts'
+import { findMissing, findNewer, serverVersionProblem } from '../../database/migrate.ts'
 import { type Database, openDatabase } from '../../database/pool.ts'
+import { requireKeptSessions } from '../../database/pooler.ts'
 import { openLog } from '../../kit/log.ts'
 import { type Finding, ok, warning, wordsOf, wrong } from './finding.ts'
 
@@ -39,23 +40,45 @@ export async function openForDoctor({ databaseUrl, dataDir }: Config) {
   return { database, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Checks version and schema. */
-export async function checkDatabase({ pool }: Database, { databaseUrl }: Config): Promise<Finding[]> {
-  const { rows } = await pool.query<{ version: string }>(
-    `select current_setting('server_version') as version`,
+/** Checks version, schema, and what stands before the database. */
+export async function checkDatabase(
+  { pool, address }: Database,
+  { databaseUrl }: Config,
+): Promise<Finding[]> {
+  const { rows } = await pool.query<{ version: string; isStandby: boolean }>(
+    `select current_setting('server_version') as version, pg_is_in_recovery() as "isStandby"`,
   )
   const version = rows[0]?.version ?? ''
   const problem = serverVersionProblem(version)
   const name = databaseUrl ? 'The database of DATABASE_URL' : 'The embedded database'
   if (problem) return [wrong('database', problem, 'Point DATABASE_URL to a newer PostgreSQL.')]
-  return [ok('database', `${name} answers: PostgreSQL ${version}.`), await checkSchema(pool)]
+  const isStandby = rows[0]?.isStandby === true
+  const answers = isStandby
+    ? wrong(
+        'database',
+        `${name} is a standby, which takes no writes.`,
+        'Point DATABASE_URL to the primary, or promote it.',
+      )
+    : ok('database', `${name} answers: PostgreSQL ${version}.`)
+  return [answers, await checkSchema(pool), ...(databaseUrl ? await checkPooler(address) : [])]
+}
+
+async function checkPooler(address: Database['address']): Promise<Finding[]> {
+  return requireKeptSessions(address).then(
+    () => [],
+    (error: unknown) => [wrong('database', wordsOf(error))],
+  )
 }
 
 async function checkSchema(pool: Database['pool']): Promise<Finding> {
   try {
     const missing = await findMissing(pool)
     if (missing === null) return ok('database', 'It is empty: the first start creates the schema.')
-    if (missing.length === 0) return ok('database', 'It has the schema of this release.')
+    if (missing.length === 0) {
+      const newer = await findNewer(pool)
+      if (newer === null) return ok('database', 'It has the schema of this release.')
+      return ok('database', `It has the schema of a newer release (${newer}), which serves this one as well.`)
+    }
     return warning(
       'database',
       `It lacks ${missing.length} changes of this release: ${missing.join(', ')}.`,

@@ -12,13 +12,14 @@ export type OwnId = string | 'new' | null
  * whether its ports are free.
  */
 export async function checkService(config: Config, ownId: OwnId): Promise<Finding[]> {
-  const { metricsPort, host, port, roles } = config
-  const metrics = metricsPort === 0 ? 'free' : await lookAt('127.0.0.1', metricsPort)
-  if (typeof metrics === 'object' && isOurs(metrics, ownId)) return [await describeOurs(metricsPort)]
+  const { metricsHost, metricsPort, host, port, roles } = config
+  const metrics = metricsPort === 0 ? 'free' : await lookAt(metricsHost, metricsPort)
+  if (typeof metrics === 'object' && isOurs(metrics, ownId))
+    return [await describeOurs(originOf(metricsHost, metricsPort))]
   const api = port === 0 || !roles.includes('api') ? 'free' : await lookAt(host, port)
   // Our own service would have answered on the other port, if it has one.
   const findings = [
-    ...describePort('WAXWING_METRICS_PORT', `127.0.0.1:${metricsPort}`, metrics, ownId),
+    ...describePort('WAXWING_METRICS_PORT', `${metricsHost}:${metricsPort}`, metrics, ownId),
     ...describePort('WAXWING_PORT', `${host}:${port}`, api, metricsPort === 0 ? null : ownId),
   ]
   if (findings.length > 0) return findings
@@ -33,12 +34,17 @@ type Holder = 'free' | 'foreign' | 'refused' | { id: string | null }
 async function lookAt(host: string, port: number): Promise<Holder> {
   const state = await tryListening(host, port)
   if (state !== 'held') return state
-  const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host
-  const origin = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+  const origin = originOf(host, port)
   const told = await ask(`${origin}/installation`)
   if (typeof told?.id === 'string') return { id: told.id }
   const health = await ask(`${origin}/health/live`)
   return health?.status === 'ok' ? { id: null } : 'foreign'
+}
+
+/** The origin by which a program on this machine reaches a server that listens on this host and port. */
+function originOf(host: string, port: number): string {
+  const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
 }
 
 /** Listens briefly, without serving anyone. */
@@ -68,8 +74,8 @@ function isOurs({ id }: { id: string | null }, ownId: OwnId): boolean {
   return id !== null && id === ownId
 }
 
-async function describeOurs(metricsPort: number): Promise<Finding> {
-  const health = await ask(`http://127.0.0.1:${metricsPort}/health/ready`)
+async function describeOurs(origin: string): Promise<Finding> {
+  const health = await ask(`${origin}/health/ready`)
   if (health?.status === 'ok') return ok('service', 'Runs on this machine, and is ready.')
   return warning('service', 'Runs on this machine, but is not ready.', 'Its log says why.')
 }

@@ -2,7 +2,8 @@ import type { Config } from '../../config.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
 /** Warns about settings that are valid but risky. Their validity was checked before. */
-export function checkSettings({ allowPlaintext, egressAllow, trustProxy, baseUrl }: Config): Finding[] {
+export function checkSettings(config: Config): Finding[] {
+  const { allowPlaintext, egressAllow, webhookAllow, sandboxUrl, trustProxy, baseUrl } = config
   const findings: Finding[] = []
   if (allowPlaintext) {
     findings.push(
@@ -15,6 +16,18 @@ export function checkSettings({ allowPlaintext, egressAllow, trustProxy, baseUrl
   }
   if (egressAllow.length > 0) {
     findings.push(ok('settings', `Private mail servers may be reached: ${egressAllow.join(', ')}`))
+  }
+  if (webhookAllow.length > 0) {
+    findings.push(ok('settings', `Private targets of webhooks may be reached: ${webhookAllow.join(', ')}`))
+  }
+  if (sandboxUrl !== null) {
+    findings.push(
+      warning(
+        'settings',
+        `The sandbox at ${sandboxUrl} plays the providers: no account of theirs is real.`,
+        'Remove WAXWING_SANDBOX_URL to use the providers themselves.',
+      ),
+    )
   }
   if (baseUrl?.startsWith('https:') && trustProxy.length === 0) {
     findings.push(

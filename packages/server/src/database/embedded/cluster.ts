@@ -5,6 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import { clientSettings, type DatabaseAddress } from '../pool.ts'
+import { limitSession } from '../session-limits.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { SystemUser } from './system-user.ts'
 
@@ -115,6 +116,7 @@ export async function tryConnect(address: DatabaseAddress, applicationName: stri
   client.on('error', () => {}) // the owner of the client listens for its end
   try {
     await client.connect()
+    await limitSession(client)
     return client
   } catch (error) {
     await client.end().catch(() => {})

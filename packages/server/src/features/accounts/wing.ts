@@ -1,28 +1,92 @@
 import { requireSealedValue } from '../../database/sealed-value.ts'
-import { everyMinutes } from '../../jobs/schedule.ts'
+import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
+import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
+import { recordLiveAccounts } from '../tenancy/usage/store.ts'
 import { accountOperations } from './accounts/operations.ts'
-import { purgeDueAccounts } from './accounts/purge.ts'
+import { measureFailingPurges, purgeDueAccounts } from './accounts/purge.ts'
 import { accountKeys } from './accounts/secrets.ts'
+import { countAccounts, liveAccounts } from './accounts/store.ts'
 import { autoconfigOperations } from './autoconfig/operations.ts'
+import { gmailPushReceiver } from './gmail-push/receive.ts'
+import { operatorsTerms } from './gmail-push/rules.ts'
+import { openConnectFlows } from './connect-sessions/flows.ts'
+import { hostedConnectOperations, hostedSessionsOf } from './connect-sessions/hosted-operations.ts'
+import { connectRoutes } from './connect-pages/routes.ts'
+import { connectSessionOperations } from './connect-sessions/operations.ts'
+import { sweepSessions } from './connect-sessions/sweep.ts'
+import { openOAuthClients } from './oauth-apps/clients.ts'
+import { oauthAppOperations } from './oauth-apps/operations.ts'
+import { restartHandler } from './oauth-apps/restart.ts'
+import { openAppSecrets } from './oauth-apps/secrets.ts'
+import { forgetRevocations, openEndingKeys, revocationHandler } from './grants/revocation.ts'
+import { forgetPreviousTokens } from './grants/store.ts'
+import { announceSettingsHandler } from './settings/inherit.ts'
 import { settingOperations } from './settings/operations.ts'
 
-export async function openAccounts({ db, keyRing, config, servers, serverSearch }: Resources) {
+export async function openAccounts(resources: Resources) {
+  const { db, keyRing, config, log, servers, serverSearch, signIns, pushTokens, waker, baseUrl } = resources
   const { allowPlaintext } = config
   const signIn = { accountKeys: accountKeys(keyRing), servers, serverSearch, allowPlaintext }
+  const clients = await openOAuthClients(db, keyRing, config)
+  const flows = openConnectFlows({ ...resources, clients, mail: signIn })
   const credentialPepper = await requireSealedValue(db, keyRing, 'credential_pepper')
+  const endingKeys = await openEndingKeys(db, keyRing)
+  const oauth = { accountKeys: signIn.accountKeys, clients, signIns }
   return {
     operations: {
-      accounts: accountOperations({ ...signIn, credentialPepper }),
+      accounts: accountOperations({ ...signIn, credentialPepper, endingKeys, oauth }),
       autoconfig: autoconfigOperations(serverSearch),
+      connectSessions: connectSessionOperations({ clients, signIns, baseUrl }),
+      hostedConnectSessions: hostedConnectOperations(flows.parts),
+      oauthApps: oauthAppOperations({
+        secrets: await openAppSecrets(db, keyRing),
+        signIns,
+        baseUrl,
+        isPlayed: config.sandboxUrl !== null,
+      }),
       settings: settingOperations,
     },
+    publicRoutes: connectRoutes({ flows, baseUrl }),
+    hostedSessions: { connect_session: hostedSessionsOf(db) },
+    counts: { accounts: countAccounts },
+    pushes: [gmailPushReceiver({ db, waker, log, pushTokens, operators: operatorsTerms(config), baseUrl })],
+    jobHandlers: [
+      announceSettingsHandler(db, accountId => waker.wake(accountId)),
+      restartHandler(db, accountId => waker.wake(accountId)),
+      revocationHandler(db, endingKeys, signIns),
+    ],
     recurringTasks: ({ purgeSteps }) => [
+      {
+        name: 'sample_live_accounts',
+        schedule: everyMinutes(10),
+        run: () => recordLiveAccounts(db, liveAccounts),
+      },
       {
         name: 'purge_accounts',
         schedule: everyMinutes(1),
-        run: signal => purgeDueAccounts(db, purgeSteps, signal),
+        run: signal => purgeDueAccounts({ db, steps: purgeSteps, log }, signal),
       },
+      {
+        name: 'sweep_connect_sessions',
+        schedule: hourlyAt(47),
+        run: signal => sweepSessions(db, signal),
+      },
+      {
+        name: 'forget_tokens',
+        schedule: hourlyAt(11),
+        run: async () => {
+          await forgetPreviousTokens(db)
+          await forgetRevocations(db)
+        },
+      },
+    ],
+    gauges: [
+      askingGauge(
+        'waxwing_purges_failing',
+        'Deleted accounts of the whole installation whose purge has failed and is tried again',
+        async () => (await measureFailingPurges(db)).count,
+      ),
     ],
   } satisfies Wing
 }

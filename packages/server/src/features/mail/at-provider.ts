@@ -5,13 +5,16 @@ import type { ChangeUnit, Commits } from '../context.ts'
 import { refuseFailure } from '../provider-failure.ts'
 import { refuse } from '../refuse.ts'
 
+/** What of an account is needed to wake its sync. */
+type SyncedAccount = Pick<AccountRow, 'id' | 'tenant_id'>
+
 /**
  * Does what changes an account at its provider, and refuses what fails there. If the index may be behind the provider
  * then, the sync is woken.
  */
 export async function changeAtProvider<T>(
   context: Pick<Commits, 'step'>,
-  account: AccountRow,
+  account: SyncedAccount,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -24,18 +27,18 @@ export async function changeAtProvider<T>(
 }
 
 /** Refuses, and wakes the sync, because the provider no longer has what the index has. */
-export async function refuseGone(context: Pick<Commits, 'step'>, account: AccountRow): Promise<never> {
+export async function refuseGone(context: Pick<Commits, 'step'>, account: SyncedAccount): Promise<never> {
   await wakeSync(context, account)
   return refuse('provider_not_found')
 }
 
 /** Asks for a pass of the sync, soon. */
-export async function wakeSync(context: Pick<Commits, 'step'>, account: AccountRow): Promise<void> {
+export async function wakeSync(context: Pick<Commits, 'step'>, account: SyncedAccount): Promise<void> {
   await context.step(unit => askForPass(unit, account))
 }
 
 /** Asks for a pass of the sync after this commit. It is not asked for if that was done often: then one began lately. */
-export async function askForPass(unit: ChangeUnit, account: AccountRow): Promise<void> {
+export async function askForPass(unit: ChangeUnit, account: SyncedAccount): Promise<void> {
   await askForSync(unit.sql, account, ['mail'])
   unit.wake(account.id)
 }

@@ -11,9 +11,12 @@ import { openBodyIndex } from './content/body-index.ts'
 import { DocumentRewriter } from './content/document-rewriter.ts'
 import type { ReadContext } from './content/body.ts'
 import { contentOperations } from './content/operations.ts'
+import { keepSources } from './content/keep-sources.ts'
 import { openPartPlaces } from './content/part-places.ts'
+import { sweepOrphans } from './content/sweep-orphans.ts'
 import { sweepMessageCopies } from './content/record-copy.ts'
 import { sweepBlobs } from './content/record-blobs.ts'
+import { beginOwnerWalk } from './content/unwanted-owners.ts'
 import { mailboxChangeOperations } from './mailboxes/change-operations.ts'
 import { mailboxOperations } from './mailboxes/operations.ts'
 import { messageChangeOperations } from './messages/change-operations.ts'
@@ -31,11 +34,14 @@ import { sweepThreadLinks } from './threads/sweep.ts'
 
 /** Bodies are handed over in batches of small ones: while this thread does something else, the reading one goes on. */
 const BODIES_READ_AT_ONCE = 32
+/** Accounts whose searches at their provider are counted at once. */
+const SEARCHED_ACCOUNTS_MAX = 100_000
 /** Most of the database's connections and processors are for requests that are quick. */
 const SEARCHES = { atOnce: 4, waitingMax: 64 }
 
 export function openMail(resources: Resources) {
-  const { db, keyRing, config, blobs, connections, clock, log, metrics, waker, wakes, opened } = resources
+  const { db, keyRing, config, blobs, connections, limits, clock, log, metrics, waker, wakes, opened } =
+    resources
   const stored = { db, blobs, accountKeys: accountKeys(keyRing), log }
   // Apart from the reader of the API, whose callers wait.
   const reader = opened.use(openMessageReader({ readsAtOnce: BODIES_READ_AT_ONCE }))
@@ -48,6 +54,7 @@ export function openMail(resources: Resources) {
     reader: opened.use(openMessageReader()),
     partPlaces: openPartPlaces(),
   }
+  const owners = beginOwnerWalk()
   const wing = {
     operations: {
       mailboxes: { ...mailboxOperations, ...mailboxChangeOperations({ connections }) },
@@ -57,13 +64,27 @@ export function openMail(resources: Resources) {
         ...contentOperations(content),
       },
       threads: { ...threadOperations, ...threadChangeOperations({ connections }) },
-      identities: identityOperations,
+      identities: identityOperations({ db, connections }),
       mailSettings: mailSettingOperations,
-      search: searchOperations({ connections, searches: openSemaphore(SEARCHES) }),
+      search: searchOperations({
+        connections,
+        searches: openSemaphore(SEARCHES),
+        providerSearches: limits.openWindows({ windowsMax: SEARCHED_ACCOUNTS_MAX }),
+      }),
     },
     jobHandlers: [directionsHandler(db), settleDraftHandler({ db, connections })],
     recurringTasks: () => [
-      { name: 'sweep_blobs', schedule: everyMinutes(1), run: signal => sweepBlobs(db, blobs, signal) },
+      {
+        name: 'sweep_blobs',
+        schedule: everyMinutes(1),
+        run: signal => sweepBlobs(db, blobs, signal, owners),
+      },
+      {
+        name: 'sweep_orphans',
+        schedule: hourlyAt(51),
+        run: signal => sweepOrphans({ db, blobs, clock, log }, signal),
+      },
+      { name: 'sweep_uploads', schedule: everyMinutes(10), run: signal => blobs.sweepUploads(signal) },
       { name: 'sweep_message_copies', schedule: hourlyAt(43), run: signal => sweepMessageCopies(db, signal) },
       { name: 'sweep_thread_links', schedule: dailyAt(3, 23), run: signal => sweepThreadLinks(db, signal) },
     ],
@@ -90,7 +111,14 @@ export function openMail(resources: Resources) {
       ),
     ],
     purgeStep: (accountId, signal) => purgeMail(db, blobs, accountId, signal),
-    follower: opened.use(openMailFollower({ db, log, onMail })),
+    follower: opened.use(
+      openMailFollower({
+        db,
+        log,
+        onMail,
+        keepSources: (account, sources) => keepSources({ ...source, reader }, account, sources),
+      }),
+    ),
   } satisfies Wing
   return { ...wing, content }
 }

@@ -20,9 +20,13 @@ import { EndWatch } from './outbox/await-end.ts'
 import { holdAfterRestore, wakeAccounts } from './outbox/claims.ts'
 import { sweepContent } from './outbox/content.ts'
 import { findDoubleCopies, settleCopiesHandler } from './outbox/double-copies.ts'
+import { countQueuedToday } from './outbox/limits.ts'
+import { openLargeContents } from './outbox/large-contents.ts'
 import { outboxOperations } from './outbox/operations.ts'
 import { OutboxWorker } from './outbox/outbox-worker.ts'
 import { measureOutbox } from './outbox/store.ts'
+import { TermReads } from './outbox/sending-terms.ts'
+import { openSharedAccepts } from './outbox/shared-accepts.ts'
 import { failHeldBack, failOftenLost, settleByCopies, sweepEntries } from './outbox/sweep.ts'
 import { purgeSending } from './purge.ts'
 import { suppressionOperations } from './suppressions/operations.ts'
@@ -31,28 +35,52 @@ import { sweepLists } from './suppressions/sweep-lists.ts'
 import { unsubscribeRoute } from './suppressions/unsubscribe-route.ts'
 import { templateOperations } from './templates/operations.ts'
 import { templateRenderOperations } from './templates/render-operations.ts'
+import { TemplateReads } from './templates/store.ts'
 import { startJudging } from './tracking/judge-worker.ts'
 import { ItemNotes } from './tracking/note-items.ts'
 import { trackingOperations } from './tracking/operations.ts'
 import { trackingRoutes } from './tracking/routes.ts'
-import { sweepTracking } from './tracking/store.ts'
+import { countPaused, sweepTracking } from './tracking/store.ts'
 
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
-  const { db, keyRing, config, opened, connections, instance, waker, wakes, metrics, log } = resources
+  const { db, keyRing, config, opened, connections, instance, pulse, waker, wakes, metrics, log } = resources
   // Before anything is accepted: what is accepted after a restore was certainly not sent before.
   await holdAfterRestore(db)
   const renderer = opened.use(openRenderer())
   const links = await openLinks(resources)
   const reach = resources.reachPoint
-  const services = { db, connections, accountKeys: accountKeys(keyRing), links, log, reach, renderer }
+  const templates = opened.use(new TemplateReads(db))
+  const services = {
+    db,
+    connections,
+    accountKeys: accountKeys(keyRing),
+    links,
+    log,
+    reach,
+    renderer,
+    largeContents: openLargeContents(),
+    templates,
+    sharedAccepts: openSharedAccepts(db),
+    termReads: opened.use(new TermReads(db)),
+  }
   const unsubscribes = new Counter({
     name: 'waxwing_unsubscribes_total',
     help: 'Addresses that were put on a suppression list by the link of a message',
     registers: [metrics],
   })
   const countBounces = bounceMetrics(metrics)
-  const notes = opened.use(new ItemNotes(db, accountId => waker.wake(accountId, 'waxwing_tracking')))
+  const flooded = new Counter({
+    name: 'waxwing_tracking_dropped_total',
+    help: 'Opens and clicks that were not counted, since 10,000 of their message were waiting to be judged',
+    registers: [metrics],
+  })
+  const notes = opened.use(
+    new ItemNotes(db, {
+      noted: accountId => waker.wake(accountId, 'waxwing_tracking'),
+      flooded: () => flooded.inc(),
+    }),
+  )
   const settling = { db, connections, wakeSync: (accountId: string) => waker.wake(accountId) }
   return {
     operations: {
@@ -63,8 +91,9 @@ export async function openSending(resources: Resources, content: ReadContext) {
       suppressions: suppressionOperations,
       suppressionReviews: suppressionReviewOperations,
       templates: templateOperations({ renderer }),
-      templateRenders: templateRenderOperations({ renderer }),
+      templateRenders: templateRenderOperations(services),
     },
+    counts: { sendsToday: countQueuedToday },
     publicRoutes: [
       unsubscribeRoute({ db, links, onUnsubscribed: () => unsubscribes.inc() }),
       ...trackingRoutes({ ...services, notes, keepsAddresses: config.trackingIp }),
@@ -97,6 +126,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
         new OutboxWorker({
           ...services,
           instance,
+          pulse,
           wakeSync: accountId => waker.wake(accountId),
           onAttempt: outcome => attempts.inc({ outcome }),
           onBounced: counts => countBounces('refusal', counts),
@@ -136,21 +166,21 @@ function startAnswers(
     onAnswer: ReturnType<typeof answerMetrics>
   },
 ): void {
-  const { db, instance, wakes, log, opened, reachPoint: reach } = resources
+  const { db, instance, pulse, news, wakes, log, opened, reachPoint: reach } = resources
   const worker = workers.use(
     new AnswerWorker({
       ...content,
       // Apart from the reader of the API, whose callers wait.
       reader: opened.use(openMessageReader()),
       instance,
+      pulse,
       reach,
       onAnswer,
     }),
   )
-  const follower = workers.use(
-    new EventFollower({ db, log, following: answersFollowing, onHandled: () => worker.wake(), reach }),
+  workers.use(
+    new EventFollower({ db, log, news, following: answersFollowing, onHandled: () => worker.wake(), reach }),
   )
-  wakes.on(['waxwing_mail'], { onWake: ids => follower.wake(ids), onListening: () => follower.wake(null) })
   wakes.on(['waxwing_wake'], { onWake: ids => worker.wakeAccounts(ids), onListening: () => worker.wake() })
 }
 
@@ -170,6 +200,11 @@ function outboxGauges({ db }: Resources): Metric[] {
       'waxwing_answers_waiting',
       'Messages of the whole installation that may answer a send, and are still to be looked at',
       () => countAnswers(db),
+    ),
+    askingGauge(
+      'waxwing_tracking_failing',
+      'Messages of the whole installation whose opens and clicks could not be judged, and are tried again later',
+      () => countPaused(db),
     ),
   ]
 }

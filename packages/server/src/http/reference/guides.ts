@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { html, raw } from 'hono/html'
 import { Marked, type Tokens } from 'marked'
+import { MODULE_SUFFIX } from '../../kit/module-suffix.ts'
 import { renderPage } from './layout.ts'
 import type { Markup } from './markup.ts'
 
@@ -10,9 +11,13 @@ export const GUIDES = [
   'errors',
   'pagination',
   'change-feed',
+  'webhooks',
   'idempotency',
   'limits',
+  'usage',
+  'plans',
   'reading-mail',
+  'integrity',
   'searching',
   'changing-mail',
   'identities',
@@ -25,10 +30,15 @@ export const GUIDES = [
   'bounces',
   'classification',
   'autoconfig',
+  'connect',
+  'google-app',
+  'gmail',
+  'sandbox',
   'configuration',
 ] as const
 
-const DOCS = new URL('../../../../../docs/', import.meta.url)
+/** A package brings the pages along; a clone has them at its root. */
+const DOCS = new URL(MODULE_SUFFIX === '.ts' ? '../../../../../docs/' : 'guides/', import.meta.url)
 /** Targets on the service for links to other files of the repository. */
 const OTHER_FILES: Record<string, string> = { '../packages/contract/openapi.json': '/v1/openapi.json' }
 

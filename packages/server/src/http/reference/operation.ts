@@ -1,3 +1,4 @@
+import { EVENT_STREAM } from '@waxwing/contract/shapes.ts'
 import { COMMON_REASONS, IDEMPOTENCY_REASONS, isReason, reasons } from '@waxwing/contract/reasons.ts'
 import { html } from 'hono/html'
 import type { MediaType, OpenapiDocument, Operation } from './document.ts'
@@ -51,7 +52,7 @@ function responseOf(document: OpenapiDocument, operation: Operation): Markup {
   const { schema } = media
   if (!schema)
     return html`<h4>Response ${status}</h4>
-      <p>A download of the type ${code(mediaType)}.</p>`
+      <p>${mediaType === EVENT_STREAM ? 'A stream' : 'A download'} of the type ${code(mediaType)}.</p>`
   if (schema.type === 'null')
     return html`<h4>Response ${status}</h4>
       <p>${code(null)}</p>`

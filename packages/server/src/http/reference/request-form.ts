@@ -1,3 +1,4 @@
+import { EVENT_STREAM } from '@waxwing/contract/shapes.ts'
 import { html } from 'hono/html'
 import { type OpenapiDocument, type Operation, type Parameter, type Schema, nameOf } from './document.ts'
 import { bodyExampleOf } from './example.ts'
@@ -26,7 +27,7 @@ export function requestForm(document: OpenapiDocument, { method, path, operation
     class="request"
     data-method="${method}"
     data-path="${path}"
-    data-kind="${isDownload(operation) ? 'download' : 'json'}"
+    data-kind="${kindOf(operation)}"
     data-scope="${operation['x-scope']}"
     aria-label="${method} ${path}"
     autocomplete="off"
@@ -130,9 +131,11 @@ function bodyOf(document: OpenapiDocument, operation: Operation, schema: Schema)
   </fieldset>`
 }
 
-/** Whether the response consists of bytes, which have a media type and no schema. */
-function isDownload({ responses }: Operation): boolean {
+/** A download consists of bytes, which have a media type and no schema. */
+function kindOf({ responses }: Operation): 'json' | 'download' | 'stream' {
   const response = responses['200']
-  if (!response || '$ref' in response) return false
-  return Object.values(response.content ?? {}).some(({ schema }) => schema === undefined)
+  if (!response || '$ref' in response) return 'json'
+  const content = response.content ?? {}
+  if (EVENT_STREAM in content) return 'stream'
+  return Object.values(content).some(({ schema }) => schema === undefined) ? 'download' : 'json'
 }

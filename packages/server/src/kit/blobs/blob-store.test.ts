@@ -1,57 +1,49 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { useStoreKinds } from '../../../test/object-stores.ts'
 import { SealError } from '../seal.ts'
-import { openBlobStore } from './blob-store.ts'
+import { type BlobStore, isLost, openBlobStore } from './blob-store.ts'
+import { ObjectMissing, StorageUnavailable } from './object-store.ts'
 
 const sealing = { key: createSecretKey(randomBytes(32)), context: ['tenant', 'message'] }
+const { kinds } = useStoreKinds()
 
-async function openFolder() {
-  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-blobs-'))
-  return {
-    store: openBlobStore(folder),
-    folder,
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
-  }
-}
-
-type Store = ReturnType<typeof openBlobStore>
-
-async function write(store: Store, key: string, content: Buffer): Promise<number> {
+async function write(store: BlobStore, key: string, content: Buffer): Promise<number> {
   const writer = await store.create(key, sealing)
   for (let at = 0; at < content.length; at += 50_000) await writer.write(content.subarray(at, at + 50_000))
   return writer.commit()
 }
 
-const read = (store: Store, key: string, by = sealing) => collect(store.read(key, by))
+const read = async (store: BlobStore, key: string, by = sealing) =>
+  Buffer.concat(await Array.fromAsync(store.read(key, by)))
 
-async function collect(content: AsyncIterable<Buffer>): Promise<Buffer> {
-  const pieces: Buffer[] = []
-  for await (const piece of content) pieces.push(piece)
-  return Buffer.concat(pieces)
-}
+describe.each(kinds)('blobs in $name', ({ open }) => {
+  async function openStore() {
+    const opened = await open()
+    return { ...opened, store: openBlobStore(opened.objects) }
+  }
 
-describe('a blob store', () => {
-  test.each([0, 1, 65_535, 65_536, 65_537, 131_072, 1_000_000])('returns %i bytes unchanged', async size => {
-    await using opened = await openFolder()
-    const content = randomBytes(size)
-    const bytes = await write(opened.store, 'aa/bb', content)
-    expect(bytes).toBe((await readFile(path.join(opened.folder, 'aa/bb'))).length)
-    expect((await read(opened.store, 'aa/bb')).equals(content)).toBe(true)
+  test.each([0, 1, 65_535, 65_536, 65_537, 131_072, 1_000_000, 12_000_000])(
+    'returns %i bytes unchanged',
+    async size => {
+      await using opened = await openStore()
+      const { store, bytesOf } = opened
+      const content = randomBytes(size)
+      expect(await write(store, 'aa/bb', content)).toBe((await bytesOf('aa/bb')).length)
+      expect((await read(store, 'aa/bb')).equals(content)).toBe(true)
+      if (size > 1_000_000) return
 
-    const put = await opened.store.put('aa/cc', sealing, content)
-    expect(put).toBe((await readFile(path.join(opened.folder, 'aa/cc'))).length)
-    expect((await read(opened.store, 'aa/cc')).equals(content)).toBe(true)
-  })
+      expect(await store.put('aa/cc', sealing, content)).toBe((await bytesOf('aa/cc')).length)
+      expect((await read(store, 'aa/cc')).equals(content)).toBe(true)
+    },
+  )
 
   test('yields highly compressible content piece by piece', async () => {
-    await using opened = await openFolder()
+    await using opened = await openStore()
     const content = Buffer.alloc(20_000_000, 'again ')
-    expect(await write(opened.store, 'aa', content)).toBeLessThan(64 * 1024)
+    expect(await write(opened.store, 'aa/aa', content)).toBeLessThan(64 * 1024)
     let length = 0
-    for await (const piece of opened.store.read('aa', sealing)) {
+    for await (const piece of opened.store.read('aa/aa', sealing)) {
       expect(piece.length).toBeLessThanOrEqual(1024 * 1024)
       length += piece.length
     }
@@ -59,31 +51,33 @@ describe('a blob store', () => {
   })
 
   test('compresses the content and reveals nothing of it', async () => {
-    await using opened = await openFolder()
-    const bytes = await write(opened.store, 'aa', Buffer.alloc(1_000_000, 'secret '))
+    await using opened = await openStore()
+    const bytes = await write(opened.store, 'aa/aa', Buffer.alloc(1_000_000, 'secret '))
     expect(bytes).toBeLessThan(10_000)
-    expect((await readFile(path.join(opened.folder, 'aa'))).includes('secret')).toBe(false)
+    expect((await opened.bytesOf('aa/aa')).includes('secret')).toBe(false)
   })
 
-  test('refuses a small file that was changed or cut off', async () => {
-    await using opened = await openFolder()
-    const { store, folder } = opened
-    await store.put('aa', sealing, randomBytes(5000))
-    const sealed = await readFile(path.join(folder, 'aa'))
+  test('refuses a small object that was changed or cut off', async () => {
+    await using opened = await openStore()
+    const { store, objects, bytesOf } = opened
+    await store.put('aa/aa', sealing, randomBytes(5000))
+    const sealed = await bytesOf('aa/aa')
     const changed = Buffer.from(sealed)
     changed[2000]! ^= 1
     for (const broken of [changed, ...[0, 10, 33, 40, 2000].map(end => sealed.subarray(0, end))]) {
-      await writeFile(path.join(folder, 'bb'), broken)
-      await expect(read(store, 'bb')).rejects.toThrow(SealError)
+      await objects.put('aa/bb', broken)
+      await expect(read(store, 'aa/bb')).rejects.toThrow(SealError)
     }
-    await expect(read(store, 'aa', { ...sealing, context: ['tenant', 'other'] })).rejects.toThrow(SealError)
+    await expect(read(store, 'aa/aa', { ...sealing, context: ['tenant', 'other'] })).rejects.toThrow(
+      SealError,
+    )
   })
 
-  test('refuses a file that was changed, cut off, reordered, or belongs to another message', async () => {
-    await using opened = await openFolder()
-    const { store, folder } = opened
-    await write(store, 'aa', randomBytes(300_000))
-    const sealed = await readFile(path.join(folder, 'aa'))
+  test('refuses an object that was changed, cut off, reordered, or belongs to another message', async () => {
+    await using opened = await openStore()
+    const { store, objects, bytesOf } = opened
+    await write(store, 'aa/aa', randomBytes(300_000))
+    const sealed = await bytesOf('aa/aa')
     const frame = 65_536 + 16
     const swapped = Buffer.concat([
       sealed.subarray(0, 33),
@@ -97,32 +91,48 @@ describe('a blob store', () => {
       sealed.subarray(0, end),
     )
     for (const broken of [swapped, changed, ...cuts]) {
-      await writeFile(path.join(folder, 'bb'), broken)
-      await expect(read(store, 'bb')).rejects.toThrow(SealError)
+      await objects.put('aa/bb', broken)
+      await expect(read(store, 'aa/bb')).rejects.toThrow(SealError)
     }
-    await expect(read(store, 'aa', { ...sealing, context: ['tenant', 'other'] })).rejects.toThrow(SealError)
-    await expect(read(store, 'aa', { ...sealing, key: createSecretKey(randomBytes(32)) })).rejects.toThrow(
+    await expect(read(store, 'aa/aa', { ...sealing, context: ['tenant', 'other'] })).rejects.toThrow(
       SealError,
     )
-    await expect(read(store, 'cc')).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(read(store, 'aa/aa', { ...sealing, key: createSecretKey(randomBytes(32)) })).rejects.toThrow(
+      SealError,
+    )
+    await expect(read(store, 'aa/cc')).rejects.toThrow(ObjectMissing)
   })
 
-  test('leaves no file after an interrupted write, and lets a reader stop early', async () => {
-    await using opened = await openFolder()
-    const writer = await opened.store.create('aa', sealing)
-    await writer.write(randomBytes(500_000))
-    await writer.abort()
-    expect(await readdir(opened.folder)).toEqual([])
+  test('leaves nothing after an interrupted write, and lets a reader stop early', async () => {
+    await using opened = await openStore()
+    const { store, keys } = opened
+    for (const bytes of [500_000, 12_000_000]) {
+      const writer = await store.create('aa/aa', sealing)
+      await writer.write(randomBytes(bytes))
+      await writer.abort()
+      expect(await keys()).toEqual([])
+    }
 
-    await write(opened.store, 'aa', randomBytes(5_000_000))
-    for await (const _ of opened.store.read('aa', sealing)) break
-    await opened.store.remove('aa')
-    await opened.store.remove('aa')
-    expect(await readdir(opened.folder)).toEqual([])
+    await write(store, 'aa/aa', randomBytes(5_000_000))
+    for await (const _ of store.read('aa/aa', sealing)) break
+    await store.remove('aa/aa')
+    await store.remove('aa/aa')
+    expect(await keys()).toEqual([])
   })
 
-  test('refuses a key that points outside its folder', async () => {
-    await using opened = await openFolder()
+  test('refuses a key that points elsewhere', async () => {
+    await using opened = await openStore()
     await expect((async () => opened.store.remove('../aa'))()).rejects.toThrow('no key')
   })
+})
+
+test.each([
+  ['is missing', new ObjectMissing('aa/bb'), true],
+  ['does not open', new SealError('changed'), true],
+  ['is no compressed content', Object.assign(new Error('bad'), { code: 'ZSTD_error_prefix_unknown' }), true],
+  ['is in a store that fails', new StorageUnavailable('failing', 'a request failed: 500'), false],
+  ['is in a folder of another user', Object.assign(new Error('no'), { code: 'EACCES' }), false],
+  ['is on a broken disk', Object.assign(new Error('no'), { code: 'EIO' }), false],
+])('an object that %s', (_, error, isGone) => {
+  expect(isLost(error)).toBe(isGone)
 })

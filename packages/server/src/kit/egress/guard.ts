@@ -5,9 +5,13 @@ import { type EgressAllowList, isAddressAllowed, isHostAllowed } from './allow-l
 import { type HostName, parseHost } from './host.ts'
 
 export type EgressKind = 'imap' | 'smtp' | 'https'
-type Ports = Readonly<Record<EgressKind, readonly number[]>>
+type PortRules = Readonly<Record<EgressKind, (port: number) => boolean>>
 
-const USUAL_PORTS: Ports = { imap: [143, 993], smtp: [25, 465, 587], https: [443] }
+const USUAL_PORTS: PortRules = {
+  imap: oneOf(143, 993),
+  smtp: oneOf(25, 465, 587),
+  https: oneOf(443),
+}
 const RESOLVE_TIMEOUT_SECONDS = 10
 const ADDRESSES_MAX = 16
 
@@ -65,9 +69,11 @@ export interface EgressGuard {
 export function egressGuard(options: {
   allow: EgressAllowList
   resolve?: Resolver
-  ports?: Ports
+  /** Replaces the rules by which a port is a usual one. */
+  isUsualPort?: Partial<PortRules>
 }): EgressGuard {
-  const { allow, resolve = resolveBySystem, ports = USUAL_PORTS } = options
+  const { allow, resolve = resolveBySystem, isUsualPort } = options
+  const rules = { ...USUAL_PORTS, ...isUsualPort }
   return {
     async resolve({ host, port, kind }) {
       const parsed = parseHost(host)
@@ -87,11 +93,15 @@ export function egressGuard(options: {
         if (isNamed || isAddressAllowed(allow, bytes, port)) continue
         if (!isGlobalUnicast(bytes))
           throw new EgressRefused(`${parsed.name} is at ${address}, which is not public`)
-        if (!ports[kind].includes(port)) throw new EgressRefused(`${port} is not a port of ${kind}`)
+        if (!rules[kind](port)) throw new EgressRefused(`${port} is not a port of ${kind}`)
       }
       return destination(parsed, port, addresses)
     },
   }
+}
+
+function oneOf(...ports: readonly number[]): (port: number) => boolean {
+  return port => ports.includes(port)
 }
 
 async function resolveBounded(resolve: Resolver, host: HostName): Promise<string[]> {
@@ -148,8 +158,11 @@ function familyOf(address: string): 4 | 6 {
   return isIPv6(address) ? 6 : 4
 }
 
-/** Resolves as other programs on this machine do, including `/etc/hosts`, in the order of RFC 6724. */
-async function resolveBySystem(name: string): Promise<string[]> {
+/**
+ * Resolves as other programs on this machine do, including `/etc/hosts`, in the order of RFC 6724. Holds a thread until
+ * there is an answer.
+ */
+export async function resolveBySystem(name: string): Promise<string[]> {
   const found = await lookupName(name, { all: true, order: 'verbatim' })
   return found.map(({ address }) => address)
 }

@@ -8,7 +8,7 @@ import { messageWalker, type WalkedPart } from './walk-message.ts'
 
 /** The part of a message that is shown as HTML. All lines of the message end with CRLF. */
 export interface HtmlPart {
-  /** Where its header begins, and where its content ends, in bytes. */
+  /** The start of its header and the end of its content, in bytes. */
   start: number
   end: number
   /** Whether it is the whole message, and its header that of the message. */

@@ -5,7 +5,7 @@ const CR = 13
 /** What is held of a line that has no end yet. A longer line comes in pieces. */
 const PIECE_BYTES_MAX = 64 * 1024
 
-/** How a line, or a piece of one, ended. `none`: it goes on, or the content ended. */
+/** The end of a line, or of a piece of one. `none`: the line goes on, or the content ended. */
 export type LineEnd = 'crlf' | 'lf' | 'cr' | 'none'
 
 export interface LineBreaker {

@@ -31,7 +31,7 @@ export interface Survey {
   isHopeless: boolean
 }
 
-/** Which bytes of its body the message may have beyond those of ASCII. */
+/** The bytes beyond ASCII that the body of the message may have. */
 export interface RefitOptions {
   allows8Bit: boolean
 }
@@ -106,7 +106,7 @@ export async function* refitMessage(
 
 function refitter(survey: Survey, options: RefitOptions, out: Buffer[]): MessageVisitor {
   const is7Bit = !staysBeyondAscii(survey, options)
-  /** How the last line of an encoded part ended. That break belongs to the delimiter, if one follows. */
+  /** The break at the end of an encoded part. It belongs to the delimiter, if one follows. */
   let lastEnd: LineEnd | null = null
   const isEncoded = ({ number }: WalkedPart) =>
     survey.unfit.has(number) || (!options.allows8Bit && survey.beyondAscii.has(number))

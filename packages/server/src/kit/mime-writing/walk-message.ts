@@ -6,7 +6,7 @@ import { lineBreaker, type LineEnd } from './line-breaker.ts'
 /* Walks through a message line by line, so that its parts can be changed and all other bytes kept. */
 
 const DEPTH_MAX = 64
-/** Of one message; the content of further ones is not looked into. */
+/** Messages within one message that are looked into; the content of further ones is not. */
 const MESSAGES_MAX = 1000
 const DASH = 45
 /** Their content must not be touched (RFC 1847 section 2.1). */
@@ -25,7 +25,7 @@ export interface WalkedPart {
   isAttached: boolean
 }
 
-/** Told of a message in its order. The bytes are good until the call returns. */
+/** Called with the lines of a message in their order. The bytes are good until the call returns. */
 export interface MessageVisitor {
   /** The lines of a header without the empty line after it; `part` is null if it has parts of its own. */
   header(lines: readonly Buffer[], part: WalkedPart | null): void
@@ -44,14 +44,14 @@ export class UnwalkableMessage extends Error {
 interface Walk {
   visitor: MessageVisitor
   levels: Array<{ boundary: string; isSealed: boolean; isAttached: boolean }>
-  /** Of the header that is being read; null within content. */
+  /** The lines of the header that is being read; null within content. */
   header: Buffer[] | null
   headerBytes: number
   isSealed: boolean
   isAttached: boolean
   part: WalkedPart | null
   parts: number
-  /** How many messages were found within this one. */
+  /** Number of messages that were found within this one. */
   messages: number
   isLineStart: boolean
 }

@@ -27,6 +27,10 @@ const NAMES = [
   'content-disposition',
   'content-id',
   'x-waxwing-draft',
+  'auto-submitted',
+  'return-path',
+  'x-failed-recipients',
+  'x-ms-exchange-message-is-ndr',
 ] as const
 export type FieldName = (typeof NAMES)[number]
 

@@ -64,10 +64,10 @@ export interface Tag {
   /** Lower-cased; empty for what is no element. */
   name: string
   isOpening: boolean
-  /** Where its attributes begin, and where they end. */
+  /** The start and the end of its attributes. */
   nameEnd: number
   close: number
-  /** Where it, or what it hides, ends. */
+  /** The end of the element, or of what it hides. */
   end: number
 }
 

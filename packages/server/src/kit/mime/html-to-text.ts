@@ -25,7 +25,7 @@ interface Writing {
   /** Blanks before the next text on the same line. */
   isSpaced: boolean
   quotes: number
-  /** How deep the last text was quoted. */
+  /** Level of quotation of the last text. */
   lastQuotes: number
   preformatted: number
   /** The next number of each open list; null: without numbers. */

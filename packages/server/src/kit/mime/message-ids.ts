@@ -14,7 +14,6 @@ export function readMessageId(field: string | null): string | null {
   const [id] = readIds(field)
   if (id) return id
   const bare = (field ?? '').replaceAll(/[<>]/g, '').trim()
-  // oxlint-disable-next-line no-control-regex
   return /^[^\s\u0000-\u001f]{3,996}$/.test(bare) ? `<${bare.toWellFormed()}>` : null
 }
 

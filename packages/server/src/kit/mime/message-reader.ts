@@ -1,3 +1,4 @@
+import { MODULE_SUFFIX } from '../module-suffix.ts'
 import { ThreadLost, TooMuchWork, WorkThread } from '../work-thread.ts'
 import type { ContentFacts } from './content-facts.ts'
 import type { ParsedMessage } from './message-parser.ts'
@@ -63,7 +64,7 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
   const {
     workMsMax = WORK_MS_MAX,
     readsAtOnce = READS_AT_ONCE,
-    script = new URL('read-worker.ts', import.meta.url),
+    script = new URL(`read-worker${MODULE_SUFFIX}`, import.meta.url),
   } = options
   const waiting: Array<() => void> = []
   let thread: WorkThread<ReaderRequest, ReaderAnswer> | null = null

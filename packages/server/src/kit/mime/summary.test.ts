@@ -44,6 +44,23 @@ describe('summarize', () => {
     expect(read(field, '', '').subject).toBe(subject)
   })
 
+  test.each([
+    ['Content-Type: multipart/report; report-type=delivery-status; boundary=x', true],
+    ['Content-Type: Multipart/Report;\r\n boundary=x', true],
+    ['Content-Type: multipart/reported; boundary=x', false],
+    ['X-Failed-Recipients: grace@example.org', true],
+    ['X-MS-Exchange-Message-Is-Ndr:', true],
+    ['Auto-Submitted: auto-replied (rejected)', true],
+    ['Auto-Submitted: auto-generated', false],
+    ['Auto-Submitted: no', false],
+    ['Return-Path: <>', true],
+    ['Return-Path:  < >', true],
+    ['Return-Path: <news@example.org>', false],
+    ['Subject: Undelivered mail', false],
+  ])('knows by "%s" whether the header is that of a report', (field, mayBeReport) => {
+    expect(read(field, '', '').mayBeReport).toBe(mayBeReport)
+  })
+
   test('reads headers with raw bytes as UTF-8, otherwise as windows-1252', () => {
     expect(read('Subject: Grüße', '', '').subject).toBe('Grüße')
     expect(readLatin1('Subject: Gr\u00fc\u00dfe \u0080', '', '').subject).toBe('Grüße €')

@@ -25,6 +25,8 @@ export interface MessageSummary {
   importance: 'high' | 'normal' | 'low'
   /** The value of X-Waxwing-Draft, by which the service knows its own drafts. */
   draftMark: string | null
+  /** Whether its header says that it reports on another message: a bounce, a complaint, a notice. */
+  mayBeReport: boolean
   /** At most 200 characters of the first part with text, on one line. */
   snippet: string
   /** As far as the given bytes show it. */
@@ -65,6 +67,7 @@ export function summarize(source: Buffer, isCut = false): MessageSummary {
     sentAt: readDate(fieldText(header, 'date')),
     importance: readImportance(header),
     draftMark: fieldText(header, 'x-waxwing-draft'),
+    mayBeReport: readsAsReport(header),
     snippet,
     hasAttachments: parts.hasAttachments,
     isMultipart: /^\s*multipart\//i.test(header.fields.get('content-type') ?? ''),
@@ -76,6 +79,21 @@ export function summarize(source: Buffer, isCut = false): MessageSummary {
 function readSubject(field: string | null): string | null {
   if (field === null) return null
   return cleanLine(decodeWords(field), SUBJECT_LENGTH_MAX) || null
+}
+
+/**
+ * Signs of a report: its form (RFC 6522), the field of Exim and Gmail for the recipients, that of Exchange, an answer of a
+ * program (RFC 3834 section 5), or a null sender, which reports must have (RFC 5321 section 4.5.5).
+ */
+function readsAsReport(header: Header): boolean {
+  const { fields } = header
+  return (
+    /^\s*multipart\/report\b/i.test(fields.get('content-type') ?? '') ||
+    fields.has('x-failed-recipients') ||
+    fields.has('x-ms-exchange-message-is-ndr') ||
+    /^\s*auto-replied\b/i.test(fields.get('auto-submitted') ?? '') ||
+    /^\s*<\s*>/.test(fields.get('return-path') ?? '')
+  )
 }
 
 /** Importance (RFC 2156), otherwise X-Priority and its relatives: 1 and 2 are high, 4 and 5 low. */

@@ -5,10 +5,8 @@
  * `lengthMax`.
  */
 export function cleanLine(value: string, lengthMax: number): string {
-  // oxlint-disable-next-line no-control-regex
   const line = /[\u0000-\u001f\u007f-\u009f]/.test(value)
-    ? // oxlint-disable-next-line no-control-regex
-      value.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    ? value.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
     : value
   return cutText(line.trim(), lengthMax).toWellFormed()
 }
@@ -26,9 +24,7 @@ const INVISIBLE =
   /\u{ad}|\u{34f}|\u{61c}|\u{115f}|\u{1160}|\u{17b4}|\u{17b5}|[\u{180e}\u{200b}\u{200e}\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{feff}]/gu
 const NON_JOINERS = /[\u200c\u200d](?=[\s\u200c\u200d]|$)/g
 // Runs of white space and control characters; single spaces between words, which are nearly all, are not matched.
-// oxlint-disable-next-line no-control-regex
 const BLANK = / *(?:[^\S ]|[\u0000-\u001f\u007f-\u009f])[\s\u0000-\u001f\u007f-\u009f]*| {2,}/g
-// oxlint-disable-next-line no-control-regex
 const MAY_BE_INVISIBLE = /[^\u0000-\u00ac\u00ae-\u02ff]/
 
 /** Running text on one line: invisible padding is dropped, white space collapsed to single spaces. */

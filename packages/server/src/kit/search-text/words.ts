@@ -60,7 +60,6 @@ function widthOf(code: number): number {
   return code > 0xff_ff ? 2 : 1
 }
 
-// oxlint-disable-next-line no-control-regex
 const ASCII = /^[\u0000-\u007f]*$/
 // Accents, vowel points of Hebrew and Arabic, the hamza on letters, and the stroke that only widens.
 const MARKS =

@@ -12,9 +12,9 @@ export class SyntaxRefused extends Error {
 }
 
 export interface Size {
-  /** How many blocks and subexpressions stand within one another at most. */
+  /** Maximum number of blocks and subexpressions within one another. */
   levels: number
-  /** How many statements, bodies of blocks, expressions and parts of paths there are. */
+  /** Number of statements, bodies of blocks, expressions and parts of paths. */
   nodes: number
 }
 

@@ -1,4 +1,4 @@
-/** How `{{value}}` is written. `{{{value}}}` is written as it is. */
+/** Makes the text of `{{value}}` safe for its place. `{{{value}}}` is written as it is. */
 export type Escape = (text: string) => string
 
 /** Nothing is escaped: a subject, a text. */

@@ -40,7 +40,6 @@ export function markdownToHtml(markdown: string): string {
 /** A target as it stands in an attribute; null if its scheme is not allowed. One without a scheme leads nowhere else. */
 function safeTarget(written: string, schemes: ReadonlySet<string>): string | null {
   // Browsers ignore control characters and blanks in a scheme, and decode character references before they look at it.
-  // oxlint-disable-next-line no-control-regex
   const target = decodeEntities(written).replaceAll(/[\u0000-\u0020\u007f-\u00a0\u2028\u2029]+/g, blank =>
     blank === ' ' ? '%20' : '',
   )

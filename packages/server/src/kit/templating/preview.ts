@@ -18,7 +18,7 @@ function hiddenBlock(preview: string): string {
   return `<div style="${HIDDEN}">${preview.replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</div>`
 }
 
-/** Where the content of the body begins. */
+/** The position at which the content of the body begins. */
 function bodyStart(html: string): number {
   let headEnd = 0
   for (let position = html.indexOf('<'); position >= 0;) {

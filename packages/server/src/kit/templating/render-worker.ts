@@ -11,7 +11,7 @@ import { type Rendered, type RenderFailure, TEMPLATE_FIELDS, type TemplateField 
 const CHUNK_MS_MAX = 100
 const CHUNK_LENGTH_MAX = 8 * 1024 * 1024
 
-/** Which variables are rendered, and which field: the service reads it if this thread hangs. */
+/** The variables and the field that are being rendered. The service reads them if this thread hangs. */
 const progress = new Int32Array(workerData as SharedArrayBuffer)
 const templates = openTemplates()
 

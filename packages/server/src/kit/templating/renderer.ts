@@ -1,4 +1,5 @@
 import { openFairSemaphore } from '../fair-semaphore.ts'
+import { MODULE_SUFFIX } from '../module-suffix.ts'
 import { ThreadLost, TooMuchWork, type WorkBudget, WorkThread } from '../work-thread.ts'
 import {
   type Rendered,
@@ -37,7 +38,7 @@ export type RendererRequest =
   | { type: 'check'; fields: TemplateFields }
   | { type: 'render'; fields: TemplateFields; variables: readonly string[] }
 
-/** For a render the results of the first variables, at least one. */
+/** The results of the first variables of a render, at least one. */
 export type RendererAnswer = Array<Rendered | RenderFailure | null>
 
 /** Thrown if too many renders wait, of one party or of all. */
@@ -66,7 +67,7 @@ export interface Renderer extends AsyncDisposable {
 
 interface Thread {
   work: WorkThread<RendererRequest, RendererAnswer>
-  /** Which of the variables the thread renders, and which field. */
+  /** The variables and the field that the thread is rendering. */
   progress: Int32Array
 }
 
@@ -77,7 +78,8 @@ export interface RendererOptions {
 }
 
 export function openRenderer(options: RendererOptions = {}): Renderer {
-  const { script = new URL('render-worker.ts', import.meta.url), workMsMax = WORK_MS_MAX } = options
+  const { script = new URL(`render-worker${MODULE_SUFFIX}`, import.meta.url), workMsMax = WORK_MS_MAX } =
+    options
   const threads = openThreads(script)
 
   return {
@@ -176,7 +178,7 @@ function tooLong(field: TemplateField): RenderFailure {
   return { failure: 'bound', field, message: TOO_LONG }
 }
 
-/** Where a thread was that had to be ended. */
+/** The position of a thread that had to be ended. */
 interface Stuck {
   entry: number
   field: TemplateField

@@ -21,7 +21,7 @@ export interface RenderFailure {
 export const LINE_CHARACTERS_MAX = 2000
 /** Bytes of rendered `html` or `text` in UTF-8. */
 export const OUTPUT_BYTES_MAX = 2 * 1024 * 1024
-/** How often the bodies of loops may run in one render, in all fields together. */
+/** Maximum number of times that bodies of loops run in one render, in all fields together. */
 export const ITERATIONS_MAX = 10_000
 /** Blocks and subexpressions within one another. */
 export const LEVELS_MAX = 50

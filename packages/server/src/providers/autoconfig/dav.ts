@@ -1,7 +1,7 @@
 import type { FoundServers } from '../discovery.ts'
 import { type Fetcher, fetchSmall } from './fetch-small.ts'
 import { type RecordResolver, findPath, findTargets } from './records.ts'
-import { within } from './within.ts'
+import { within } from '../../kit/within.ts'
 
 export interface DavSearch {
   fetcher: Fetcher

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { connect as connectSecurely, type SecureContext } from 'node:tls'
 import { connectTo } from '../../kit/egress/connect.ts'
 import type { EgressGuard } from '../../kit/egress/guard.ts'
-import { within } from './within.ts'
+import { within } from '../../kit/within.ts'
 
 export interface Fetcher {
   guard: EgressGuard

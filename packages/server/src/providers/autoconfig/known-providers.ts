@@ -1,4 +1,4 @@
-import type { MailServer } from '../sign-in.ts'
+import type { MailServer } from '../mail-server.ts'
 
 type Server = Omit<MailServer, 'user'>
 

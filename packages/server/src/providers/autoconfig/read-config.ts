@@ -1,7 +1,7 @@
 import { XMLParser } from 'fast-xml-parser'
 import { z } from 'zod'
 import { parseHost } from '../../kit/egress/host.ts'
-import type { MailServer } from '../sign-in.ts'
+import type { MailServer } from '../mail-server.ts'
 
 /** Servers of an address in order of preference. Nothing about them has been checked yet. */
 export interface ServerCandidates {

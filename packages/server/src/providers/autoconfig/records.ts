@@ -1,8 +1,8 @@
 import { Resolver } from 'node:dns/promises'
 import { parseHost } from '../../kit/egress/host.ts'
-import type { MailServer } from '../sign-in.ts'
+import type { MailServer } from '../mail-server.ts'
 import type { ServerCandidates } from './read-config.ts'
-import { within } from './within.ts'
+import { within } from '../../kit/within.ts'
 
 /** The queries to DNS, in the form of `Resolver` of node:dns/promises. */
 export interface RecordResolver {

@@ -2,7 +2,7 @@ import { wholeSecondsSince } from '../../kit/egress/discreet-guard.ts'
 import type { EgressKind } from '../../kit/egress/guard.ts'
 import { parseHost } from '../../kit/egress/host.ts'
 import type { FoundServers, ServerSearch } from '../discovery.ts'
-import type { MailServer } from '../sign-in.ts'
+import type { MailServer } from '../mail-server.ts'
 import { findDav } from './dav.ts'
 import { type Fetcher, fetchSmall } from './fetch-small.ts'
 import {
@@ -14,7 +14,7 @@ import {
 } from './known-providers.ts'
 import { type ServerCandidates, readClientConfig } from './read-config.ts'
 import { type RecordResolver, findMailHosts, findServersBySrv } from './records.ts'
-import { within } from './within.ts'
+import { within } from '../../kit/within.ts'
 
 export interface SearchOptions extends Fetcher {
   records: RecordResolver

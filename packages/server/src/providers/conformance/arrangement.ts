@@ -1,4 +1,5 @@
 import type { Capability, ConnectedAccount, Offering } from '../connected-account.ts'
+import type { MailboxKind } from '../mailbox-role.ts'
 import type { MessageKey, RemoteMailbox } from '../mail.ts'
 import type { MemoryIndex } from './memory-index.ts'
 
@@ -34,10 +35,24 @@ export interface ConnectOptions {
 export interface Arrangement<C extends Capability> extends AsyncDisposable {
   world: ProviderWorld
   connect(options?: ConnectOptions): Promise<ConnectedAccount & Offering<C>>
-  /** What an index holds of a mailbox after it has followed its source. */
-  index(mailbox: string): Promise<Pick<MemoryIndex, 'source' | 'cursor' | 'messages'>>
+  /** What an index holds of a mailbox after it has followed its source, and the key of the mailbox. */
+  index(
+    mailbox: string,
+  ): Promise<Pick<MemoryIndex, 'source' | 'cursor' | 'messages'> & { mailboxKey: string }>
   /** Reading the content of these ends the connection, is refused, or yields nothing. */
-  poison(keys: readonly MessageKey[], does: 'cut' | 'refuse' | 'omit'): void
+  poison(keys: readonly MessageKey[], does: 'cut' | 'refuse' | 'omit'): void | Promise<void>
+}
+
+/** An arrangement whose mail is followed. */
+export interface FollowedArrangement extends Arrangement<'mail'> {
+  /** Folders are sources. Labels share one, whose notices do not say what happened. */
+  kind: MailboxKind
+  /** The source of INBOX. */
+  inbox: string
+  /** One that another client can give a message. */
+  category: string
+  /** More messages than three steps bring. */
+  messagesOfSteps: number
 }
 
 /** A message as the provider holds it. */

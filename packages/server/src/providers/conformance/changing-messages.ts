@@ -23,6 +23,7 @@ function composed(raw: string, internetMessageId: string, change: Partial<NewMes
   }
 }
 
+const UNKNOWN = { former: null, draftKey: null, others: [] }
 const DRAFT_ID = '0195d3c5-0000-7000-8000-000000000001'
 
 /** A content of one draft. */
@@ -107,8 +108,8 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
     test('are added once, however often it is tried', async () => {
       await using arranged = await setUp()
       await using account = await arranged.connect()
-      const first = await account.changing.addDraft(draftOf('INBOX', 1))
-      const again = await account.changing.addDraft(draftOf('INBOX', 1))
+      const first = await account.changing.addDraft(draftOf('INBOX', 1), true)
+      const again = await account.changing.addDraft(draftOf('INBOX', 1), true)
       expect(again.location?.key).toEqual(first.location?.key)
       const held = await arranged.held('INBOX')
       expect(held).toMatchObject([{ raw: draftOf('INBOX', 1).raw }])
@@ -122,10 +123,10 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       const theirs = 'Subject: Theirs\r\nMessage-ID: <draft@example.com>\r\n\r\nText\r\n'
       const [marked] = await arranged.world.deliver([{ raw: theirs }, ...letters(1)])
       await arranged.world.flag('INBOX', [marked!], '\\Deleted')
-      await changing.addDraft(draftOf('INBOX', 1))
+      await changing.addDraft(draftOf('INBOX', 1), true)
 
       for (let times = 0; times < 2; times++) {
-        const outcome = await changing.replaceDraft({ ...draftOf('INBOX', 2), former: null, draftKey: null })
+        const outcome = await changing.replaceDraft({ ...draftOf('INBOX', 2), ...UNKNOWN })
         expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
       }
 
@@ -135,7 +136,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
         'Subject: Letter 1',
         'Subject: Draft 2',
       ])
-      const stale = changing.replaceDraft({ ...draftOf('INBOX', 1), former: null, draftKey: null })
+      const stale = changing.replaceDraft({ ...draftOf('INBOX', 1), ...UNKNOWN })
       expect(await failureOf(stale)).toMatchObject({ kind: 'conflict', isBeforeAcceptance: true })
     })
 
@@ -146,7 +147,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       const { source, cursor } = await arranged.index('INBOX')
       await using account = await arranged.connect()
       const former = { source, cursor, key: key! }
-      const outcome = await account.changing.replaceDraft({ ...draftOf('INBOX', 1), former, draftKey: null })
+      const outcome = await account.changing.replaceDraft({ ...draftOf('INBOX', 1), ...UNKNOWN, former })
       expect(outcome).toMatchObject({ type: 'replaced', isSettled: true })
       expect(await arranged.held('INBOX')).toMatchObject([{ raw: draftOf('INBOX', 1).raw }])
     })

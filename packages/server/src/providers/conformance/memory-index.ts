@@ -7,6 +7,7 @@ import {
   type MessageKey,
   type PageStep,
   type RemoteMessage,
+  type ResetStep,
   type SourceStep,
 } from '../mail.ts'
 
@@ -38,6 +39,10 @@ export function openIndex(source: string, signal: AbortSignal = new AbortControl
     cursor: index.cursor,
     known: async () => toKnown(index.messages),
     lacking: async keys => keys.filter(key => !index.messages.has(key)),
+    heldDrafts: async draftKeys => {
+      const held = new Set([...index.messages.values()].map(({ draftKey }) => draftKey))
+      return draftKeys.filter(key => held.has(key))
+    },
     since: index.since,
     skip: index.skip,
     retry: index.retry,
@@ -92,9 +97,26 @@ export function openIndex(source: string, signal: AbortSignal = new AbortControl
       await index.bring(provider)
     },
     takeSteps: () => index.steps.splice(0),
-    keys: () => [...index.messages.keys()].toSorted((a, b) => Number(a) - Number(b)),
+    keys: () => [...index.messages.keys()].toSorted(byKey),
   }
   return index
+}
+
+export function byKey(a: MessageKey, b: MessageKey): number {
+  if (a === b) return 0
+  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a) < String(b) ? -1 : 1
+}
+
+/** The messages of a mailbox. */
+export function heldIn({ messages }: Pick<MemoryIndex, 'messages'>, mailboxKey: string): RemoteMessage[] {
+  return [...messages.values()].filter(({ mailboxKeys }) => mailboxKeys.includes(mailboxKey))
+}
+
+/** Single steps, and those that pages are made of. */
+export function partsOf(steps: readonly SourceStep[]): Array<ResetStep | PageStep['steps'][number]> {
+  return steps.flatMap((step): ReadonlyArray<ResetStep | PageStep['steps'][number]> =>
+    step.type === 'page' ? step.steps : [step],
+  )
 }
 
 function toKnown(messages: ReadonlyMap<MessageKey, RemoteMessage>): KnownMessages {

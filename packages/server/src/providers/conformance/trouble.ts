@@ -13,7 +13,7 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
         await using arranged = await setUp()
         const keys = await arranged.world.deliver(letters(40))
         const bad = keys[17]!
-        arranged.poison([bad], does)
+        await arranged.poison([bad], does)
         const index = openIndex('INBOX')
 
         let tries = 0
@@ -30,7 +30,7 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
         const { mail } = account
         index.skip.add(bad)
         await index.follow(mail)
-        arranged.poison([], does)
+        await arranged.poison([], does)
         index.skip.clear()
         index.retry.push(bad)
         await index.follow(mail)

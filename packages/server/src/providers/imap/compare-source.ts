@@ -114,7 +114,8 @@ async function* compareFlags(
   const now = following.now()
   const listed = following.listedUnseen.get(source) ?? null
   const hasLostCount = opened.highestModseq !== null || cursor.highestModseq !== null
-  const isDue = now - cursor.comparedAt >= flagsIntervalMs(cursor.exists) || now < cursor.comparedAt
+  const isLate = now - cursor.comparedAt >= flagsIntervalMs(cursor.exists) || now < cursor.comparedAt
+  const isDue = isLate || options.isThorough === true
   const isUnseenOther = listed !== null && cursor.unseen !== null && listed !== cursor.unseen
   const isTold = following.dirty.has(source) || isUnseenOther
   next.unseen ??= listed

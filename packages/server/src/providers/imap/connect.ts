@@ -16,6 +16,8 @@ export interface ImapEndpoint {
   security: 'tls' | 'starttls' | 'none'
   /** The authorities to trust; the public ones by default. */
   authorities?: SecureContext | undefined
+  /** Called when the server has greeted. */
+  onGreeting?: () => void
 }
 
 export interface ImapLogin {
@@ -106,7 +108,7 @@ async function connectTo(
   // Every error also ends the command in progress, or the next one; without a listener it would end the process.
   client.on('error', () => client.close())
   const guard = guardAnswers(client)
-  const isOtherProtocol = closeUnlessGreeted(client)
+  const isOtherProtocol = closeUnlessGreeted(client, endpoint.onGreeting)
   const abort = () => client.close()
   signal.addEventListener('abort', abort)
   let isLate = false
@@ -141,13 +143,14 @@ async function connectTo(
  * begins with `220 …`. imapflow would wait for a greeting, and reports other lines only in its log. @returns whether
  * it was closed
  */
-function closeUnlessGreeted(client: ImapFlow): () => boolean {
+function closeUnlessGreeted(client: ImapFlow, onGreeting?: () => void): () => boolean {
   let isOtherProtocol = false
   client.on('log', entry => {
     if (entry.src !== 's') return
     client.emitLogs = false
     isOtherProtocol = !String(entry.msg).startsWith('* ')
     if (isOtherProtocol) client.close()
+    else onGreeting?.()
   })
   return () => isOtherProtocol
 }

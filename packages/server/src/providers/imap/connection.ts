@@ -3,12 +3,15 @@ import type { ImapFlow } from 'imapflow'
 import type { ImapResponse } from 'imapflow/lib/handler/types.js'
 import type { Notice } from '../mail.ts'
 import { ProviderFailure, restate } from '../failure.ts'
+import { serverText } from '../server-text.ts'
 import type { AnswerGuard } from './answer-guard.ts'
 import type { AnswerHandler, Command, CommandArguments } from './command.ts'
 import { expectedAnswers } from './expected-answers.ts'
 import { toFailure } from './failure.ts'
+import { logOut } from './log-out.ts'
+import { hearReports, type Notifications, withReports } from './notifications.ts'
 import { hearUnasked, openMailbox, type Selected } from './open-mailbox.ts'
-import { type ImapAttributeList, numberOf } from './values.ts'
+import { type ImapAttributeList, numberOf, responseText } from './values.ts'
 import { type LiteralSender, literalSize, openLiteralSender } from './literal.ts'
 
 /** A command may take long, but something must arrive in this time. */
@@ -34,6 +37,8 @@ export interface ImapConnection extends AsyncDisposable {
   readonly selected: Selected | null
   /** What the server reported about the open mailbox since it was opened or since the last call. */
   takeNotice(): Notice
+  /** Reports what the server says of other mailboxes, and ends an IDLE for news. */
+  reportTo(notifications: Notifications): void
   /**
    * Waits in IDLE for a notice, `ms`, or the signal. Does not wait until IDLE has ended. @returns whether the server
    * ended it
@@ -80,6 +85,7 @@ export function openConnection(
   let selected: Selected | null = null
   let notice = NO_NOTICE
   let onNotice: (() => void) | null = null
+  let notifications: Notifications | null = null
   let failure: unknown = null
   let pauses = 0
   let heardAt = performance.now()
@@ -89,10 +95,13 @@ export function openConnection(
     notice = { ...notice, ...news }
     onNotice?.()
   }
-  const unasked = hearUnasked(() => selected, note)
+  const reports = hearReports(() => notifications, {
+    onNews: () => onNotice?.(),
+    close: () => client.close(),
+  })
   const listen = (answers: Record<string, AnswerHandler>) => {
     const untagged: Record<string, (answer: ImapResponse) => void | Promise<void>> = {}
-    for (const [name, handle] of Object.entries({ ...unasked, ...answers })) {
+    for (const [name, handle] of Object.entries(answers)) {
       untagged[name] = async answer => {
         heardAt = performance.now()
         const number = numberOf(answer.command)
@@ -103,6 +112,8 @@ export function openConnection(
     }
     return untagged
   }
+  // Answers that no command asked for, which with NOTIFY also come while none is under way.
+  Object.assign(raw.untaggedHandlers, listen({ ...hearUnasked(() => selected, note), ...reports }))
   /** Ends the connection if nothing was heard for too long and our side is not the cause. */
   const watchSilence = (silenceMsMax: number) => {
     const begunAt = performance.now()
@@ -134,10 +145,12 @@ export function openConnection(
     guard.expect(expectedAnswers(command, selected?.exists ?? 0))
     try {
       const { response, next } = await raw.exec(name, values.length > 0 ? values : false, {
-        untagged: listen(answers),
+        untagged: listen(withReports(answers, reports)),
         ...(sender && { onPlusTag: sender.begin }),
       })
       next()
+      requireDone(name, response)
+      sender?.requireSent()
       return response
     } catch (error) {
       throw sender ? sender.describe(failed(error)) : failed(error)
@@ -156,6 +169,7 @@ export function openConnection(
       opened.highestModseq = null
     selected = opened
     notice = NO_NOTICE
+    notifications?.opened(wireName)
     return opened
   }
   /** @returns false if the mailbox is gone: then none is open any more (RFC 9051 section 6.3.2) */
@@ -190,8 +204,11 @@ export function openConnection(
     },
     close: () => client.close(),
     pauseWatch,
+    reportTo(to) {
+      notifications = to
+    },
     takeNotice() {
-      const taken = notice
+      const taken = { ...notice }
       notice = NO_NOTICE
       return taken
     },
@@ -226,7 +243,6 @@ export function openConnection(
       signal.addEventListener('abort', end, { once: true })
       onNotice = end
       endWatch = watchSilence(answerMs)
-      const untagged = listen({})
       const onPlusTag = () => {
         if (isReady) return
         isReady = true
@@ -235,7 +251,7 @@ export function openConnection(
       }
       const stayIdle = async () => {
         try {
-          const { next } = await raw.exec('IDLE', false, { untagged, onPlusTag })
+          const { next } = await raw.exec('IDLE', false, { onPlusTag })
           next()
           isEnded = true
           resolve('ended_by_server')
@@ -261,17 +277,17 @@ export function openConnection(
   }
 }
 
-const LOGOUT_MS = 1000
+/** Their callers ask for what the answers left out, so a refusal of a part is no failure. */
+const ANSWERED_IN_PART = new Set(['UID FETCH', 'UID STORE'])
 
-async function logOut(client: ImapFlow): Promise<void> {
-  if (client.isClosed) return
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, LOGOUT_MS)
-  client.logout().then(
-    () => resolve(),
-    () => resolve(),
-  )
-  await promise
-  clearTimeout(timer)
-  client.close()
+/**
+ * Throws unless a command was carried out. imapflow takes BYE for OK, and so a NO that says that some messages no longer
+ * exist: but a COPY that is refused for that reason has copied none.
+ */
+function requireDone(name: string, response: ImapResponse): void {
+  const status = response.command?.toUpperCase()
+  if (status === 'OK' || (status === 'NO' && ANSWERED_IN_PART.has(name))) return
+  const text = responseText(response.attributes)
+  if (status === 'NO') throw toFailure({ responseStatus: status, responseText: text, response })
+  throw new ProviderFailure('unavailable', `The server ended the session: ${serverText(text)}`)
 }

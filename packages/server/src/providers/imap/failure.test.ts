@@ -93,7 +93,6 @@ describe('toFailure', () => {
   test("shows at most one line of the server's text", () => {
     const { message } = toFailure(refused(`a\r\n\u001b[2J${'x'.repeat(5000)}`))
     expect(message.length).toBeLessThan(250)
-    // oxlint-disable-next-line no-control-regex
     expect(message).not.toMatch(/[\u0000-\u001f]/)
   })
 })

@@ -8,6 +8,7 @@ const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
   INUSE: 'unavailable',
   SERVERBUG: 'unavailable',
   CORRUPTION: 'unavailable',
+  EXPUNGEISSUED: 'conflict',
   LIMIT: 'throttled',
   THROTTLED: 'throttled',
   OVERQUOTA: 'rejected',

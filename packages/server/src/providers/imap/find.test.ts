@@ -43,7 +43,13 @@ async function search(
 ) {
   const steps = mail.search({
     text,
-    places: ['INBOX', 'Old'].map(source => ({ id: source, source, cursor: null, size: 3000 })),
+    places: ['INBOX', 'Old'].map(source => ({
+      id: source,
+      source,
+      mailboxKey: source,
+      cursor: null,
+      size: 3000,
+    })),
     after: null,
     before: null,
     position: null,
@@ -71,7 +77,7 @@ async function pagesOf(mail: SearchProvider, query: Partial<SearchQuery>) {
   return pages
 }
 
-/** Of each SEARCH for a text, whether it was for all there is or since some day. */
+/** Whether each SEARCH for a text was for everything or since some day. */
 const searchedFor = (lines: readonly string[]) =>
   lines.filter(line => line.includes('TEXT')).map(line => (line.includes('SINCE') ? 'since' : 'ever'))
 
@@ -99,7 +105,7 @@ describe('searching an IMAP server', () => {
     expect(asked[2]).toMatch(/1:20 SINCE \S+-2020 TEXT/)
 
     // Others open another mailbox in between.
-    const inOld = { source: 'Old', cursor: null, key: 1 }
+    const inOld = { source: 'Old', mailboxKey: 'Old', cursor: null, key: 1 }
     const range = { part: null, isHeader: false, offset: 0, end: 10, size: null }
     const read = () => arranged.account.content.open(inOld, range).next()
     const next = await search(mail, 'common', { position: page.next }, read)
@@ -121,8 +127,8 @@ describe('searching an IMAP server', () => {
     await world.deliver(dated(10))
     await world.deliver(dated(20), 'Old')
     const sizes = (inbox: number | null, old: number | null) => [
-      { id: 'b', source: 'INBOX', cursor: null, size: inbox },
-      { id: 'a', source: 'Old', cursor: null, size: old },
+      { id: 'b', source: 'INBOX', mailboxKey: 'INBOX', cursor: null, size: inbox },
+      { id: 'a', source: 'Old', mailboxKey: 'Old', cursor: null, size: old },
     ]
     const all = subjects(await search(mail, 'common', { places: sizes(7, 7), limit: 20 }))
     expect(all).toHaveLength(16)
@@ -164,7 +170,13 @@ describe('searching an IMAP server', () => {
     await world.deliver(dated(10))
     await world.deliver(dated(20), 'Old')
     // So that there is something left to look at whenever time is up.
-    const places = ['INBOX', 'Old'].map(source => ({ id: source, source, cursor: null, size: 9000 }))
+    const places = ['INBOX', 'Old'].map(source => ({
+      id: source,
+      source,
+      mailboxKey: source,
+      cursor: null,
+      size: 9000,
+    }))
     const all = subjects(await search(mail, 'common', { places, limit: 20 }))
     expect(all).toHaveLength(14)
     expect(searchedFor(proxy.stats.lines)).toEqual(['ever', 'ever'])
@@ -199,7 +211,7 @@ describe('searching an IMAP server', () => {
     )
     proxy.faults = { rewrite: line => line.replace(/ INTERNALDATE "[^"]*"/, '') }
     const pages = await pagesOf(mail, {
-      places: [{ id: 'a', source: 'INBOX', cursor: null, size: 3 }],
+      places: [{ id: 'a', source: 'INBOX', mailboxKey: 'INBOX', cursor: null, size: 3 }],
       limit: 1,
     })
     expect(pages).toEqual([['common 2'], ['common 0'], ['common 1']])

@@ -34,7 +34,6 @@ export async function* findMessages(
   query: SearchQuery,
 ): AsyncGenerator<void, SearchPage, void> {
   // A line break would start another command; a text that fits no command line is not sent at all.
-  // oxlint-disable-next-line no-control-regex
   if (/[\u0000\r\n]/.test(query.text))
     throw new ProviderFailure('rejected', 'The server cannot search for line breaks.')
   const finding: Finding = {

@@ -4,6 +4,7 @@ import type { Selected } from './open-mailbox.ts'
 import { freshCursor, type ImapCursor } from './cursor.ts'
 import type { MailboxIds } from './list.ts'
 import { encodeMailboxName } from './names.ts'
+import type { Notifications } from './notifications.ts'
 import { searchSequence } from './search.ts'
 import type { Suspicions } from './suspicions.ts'
 
@@ -21,6 +22,7 @@ export interface Following {
   connection: ImapConnection
   hasQresync: boolean
   suspicions: Suspicions
+  notifications: Notifications
   /** Names on the wire by mailbox key, from the last list. */
   wireNames: Map<string, string>
   mailboxIds: MailboxIds
@@ -31,6 +33,12 @@ export interface Following {
   /** The state of mailboxes when they were last compared. */
   compared: Map<string, Readonly<Selected>>
   positions: Map<string, BackfillPosition>
+  /** The name on the wire of the mailbox that is watched between passes. */
+  watched: string | null
+  /** The mailbox that was watched until now without news. */
+  quiet: Selected | null
+  /** Listings in a row for which the open mailbox was not left. */
+  stays: number
   now(): number
 }
 
@@ -38,10 +46,15 @@ export function wireNameOf(following: Following, source: string): string {
   return following.wireNames.get(source) ?? encodeMailboxName(source)
 }
 
-/** Keeps the server's report of changed flags, in case the mailbox is left before anyone asks. */
-export function rememberChange({ connection, wireNames, dirty }: Following): void {
+/** Keeps what the server reported about the open mailbox, in case it is left before anyone asks. */
+export function rememberChange(following: Following): void {
+  const { connection, wireNames, dirty, notifications } = following
   const { selected } = connection
-  if (!selected || !connection.takeNotice().changed) return
+  if (!selected) return
+  const { arrived, changed, gone } = connection.takeNotice()
+  const isWatched = selected.wireName === following.watched
+  if (!isWatched && (arrived || changed || gone)) notifications.left(selected.wireName)
+  if (!changed) return
   for (const [key, wireName] of wireNames) if (wireName === selected.wireName) dirty.add(key)
 }
 

@@ -45,6 +45,7 @@ test('holds at most one fetch of messages for a busy caller, however large the m
     cursor: null,
     known: async () => ({ keys: new Uint32Array(0), flags: new Uint8Array(0) }),
     lacking: async () => [],
+    heldDrafts: async () => [],
     since: null,
     skip: new Set(),
     retry: [],

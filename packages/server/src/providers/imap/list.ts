@@ -1,15 +1,10 @@
 import { ProviderFailure } from '../failure.ts'
 import type { CommandArguments } from './command.ts'
 import type { ImapConnection } from './connection.ts'
-import {
-  type ListedMailbox,
-  MAILBOXES_MAX,
-  type MailboxStatus,
-  NAME_BYTES_MAX,
-  type Namespaces,
-} from './mailboxes.ts'
+import { type ListedMailbox, MAILBOXES_MAX, type MailboxStatus, type Namespaces } from './mailboxes.ts'
 import { decodeMailboxName } from './names.ts'
-import { type ImapAttribute, modseqOf, numberOf, objectIdOf, pairsOf, textOf, textsOf } from './values.ts'
+import { compact, keyOf, nameOf, readStatus, updatedStatus } from './status.ts'
+import { type ImapAttribute, objectIdOf, pairsOf, textOf, textsOf } from './values.ts'
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 
@@ -25,6 +20,8 @@ export interface Listing {
   statuses: Map<string, MailboxStatus>
   /** Number of mailboxes beyond the limits. */
   leftOut: number
+  /** Whether the server reported changes (NOTIFY) among the answers. */
+  isDisturbed: boolean
 }
 
 /** RFC 8474 ids of mailboxes by name and UIDVALIDITY, as far as they were requested. */
@@ -35,7 +32,7 @@ export type MailboxIds = Map<string, string | null>
  * requested once, and separately: in the answer to LIST, Cyrus 3.6 sends bytes of its memory instead.
  */
 export async function askMailboxes(connection: ImapConnection, ids: MailboxIds): Promise<Listing> {
-  const listing: Listing = { mailboxes: [], statuses: new Map(), leftOut: 0 }
+  const listing = emptyListing()
   const unread = connection.leftOut
   const canAskStatus = connection.has('LIST-STATUS') && connection.has('LIST-EXTENDED')
   if (!canAskStatus || !(await list(connection, listing, returnOptions(connection)))) {
@@ -57,7 +54,7 @@ export async function askMailboxes(connection: ImapConnection, ids: MailboxIds):
 
 /** Lists every mailbox, without its state. */
 export async function askNames(connection: ImapConnection): Promise<Listing> {
-  const listing: Listing = { mailboxes: [], statuses: new Map(), leftOut: 0 }
+  const listing = emptyListing()
   const options = [atom('RETURN'), [atom('SPECIAL-USE')]]
   if (connection.has('LIST-EXTENDED') && connection.has('SPECIAL-USE')) {
     if (await list(connection, listing, options)) return listing
@@ -103,8 +100,8 @@ export function findStatus(listing: Listing, wireName: string): MailboxStatus | 
   return listing.statuses.get(keyOf(wireName)) ?? null
 }
 
-function keyOf(wireName: string): string {
-  return wireName.toUpperCase() === 'INBOX' ? 'INBOX' : wireName
+function emptyListing(): Listing {
+  return { mailboxes: [], statuses: new Map(), leftOut: 0, isDisturbed: false }
 }
 
 /** RFC 5258 and RFC 5819. A server may leave out what is not requested by name. */
@@ -135,19 +132,25 @@ async function list(
       answers: {
         [name](_: number, values: ImapAttribute[]) {
           const mailbox = readListed(values)
+          if (isOfRename(values) || mailbox?.attributes.has('\\NonExistent')) listing.isDisturbed = true
           const isRoom =
             listing.mailboxes.length < MAILBOXES_MAX || mailbox?.wireName.toUpperCase() === 'INBOX'
           if (mailbox && isRoom) listing.mailboxes.push(mailbox)
           else listing.leftOut++
         },
-        STATUS: (_, values) => readStatus(listing, values),
+        STATUS: (_, values) => addStatus(listing, values),
       },
     }),
   )
 }
 
+/** RFC 5465 section 5.4: the fourth value of a renamed mailbox has its old name. */
+export function isOfRename(values: ImapAttribute[]): boolean {
+  return values.length > 3
+}
+
 /** Null if the name is longer than the limit. */
-function readListed([attributes, separatorText, name]: ImapAttribute[]): ListedMailbox | null {
+export function readListed([attributes, separatorText, name]: ImapAttribute[]): ListedMailbox | null {
   const wireName = nameOf(name)
   if (wireName === null) return null
   const separator = textOf(separatorText)
@@ -163,27 +166,13 @@ function readListed([attributes, separatorText, name]: ImapAttribute[]): ListedM
   }
 }
 
-function nameOf(value: ImapAttribute | undefined): string | null {
-  const name = textOf(value) ?? ''
-  return name.length <= NAME_BYTES_MAX ? compact(name) : null
-}
-
-/**
- * imapflow builds its texts character by character; V8 keeps each step, 32 bytes per character, until it copies the
- * whole.
- */
-function compact(text: string): string {
-  return Buffer.from(text).toString()
-}
-
 async function askStatus(connection: ImapConnection, listing: Listing, wireName: string): Promise<void> {
-  // oxlint-disable-next-line no-control-regex
   if (/[\u0000\r\n]/.test(wireName)) return
   await accepts(connection, () =>
     connection.run({
       name: 'STATUS',
       arguments: [wireName, statusItems(connection)],
-      answers: { STATUS: (_, values) => readStatus(listing, values) },
+      answers: { STATUS: (_, values) => addStatus(listing, values) },
     }),
   )
 }
@@ -213,18 +202,14 @@ async function askId(
   return id
 }
 
-function readStatus(listing: Listing, values: ImapAttribute[]): void {
-  const name = nameOf(values[0])
-  if (name === null || listing.statuses.size >= MAILBOXES_MAX) return
-  const items = new Map(pairsOf(values[1]))
-  listing.statuses.set(keyOf(name), {
-    messages: numberOf(items.get('MESSAGES')),
-    unseen: numberOf(items.get('UNSEEN')),
-    uidNext: numberOf(items.get('UIDNEXT')),
-    uidValidity: numberOf(items.get('UIDVALIDITY')),
-    highestModseq: modseqOf(items.get('HIGHESTMODSEQ')),
-    mailboxId: null,
-  })
+function addStatus(listing: Listing, values: ImapAttribute[]): void {
+  const read = readStatus(values)
+  if (!read || listing.statuses.size >= MAILBOXES_MAX) return
+  const { name, status } = read
+  const before = listing.statuses.get(name)
+  listing.statuses.set(name, before ? updatedStatus(before, status) : status)
+  // One of them is a report, which has only the items that changed.
+  if (before) listing.isDisturbed = true
 }
 
 /**

@@ -15,6 +15,8 @@ export interface LiteralSender {
   begin(): void
   /** The command has ended. If the content was not yet sent, the connection has to end. */
   end(): void
+  /** Throws if the command succeeded without the content, which the server cannot have then. */
+  requireSent(): void
   /** The failure of the command: without the whole content, the server certainly carried out nothing. */
   describe(failure: ProviderFailure): ProviderFailure
 }
@@ -64,6 +66,10 @@ export function openLiteralSender(options: LiteralSenderOptions): LiteralSender 
     end() {
       if (state === 'sending') close()
       if (state !== 'sent') state = 'ended'
+    },
+    requireSent() {
+      if (state === 'sent') return
+      throw new ProviderFailure('unavailable', 'The server says that it has a message before it was sent.')
     },
     describe(failure) {
       return state === 'sent' ? failure : restate(fault ?? failure, { isBeforeAcceptance: true })

@@ -10,22 +10,24 @@ import { describe } from 'vitest'
 import {
   type Arrangement,
   type ChangingArrangement,
+  type FollowedArrangement,
   type HeldMessage,
   requireMailbox,
   type TroubledArrangement,
 } from '../conformance/arrangement.ts'
 import { describeChanging } from '../conformance/changing.ts'
 import { describeContent } from '../conformance/content.ts'
+import { describeFolders } from '../conformance/folders.ts'
 import { describeMail } from '../conformance/mail.ts'
 import { openIndex } from '../conformance/memory-index.ts'
-import { describeSearch } from '../conformance/search.ts'
+import { describeFolderSearch, describeSearch } from '../conformance/search.ts'
 import { describeTrouble } from '../conformance/trouble.ts'
 import { imapAccount } from './mail.ts'
 import { decodeMailboxName } from './names.ts'
 import { Suspicions } from './suspicions.ts'
 
 type Offered = 'mail' | 'content' | 'search' | 'changing'
-type Arranged = TroubledArrangement & ChangingArrangement & Arrangement<Offered>
+type Arranged = FollowedArrangement & TroubledArrangement & ChangingArrangement & Arrangement<Offered>
 
 /** A user of the server, reached through a proxy that can make trouble. */
 async function arrange(server: MailServer, { faults = {}, isDirect = false }: Kind): Promise<Arranged> {
@@ -72,10 +74,15 @@ async function arrange(server: MailServer, { faults = {}, isDirect = false }: Ki
     },
     async index(mailbox) {
       await using account = await connect()
-      const index = openIndex(requireMailbox(await account.mail.listMailboxes(), listedAs(mailbox)).source)
+      const { source, key } = requireMailbox(await account.mail.listMailboxes(), listedAs(mailbox))
+      const index = openIndex(source)
       await index.follow(account.mail)
-      return index
+      return { ...index, mailboxKey: key }
     },
+    kind: 'folder',
+    inbox: 'INBOX',
+    category: 'work',
+    messagesOfSteps: 1100,
     poison: (keys, does) => {
       proxy.faults = { ...faults, poison: { uids: numbers(keys), does } }
     },
@@ -127,8 +134,10 @@ const KINDS: Kind[] = [
 describe.each(KINDS)('$name', kind => {
   const server = useServer(kind.start)
   describeMail(kind.name, () => arrange(server(), kind))
+  describeFolders(kind.name, () => arrange(server(), kind))
   describeContent(kind.name, () => arrange(server(), kind))
   describeSearch(kind.name, () => arrange(server(), kind))
+  describeFolderSearch(kind.name, () => arrange(server(), kind))
   describeChanging(kind.name, () => arrange(server(), kind))
   describeTrouble(kind.name, () => arrange(server(), kind))
 })

@@ -1,5 +1,5 @@
 import type { Offering } from '../connected-account.ts'
-import type { Cursor, LocatedMessage, MessageKey, RemoteMailbox, SourceCursor } from '../mail.ts'
+import type { Cursor, Located, MessageKey, RemoteMailbox, SourceCursor } from '../mail.ts'
 import { arrivals } from './arrivals.ts'
 import { imapChanging } from './changing/changing.ts'
 import { uidSets } from './compare.ts'
@@ -10,8 +10,11 @@ import { openContent, readSources } from './content.ts'
 import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
 import { findMessages } from './find.ts'
 import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from './follow.ts'
+import { listPage } from './listing.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
 import { type Arrangement, arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
+import { Notifications } from './notifications.ts'
+import { NotifyTrust } from './notify-trust.ts'
 import { flagsOf, streamFlags } from './stream.ts'
 import type { Suspicions } from './suspicions.ts'
 import { textsOf } from './values.ts'
@@ -20,6 +23,8 @@ import { canIdle, watch, type Watching } from './watch.ts'
 const KEEP_ALIVE_SECONDS = 240
 const ANSWER_SECONDS = 30
 const POLL_SECONDS = 30
+/** Listings in a row for which a quiet mailbox is not left: about six minutes. Rarer ones count for more. */
+const STAYS_MAX = 7
 /**
  * A UIDVALIDITY that is not a time (RFC 9051 section 2.3.1.1 suggests one) may be shared by many mailboxes.
  */
@@ -30,6 +35,8 @@ export interface ImapAccountOptions {
   login: ImapLogin
   /** Kept by the caller over several connections, while it follows the account. */
   suspicions: Suspicions
+  /** Kept likewise. */
+  notifyTrust?: NotifyTrust
   /** Ends the connection at any time: an IMAP command cannot be cancelled. */
   signal: AbortSignal
   /** Interval of NOOPs on an idle connection. */
@@ -50,12 +57,16 @@ export async function imapAccount(
     connection,
     hasQresync,
     suspicions: options.suspicions,
+    notifications: new Notifications(options.notifyTrust ?? new NotifyTrust()),
     wireNames: new Map(),
     mailboxIds: new Map(),
     listedUnseen: new Map(),
     dirty: new Set(),
     compared: new Map(),
     positions: new Map(),
+    watched: null,
+    quiet: null,
+    stays: 0,
     now: options.now ?? Date.now,
   }
   const watching: Watching = {
@@ -63,12 +74,14 @@ export async function imapAccount(
     pollMs: (options.pollSeconds ?? POLL_SECONDS) * 1000,
     isIdleBroken: false,
   }
+  const areAllWatched = () => following.notifications.areComplete && canIdle(following, watching)
   let namespaces: Namespaces | null = null
   let mailboxesLeftOut = 0
 
   return {
     mail: {
       async listMailboxes() {
+        await following.notifications.request(connection)
         namespaces ??= await askNamespaces(connection)
         const { mailboxes, leftOut } = await listMailboxes(following, namespaces)
         mailboxesLeftOut = leftOut
@@ -90,9 +103,16 @@ export async function imapAccount(
       },
       isRenamed,
       locate: (at, keys) => locate(following, at, keys),
+      list: (at, list) => listPage(following, at, list),
       watch: (source, seconds, signal) => watch(following, watching, source, { seconds, signal }),
       get isPushed() {
         return canIdle(following, watching)
+      },
+      get watchesAll() {
+        return areAllWatched()
+      },
+      get passFactor() {
+        return areAllWatched() ? following.notifications.passFactor : 1
       },
     },
     content: {
@@ -139,10 +159,10 @@ async function enableQresync(connection: ImapConnection): Promise<boolean> {
 }
 
 async function listMailboxes(following: Following, namespaces: Namespaces): Promise<Arrangement> {
-  // For the open mailbox, Dovecot's STATUS reports only what the session already knew.
-  rememberChange(following)
-  await following.connection.leave()
+  const { quiet } = following
+  const hasStayed = await leaveUnlessQuiet(following)
   const listing = await askMailboxes(following.connection, following.mailboxIds)
+  following.notifications.listed(listing, quiet !== null, hasStayed ? null : quiet)
   const arranged = arrangeMailboxes(listing.mailboxes, namespaces, wireName => findStatus(listing, wireName))
   following.wireNames.clear()
   following.listedUnseen.clear()
@@ -151,6 +171,25 @@ async function listMailboxes(following: Following, namespaces: Namespaces): Prom
     if (mailbox.unreadCount !== null) following.listedUnseen.set(mailbox.key, mailbox.unreadCount)
   }
   return { ...arranged, leftOut: arranged.leftOut + listing.leftOut }
+}
+
+/**
+ * For the open mailbox, Dovecot's STATUS reports only what the session already knew, so it is left. A mailbox that was
+ * watched without news is not: the list is a poll of it (RFC 9051 section 6.1.2), and what the server then reports is
+ * noticed by the next watch. In case the server never reports anything, such a mailbox is left now and then.
+ * @returns whether the open mailbox was not left
+ */
+async function leaveUnlessQuiet(following: Following): Promise<boolean> {
+  const { connection, quiet, notifications } = following
+  const stays = following.stays + notifications.passFactor
+  const mayStay = quiet !== null && quiet === connection.selected && stays <= STAYS_MAX
+  // Another listing of the same pass must show what every mailbox is now.
+  following.quiet = null
+  following.stays = mayStay ? stays : 0
+  if (mayStay) return true
+  rememberChange(following)
+  await connection.leave()
+  return false
 }
 
 function hasChanged(following: Following, { key, state }: RemoteMailbox, stored: Cursor | null): boolean {
@@ -188,22 +227,22 @@ async function locate(
   following: Following,
   at: SourceCursor | null,
   keys: readonly MessageKey[],
-): Promise<Map<MessageKey, LocatedMessage>> {
-  const located = new Map<MessageKey, LocatedMessage>()
-  if (!at) return located
+): Promise<Located> {
+  const found: Located['found'] = new Map()
+  const nothing: Located = { found, gone: [...keys], unreadable: [] }
+  if (!at) return nothing
   const { connection } = following
   const { source, cursor: stored } = at
   const opened = await connection.examine(wireNameOf(following, source))
   const cursor = readCursor(stored)
-  if (cursor && isRenumbered(cursor, opened)) return located
+  if (cursor && isRenumbered(cursor, opened)) return nothing
   const asked = new Set(toUids(keys))
   for (const { set } of uidSets(
     [...asked].toSorted((a, b) => a - b),
     FLAGS_AT_ONCE,
   )) {
     for await (const batch of streamFlags(connection, flagsOf(set)))
-      for (const { uid, flags } of batch)
-        if (asked.has(uid)) located.set(uid, { flags, mailboxKeys: [source] })
+      for (const { uid, flags } of batch) if (asked.has(uid)) found.set(uid, { flags, mailboxKeys: [source] })
   }
-  return located
+  return { found, gone: keys.filter(key => !found.has(key)), unreadable: [] }
 }

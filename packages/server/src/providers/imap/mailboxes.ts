@@ -155,7 +155,6 @@ function toDraft(
   { wireName, separator, attributes }: ListedMailbox,
   { personalPrefix, foreignPrefixes }: Namespaces,
 ): Draft | null {
-  // oxlint-disable-next-line no-control-regex
   if (wireName === '' || /[\u0000\r\n]/.test(wireName)) return null
   const isTheInbox = isInbox(wireName)
   if (!isTheInbox && foreignPrefixes.some(prefix => `${wireName}${separator ?? ''}`.startsWith(prefix)))
@@ -163,7 +162,6 @@ function toDraft(
   const key = isTheInbox ? 'INBOX' : decodeMailboxName(wireName)
   // Some servers list the root of a namespace as a mailbox.
   if (!isTheInbox && key === personalPrefix) return null
-  // oxlint-disable-next-line no-control-regex
   if (/\u0000/.test(key) || !key.isWellFormed()) return null
   const traits = new Set([...attributes].map(attribute => attribute.toLowerCase()))
   return {
@@ -210,7 +208,6 @@ function missingParents(drafts: ReadonlyMap<string, Draft>, draft: Draft, namesp
 
 /** The owner chose the name, but control characters in it can only be malicious. */
 function display(segment: string): string {
-  // oxlint-disable-next-line no-control-regex
   const shown = segment.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')
   return cleanLine(shown, NAME_BYTES_MAX) || '\ufffd'
 }

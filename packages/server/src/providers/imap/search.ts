@@ -81,7 +81,6 @@ export function searchText(
   high: number,
   { text, below, since, before }: TextCriteria,
 ): Promise<Uint32Array> {
-  // oxlint-disable-next-line no-control-regex
   const isAscii = /^[\u0001-\u007f]*$/.test(text)
   const criteria: CommandArguments = isAscii ? [] : [atom('CHARSET'), atom('UTF-8')]
   criteria.push(sequence(`${low}:${high}`))

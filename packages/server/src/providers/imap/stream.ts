@@ -1,3 +1,4 @@
+import { readDate } from '../../kit/mime/date.ts'
 import type { RemoteFlags } from '../mail.ts'
 import type { CommandArguments } from './command.ts'
 import type { ImapConnection } from './connection.ts'
@@ -7,18 +8,23 @@ const BATCH = 500
 /** Number of batches that may wait for our caller before the socket is paused. */
 const BATCHES_WAITING_MAX = 2
 
-/** What to ask `streamFlags` for the flags of a set of UIDs. */
-export const flagsOf = (set: string): CommandArguments => [
+const asking = (set: string, names: readonly string[]): CommandArguments => [
   { type: 'SEQUENCE', value: set },
-  [
-    { type: 'ATOM', value: 'UID' },
-    { type: 'ATOM', value: 'FLAGS' },
-  ],
+  names.map(value => ({ type: 'ATOM', value })),
 ]
+
+/** What to ask `streamFlags` for the flags of a set of UIDs. */
+export const flagsOf = (set: string): CommandArguments => asking(set, ['UID', 'FLAGS'])
+
+/** What to ask it for the times of arrival as well. */
+export const flagsAndTimesOf = (set: string): CommandArguments =>
+  asking(set, ['UID', 'FLAGS', 'INTERNALDATE'])
 
 export interface FetchedFlags {
   uid: number
   flags: RemoteFlags
+  /** Null if it was not asked for, or cannot be read. */
+  receivedAt: Date | null
 }
 
 /**
@@ -58,7 +64,7 @@ export async function* streamFlags(
         async FETCH(_, [list]) {
           const fetched = readFetched(list)
           if (!fetched?.flags || isAbandoned) return
-          batch.push({ uid: fetched.uid, flags: fetched.flags })
+          batch.push({ uid: fetched.uid, flags: fetched.flags, receivedAt: readDate(fetched.internalDate) })
           if (batch.length < BATCH) return
           hand()
           if (waiting.length >= BATCHES_WAITING_MAX) await waitForRoom()

@@ -138,6 +138,8 @@ export function toRemoteMessage(
     hasAttachments: summary.hasAttachments,
     importance: summary.importance,
     draftMark: readDraftMark(summary.draftMark),
+    draftKey: null,
+    mayBeReport: summary.mayBeReport,
     ...facts,
     ...(fetched.flags ?? toFlags([])),
   }

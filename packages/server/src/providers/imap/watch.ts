@@ -4,6 +4,8 @@ import { ProviderFailure } from '../failure.ts'
 import type { Selected } from './open-mailbox.ts'
 import { type Following, rememberChange, wireNameOf } from './follow.ts'
 
+/** Connections that were opened together are not all kept alive at the same moment. */
+const KEEP_ALIVE_SPREAD = 0.2
 /** If the server itself ends an IDLE sooner, it does not really support it. */
 const IDLE_LEAST_MS = 1000
 
@@ -28,6 +30,7 @@ export async function watch(
   const { connection } = following
   const until = performance.now() + options.seconds * 1000
   const wireName = wireNameOf(following, source)
+  following.watched = wireName
   if (connection.selected?.wireName !== wireName) {
     rememberChange(following)
     await connection.examine(wireName)
@@ -38,11 +41,14 @@ export async function watch(
     if (connection.selected) following.compared.set(source, { ...connection.selected })
     return missed
   }
+  const { notifications } = following
   for (;;) {
     const notice = connection.takeNotice()
+    if (notifications.take()) notice.elsewhere = true
     if (notice.changed) following.dirty.add(source)
-    if (notice.arrived || notice.gone || notice.changed) return notice
+    if (notice.arrived || notice.gone || notice.changed || notice.elsewhere) return notice
     const left = until - performance.now()
+    if (left <= 0 && !notifications.isAnythingReported) following.quiet = connection.selected
     if (left <= 0 || options.signal.aborted) return notice
     if (connection.isClosed) throw new ProviderFailure('unavailable', 'The connection to the server ended.')
     if (canIdle(following, watching)) await idle(following, watching, left, options.signal)
@@ -62,7 +68,8 @@ async function idle(
 ): Promise<void> {
   const begunAt = performance.now()
   try {
-    const outcome = await connection.idle(Math.min(ms, watching.keepAliveMs), signal)
+    const keepAliveMs = watching.keepAliveMs * (1 - KEEP_ALIVE_SPREAD * Math.random())
+    const outcome = await connection.idle(Math.min(ms, keepAliveMs), signal)
     if (outcome === 'ended_by_server' && performance.now() - begunAt < IDLE_LEAST_MS)
       watching.isIdleBroken = true
   } catch (error) {

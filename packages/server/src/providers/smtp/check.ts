@@ -1,4 +1,5 @@
-import type { MailServer } from '../sign-in.ts'
+import { watchGreeting } from '../greeting-watch.ts'
+import type { MailServer } from '../mail-server.ts'
 import { resolveServer } from '../resolve-server.ts'
 import type { CheckOptions } from '../server-check.ts'
 import type { SmtpLogin } from './login.ts'
@@ -27,7 +28,9 @@ async function visit(
   seconds: number,
 ): Promise<void> {
   const destination = await resolveServer(guard, 'smtp', server)
-  const endpoint = { destination, security: server.security, authorities, clientName }
-  const { wire } = await openSession(endpoint, login, seconds)
+  using watch = watchGreeting(destination, server.security)
+  const onGreeting = watch.greeted
+  const endpoint = { destination, security: server.security, authorities, clientName, onGreeting }
+  const { wire } = await openSession(endpoint, login, seconds, watch.signal)
   await wire.close()
 }

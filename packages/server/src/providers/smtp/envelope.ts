@@ -1,8 +1,8 @@
-import type { OutgoingMessage, RecipientOutcome, Refusal, SendingLimits } from '../sending.ts'
+import type { OutgoingMessage, RecipientOutcome, Refusal } from '../sending.ts'
+import type { Extensions } from './extensions.ts'
 
 /** RFC 5321 section 4.5.3.1: 64 for the local part and 255 for the domain, which servers exceed; a line has 512. */
 const ADDRESS_BYTES_MAX = 320
-// oxlint-disable-next-line no-control-regex
 const ADDRESS = /^[^\s<>\u0000-\u001f\u007f-\u009f]+@[^\s<>@\u0000-\u001f\u007f-\u009f]+$/u
 
 export interface EnvelopePlan {
@@ -18,7 +18,7 @@ export interface EnvelopePlan {
 /** Decides from what the server offers which commands the envelope of a message takes. */
 export function planEnvelope(
   { envelope, content, envelopeId }: Pick<OutgoingMessage, 'envelope' | 'content' | 'envelopeId'>,
-  limits: SendingLimits,
+  limits: Extensions,
 ): EnvelopePlan {
   const refused: RecipientOutcome[] = []
   const addresses: string[] = []
@@ -47,7 +47,7 @@ export function planEnvelope(
 }
 
 /** RFC 3461 sections 4.1 and 4.2. An address beyond ASCII would need the form of RFC 6533, which few servers read. */
-function recipientLine(address: string, { hasDsn }: SendingLimits): string {
+function recipientLine(address: string, { hasDsn }: Extensions): string {
   const line = `RCPT TO:<${address}>`
   if (!hasDsn) return line
   const original = isBeyondAscii(address) ? '' : ` ORCPT=rfc822;${xtext(address)}`
@@ -56,7 +56,7 @@ function recipientLine(address: string, { hasDsn }: SendingLimits): string {
 
 function refusalOfAddress(
   address: string,
-  limits: SendingLimits,
+  limits: Extensions,
   of: Refusal['of'],
   badStatus: string,
 ): Refusal | null {
@@ -75,14 +75,13 @@ function refusalOfAddress(
   return null
 }
 
-function refusalOfSize(bytes: number, { messageBytesMax }: SendingLimits): Refusal | null {
+function refusalOfSize(bytes: number, { messageBytesMax }: Extensions): Refusal | null {
   if (messageBytesMax === null || bytes <= messageBytesMax) return null
   const message = `The message has ${bytes} bytes; the server takes at most ${messageBytesMax}.`
   return { of: 'message', isPermanent: true, isTooLarge: true, status: '5.3.4', message }
 }
 
 function isBeyondAscii(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex
   return /[^\u0000-\u007f]/.test(text)
 }
 

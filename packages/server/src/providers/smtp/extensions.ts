@@ -2,7 +2,7 @@ import type { SendingLimits } from '../sending.ts'
 import type { Reply } from './reply.ts'
 
 /** What a server said to EHLO. */
-export interface Extensions extends SendingLimits {
+export interface Extensions extends Omit<SendingLimits, 'readsHeader'> {
   hasStartTls: boolean
   hasPipelining: boolean
   /** Upper case; empty if nobody can log in. */

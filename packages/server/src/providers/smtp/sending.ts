@@ -48,6 +48,7 @@ function smtpSending(session: SmtpSession): SendingProvider {
       has8BitMime: extensions.has8BitMime,
       hasSmtpUtf8: extensions.hasSmtpUtf8,
       hasDsn: extensions.hasDsn,
+      readsHeader: false,
     },
     filesCopy: 'sometimes',
     async send(message) {
@@ -58,7 +59,7 @@ function smtpSending(session: SmtpSession): SendingProvider {
       return outcome
     },
     // SMTP has no way to ask (RFC 5321 section 4.5.5 knows reports of failures only).
-    lookUp: async () => 'not_known',
+    lookUp: async () => ({ outcome: 'not_known' }),
   }
 }
 

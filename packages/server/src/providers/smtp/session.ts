@@ -17,6 +17,8 @@ export interface SmtpEndpoint {
   authorities?: SecureContext | undefined
   /** The name that EHLO says, see `clientName`. */
   clientName: string
+  /** Called when the server has greeted. */
+  onGreeting?: () => void
 }
 
 export interface SmtpSession {
@@ -37,8 +39,13 @@ export async function openSession(
   const late = tooSlow(seconds)
   const overtime = AbortSignal.timeout(seconds * 1000)
   const ending = signal ? AbortSignal.any([signal, overtime]) : overtime
-  const reason = () =>
-    signal?.aborted ? new ProviderFailure('unavailable', 'It was given up.', { cause: signal.reason }) : late
+  const reason = () => {
+    if (!signal?.aborted) return late
+    const { reason: cause }: { reason: unknown } = signal
+    return cause instanceof ProviderFailure
+      ? cause
+      : new ProviderFailure('unavailable', 'It was given up.', { cause })
+  }
   let wire: SmtpWire | null = null
   const end = () => wire?.destroy(reason())
   ending.addEventListener('abort', end, { once: true })
@@ -61,12 +68,13 @@ function connect(destination: Destination, seconds: number, signal: AbortSignal)
 
 async function begin(
   wire: SmtpWire,
-  { destination: { host, port }, security, authorities, clientName }: SmtpEndpoint,
+  { destination: { host, port }, security, authorities, clientName, onGreeting }: SmtpEndpoint,
   login: SmtpLogin | null,
   seconds: number,
 ): Promise<Extensions> {
   if (security === 'tls') await wire.secure(host, authorities, seconds)
   await readGreeting(wire, seconds)
+  onGreeting?.()
   let extensions = await greet(wire, clientName, seconds)
   if (security === 'starttls') {
     if (!extensions.hasStartTls)

@@ -77,7 +77,7 @@ class Outcome {
       address,
       refusal: this.#refusals.get(address) ?? refusal,
     }))
-    return { recipients, given: { key: null, threadId: null, internetMessageId: null } }
+    return { recipients, given: { key: null, threadId: null } }
   }
 }
 
@@ -120,7 +120,7 @@ async function skipReplies(count: number, read: () => Promise<Reply>): Promise<v
   }
 }
 
-/** A server that takes only so many recipients at once takes the others with the next attempt. */
+/** A server that limits the recipients of one message takes the others with the next attempt. */
 function recipientRefusal(reply: Reply, accepted: number): Refusal {
   const refusal = refusalOf('recipient', reply)
   return accepted > 0 && isOneTooMany(reply) ? { ...refusal, isPermanent: false } : refusal

@@ -1,14 +1,21 @@
 import { uidsOf } from '../../features/mail/messages/keys.ts'
 import { type Arrival, recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
 import { markMissing, missUnrecognised } from '../../features/mail/messages/record-missing.ts'
-import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import type { FollowedSource, MailAccount } from '../../features/mail/messages/rules.ts'
+import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
-import type { ArrivedStep, Cursor, MessageKey, PageStep } from '../../providers/mail.ts'
+import type { ArrivedStep, Cursor, MessageKey, PageStep, UnreadableMessage } from '../../providers/mail.ts'
 import { removedKeysIn } from './changed-keys.ts'
-import { quarantine, releaseFromQuarantine } from './quarantine.ts'
+import { quarantine, releaseFromQuarantine, RETRIES_AT_ONCE } from './quarantine.ts'
 import { recordPage } from './record-page.ts'
-import { followOptions, mailboxesOf, recordCursor, type Session, underFence } from './session.ts'
+import { isDataError, type Recording, recordPiecemeal } from './record-piecemeal.ts'
+import {
+  followOptions,
+  keepSourcesOf,
+  mailboxesOf,
+  recordCursor,
+  type Session,
+  underFence,
+} from './session.ts'
 import {
   countMessages,
   countUnrecognised,
@@ -19,11 +26,6 @@ import {
   type MoveCandidate,
 } from './source-store.ts'
 
-interface Unreadable {
-  key: MessageKey
-  reason: string
-}
-
 type Arrived = ArrivedStep & { cursor: Cursor }
 
 export interface BringOptions {
@@ -32,7 +34,14 @@ export interface BringOptions {
   /** Whether to stop after a step, since others wait for their turn. */
   mustPause?(): boolean
   /** Called after each step with how much of the source is still to come. */
-  onProgress?(recorded: number, remaining: number): Promise<void>
+  onProgress?(recorded: number, remaining: Remaining): Promise<void>
+}
+
+/** What is known to be still to come of a source. */
+export interface Remaining {
+  messages: number
+  /** At least; 0 if the provider does not bound it. */
+  seconds: number
 }
 
 /**
@@ -55,7 +64,7 @@ async function bringOnce(
   followed: FollowedSource,
   { onlyNew = false, mustPause = () => false, onProgress }: BringOptions,
 ): Promise<'done' | 'paused' | 'again'> {
-  const options = await followOptions(session, followed)
+  const options = { ...(await followOptions(session, followed)), onlyNew }
   const retries = new Set(options.retry)
   let unsure: { step: Arrived; candidates: MoveCandidate[] } | undefined
   for await (const step of session.provider.arrivals(followed.source, options)) {
@@ -63,7 +72,7 @@ async function bringOnce(
     if (step.type === 'page') {
       if (onlyNew) return 'paused'
       await recordPage(session, followed, step)
-      await onProgress?.(arrivedIn(step), 0)
+      await onProgress?.(arrivedIn(step), remainingOf(step.steps.filter(part => part.type === 'arrived')))
       if (mustPause()) return 'paused'
       continue
     }
@@ -75,7 +84,7 @@ async function bringOnce(
       break
     }
     await recordStep(session, followed, step, retries)
-    await onProgress?.(step.messages.length, step.remaining)
+    await onProgress?.(step.messages.length, remainingOf([step]))
     if (mustPause()) return 'paused'
   }
   if (unsure) {
@@ -89,8 +98,16 @@ async function bringOnce(
       releaseFromQuarantine(unit, session.owned.id, followed.source, [...retries]),
     )
   }
-  await closeRereading(session, followed)
-  return 'done'
+  if (onlyNew && !session.provider.isComplete(options.cursor, session.since)) return 'paused'
+  if (await closeRereading(session, followed)) return 'again'
+  return options.retry.length < RETRIES_AT_ONCE ? 'done' : 'again'
+}
+
+function remainingOf(steps: readonly ArrivedStep[]): Remaining {
+  return {
+    messages: Math.max(0, ...steps.map(({ remaining }) => remaining)),
+    seconds: Math.max(0, ...steps.map(({ remainingSeconds = 0 }) => remainingSeconds)),
+  }
 }
 
 function arrivedIn({ steps }: PageStep): number {
@@ -124,9 +141,8 @@ async function missMoved(session: Session, candidates: readonly MoveCandidate[])
     const [{ source, mailbox }] = group as [MoveCandidate]
     const uids = group.map(({ uid }) => uid)
     const cursor = await findCursor(session.db, session.owned.id, source)
-    const located = await session.provider.locate({ source, cursor }, uids)
+    const { gone } = await session.provider.locate({ source, cursor }, uids)
     session.progressed()
-    const gone = uids.filter(uid => !located.has(uid))
     const place = { source, mailboxes: [mailbox] }
     if (gone.length > 0) await underFence(session, (unit, account) => markMissing(unit, account, place, gone))
   }
@@ -150,7 +166,7 @@ async function recordStep(
     const there = recordable.filter(({ message }) => !removed.has(message.key))
     await recordArrivals(unit, account, there, isNews)
   }
-  const commit = (recordable: readonly Arrival[], failed: readonly Unreadable[]) =>
+  const commit = (recordable: readonly Arrival[], failed: readonly UnreadableMessage[]) =>
     underFence(session, async (unit, account) => {
       await recordThere(unit, account, recordable)
       await quarantine(unit, accountId, followed.source, failed)
@@ -166,58 +182,47 @@ async function recordStep(
     await commit([], [...step.unreadable, ...refused])
   }
   for (const { key } of [...step.messages, ...step.unreadable]) retries.delete(key)
+  await keepSourcesOf(session, step.messages)
   if (session.isInitialized && arrivals.length > 0) session.hasMail()
-}
-
-type Recording = (unit: UnitOfWork, account: MailAccount, arrivals: readonly Arrival[]) => Promise<void>
-
-/** Records arrivals by halves, so that only messages that the database refuses are left out. @returns those */
-async function recordPiecemeal(
-  session: Session,
-  arrivals: readonly Arrival[],
-  record: Recording,
-): Promise<Unreadable[]> {
-  try {
-    await underFence(session, (unit, account) => record(unit, account, arrivals))
-    return []
-  } catch (error) {
-    if (!isDataError(error)) throw error
-    const [only] = arrivals
-    if (arrivals.length === 1 && only)
-      return [{ key: only.message.key, reason: `refused by the index: ${error.code}` }]
-    const middle = Math.ceil(arrivals.length / 2)
-    return [
-      ...(await recordPiecemeal(session, arrivals.slice(0, middle), record)),
-      ...(await recordPiecemeal(session, arrivals.slice(middle), record)),
-    ]
-  }
-}
-
-/** Whether PostgreSQL will refuse a value however often it is offered: classes 22 (data) and 54 (limits exceeded). */
-function isDataError(error: unknown): error is Error & { code: string } {
-  return (
-    error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(22|54)/.test(error.code)
-  )
 }
 
 /**
  * Once a source was read to its end, messages not recognised since it was reset are missing. If these are most of
- * it, the source is read once more on another connection, and even then they are not given up at once.
+ * it, they are not given up at once. Where keys last, the source is listed again after a while; elsewhere it is read once
+ * more on another connection.
+ * @returns whether it is to be listed again now
  */
-async function closeRereading(session: Session, followed: FollowedSource): Promise<void> {
-  const mailboxIds = followed.mailboxes.map(({ id }) => id)
-  const unrecognised = await countUnrecognised(session.db, session.owned.id, mailboxIds)
-  if (unrecognised === 0) return
+async function closeRereading(session: Session, followed: FollowedSource): Promise<boolean> {
+  const { db, owned, doubts, provider } = session
   const doubt = `reading ${followed.source}`
-  const isDoubted = session.doubts.has(doubt)
-  const all = await countMessages(session.db, mailboxIds)
-  if (!session.doubts.believes(doubt, unrecognised, all)) {
-    if (isDoubted) return
-    await underFence(session, unit => dropCursor(unit, session.owned.id, followed.source))
-    throw new ProviderFailure(
-      'unavailable',
-      'a mailbox seems to have been emptied; the server is asked once more',
-    )
+  const mailboxIds = followed.mailboxes.map(({ id }) => id)
+  const unrecognised = await countUnrecognised(db, owned.id, mailboxIds)
+  if (unrecognised === 0) {
+    doubts.forget(doubt)
+    return false
   }
-  await underFence(session, (unit, account) => missUnrecognised(unit, account, followed))
+  const canRelist = provider.relist !== undefined
+  if (canRelist && doubts.mustAsk(doubt)) {
+    await listAgain(session, followed)
+    return true
+  }
+  const isDoubted = doubts.has(doubt)
+  const all = await countMessages(db, mailboxIds)
+  if (doubts.believes(doubt, unrecognised, all)) {
+    await underFence(session, (unit, account) => missUnrecognised(unit, account, followed))
+    return false
+  }
+  if (isDoubted || canRelist) return false
+  await underFence(session, unit => dropCursor(unit, owned.id, followed.source))
+  throw new ProviderFailure(
+    'unavailable',
+    'a mailbox seems to have been emptied; the server is asked once more',
+  )
+}
+
+async function listAgain(session: Session, followed: FollowedSource): Promise<void> {
+  const { db, owned, provider } = session
+  const cursor = await findCursor(db, owned.id, followed.source)
+  const relisted = cursor && provider.relist?.(cursor)
+  if (relisted) await underFence(session, unit => recordCursor(unit, session, followed, relisted))
 }

@@ -14,11 +14,12 @@ import { quarantine } from './quarantine.ts'
 import { mailboxesOf, type Session, underFence } from './session.ts'
 import { findCursor, listUnindexed } from './source-store.ts'
 
-const LOOKED_AT_ONCE = 500
+/** Few, so that a provider whose quota ends in between comes further with each pass. */
+const LOOKED_AT_ONCE = 50
 
 type Of = Pick<Session, 'owned'>
 
-/** Keys of a source that the interface changed and that the sync has not looked at since. */
+/** Keys of a source that are marked as changed and that the sync has not looked at since. */
 export async function changedKeysIn(
   db: Db,
   { owned }: Of,
@@ -56,7 +57,7 @@ export async function listLastingChanges(
 }
 
 /**
- * Asks the provider about keys that the interface changed before they were listed, and records what it says. Keys that
+ * Asks the provider about keys that were marked as changed before they were listed, and records what it says. Keys that
  * were changed again in the meantime are left for the next time.
  */
 export async function lookAgain(
@@ -69,28 +70,30 @@ export async function lookAgain(
     const looked = changed.slice(at, at + LOOKED_AT_ONCE)
     const cursor = await findCursor(db, owned.id, followed.source)
     const keys = [...new Set(looked.map(({ key }) => key))]
-    const located = await provider.locate({ source: followed.source, cursor }, keys)
+    const { found, gone, unreadable } = await provider.locate({ source: followed.source, cursor }, keys)
     session.progressed()
-    const states = new Map([...located].map(([key, message]) => [key, stateOf(session, key, message)]))
+    const states = new Map([...found].map(([key, message]) => [key, stateOf(session, key, message)]))
     await underFence(session, async (unit, account) => {
-      const settled = (await settleChangedKeys(unit, owned.id, looked)).map(({ key }) => key)
+      const settled = new Set((await settleChangedKeys(unit, owned.id, looked)).map(({ key }) => key))
+      const there = [...settled].filter(key => found.has(key))
       await recordStates(
         unit,
         account,
         followed,
-        settled.flatMap(key => states.get(key) ?? []),
+        there.flatMap(key => states.get(key) ?? []),
       )
       await recordGone(
         unit,
         account,
         followed,
-        settled.filter(key => !located.has(key)),
+        gone.filter(key => settled.has(key)),
       )
-      await retryUnindexed(
+      await retryUnindexed(unit, account, followed, there)
+      await quarantine(
         unit,
-        account,
-        followed,
-        settled.filter(key => located.has(key)),
+        owned.id,
+        followed.source,
+        unreadable.filter(({ key }) => settled.has(key)),
       )
     })
   }
@@ -107,8 +110,8 @@ async function recordGone(
   keys: readonly MessageKey[],
 ): Promise<void> {
   await markMissing(unit, account, followed, uidsOf(keys))
-  // The provider was asked about the whole account.
-  await recordDeleted(unit, account, remoteIdsOf(keys))
+  // The provider was asked about the whole account, but for other contents of drafts: its change log names these.
+  await recordDeleted(unit, account, remoteIdsOf(keys), { isOfDrafts: false })
 }
 
 /** Messages that are still there although the interface removed them are fetched again, as unreadable ones are. */

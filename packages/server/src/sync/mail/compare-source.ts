@@ -14,14 +14,23 @@ const MISSING_PER_TRANSACTION = 5_000
  * missing from then on), and whether the source was reset. Each page of a change log commits with its cursor. The
  * cursor of single steps is stored last: after a crash in between, the comparison runs again and finds the rest.
  */
-export async function compareSource(session: Session, followed: FollowedSource): Promise<void> {
-  await lookAgain(session, followed, await listLastingChanges(session, followed))
-  const options = await followOptions(session, followed)
+export async function compareSource(
+  session: Session,
+  followed: FollowedSource,
+  { isThorough = false }: { isThorough?: boolean } = {},
+): Promise<void> {
+  const [changed, atOnce] = await Promise.all([
+    listLastingChanges(session, followed),
+    followOptions(session, followed),
+  ])
+  await lookAgain(session, followed, changed)
+  const options = changed.length === 0 ? atOnce : await followOptions(session, followed)
   let known: KnownMessages | undefined
   const gone: MessageKey[] = []
   let cursor: Cursor | undefined
   const steps = session.provider.compare(followed.source, {
     ...options,
+    isThorough,
     known: async () => (known ??= await options.known()),
   })
   for await (const step of steps) {

@@ -11,12 +11,11 @@ describe('Doubts', () => {
     ['all of many', 1_000, 1_000, false],
     ['none', 0, 0, true],
   ])('a loss of %s is believed at once: %j of %j', (_, lost, all, isBelieved) => {
-    expect(new Doubts().believes('claim', lost, all, 0)).toBe(isBelieved)
+    expect(new Doubts().believes('claim', lost, all)).toBe(isBelieved)
   })
 
   test('a large loss is believed once it was said for 20 seconds without a break', () => {
-    const doubts = new Doubts()
-    const loses = (lost: number, at: number) => doubts.believes('claim', lost, 1_000, at)
+    const { doubts, loses } = openDoubts()
     expect([loses(900, 0), loses(900, 16 * SECOND)]).toEqual([false, false])
     expect(loses(0, 18 * SECOND)).toBe(true)
     expect(doubts.count).toBe(0)
@@ -27,4 +26,36 @@ describe('Doubts', () => {
     ])
     expect(loses(900, 44 * SECOND)).toBe(false)
   })
+
+  test('the server is to be asked once more when the time of a doubt is over', () => {
+    const { doubts, loses, mustAsk } = openDoubts()
+    expect([mustAsk(0), loses(900, 0), mustAsk(19 * SECOND)]).toEqual([false, false, false])
+    expect([mustAsk(20 * SECOND), mustAsk(21 * SECOND)]).toEqual([true, false])
+    doubts.forget('claim')
+    expect([loses(900, 30 * SECOND), mustAsk(50 * SECOND)]).toEqual([false, true])
+  })
+
+  test('a doubt about a source that is not listed any more is forgotten, and no other', () => {
+    const doubts = new Doubts()
+    for (const source of ['Work', 'Old work', 'INBOX']) doubts.believes(`comparing ${source}`, 900, 1_000)
+    doubts.forgetUnlisted(new Set(['Old work', 'INBOX']))
+    expect([doubts.has('comparing Work'), doubts.count]).toEqual([false, 2])
+  })
 })
+
+/** Doubts whose time a test says. */
+function openDoubts() {
+  const clock = { at: 0 }
+  const doubts = new Doubts(() => clock.at)
+  return {
+    doubts,
+    loses(lost: number, at: number) {
+      clock.at = at
+      return doubts.believes('claim', lost, 1_000)
+    },
+    mustAsk(at: number) {
+      clock.at = at
+      return doubts.mustAsk('claim')
+    },
+  }
+}

@@ -9,15 +9,44 @@ export const SECOND_LOOK_SECONDS = 20
  */
 export class Doubts {
   readonly #since = new Map<string, number>()
+  /** Claims about which the server was asked once more after their time. */
+  readonly #asked = new Set<string>()
+  readonly #now: () => number
 
   /** @param now monotonic, in milliseconds */
-  believes(claim: string, lost: number, all: number, now = performance.now()): boolean {
-    const since = this.#since.get(claim)
+  constructor(now = () => performance.now()) {
+    this.#now = now
+  }
+
+  believes(claim: string, lost: number, all: number): boolean {
     const isSuspicious = lost > SUSPICIOUS_LOSS && lost * 2 > all
-    if (isSuspicious && since === undefined) this.#since.set(claim, now)
-    if (isSuspicious && now - (since ?? now) < SECOND_LOOK_SECONDS * 1_000) return false
-    this.#since.delete(claim)
+    if (isSuspicious && !this.has(claim)) this.#since.set(claim, this.#now())
+    if (isSuspicious && !this.#isOver(claim)) return false
+    this.forget(claim)
     return true
+  }
+
+  /** Whether it is time to ask once more about a claim that only a second listing can confirm. True once. */
+  mustAsk(claim: string): boolean {
+    if (!this.#isOver(claim) || this.#asked.has(claim)) return false
+    this.#asked.add(claim)
+    return true
+  }
+
+  forget(claim: string): void {
+    this.#since.delete(claim)
+    this.#asked.delete(claim)
+  }
+
+  /** Forgets the claims about sources that are not listed any more. A claim ends with a space and its source. */
+  forgetUnlisted(sources: ReadonlySet<string>): void {
+    for (const claim of this.#since.keys())
+      if (!sources.has(claim.slice(claim.indexOf(' ') + 1))) this.forget(claim)
+  }
+
+  #isOver(claim: string): boolean {
+    const since = this.#since.get(claim)
+    return since !== undefined && this.#now() - since >= SECOND_LOOK_SECONDS * 1_000
   }
 
   has(claim: string): boolean {

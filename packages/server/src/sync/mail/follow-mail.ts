@@ -1,44 +1,57 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { Logger } from '../../kit/log.ts'
-import type { MailProvider, Notice } from '../../providers/mail.ts'
-import { bringArrivals } from './bring-arrivals.ts'
-import { compareSource } from './compare-source.ts'
+import type { MailProvider } from '../../providers/mail.ts'
+import type { Remaining } from './bring-arrivals.ts'
 import { type Doubts, SECOND_LOOK_SECONDS } from './doubts.ts'
 import type { ConnectionPermit } from '../../connections/connections.ts'
 import type { LookTimes } from './look-times.ts'
 import { type Nudge, pause } from '../../jobs/nudge.ts'
-import { type OwnedAccount, takeWanted } from '../ownership.ts'
+import type { OwnedAccount } from '../ownership.ts'
+import { findGap } from './gap.ts'
 import { type PassOutcome, runPass } from './pass.ts'
+import { findPause, type Pause } from './pause.ts'
+import { untilPhaseSeconds } from '../phase.ts'
+import { beginPass, type PassStart, readStart } from './pass-start.ts'
 import type { RuntimeReport } from '../report.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
-import { ChangedMeanwhile, MailboxUnlisted, type Session } from './session.ts'
+import type { Session } from './session.ts'
 import type { StallWatch } from '../stall-watch.ts'
 import type { TableStatistics } from './table-statistics.ts'
-import type { Place, Turns } from '../turns.ts'
+import type { Place, Turn, Turns } from '../turns.ts'
+import type { Next, Verification } from './verification/verification.ts'
+import { readPushed, watchInbox } from './watch-inbox.ts'
 
 const DAY_MS = 86_400_000
 /** The pause after a pass that did not get to its end and brought nothing. */
 const FRUITLESS_PAUSE_MS = 5_000
+/** Neither the clock nor news of other mailboxes cause a pass more often than this. */
+const PASS_INTERVAL_SECONDS_MIN = 1
+/** How many times longer than a pass the time until the next one is at least, which matters in large accounts. */
+const PAUSE_FACTOR = 9
 
 export interface FollowMailOptions {
   db: Kysely<Tables>
   owned: OwnedAccount
   provider: MailProvider
+  isOneAtATime: boolean
   syncWindowDays: number | null
   stall: StallWatch
   permit: ConnectionPermit
   turns: Turns
   place: Place
   nudge: Nudge
+  notice: Nudge
   report: RuntimeReport
   statistics: TableStatistics
   doubts: Doubts
   looks: LookTimes
+  verification: Verification
   pollSeconds: number
   log: Logger
-  onCaughtUp(): void
+  onProgress(): void
   onMail(): void
+  keepSources: Session['keepSources']
 }
 
 /**
@@ -46,36 +59,89 @@ export interface FollowMailOptions {
  * @returns whether older mail was still to come then
  */
 export async function followMail(options: FollowMailOptions): Promise<'caught_up' | 'more'> {
-  const { permit, stall, nudge, onCaughtUp } = options
+  const { verification } = options
+  verification.forgetSchedule()
   for (;;) {
-    nudge.clear()
-    // This clears the request for a restart, so the engine does not see it: it is handled here.
-    const { wanted, isInitialized } = await takeWanted(options.db, options.owned)
-    if (wanted.includes('restart')) return 'more'
-    const session = openSession(options, isInitialized)
-    const { hasMore, inbox, unreadable } = await pass(session, options)
-    stall.signal.throwIfAborted()
-    if (!hasMore) {
-      onCaughtUp()
-      await reportLive(session, unreadable, options)
+    try {
+      return await followUntilGivenUp(options)
+    } catch (error) {
+      const found = findPause(error, options)
+      if (!found) throw error
+      await waitOut(found, options)
     }
-    if (permit.isWanted) return hasMore ? 'more' : 'caught_up'
-    if (!hasMore && (await watchUntilNextPass(session, inbox, options)) === 'permit_wanted')
-      return 'caught_up'
   }
 }
 
+async function followUntilGivenUp(options: FollowMailOptions): Promise<'caught_up' | 'more'> {
+  const { permit, stall, nudge, verification, onProgress } = options
+  for (;;) {
+    nudge.clear()
+    // This clears the request for a restart, so the engine does not see it: it is handled here.
+    const { wanted, isInitialized, start } = await beginPass(options.db, options.owned)
+    if (wanted.includes('restart')) return 'more'
+    if (wanted.includes('integrity')) verification.forgetSchedule()
+    const session = openSession(options, isInitialized)
+    const begunAt = performance.now()
+    const {
+      hasMore,
+      pause: paused,
+      isQuiet,
+      inbox,
+      unreadable,
+      sources,
+    } = await pass(session, start, options)
+    const soonestSeconds = soonestPassSeconds(performance.now() - begunAt, options)
+    stall.signal.throwIfAborted()
+    let next: Next = { mustPass: hasMore, pause: paused }
+    if (!hasMore) {
+      onProgress()
+      await reportCaughtUp(session, { sources, unreadable }, options)
+      next = await verify(session, sources, options)
+    }
+    const given = hasMore ? 'more' : 'caught_up'
+    if (permit.isWanted) return given
+    if (next.mustPass && !next.pause) continue
+    if (hasMore && next.pause) await reportPause(next.pause, options)
+    const mayWait = isQuiet && inbox !== null
+    const untilPass = untilPassSeconds(session, { mayWait, soonestSeconds }, options)
+    const seconds = Math.min(untilPass, next.pause?.seconds ?? Infinity)
+    const watched = { inbox, isComplete: !hasMore, untilPassSeconds: seconds, soonestSeconds }
+    if ((await watchInbox(session, watched, options)) === 'permit_wanted') return given
+  }
+}
+
+/** Waits without a turn, which others use meanwhile. New mail is looked for afterwards, before older mail goes on. */
+async function waitOut(paused: Pause, options: FollowMailOptions): Promise<void> {
+  const { stall, nudge, notice, pollSeconds } = options
+  await reportPause(paused, options)
+  const seconds = Math.min(paused.seconds, pollSeconds)
+  stall.allow(seconds)
+  await pause(seconds * 1_000, nudge.signal, notice.signal, stall.signal)
+  notice.clear()
+  stall.signal.throwIfAborted()
+}
+
+const WAITS = '; waits '
+
+function reportPause({ seconds, reason }: Pause, { report }: FollowMailOptions): Promise<void> {
+  const [detail = ''] = (report.detail ?? 'reading mail').split(WAITS)
+  return report.tell('syncing', `${detail}${WAITS}${seconds} s ${reason}`)
+}
+
 function openSession(options: FollowMailOptions, isInitialized: boolean): Session {
-  const { db, owned, provider, syncWindowDays, stall, doubts, looks, onMail, log } = options
+  const { db, owned, provider, isOneAtATime, stall, doubts, looks, onMail, keepSources, log } = options
+  const { syncWindowDays } = options
   return {
     db,
     owned,
     provider,
+    isOneAtATime,
     isInitialized,
     since: syncWindowDays === null ? null : new Date(Date.now() - syncWindowDays * DAY_MS),
     signal: stall.signal,
     progressed: () => stall.progressed(),
     hasMail: onMail,
+    keepSources,
     doubts,
     looks,
     mailboxes: new Map(),
@@ -84,41 +150,107 @@ function openSession(options: FollowMailOptions, isInitialized: boolean): Sessio
   }
 }
 
-async function pass(session: Session, options: FollowMailOptions): Promise<PassOutcome> {
-  const { report, turns, place, stall, statistics, pollSeconds } = options
+/** @param held a turn that the caller has and gives back; another one is not waited for then */
+async function pass(
+  session: Session,
+  start: PassStart,
+  options: FollowMailOptions,
+  held: Turn | null = null,
+): Promise<PassOutcome> {
+  const { report, turns, place, stall, notice, statistics, pollSeconds, onProgress } = options
   let brought = 0
   let hasTurn = true
-  if (!session.isInitialized) await report.tell('syncing', 'reading the mailboxes for the first time')
-  const outcome = await runPass(session, {
+  const isBegun = report.state === 'syncing'
+  if (!session.isInitialized && !isBegun)
+    await report.tell('syncing', 'reading the mailboxes for the first time')
+  const outcome = await runPass(session, start, {
     async takeTurn() {
+      if (held) return borrow(held)
       // New mail waits meanwhile, and other accounts may wait for the connection, so not beyond the next pass.
       stall.allow(pollSeconds)
-      const turn = await turns.take(place, pollSeconds * 1_000, stall.signal)
+      const ended = AbortSignal.any([stall.signal, notice.signal])
+      const turn = await turns.take(place, pollSeconds * 1_000, ended).catch(() => null)
+      stall.signal.throwIfAborted()
       hasTurn = turn !== null
-      if (!hasTurn) await report.tell('syncing', 'waits for its turn to read older mail')
+      if (!hasTurn && !notice.signal.aborted)
+        await report.tell('syncing', 'waits for its turn to read older mail')
       return turn
     },
     onBackfill: async (count, remaining) => {
       brought += count
       statistics.inserted(count)
-      await report.tell(
-        'syncing',
-        `about ${remaining} older messages of the mailbox at hand are still to come`,
-        { hasBrought: count > 0 },
-      )
+      if (count > 0) onProgress()
+      await report.tell('syncing', describeRemaining(remaining), { hasBrought: count > 0 })
     },
+    isNoticed: () => notice.signal.aborted,
+    readNoticed: inbox => readPushed(session, inbox, notice),
   })
-  if (outcome.hasMore && brought === 0 && hasTurn) await pause(FRUITLESS_PAUSE_MS, stall.signal)
+  const { hasMore, pause: paused } = outcome
+  if (hasMore && brought === 0 && hasTurn && !paused) await pause(FRUITLESS_PAUSE_MS, stall.signal)
   return outcome
 }
 
-async function reportLive(
+/** A turn that is given back by another. */
+const borrow = (turn: Turn): Turn => ({
+  get isWanted() {
+    return turn.isWanted
+  },
+  [Symbol.dispose]() {},
+})
+
+/** A forecast that is nearer says nothing. */
+const FORECAST_SECONDS_MIN = 60
+
+function describeRemaining({ messages, seconds }: Remaining): string {
+  const rest = `about ${messages} older messages of the mailbox at hand are still to come`
+  if (seconds < FORECAST_SECONDS_MIN) return rest
+  const until = new Date(Date.now() + seconds * 1_000).toISOString().replace(/:\d\d\.\d+Z/, 'Z')
+  return `${rest}, until ${until} at the earliest, as the provider's quota allows`
+}
+
+async function verify(
   session: Session,
-  unreadable: number,
-  { report, provider, pollSeconds }: FollowMailOptions,
+  sources: readonly FollowedSource[],
+  options: FollowMailOptions,
+): Promise<Next> {
+  const { turns, permit, verification } = options
+  try {
+    return await verification.proceed(session, sources, {
+      turns,
+      pass: async turn => pass(session, await readStart(session.db, session.owned.id), options, turn),
+      mustStop: () => permit.isWanted,
+    })
+  } catch (error) {
+    const found = findPause(error, options)
+    if (!found) throw error
+    return { mustPass: true, pause: found }
+  }
+}
+
+async function reportCaughtUp(
+  session: Session,
+  { sources, unreadable }: Pick<PassOutcome, 'sources' | 'unreadable'>,
+  options: FollowMailOptions,
 ): Promise<void> {
-  const push = provider.isPushed ? 'the inbox is watched' : 'the inbox is polled'
-  const facts = [push, `every mailbox is looked at within ${pollSeconds} s`]
+  const { report, provider, verification } = options
+  const { openCount } = verification
+  report.gap = await findGap(session, sources)
+  if (openCount > 0) {
+    await report.tell(
+      'syncing',
+      `the index differs from the provider in ${openCount} messages, which are repaired`,
+    )
+    return
+  }
+  const push = provider.watchesAll
+    ? 'all mailboxes are watched'
+    : provider.isPushed
+      ? 'the inbox is watched'
+      : 'the inbox is polled'
+  const facts = [
+    provider.pushProblem ? `${push}, since ${provider.pushProblem}` : push,
+    `every mailbox is looked at within ${passSeconds(options)} s`,
+  ]
   if (unreadable > 0) facts.push(`${unreadable} messages could not be read and are tried again`)
   const leftOut = provider.mailboxesLeftOut
   if (leftOut > 0)
@@ -132,40 +264,28 @@ async function reportLive(
   await report.tell('live', facts.join('; '))
 }
 
-/** Reads at once what the watched inbox reports, until a pass over all mailboxes is due. */
-async function watchUntilNextPass(
-  session: Session,
-  inbox: FollowedSource | null,
-  { provider, pollSeconds, stall, permit, nudge }: FollowMailOptions,
-): Promise<'pass_due' | 'permit_wanted'> {
-  const untilPass = session.doubts.count > 0 ? Math.min(pollSeconds, SECOND_LOOK_SECONDS) : pollSeconds
-  const dueAt = performance.now() + untilPass * 1_000
-  permit.onWanted(() => nudge.fire())
-  for (;;) {
-    const seconds = (dueAt - performance.now()) / 1_000
-    if (permit.isWanted) return 'permit_wanted'
-    if (seconds <= 0 || nudge.signal.aborted) return 'pass_due'
-    stall.allow(seconds)
-    if (!inbox) {
-      await pause(seconds * 1_000, nudge.signal, stall.signal)
-      stall.signal.throwIfAborted()
-      continue
-    }
-    const notice = await provider.watch(inbox.source, seconds, AbortSignal.any([stall.signal, nudge.signal]))
-    stall.signal.throwIfAborted()
-    // A message that left the inbox may be in any mailbox, so all are looked at.
-    if (notice.gone || !(await readInbox(session, inbox, notice))) return 'pass_due'
-  }
+/** The longest time between two passes over all mailboxes. */
+function passSeconds({ provider, pollSeconds }: FollowMailOptions): number {
+  return pollSeconds * (provider.passFactor ?? 1)
 }
 
-/** @returns false if only a pass can read it, since the account was changed meanwhile */
-async function readInbox(session: Session, inbox: FollowedSource, notice: Notice): Promise<boolean> {
-  try {
-    if (notice.arrived) await bringArrivals(session, inbox, { onlyNew: true })
-    if (notice.changed) await compareSource(session, inbox)
-    return true
-  } catch (error) {
-    if (error instanceof ChangedMeanwhile || error instanceof MailboxUnlisted) return false
-    throw error
-  }
+/**
+ * The time after which all mailboxes are looked at again.
+ * @param mayWait whether the last pass found nothing new. If it did, what happened while it went from mailbox to mailbox
+ *   may not have been reported.
+ */
+function untilPassSeconds(
+  { doubts }: Session,
+  { mayWait, soonestSeconds }: { mayWait: boolean; soonestSeconds: number },
+  options: FollowMailOptions,
+): number {
+  const { pollSeconds, owned, provider } = options
+  const interval = provider.watchesAll && !mayWait ? pollSeconds : passSeconds(options)
+  const seconds = Math.max(soonestSeconds, untilPhaseSeconds(owned.id, interval))
+  return doubts.count > 0 ? Math.min(seconds, SECOND_LOOK_SECONDS) : seconds
+}
+
+/** The time before which neither the clock nor news of other mailboxes cause another pass. */
+function soonestPassSeconds(passMs: number, { pollSeconds }: FollowMailOptions): number {
+  return Math.min(pollSeconds, Math.max(PASS_INTERVAL_SECONDS_MIN, (passMs / 1_000) * PAUSE_FACTOR))
 }

@@ -13,6 +13,7 @@ import {
   type MailboxPlan,
   planMailboxes,
 } from '../../features/mail/mailboxes/rules.ts'
+import { remoteIdsOf } from '../../features/mail/messages/keys.ts'
 import { recordDeleted, recordLost } from '../../features/mail/messages/record-missing.ts'
 import { recordStates } from '../../features/mail/messages/record-states.ts'
 import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
@@ -43,15 +44,21 @@ export interface MailboxPass {
   vanished: IndexedMailbox[]
 }
 
-/** Lists the provider's mailboxes and updates the index to match. */
-export async function passMailboxes(session: Session): Promise<MailboxPass> {
-  const plan = await planPass(session)
+/**
+ * Lists the provider's mailboxes and updates the index to match.
+ * @param indexed as the index has them; read before, so that nothing that the interface changes meanwhile is overlooked
+ */
+export async function passMailboxes(
+  session: Session,
+  indexed: readonly IndexedMailbox[],
+): Promise<MailboxPass> {
+  const plan = await planPass(session, indexed)
   session.progressed()
-  let rows = plan.kept.map(({ indexed }) => indexed)
+  let rows = plan.kept.map(kept => kept.indexed)
   if (!isSettled(plan)) {
     await underFence(session, async (unit, account) => {
       const now = await listIndexedMailboxes(unit.sql, account.id)
-      if (!isSameIndex(plan.indexed, now)) throw new ChangedMeanwhile()
+      if (!isSameIndex(indexed, now)) throw new ChangedMeanwhile()
       await recordMailboxes(unit, account, plan)
     })
     rows = await listIndexedMailboxes(session.db, session.owned.id)
@@ -61,8 +68,10 @@ export async function passMailboxes(session: Session): Promise<MailboxPass> {
     rows.map(({ id, provider_key: key, role }) => [key, { id, key, role: roleOf(role) }]),
   )
   const remotes = [...plan.kept.map(({ remote }) => remote), ...plan.created]
+  const sources = sourcesOf(remotes, session.mailboxes)
+  session.doubts.forgetUnlisted(new Set(sources.map(({ source }) => source)))
   return {
-    sources: sourcesOf(remotes, session.mailboxes).toSorted((a, b) => urgency(a) - urgency(b)),
+    sources: sources.toSorted((a, b) => urgency(a) - urgency(b)),
     cursors: new Map(rows.flatMap(({ source, cursor }) => (source === null ? [] : [[source, cursor]]))),
     vanished: plan.vanished,
   }
@@ -97,14 +106,11 @@ function isSameIndex(before: readonly IndexedMailbox[], now: readonly IndexedMai
   return isDeepStrictEqual(facts(before), facts(now))
 }
 
-async function planPass(session: Session): Promise<MailboxPlan & { indexed: IndexedMailbox[] }> {
-  const indexed = await listIndexedMailboxes(session.db, session.owned.id)
-  const plan = async () => ({
-    indexed,
-    ...planMailboxes(indexed, await session.provider.listMailboxes(), (remote, cursor) =>
+async function planPass(session: Session, indexed: readonly IndexedMailbox[]): Promise<MailboxPlan> {
+  const plan = async () =>
+    planMailboxes(indexed, await session.provider.listMailboxes(), (remote, cursor) =>
       session.provider.isRenamed(remote, cursor),
-    ),
-  })
+    )
   const first = await plan()
   if (first.vanished.length === 0) return first
   const atStake = await countMessages(
@@ -165,28 +171,26 @@ async function settleVanished(session: Session, vanished: readonly IndexedMailbo
 }
 
 /**
- * Asks the provider about missing messages with lasting ids: those that it has elsewhere are placed there, the others
- * are deleted.
+ * Asks the provider about missing messages with lasting ids: those that it has elsewhere are placed there, those that it
+ * does not have are deleted. About the others, the next pass asks again.
  */
 async function locateMissing(session: Session): Promise<void> {
+  const unanswered: string[] = []
   for (;;) {
-    const keys = await listMissing(session.db, session.owned.id, LOCATED_AT_ONCE)
+    const keys = await listMissing(session.db, session.owned.id, unanswered, LOCATED_AT_ONCE)
     if (keys.length === 0) return
-    const located = await session.provider.locate(null, keys)
+    const { found, gone, unreadable } = await session.provider.locate(null, keys)
     session.progressed()
-    const found = [...located].map(([key, { flags, mailboxKeys }]) => ({
+    const placed = [...found].map(([key, { flags, mailboxKeys }]) => ({
       key,
       flags,
       mailboxes: mailboxesOf(session, mailboxKeys),
     }))
     await underFence(session, async (unit, account) => {
-      await recordStates(unit, account, NO_SOURCE, found)
-      await recordDeleted(
-        unit,
-        account,
-        keys.filter(key => !located.has(key)),
-      )
+      await recordStates(unit, account, NO_SOURCE, placed)
+      await recordDeleted(unit, account, remoteIdsOf(gone), { isOfDrafts: true })
     })
+    unanswered.push(...unreadable.map(({ key }) => String(key)))
   }
 }
 

@@ -1,5 +1,6 @@
+import { listIndexedMailboxes } from '../../features/mail/mailboxes/store.ts'
 import { type ChangedKey, listChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
-import { bringArrivals } from './bring-arrivals.ts'
+import { bringArrivals, type Remaining } from './bring-arrivals.ts'
 import { lookAgain } from './changed-keys.ts'
 import { compareSource } from './compare-source.ts'
 import { completeFirstSync } from './first-sync.ts'
@@ -14,8 +15,10 @@ import { ProviderFailure } from '../../providers/failure.ts'
 import type { Cursor } from '../../providers/mail.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import { ChangedMeanwhile, MailboxUnlisted, type Session } from './session.ts'
+import { findPause, type Pause } from './pause.ts'
 import { forgetOutsideWindow } from './shrink-window.ts'
-import { findUnfinished, listCursors, type Unfinished } from './source-store.ts'
+import { findUnfinished, type PassStart, readStart, type Unfinished } from './pass-start.ts'
+import { listCursors } from './source-store.ts'
 import type { Turn } from '../turns.ts'
 
 /** How long an account reads older mail before it looks for new mail again and lets others have their turn. */
@@ -28,19 +31,28 @@ const UNLISTED_MAX = 100
 const CHANGES_MAX = 10
 
 export interface PassOptions {
-  /** Takes the right to read much; null if it did not come in time. */
+  /** Takes the right to read much; null if it did not come in time, or something was pushed. */
   takeTurn(): Promise<Turn | null>
-  /** Called with how many older messages were brought in, and how many are known to be still to come. */
-  onBackfill(brought: number, remaining: number): Promise<void>
+  /** Called with how many older messages were brought in, and what is known to be still to come. */
+  onBackfill(brought: number, remaining: Remaining): Promise<void>
+  /** Whether the provider has pushed that something happened. Older mail then waits until that is read. */
+  isNoticed(): boolean
+  /** Reads what was pushed, of this source, if there is one. @returns false if only another pass can */
+  readNoticed(inbox: FollowedSource | null): Promise<boolean>
 }
 
 export interface PassOutcome {
   /** Whether older mail is still to come. */
   hasMore: boolean
+  /** The time after which it can be asked for; null: at once. */
+  pause: Pause | null
+  /** Whether nothing had happened since the last pass, and nothing is left to do. */
+  isQuiet: boolean
   /** What is watched until the next pass. */
   inbox: FollowedSource | null
   /** How many messages could not be read so far. */
   unreadable: number
+  sources: readonly RemoteSource[]
 }
 
 /**
@@ -48,11 +60,16 @@ export interface PassOutcome {
  * became of the indexed messages; then what arrived anywhere, so that a message that is missing in one place and found
  * in another has moved; what is still missing then is lost. Older mail that the index lacks comes last, in slices.
  */
-export async function runPass(session: Session, options: PassOptions): Promise<PassOutcome> {
+export async function runPass(
+  session: Session,
+  begun: PassStart,
+  options: PassOptions,
+): Promise<PassOutcome> {
   const relisted = new Set<string>()
-  for (let changes = 0; ;) {
+  let start = begun
+  for (let changes = 0; ; start = await readStart(session.db, session.owned.id)) {
     try {
-      return await passOnce(session, options)
+      return await passOnce(session, start, options)
     } catch (error) {
       if (error instanceof ChangedMeanwhile) {
         if (++changes < CHANGES_MAX) continue
@@ -65,27 +82,36 @@ export async function runPass(session: Session, options: PassOptions): Promise<P
   }
 }
 
-async function passOnce(session: Session, options: PassOptions): Promise<PassOutcome> {
+async function passOnce(
+  session: Session,
+  { mailboxes, unfinished }: PassStart,
+  options: PassOptions,
+): Promise<PassOutcome> {
   await forgetOutsideWindow(session)
-  let listed = await passMailboxes(session)
-  const unfinished = await findUnfinished(session.db, session.owned.id)
+  let listed = await passMailboxes(session, mailboxes)
   const changed = changedSources(session, listed.sources, listed.cursors, unfinished)
   const isQuiet = changed.length === 0 && listed.vanished.length === 0 && !unfinished.hasMissing
-  if (session.isInitialized && isQuiet) return outcomeOf(false, listed, unfinished)
+  if (session.isInitialized && isQuiet)
+    return { ...outcomeOf(false, listed, unfinished), isQuiet: unfinished.unreadable === 0 }
   await readChanges(session, changed)
   if (session.isInitialized) listed = await settle(session, listed)
 
-  const isThrough = await bringOlder(session, listed.sources, options)
-  if (!isThrough || (await incompleteSources(session, listed.sources)).length > 0)
-    return outcomeOf(true, listed, await findUnfinished(session.db, session.owned.id))
+  const { isThrough, pause } = await bringOlder(session, listed.sources, options)
+  if (!isThrough || (await incompleteSources(session, listed.sources)).length > 0) {
+    const unfinishedNow = await findUnfinished(session.db, session.owned.id)
+    return { ...outcomeOf(true, listed, unfinishedNow), pause }
+  }
   listed = await settle(session, listed)
   if (!session.isInitialized) await completeFirstSync(session)
   return outcomeOf(false, listed, await findUnfinished(session.db, session.owned.id))
 }
 
 function outcomeOf(hasMore: boolean, { sources }: MailboxPass, { unreadable }: Unfinished): PassOutcome {
-  const inbox = sources.find(({ mailboxes }) => mailboxes.some(({ role }) => role === 'inbox')) ?? null
-  return { hasMore, inbox, unreadable }
+  return { hasMore, pause: null, isQuiet: false, inbox: inboxOf(sources), unreadable, sources }
+}
+
+function inboxOf(sources: readonly RemoteSource[]): RemoteSource | null {
+  return sources.find(({ mailboxes }) => mailboxes.some(({ role }) => role === 'inbox')) ?? null
 }
 
 /**
@@ -120,7 +146,7 @@ async function settle(session: Session, before: MailboxPass): Promise<MailboxPas
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
     if (!(await findUnfinished(session.db, session.owned.id)).hasMissing) break
     const look = await startLook(session)
-    listed = await passMailboxes(session)
+    listed = await passMailboxes(session, await listIndexedMailboxes(session.db, session.owned.id))
     if ((await incompleteSources(session, listed.sources)).length > 0) break
     const unfinished = await findUnfinished(session.db, session.owned.id)
     const changed = changedSources(session, listed.sources, listed.cursors, unfinished)
@@ -137,19 +163,43 @@ async function settle(session: Session, before: MailboxPass): Promise<MailboxPas
 async function bringOlder(
   session: Session,
   sources: readonly RemoteSource[],
-  { takeTurn, onBackfill }: PassOptions,
-): Promise<boolean> {
+  options: PassOptions,
+): Promise<{ isThrough: boolean; pause: Pause | null }> {
   const incomplete = await incompleteSources(session, sources)
-  if (incomplete.length === 0) return true
-  using turn = await takeTurn()
-  if (!turn) return false
+  if (incomplete.length === 0) return { isThrough: true, pause: null }
+  const inbox = inboxOf(sources)
+  try {
+    using turn = await takeTurn(inbox, options)
+    const isThrough = turn !== null && (await bringSlice(session, incomplete, inbox, options))
+    return { isThrough, pause: null }
+  } catch (error) {
+    const pause = findPause(error, session)
+    if (!pause) throw error
+    return { isThrough: false, pause }
+  }
+}
+
+/** Takes a turn, and reads meanwhile what is pushed. */
+async function takeTurn(inbox: FollowedSource | null, options: PassOptions): Promise<Turn | null> {
+  for (;;) {
+    const turn = await options.takeTurn()
+    if (turn || !options.isNoticed() || !(await options.readNoticed(inbox))) return turn
+  }
+}
+
+/** Reads older mail for a while, and in between what is pushed. @returns whether all of it was read */
+async function bringSlice(
+  session: Session,
+  incomplete: readonly FollowedSource[],
+  inbox: FollowedSource | null,
+  { onBackfill, isNoticed, readNoticed }: PassOptions,
+): Promise<boolean> {
   const until = performance.now() + SLICE_MS
+  const isOver = () => performance.now() > until
   for (const followed of incomplete) {
-    const outcome = await bringArrivals(session, followed, {
-      mustPause: () => performance.now() > until,
-      onProgress: onBackfill,
-    })
-    if (outcome === 'paused') return false
+    const bring = { mustPause: () => isOver() || isNoticed(), onProgress: onBackfill }
+    while ((await bringArrivals(session, followed, bring)) === 'paused')
+      if (isOver() || !(await readNoticed(inbox))) return false
   }
   return true
 }

@@ -9,7 +9,8 @@ const PARSER_VERSION = 1
 const QUICK_TRIES = 3
 const QUICK_RETRY_SECONDS = 60
 const SLOW_RETRY_SECONDS = 86_400
-const RETRIES_AT_ONCE = 100
+/** If there are more, they follow in the same pass. */
+export const RETRIES_AT_ONCE = 100
 
 /** Whether a quarantined message is to be tried again. */
 export const isDue = sql<boolean>`(next_attempt_at <= clock_timestamp() or parser_version < ${PARSER_VERSION})`
@@ -52,6 +53,23 @@ export async function quarantine(
       attempts = held.attempts + 1, parser_version = ${PARSER_VERSION},
       next_attempt_at = clock_timestamp() + make_interval(secs => case
         when held.attempts + 1 < ${QUICK_TRIES} then ${QUICK_RETRY_SECONDS}::int else ${SLOW_RETRY_SECONDS}::int end)
+  `.execute(unit.sql)
+}
+
+/** Lets the next pass fetch messages that the index lacks. Those that could not be read keep their times. */
+export async function requestFetch(
+  unit: UnitOfWork,
+  accountId: string,
+  source: string,
+  keys: readonly MessageKey[],
+): Promise<void> {
+  if (keys.length === 0) return
+  await sql`
+    insert into quarantined_message (account_id, source, uid, remote_id, reason, attempts, parser_version,
+      next_attempt_at)
+    select ${accountId}::uuid, ${source}, uid, remote_id, 'is not in the index', 0, ${PARSER_VERSION}, clock_timestamp()
+    from json_to_recordset(${JSON.stringify(keys.map(keyColumns))}::json) as lacking (uid bigint, remote_id text)
+    on conflict (account_id, source, uid, remote_id) do nothing
   `.execute(unit.sql)
 }
 

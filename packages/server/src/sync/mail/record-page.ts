@@ -1,55 +1,149 @@
 import { remoteIdsOf } from '../../features/mail/messages/keys.ts'
-import { recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
+import { type Arrival, recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
 import { markMissing, recordDeleted } from '../../features/mail/messages/record-missing.ts'
 import { recordStates, type StateChange } from '../../features/mail/messages/record-states.ts'
-import type { FollowedSource } from '../../features/mail/messages/rules.ts'
-import type { GoneStep, MessageKey, PageStep, StatesStep } from '../../providers/mail.ts'
+import { listContentKeys } from '../../features/mail/messages/store.ts'
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
+import type { FollowedSource, MailAccount } from '../../features/mail/messages/rules.ts'
+import type {
+  ArrivedStep,
+  GoneStep,
+  MessageKey,
+  PageStep,
+  RemoteMessage,
+  StatesStep,
+} from '../../providers/mail.ts'
 import { quarantine } from './quarantine.ts'
 import { changedKeysIn } from './changed-keys.ts'
-import { ChangedMeanwhile, mailboxesOf, recordCursor, type Session, underFence } from './session.ts'
+import { isDataError, recordPiecemeal } from './record-piecemeal.ts'
+import {
+  ChangedMeanwhile,
+  keepSourcesOf,
+  mailboxesOf,
+  recordCursor,
+  type Session,
+  underFence,
+} from './session.ts'
+
+type Parts = PageStep['steps']
 
 /**
  * Records all steps of a page in the order in which they happened, and the cursor behind them, in one transaction.
- * @throws ChangedMeanwhile if a step concerns a message that the interface changed, and may be older than the change
+ * Messages that the database refuses are left out, as unreadable ones.
+ * @throws ChangedMeanwhile if a message arrived or is gone that the interface changed, and may be older than the change
  */
 export async function recordPage(session: Session, followed: FollowedSource, page: PageStep): Promise<void> {
-  const steps = page.steps.map(step => prepare(session, followed, step))
+  try {
+    await recordParts(session, followed, page)
+  } catch (error) {
+    if (!isDataError(error)) throw error
+    await recordParts(session, followed, await withoutArrivals(session, followed, page))
+  }
+  const arrived = arrivedIn(page.steps)
+  await keepSourcesOf(session, arrived)
+  if (session.isInitialized && arrived.length > 0) session.hasMail()
+}
+
+const arrivedIn = (parts: Parts): RemoteMessage[] =>
+  parts.flatMap(part => (part.type === 'arrived' ? part.messages : []))
+
+async function recordParts(session: Session, followed: FollowedSource, page: PageStep): Promise<void> {
+  const records = page.steps.map(part => prepare(session, followed, part))
   await underFence(session, async (unit, account) => {
-    const changed = await changedKeysIn(unit.sql, session, followed)
-    if (changed.size > 0 && page.steps.some(step => keysOf(step).some(key => changed.has(key))))
-      throw new ChangedMeanwhile()
-    for (const record of steps) await record(unit, account)
+    const changed = await requireUnchanged(unit, session, followed, page.steps)
+    for (const record of records) await record(unit, account, changed)
     await recordCursor(unit, session, followed, page.cursor)
   })
-  const hasArrived = page.steps.some(step => step.type === 'arrived' && step.messages.length > 0)
-  if (session.isInitialized && hasArrived) session.hasMail()
 }
 
-function keysOf(step: PageStep['steps'][number]): MessageKey[] {
-  if (step.type === 'gone') return step.keys
-  return (step.type === 'states' ? step.changes : step.messages).map(({ key }) => key)
-}
-
-type Record = Parameters<typeof underFence<void>>[1]
-
-function prepare(session: Session, followed: FollowedSource, step: PageStep['steps'][number]): Record {
-  if (step.type === 'states') {
-    const changes = changesOf(session, step.changes)
-    return (unit, account) => recordStates(unit, account, followed, changes)
+/** Records what arrived with a page piece by piece. @returns the rest of the page, with what the database refused */
+async function withoutArrivals(
+  session: Session,
+  followed: FollowedSource,
+  page: PageStep,
+): Promise<PageStep> {
+  const steps: Array<Parts[number]> = []
+  for (const part of page.steps) {
+    if (part.type !== 'arrived') {
+      steps.push(part)
+      continue
+    }
+    const refused = await recordPiecemeal(
+      session,
+      arrivalsOf(session, part),
+      async (unit, account, arrivals) => {
+        const messages = arrivals.map(({ message }) => message)
+        await requireUnchanged(unit, session, followed, [{ ...part, messages }])
+        await recordArrivals(unit, account, arrivals, isNews(part))
+      },
+    )
+    steps.push({ ...part, messages: [], unreadable: [...part.unreadable, ...refused] })
   }
-  if (step.type === 'gone') return recordGoneIn(followed, step)
-  const arrivals = step.messages.map(message => ({
-    message,
-    mailboxes: mailboxesOf(session, message.mailboxKeys),
-  }))
+  return { ...page, steps }
+}
+
+/**
+ * The keys that the interface changed. A page that only tells the state of such a message is recorded without it, since
+ * the message is looked at again.
+ * @throws ChangedMeanwhile
+ */
+async function requireUnchanged(
+  unit: UnitOfWork,
+  session: Session,
+  followed: FollowedSource,
+  parts: Parts,
+): Promise<ReadonlySet<MessageKey>> {
+  const changed = await changedKeysIn(unit.sql, session, followed)
+  if (changed.size > 0 && (await concerns(unit, session.owned.id, parts, changed)))
+    throw new ChangedMeanwhile()
+  return changed
+}
+
+/** Whether a changed message arrived or is gone, or the content of a draft arrived that the interface changed. */
+async function concerns(
+  unit: UnitOfWork,
+  accountId: string,
+  parts: Parts,
+  changed: ReadonlySet<MessageKey>,
+): Promise<boolean> {
+  const arrived = arrivedIn(parts)
+  const gone = parts.flatMap(part => (part.type === 'gone' ? part.keys : []))
+  if ([...arrived.map(({ key }) => key), ...gone].some(key => changed.has(key))) return true
+  const draftKeys = arrived.flatMap(({ draftKey }) => draftKey ?? [])
+  if (draftKeys.length === 0) return false
+  return (await listContentKeys(unit.sql, accountId, draftKeys)).some(key => changed.has(key))
+}
+
+type Record = (unit: UnitOfWork, account: MailAccount, changed: ReadonlySet<MessageKey>) => Promise<void>
+
+function prepare(session: Session, followed: FollowedSource, part: Parts[number]): Record {
+  if (part.type === 'states') {
+    const changes = changesOf(session, part.changes)
+    return (unit, account, changed) =>
+      recordStates(
+        unit,
+        account,
+        followed,
+        changes.filter(({ key }) => !changed.has(key)),
+      )
+  }
+  if (part.type === 'gone') return recordGoneIn(followed, part)
+  const arrivals = arrivalsOf(session, part)
   return async (unit, account) => {
-    await recordArrivals(unit, account, arrivals, step.origin !== 'widened')
-    await quarantine(unit, account.id, followed.source, step.unreadable)
+    await recordArrivals(unit, account, arrivals, isNews(part))
+    await quarantine(unit, account.id, followed.source, part.unreadable)
   }
+}
+
+const isNews = ({ origin }: ArrivedStep): boolean => origin !== 'widened'
+
+function arrivalsOf(session: Session, { messages }: ArrivedStep): Arrival[] {
+  return messages.map(message => ({ message, mailboxes: mailboxesOf(session, message.mailboxKeys) }))
 }
 
 function recordGoneIn(followed: FollowedSource, { keys, certainty }: GoneStep): Record {
-  if (certainty === 'proof') return (unit, account) => recordDeleted(unit, account, remoteIdsOf(keys))
+  if (certainty === 'proof')
+    return (unit, account) => recordDeleted(unit, account, remoteIdsOf(keys), { isOfDrafts: true })
   return (unit, account) => markMissing(unit, account, followed, keys)
 }
 

@@ -1,11 +1,13 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
+import { isUnmet } from '../../database/precondition.ts'
 import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
 import { listChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
 import { recordListed } from '../../features/mail/messages/record-missing.ts'
 import type { FollowedSource, MailAccount, PlacedMailbox } from '../../features/mail/messages/rules.ts'
+import { listHeldDrafts } from '../../features/mail/messages/store.ts'
 import type { Logger } from '../../kit/log.ts'
-import type { Cursor, FollowOptions, MailProvider } from '../../providers/mail.ts'
+import type { Cursor, FollowOptions, MailProvider, RemoteMessage } from '../../providers/mail.ts'
 import type { Doubts } from './doubts.ts'
 import type { LookTimes } from './look-times.ts'
 import { fenceAccount, type OwnedAccount } from '../ownership.ts'
@@ -18,6 +20,8 @@ export interface Session {
   db: Kysely<Tables>
   owned: OwnedAccount
   provider: MailProvider
+  /** Whether others may wait for the connection. */
+  isOneAtATime: boolean
   /** Whether the first sync is complete: before it, nothing is announced and moves do not matter. */
   isInitialized: boolean
   /** Messages older than this are not wanted; null wants all. */
@@ -27,6 +31,8 @@ export interface Session {
   progressed(): void
   /** Called after new mail is recorded, and when the first sync is complete. */
   hasMail(): void
+  /** Called with the sources that came with messages, by lasting id, after these are recorded. */
+  keepSources(sources: ReadonlyMap<string, Buffer>): Promise<void>
   doubts: Doubts
   looks: LookTimes
   /** The mailboxes as they were last listed, by the provider's key. */
@@ -64,27 +70,31 @@ export function mailboxesOf(session: Session, keys: readonly string[]): PlacedMa
   })
 }
 
-/** A transaction that commits only while the account is owned. */
-export function underFence<T>(
+/**
+ * A transaction that commits only while the account is owned.
+ * @throws ChangedMeanwhile if the interface deleted or renamed the mailboxes whose cursor it records
+ */
+export async function underFence<T>(
   session: Session,
   work: (unit: UnitOfWork, account: MailAccount) => Promise<T>,
 ): Promise<T> {
-  return inTransaction(session.db, session.owned.tenantId, async unit =>
-    work(unit, await fenceAccount(unit, session.owned)),
-  )
+  try {
+    return await inTransaction(session.db, session.owned.tenantId, async unit =>
+      work(unit, await fenceAccount(unit, session.owned)),
+    )
+  } catch (error) {
+    throw isUnmet(error) ? new ChangedMeanwhile() : error
+  }
 }
 
-/**
- * Stores how far the steps of a source are recorded, in their transaction.
- * @throws ChangedMeanwhile if the interface deleted or renamed its mailboxes; the steps are not recorded either
- */
-export async function recordCursor(
+/** Stores how far the steps of a source are recorded, in their transaction, which fails if it is no longer followed. */
+export function recordCursor(
   unit: UnitOfWork,
   { owned }: Pick<Session, 'owned'>,
   { source }: FollowedSource,
   cursor: Cursor,
 ): Promise<void> {
-  if (!(await storeCursor(unit, owned.id, source, cursor))) throw new ChangedMeanwhile()
+  return storeCursor(unit, { accountId: owned.id, source, isRequired: true }, cursor)
 }
 
 export async function followOptions(session: Session, followed: FollowedSource): Promise<FollowOptions> {
@@ -102,9 +112,21 @@ export async function followOptions(session: Session, followed: FollowedSource):
       return withoutChanges(known, await listChangedKeys(db, owned.id, followed.source))
     },
     lacking: keys => underFence(session, (unit, account) => recordListed(unit, account, followed, keys)),
+    heldDrafts: draftKeys => listHeldDrafts(db, owned.id, draftKeys),
     since,
     skip,
     retry,
     signal: session.signal,
   }
+}
+
+/** Hands over the sources that came with messages, which are recorded by now. */
+export async function keepSourcesOf(
+  session: Pick<Session, 'keepSources'>,
+  messages: readonly RemoteMessage[],
+): Promise<void> {
+  const sources = new Map(
+    messages.flatMap(({ key, source }) => (source ? [[String(key), source] as const] : [])),
+  )
+  if (sources.size > 0) await session.keepSources(sources)
 }

@@ -14,7 +14,8 @@ export async function forgetOutsideWindow(session: Session): Promise<void> {
   await underFence(session, async unit => {
     for (const [source, cursor] of await listCursors(unit.sql, owned.id)) {
       const narrowed = provider.narrow(cursor, since)
-      if (narrowed !== cursor) await storeCursor(unit, owned.id, source, narrowed)
+      if (narrowed !== cursor)
+        await storeCursor(unit, { accountId: owned.id, source, isRequired: false }, narrowed)
     }
   })
   for (let forgotten = FORGOTTEN_PER_TRANSACTION; forgotten === FORGOTTEN_PER_TRANSACTION;) {

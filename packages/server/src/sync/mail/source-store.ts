@@ -1,11 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
+import { requiring } from '../../database/precondition.ts'
+import { executeUnawaited } from '../../database/unawaited.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import type { FollowedSource, PlacedMailbox } from '../../features/mail/messages/rules.ts'
 import { roleOf } from '../../providers/mailbox-role.ts'
 import { keyOf, remoteIdsOf, uidsOf } from '../../features/mail/messages/keys.ts'
 import { type Cursor, FlagBit, type KnownMessages, type MessageKey } from '../../providers/mail.ts'
-import { isDue } from './quarantine.ts'
 
 export async function findCursor(
   db: Kysely<Tables>,
@@ -22,20 +23,23 @@ export async function findCursor(
   return (row?.cursor ?? null) as Cursor | null
 }
 
-/** @returns whether the source is still followed; if not, nothing is stored */
+/** Stores a cursor if its source is still followed. If that `isRequired`, the transaction fails otherwise: see `isUnmet`. */
 export async function storeCursor(
   unit: UnitOfWork,
-  accountId: string,
-  source: string,
+  { accountId, source, isRequired }: { accountId: string; source: string; isRequired: boolean },
   cursor: Cursor,
-): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`
-    insert into sync_cursor (account_id, source, cursor)
-    select ${accountId}::uuid, ${source}, ${JSON.stringify(cursor)}::jsonb
-    where exists (select from mailbox where account_id = ${accountId} and mailbox.source = ${source})
-    on conflict (account_id, source) do update set cursor = excluded.cursor
-  `.execute(unit.sql)
-  return numAffectedRows > 0n
+): Promise<void> {
+  const stored = sql<boolean>`exists (select from stored)`
+  const storing = sql`
+    with stored as (
+      insert into sync_cursor (account_id, source, cursor)
+      select ${accountId}::uuid, ${source}, ${JSON.stringify(cursor)}::jsonb
+      where exists (select from mailbox where account_id = ${accountId} and mailbox.source = ${source})
+      on conflict (account_id, source) do update set cursor = excluded.cursor
+      returning true
+    )
+    select ${isRequired ? requiring(stored) : stored}`
+  await executeUnawaited(unit.sql, storing)
 }
 
 /** Every cursor of the account, by source. */
@@ -156,54 +160,26 @@ export async function countUnrecognised(
   return rows[0]?.count ?? 0
 }
 
-/** What earlier passes have left to do. */
-export interface Unfinished {
-  /**
-   * Sources that hold a message which is due for another try, messages that wait to be recognised, or keys that the
-   * interface changed.
-   */
-  sources: ReadonlySet<string>
-  /** Whether any message is missing. */
-  hasMissing: boolean
-  /** Messages that could not be read. */
-  unreadable: number
-}
-
-export async function findUnfinished(db: Kysely<Tables>, accountId: string): Promise<Unfinished> {
-  const { rows } = await sql<{ sources: string[]; has_missing: boolean; unreadable: number }>`
-    select
-      array(
-        select source from quarantined_message where account_id = ${accountId} and ${isDue}
-        union
-        select source from changed_key where account_id = ${accountId}
-        union
-        select mailbox.source from message
-        join message_mailbox as held on held.message_id = message.id
-        join mailbox on mailbox.id = held.mailbox_id
-        where message.account_id = ${accountId} and missing_look = 'infinity' and uid is null
-          and mailbox.source is not null
-      ) as sources,
-      exists (select from message where account_id = ${accountId} and missing_look is not null
-        and (kept_until is null or kept_until < clock_timestamp())) as has_missing,
-      (select count(*)::int from quarantined_message where account_id = ${accountId}) as unreadable
-  `.execute(db)
-  const { sources, has_missing, unreadable } = rows[0]!
-  return { sources: new Set(sources), hasMissing: has_missing, unreadable }
-}
-
-/** Up to `limit` messages with a lasting id that are missing, by that id, in a stable order. */
-export async function listMissing(db: Kysely<Tables>, accountId: string, limit: number): Promise<string[]> {
+/** Up to `limit` lasting ids of messages that are missing, without some of them, in a stable order. */
+export async function listMissing(
+  db: Kysely<Tables>,
+  accountId: string,
+  without: readonly string[],
+  limit: number,
+): Promise<string[]> {
   const { rows } = await sql<{ remote_id: string }>`
     select remote_id from message
     where account_id = ${accountId} and missing_look < 'infinity' and remote_id is not null
+      and remote_id <> all(${[...without]}::text[])
     order by id limit ${limit}
   `.execute(db)
   return rows.map(row => row.remote_id)
 }
 
+/** Counts the messages of these mailboxes, each once. */
 export async function countMessages(db: Kysely<Tables>, mailboxIds: readonly string[]): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from message_mailbox where mailbox_id = any(${mailboxIds}::uuid[])
+    select count(distinct message_id)::int as count from message_mailbox where mailbox_id = any(${mailboxIds}::uuid[])
   `.execute(db)
   return rows[0]?.count ?? 0
 }

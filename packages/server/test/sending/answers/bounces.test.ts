@@ -124,6 +124,33 @@ describe('a report', () => {
     expect(await bouncesOf(entry.id)).toHaveLength(1)
   })
 
+  test.each([
+    ['by its form', (report: string) => report],
+    [
+      'by the field of Exim',
+      (report: string) =>
+        report
+          .replace('multipart/report; report-type=delivery-status', 'multipart/mixed')
+          .replace('MIME-Version', 'X-Failed-Recipients: somebody@example.org\r\nMIME-Version'),
+    ],
+    [
+      'by its null sender',
+      (report: string) =>
+        `Return-Path: <>\r\n${report.replace('multipart/report; report-type=delivery-status', 'multipart/mixed')}`,
+    ],
+  ])('in unknown words from an unusual sender is known %s', async (_, disguise) => {
+    const address = somebody()
+    const entry = await opened.sendOne({ to: [{ address }] })
+    const report = about('RFC 3464 with the header', opened.reported(entry), address)
+    const plain = report
+      .replace(/^From: .*$/m, 'From: relay <relay@mx7.example.net>')
+      .replace(/^Subject: .*$/m, 'Subject: Lettre perdue')
+      .replace(/^Auto-Submitted: .*\r\n/m, '')
+      .replace(/This is the mail system[^\r]*/, 'Bonjour,')
+    await deliverAndLook(opened, [disguise(plain)])
+    expect(await bouncesOf(entry.id)).toHaveLength(1)
+  })
+
   test('that is forged suppresses nobody: of another message, of an unknown one, of an address never mailed', async () => {
     const [mailed, stranger] = [somebody(), somebody()]
     const entry = await opened.sendOne({ to: [{ address: mailed }] })

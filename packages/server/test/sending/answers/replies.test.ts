@@ -257,6 +257,27 @@ describe('a complaint', () => {
     expect(await entriesOf('global', address)).toEqual([])
   })
 
+  test('suppresses on that list after the entry of the send is gone, too', async () => {
+    const address = somebody()
+    const entry = await opened.sendOne({ to: [{ address }] })
+    const { db } = opened.app
+    await sql`update sent_message set list_id = 'autumn' where outbox_id = ${entry.id}`.execute(db)
+    await sql`delete from outbox where id = ${entry.id}`.execute(db)
+    const copy = [
+      `From: ${opened.email}`,
+      `To: ${address}`,
+      `Message-ID: ${entry.internetMessageId}`,
+      'Subject: The copy',
+      '',
+      'Hello.',
+      '',
+    ].join('\r\n')
+    await deliverAndLook(opened, [copy])
+    await deliverAndLook(opened, [complaint(entry)])
+    expect(await entriesOf('autumn', address)).toMatchObject([{ source: 'complaint' }])
+    expect(await entriesOf('global', address)).toEqual([])
+  })
+
   test('suppresses the recipient that it names, and nobody to whom the send did not go', async () => {
     const [first, second, stranger] = [somebody(), somebody(), somebody()]
     const entry = await opened.sendOne({ to: [{ address: first }, { address: second }] })

@@ -1,4 +1,5 @@
-import type { Account, AccountSettingsOverride } from '@waxwing/contract/accounts/accounts.ts'
+import type { AccountSettingsOverride } from '@waxwing/contract/accounts/account-settings.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import type { Selectable } from 'kysely'
 import type { AccountTable } from '../../../database/tables.ts'

@@ -1,8 +1,7 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
-import type { ChangeEvent } from '@waxwing/contract/events.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { Caller } from '../../../../test/caller.ts'
+import { eventsOf } from '../../../../test/imap-accounts.ts'
 import { type TestApp, openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
 import { newId } from '../../../kit/ids.ts'
@@ -11,11 +10,6 @@ type Page = { items: Account[]; nextCursor: string | null }
 
 const UNFOLLOWED = { state: 'pending', detail: 'no process follows the account at the moment' }
 const NO_SETTINGS = { settings_override: '{}' }
-
-async function eventsOf(app: Pick<TestApp, 'get'>): Promise<ChangeEvent[]> {
-  const { body } = await app.get<{ items: ChangeEvent[] }>('/v1/changes?limit=200')
-  return body.items
-}
 
 async function listIds(app: Pick<TestApp, 'get'>, query: string): Promise<string[]> {
   const { status, body } = await app.get<Page>(`/v1/accounts${query}`)
@@ -344,173 +338,5 @@ describe('POST /v1/accounts/{accountId}/sync', () => {
       .set({ wake_window_at: sql`now() - interval '61 seconds'` })
       .execute()
     expect((await app.post(`/v1/accounts/${id}/sync`)).status).toBe(202)
-  })
-})
-
-describe('POST /v1/accounts/{accountId}/tokens', () => {
-  test('mints a token that reads its account until the account is deleted', async () => {
-    let turned = 0
-    await using app = await openTestApp({ clock: { now: () => Date.now() + turned } })
-    const { id } = await sampleAccount(app.db, app.tenantId)
-    const other = await sampleAccount(app.db, app.tenantId)
-
-    const minted = await app.post<{ token: string; expiresAt: string }>(`/v1/accounts/${id}/tokens`)
-
-    expect(minted.body.token).toMatch(/^wat_/)
-    expect(Math.abs(Date.parse(minted.body.expiresAt) - Date.now() - 3_600_000)).toBeLessThan(10_000)
-    const token = app.as(minted.body.token)
-    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(200)
-    expect((await token.get(`/v1/accounts/${other.id}`)).body['code']).toBe('account_token_forbidden')
-    expect((await token.post(`/v1/accounts/${id}/sync`)).body['code']).toBe('account_token_forbidden')
-
-    await app.delete(`/v1/accounts/${id}`)
-    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(404)
-    // A credential is looked up again after at most 5 seconds.
-    turned = 5001
-    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(401)
-  })
-
-  test('has the scopes of its key, or those of them that were requested', async () => {
-    await using app = await openTestApp()
-    const { id } = await sampleAccount(app.db, app.tenantId)
-    const path = `/v1/accounts/${id}`
-    const writer = app.as((await app.createKey({ scopes: ['write'] })).text)
-    const reader = app.as((await app.createKey({ scopes: ['read', 'write'] })).text)
-    const mint = async (by: Caller, scopes?: string[]) =>
-      (await by.post<{ token: string }>(`${path}/tokens`, scopes && { scopes })).body.token
-
-    expect((await app.as(await mint(writer)).get(path)).body['code']).toBe('missing_scope')
-    expect((await app.as(await mint(reader)).get(path)).status).toBe(200)
-    expect((await app.as(await mint(reader, ['write'])).get(path)).body['code']).toBe('missing_scope')
-    expect(await writer.post(`${path}/tokens`, { scopes: ['write', 'read'] })).toMatchObject({
-      status: 403,
-      body: { code: 'missing_scope' },
-    })
-  })
-
-  test('mints a token that expires with its key, and says so', async () => {
-    let turned = 0
-    await using app = await openTestApp({ clock: { now: () => Date.now() + turned } })
-    const { id } = await sampleAccount(app.db, app.tenantId)
-    const expiresAt = new Date(Date.now() + 600_000)
-    const key = app.as((await app.createKey({ expiresAt })).text)
-
-    const { body } = await key.post<{ token: string; expiresAt: string }>(`/v1/accounts/${id}/tokens`)
-
-    expect(body.expiresAt).toBe(expiresAt.toISOString())
-    const token = app.as(body.token)
-    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(200)
-    turned = 600_000
-    expect(await token.get(`/v1/accounts/${id}`)).toMatchObject({
-      status: 401,
-      body: { code: 'unauthenticated' },
-    })
-  })
-
-  test.each([
-    ['is revoked', { revoked_at: new Date() }, 401, 'unauthenticated'],
-    ['is given an expiry that has passed', { expires_at: new Date(0) }, 401, 'unauthenticated'],
-    ['is bound to other accounts', { account_ids: [newId()] }, 401, 'unauthenticated'],
-    ['loses a scope', { scopes: ['write'] }, 403, 'missing_scope'],
-  ])('mints a token that follows within 5 seconds when its key %s', async (_, change, status, code) => {
-    let turned = 0
-    await using app = await openTestApp({ clock: { now: () => Date.now() + turned } })
-    const { id } = await sampleAccount(app.db, app.tenantId)
-    const { id: keyId, text } = await app.createKey()
-    const minted = await app.as(text).post<{ token: string }>(`/v1/accounts/${id}/tokens`)
-    const token = app.as(minted.body.token)
-    expect((await token.get(`/v1/accounts/${id}`)).status).toBe(200)
-
-    await app.db.updateTable('api_key').set(change).where('id', '=', keyId).execute()
-    turned = 5001
-    expect(await token.get(`/v1/accounts/${id}`)).toMatchObject({ status, body: { code } })
-  })
-
-  test('has the scopes that were requested', async () => {
-    await using app = await openTestApp()
-    const { id } = await sampleAccount(app.db, app.tenantId)
-
-    const { body } = await app.post<{ token: string }>(`/v1/accounts/${id}/tokens`, {
-      scopes: ['send'],
-      ttlSeconds: 60,
-    })
-
-    expect((await app.as(body.token).get(`/v1/accounts/${id}`)).body['code']).toBe('missing_scope')
-    for (const refused of [
-      { ttlSeconds: 59 },
-      { ttlSeconds: 86_401 },
-      { scopes: [] },
-      { scopes: ['root'] },
-    ]) {
-      expect((await app.post(`/v1/accounts/${id}/tokens`, refused)).body['code']).toBe('invalid_input')
-    }
-  })
-})
-
-describe('DELETE /v1/accounts/{accountId}', () => {
-  test('removes secrets and tokens at once, announces it once, and answers null again', async () => {
-    await using app = await openTestApp()
-    const { id } = await sampleAccount(app.db, app.tenantId, {
-      email: 'ada@example.com',
-      external_ref: 'crm-1',
-    })
-    await app.db
-      .insertInto('account_secret')
-      .values({ account_id: id, name: 'imap_password', sealed: Buffer.of(1) })
-      .execute()
-    await app.post(`/v1/accounts/${id}/tokens`)
-
-    const answers = [await app.delete(`/v1/accounts/${id}`), await app.delete(`/v1/accounts/${id}`)]
-
-    expect(answers.map(({ status, body }) => [status, body])).toEqual([
-      [200, null],
-      [200, null],
-    ])
-    expect(await eventsOf(app)).toMatchObject([
-      { type: 'account.deleted', accountId: id, data: { email: 'ada@example.com', externalRef: 'crm-1' } },
-    ])
-    for (const table of ['account_secret', 'account_token'] as const) {
-      expect(await app.db.selectFrom(table).selectAll().execute()).toEqual([])
-    }
-    for (const answer of [
-      await app.get(`/v1/accounts/${id}`),
-      await app.patch(`/v1/accounts/${id}`, {}),
-      await app.post(`/v1/accounts/${id}/sync`),
-      await app.post(`/v1/accounts/${id}/tokens`),
-      await app.patch(`/v1/accounts/${id}/imap-settings`, {}),
-      await app.get(`/v1/accounts/${id}/messages`),
-    ]) {
-      expect(answer).toMatchObject({ status: 404, body: { code: 'account_not_found' } })
-    }
-    expect(await listIds(app, '')).toEqual([])
-  })
-
-  test('keeps indexed data for 30 days, or deletes it soon', async () => {
-    await using app = await openTestApp()
-    const { id } = await sampleAccount(app.db, app.tenantId)
-    const dueInDays = async () => {
-      const days = sql<number>`round(extract(epoch from purge_after - now()) / 86400)::integer`
-      return (await app.db.selectFrom('account').select(days.as('days')).executeTakeFirstOrThrow()).days
-    }
-
-    await app.delete(`/v1/accounts/${id}`)
-    expect(await dueInDays()).toBe(30)
-    await app.delete(`/v1/accounts/${id}?purge=true`)
-    expect(await dueInDays()).toBe(0)
-    await app.delete(`/v1/accounts/${id}?purge=false`)
-    expect(await dueInDays()).toBe(0)
-    expect((await app.delete(`/v1/accounts/${id}?purge=yes`)).body['code']).toBe('invalid_input')
-  })
-
-  test('refuses accounts of another tenant, and those that a bound key may not see', async () => {
-    await using app = await openTestApp()
-    const { id } = await sampleAccount(app.db, app.tenantId)
-    const other = await app.createTenant('other')
-    const bound = app.as((await app.createKey({ accountIds: [newId()] })).text)
-
-    for (const caller of [other, bound]) {
-      expect((await caller.delete(`/v1/accounts/${id}?purge=true`)).body['code']).toBe('account_not_found')
-    }
-    expect(await listIds(app, '')).toEqual([id])
   })
 })

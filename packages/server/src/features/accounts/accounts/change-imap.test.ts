@@ -151,16 +151,23 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
     expect(moved.body.imap?.imap.host).toBe('127.0.0.1')
   })
 
-  test('requires the SMTP password before it uses a host that knows only the other one', async () => {
-    await using app = await mail.openApp({
-      egressAllow: ['localhost', 'elsewhere.test'],
-      allowPlaintext: true,
-    })
+  /** An account whose SMTP server, at another host, has a password of its own. */
+  async function openElsewhere() {
+    await using opened = new AsyncDisposableStack()
+    const egressAllow = ['localhost', 'elsewhere.test']
+    const app = opened.use(await mail.openApp({ egressAllow, allowPlaintext: true }))
     const user = await mail.dovecot.addUser()
     const { path } = await connect(app, user)
-    await using smtp = await mail.openSmtp(user, { password: 'of its own' })
+    const smtp = opened.use(await mail.openSmtp(user, { password: 'of its own' }))
     const elsewhere = { host: 'elsewhere.test', port: smtp.port, security: 'none' }
     const made = await app.patch<Account>(path, { smtp: elsewhere, smtpPassword: 'of its own' })
+    const owned = opened.move()
+    return { app, user, path, smtp, elsewhere, made, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  }
+
+  test('requires the SMTP password before it uses a host that knows only the other one', async () => {
+    await using world = await openElsewhere()
+    const { app, path, smtp, made } = world
     const connections = smtp.connections
 
     const answer = await app.patch(path, { smtpPassword: null })
@@ -171,15 +178,8 @@ describe('PATCH /v1/accounts/{accountId}/imap-settings', () => {
   })
 
   test('reads servers and passwords from one snapshot', async () => {
-    await using app = await mail.openApp({
-      egressAllow: ['localhost', 'elsewhere.test'],
-      allowPlaintext: true,
-    })
-    const user = await mail.dovecot.addUser()
-    const { path } = await connect(app, user)
-    await using smtp = await mail.openSmtp(user, { password: 'of its own' })
-    const elsewhere = { host: 'elsewhere.test', port: smtp.port, security: 'none' }
-    await app.patch(path, { smtp: elsewhere, smtpPassword: 'of its own' })
+    await using world = await openElsewhere()
+    const { app, user, path, smtp, elsewhere } = world
 
     const asked = await app.db.transaction().execute(async tx => {
       await sql`lock table account_secret in access exclusive mode`.execute(tx)

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Account, ImapSettingsInput } from '@waxwing/contract/accounts/accounts.ts'
+import type { ImapSettingsInput } from '@waxwing/contract/accounts/account-inputs.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { Secret } from '../../../kit/secret.ts'
-import type { RequestContext } from '../../context.ts'
+import type { ChangeUnit, RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import type { AccountRow, AccountView, ImapServers } from './account.ts'
+import { announceConnected } from './announce-connected.ts'
 import { refuseDav } from './connect-imap.ts'
 import { requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
 import { presentAccount } from './present.ts'
@@ -29,31 +31,56 @@ export async function changeImapAccount(
   accountId: string,
   input: ImapSettingsInput,
 ): Promise<Account> {
+  const change = await checkImapChange(context, signIn, accountId, input)
+  return context.change(async unit => presentAccount(await recordImapChange(unit, signIn, change)))
+}
+
+/** A change whose logins succeeded, and the state of the account for which it was planned. */
+export interface CheckedChange {
+  accountId: string
+  current: ImapServers
+  stamp: string | null
+  plan: ImapPlan
+}
+
+/** Plans a change and logs in with it, or refuses. */
+export async function checkImapChange(
+  context: Pick<RequestContext, 'db' | 'tenantId' | 'requestId' | 'log'>,
+  signIn: SignIn,
+  accountId: string,
+  input: ImapSettingsInput,
+): Promise<CheckedChange> {
   const { db, tenantId } = context
   // Read in one snapshot: a password that is stored now might not have been given for a host read a moment earlier.
-  const before = await db
+  const change = await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async moment => {
       const account = (await findAccount(moment, tenantId, accountId)) ?? refuse('account_not_found')
       const current = requireImap(account, input)
       const stamp = await findSecretsStamp(moment, accountId)
-      return { current, stamp, plan: await planChange(moment, signIn, account, current, input) }
+      return { accountId, current, stamp, plan: await planChange(moment, signIn, account, current, input) }
     })
-  const { servers, imapPassword, smtpPassword } = before.plan
+  const { servers, imapPassword, smtpPassword } = change.plan
   await requireLogin(context, signIn, {
     imap: imapPassword && { server: servers.imap, password: imapPassword },
     smtp: servers.smtp && smtpPassword && { server: servers.smtp, password: smtpPassword },
   })
+  return change
+}
 
-  return context.change(async unit => {
-    const locked = (await lockAccount(unit, accountId)) ?? refuse('account_not_found')
-    const isSame = isDeepStrictEqual(locked.imap, before.current)
-    // What was checked may not fit what another request stored while we logged in.
-    if (!isSame || (await findSecretsStamp(unit.sql, accountId)) !== before.stamp) refuse('provider_conflict')
-    unit.wake(accountId)
-    return presentAccount(await storeChange(signIn, unit, locked, before.plan))
-  })
+/** Stores a change, unless another one was stored while we logged in. */
+export async function recordImapChange(
+  unit: ChangeUnit,
+  signIn: SignIn,
+  { accountId, current, stamp, plan }: CheckedChange,
+): Promise<AccountView> {
+  const locked = (await lockAccount(unit, accountId)) ?? refuse('account_not_found')
+  const isSame = isDeepStrictEqual(locked.imap, current)
+  // What was checked may not fit what another request stored while we logged in.
+  if (!isSame || (await findSecretsStamp(unit.sql, accountId)) !== stamp) refuse('provider_conflict')
+  unit.wake(accountId)
+  return storeChange(signIn, unit, locked, plan)
 }
 
 /** Returns the servers of an IMAP account that may be changed in this way. */
@@ -168,13 +195,6 @@ async function storeChange(
     ...((isProven || (isNewGrant && isBroken)) && { status: 'active', status_reason: null }),
   }
   const after = await updateAccount(unit, account, change, { mustRestartSync: isNewGrant })
-  if (isNewGrant) {
-    const { email, provider, cloud, external_ref: externalRef } = after
-    unit.announce({
-      type: 'account.connected',
-      accountId: account.id,
-      data: { email, provider, cloud, externalRef, reauthorized: true },
-    })
-  }
+  if (isNewGrant) announceConnected(unit, after, { reauthorized: true })
   return after
 }

@@ -6,6 +6,7 @@ import { openTestApp } from '../../../../test/open-app.ts'
 import { startDovecot } from '../../../../test/servers/dovecot.ts'
 import { setPastDue } from '../../tenancy/tenants/store.ts'
 import type { SmtpSinkOptions } from '../../../../test/servers/smtp-sink.ts'
+import { waitForLock } from '../../../../test/wait-for-lock.ts'
 
 const mail = useImapAccounts()
 
@@ -205,10 +206,10 @@ describe('POST /v1/imap-accounts', () => {
     const ports = [canary.port, 22, 143, 465, 587, 993, 5432]
     const bodies = new Set<string>()
     for (const host of [...hosts, 'rebind.example.com', 'metadata', '127.0.0.1.']) {
-      for (const port of ports) {
-        const answer = await app.post('/v1/imap-accounts', { ...mail.connection(user), imap: { host, port } })
-        bodies.add(JSON.stringify([answer.status, answer.body]))
-      }
+      const ask = (port: number) =>
+        app.post('/v1/imap-accounts', { ...mail.connection(user), imap: { host, port } })
+      for (const { status, body } of await Promise.all(ports.map(ask)))
+        bodies.add(JSON.stringify([status, body]))
     }
     expect([...bodies]).toHaveLength(1)
     expect([...bodies][0]).toContain('server_not_allowed')
@@ -284,6 +285,19 @@ describe('POST /v1/imap-accounts', () => {
       expect(made.status, security).toBe(200)
       expect(smtp.commands.includes('STARTTLS')).toBe(security === 'starttls')
     }
+  })
+
+  test('refuses a tenant whose payment becomes overdue during the login', async () => {
+    await using app = await mail.openApp()
+    const user = await mail.dovecot.addUser()
+    const answer = await app.db.transaction().execute(async billing => {
+      await setPastDue(billing, app.tenantId, true)
+      const posted = app.post('/v1/imap-accounts', mail.connection(user))
+      await waitForLock(app.db)
+      return { posted }
+    })
+    expect(await answer.posted).toMatchObject({ status: 402, body: { code: 'billing_past_due' } })
+    expect(await accountCount(app)).toBe(0)
   })
 
   test('creates one account for a mailbox, for simultaneous requests and any spelling', async () => {

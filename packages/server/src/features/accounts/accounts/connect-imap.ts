@@ -1,17 +1,20 @@
-import type { Account, imapAccountInput } from '@waxwing/contract/accounts/accounts.ts'
+import type { imapAccountInput } from '@waxwing/contract/accounts/account-inputs.ts'
+import type { AccountSettingsOverride } from '@waxwing/contract/accounts/account-settings.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { z } from 'zod'
 import { newId } from '../../../kit/ids.ts'
 import { Secret } from '../../../kit/secret.ts'
-import type { RequestContext } from '../../context.ts'
+import type { ChangeUnit, RequestContext } from '../../context.ts'
 import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'
 import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { refuse } from '../../refuse.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
-import type { ImapServers } from './account.ts'
+import type { AccountView, ImapServers } from './account.ts'
+import { announceConnected } from './announce-connected.ts'
 import { completeServers, requireEncryption, requireLogin, type SignIn } from './imap-servers.ts'
 import { presentAccount } from './present.ts'
 import { planSettings } from './rules.ts'
-import { findAccountIdByEmail, insertImapAccount } from './store.ts'
+import { findAccountIdByEmail, insertAccount } from './store.ts'
 
 type ImapAccountInput = z.infer<typeof imapAccountInput>
 
@@ -22,7 +25,6 @@ export async function connectImapAccount(
   input: ImapAccountInput,
 ): Promise<Account> {
   const { db, tenantId } = context
-  const { accountKeys } = signIn
   if (input.dav) refuseDav()
   requireEncryption(signIn, input.imap, input.smtp)
   await requirePaid(db, tenantId)
@@ -39,49 +41,78 @@ export async function connectImapAccount(
   if (existing) refuseExisting(existing)
 
   // After every check that needs no network, since a search may take seconds.
-  const servers: ImapServers = {
-    ...(await completeServers(signIn, input)),
-    auth: 'password',
-    appendSent: input.appendSent,
-    dav: null,
-  }
+  const mailbox = await logInToMailbox(context, signIn, await completeServers(signIn, input), input)
+
+  return context.change(async unit => {
+    await requireBodyStorage(unit.sql, tenantId, bodyStorage)
+    const { email, displayName = null, externalRef = null } = input
+    const given = { email, displayName, externalRef, override }
+    return presentAccount(await recordImapAccount(unit, signIn, mailbox, given))
+  })
+}
+
+/** A mailbox whose servers accepted a login, with what they were logged in to with. */
+export interface CheckedMailbox {
+  servers: ImapServers
+  password: Secret
+  /** Null if it is the same. */
+  smtpPassword: Secret | null
+}
+
+/** Logs in to the servers of a mailbox, or refuses. */
+export async function logInToMailbox(
+  context: Pick<RequestContext, 'requestId' | 'log'>,
+  signIn: SignIn,
+  { imap, smtp }: Pick<ImapServers, 'imap' | 'smtp'>,
+  input: Pick<ImapAccountInput, 'password' | 'smtpPassword' | 'appendSent'>,
+): Promise<CheckedMailbox> {
   const password = new Secret(input.password)
   // Without an SMTP server the password could not be checked, and a server that is added later would be used with it.
   const smtpPassword =
-    servers.smtp === null || input.smtpPassword === undefined ? null : new Secret(input.smtpPassword)
+    smtp === null || input.smtpPassword === undefined ? null : new Secret(input.smtpPassword)
   await requireLogin(context, signIn, {
-    imap: { server: servers.imap, password },
-    smtp: servers.smtp && { server: servers.smtp, password: smtpPassword ?? password },
+    imap: { server: imap, password },
+    smtp: smtp && { server: smtp, password: smtpPassword ?? password },
   })
+  const { appendSent } = input
+  return { servers: { imap, smtp, auth: 'password', appendSent, dav: null }, password, smtpPassword }
+}
 
-  return context.change(async unit => {
-    // Another request may have used the last account of the plan while we logged in.
-    const planNow = await lockTenantPlan(unit)
-    await requirePaid(unit.sql, tenantId)
-    await requireBodyStorage(unit.sql, tenantId, bodyStorage)
-    await requireAccountRoom(unit.sql, tenantId, planNow)
-    const id = newId()
-    const account = await insertImapAccount(unit, {
-      id,
-      email: input.email,
-      display_name: input.displayName ?? null,
-      external_ref: input.externalRef ?? null,
-      settings_override: override,
-      imap: servers,
-      data_key: await accountKeys.createDataKey(unit.sql, { id, tenant_id: tenantId }),
-    })
-    if (!account) refuseExisting(await findAccountIdByEmail(unit.sql, tenantId, input.email))
-    await accountKeys.storeSecret(unit.sql, account, 'imap_password', password)
-    if (smtpPassword) await accountKeys.storeSecret(unit.sql, account, 'smtp_password', smtpPassword)
-    const { email, provider, cloud, external_ref: externalRef } = account
-    unit.announce({
-      type: 'account.connected',
-      accountId: id,
-      data: { email, provider, cloud, externalRef, reauthorized: false },
-    })
-    unit.wake(id)
-    return presentAccount(account)
+/** Stores the account of a mailbox and announces it. Refuses if the tenant has it already, or can have no more. */
+export async function recordImapAccount(
+  unit: ChangeUnit,
+  { accountKeys }: Pick<SignIn, 'accountKeys'>,
+  { servers, password, smtpPassword }: CheckedMailbox,
+  given: {
+    email: string
+    displayName: string | null
+    externalRef: string | null
+    override: AccountSettingsOverride
+  },
+): Promise<AccountView> {
+  const { tenantId } = unit
+  // Another request may have used the last account of the plan while we logged in.
+  const planNow = await lockTenantPlan(unit)
+  await requirePaid(unit.sql, tenantId)
+  await requireAccountRoom(unit.sql, tenantId, planNow)
+  const id = newId()
+  const account = await insertAccount(unit, {
+    id,
+    provider: 'imap',
+    auth_method: 'password',
+    email: given.email,
+    display_name: given.displayName,
+    external_ref: given.externalRef,
+    settings_override: given.override,
+    imap: servers,
+    data_key: await accountKeys.createDataKey(unit.sql, { id, tenant_id: tenantId }),
   })
+  if (!account) return refuseExisting(await findAccountIdByEmail(unit.sql, tenantId, given.email))
+  await accountKeys.storeSecret(unit.sql, account, 'imap_password', password)
+  if (smtpPassword) await accountKeys.storeSecret(unit.sql, account, 'smtp_password', smtpPassword)
+  announceConnected(unit, account, { reauthorized: false })
+  unit.wake(id)
+  return account
 }
 
 export function refuseDav(): never {
@@ -90,7 +121,7 @@ export function refuseDav(): never {
   })
 }
 
-function refuseExisting(id: string | null): never {
+export function refuseExisting(id: string | null): never {
   // There is none if it was deleted at this very moment.
   const message = `The mailbox is account ${id} already. Use that one, or delete it first.`
   refuse('account_exists', undefined, id === null ? {} : { message })

@@ -1,23 +1,25 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
+import { type EndingKeys, endGrant } from '../grants/revocation.ts'
 
 /** Days for which the indexed data of a deleted account is kept. */
 const RETENTION_DAYS = 30
 
 /**
  * Deletes the account: it leaves every list, its secrets and tokens are gone with the commit, and its purge is
- * scheduled. Deleting again changes nothing, except that `purge` makes the purge due at once. Returns false if there
- * never was such an account.
+ * scheduled. Its grant is revoked at the provider if no other account uses it. Deleting again changes nothing, except
+ * that `purge` makes the purge due at once. Returns false if there never was such an account.
  */
 export async function deleteAccount(
   unit: UnitOfWork,
+  keys: EndingKeys,
   id: string,
   options: { purge: boolean },
 ): Promise<boolean> {
   const account = await unit.sql
     .selectFrom('account')
-    .select(['email', 'external_ref', 'deleted_at'])
+    .select(['id', 'tenant_id', 'data_key', 'subject', 'email', 'external_ref', 'deleted_at'])
     .where('tenant_id', '=', unit.tenantId)
     .where('id', '=', id)
     .forUpdate()
@@ -37,6 +39,7 @@ export async function deleteAccount(
   if (account.deleted_at) return true
 
   await unit.sql.deleteFrom('account_secret').where('account_id', '=', id).execute()
+  await endGrant(unit, keys, account)
   await deleteTokensOf(unit.sql, id)
   unit.announce({
     type: 'account.deleted',

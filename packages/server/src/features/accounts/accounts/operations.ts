@@ -6,9 +6,12 @@ import { createAccountToken } from '../../tenancy/credentials/store.ts'
 import { answerPage, requirePosition } from '../../list-cursor.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
 import { refuse } from '../../refuse.ts'
+import { requireGrantedHalves } from '../grants/access.ts'
+import type { EndingKeys } from '../grants/revocation.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
 import { askForSync } from './ask-for-sync.ts'
 import { changeImapAccount } from './change-imap.ts'
+import { connectByToken, type OAuthServices } from './connect-by-token.ts'
 import { connectImapAccount } from './connect-imap.ts'
 import { deleteAccount } from './deletion.ts'
 import type { SignIn } from './imap-servers.ts'
@@ -19,7 +22,12 @@ import { type AccountChange, listAccountViews, lockAccount, updateAccount } from
 const on = implement(contract).$context<RequestContext>()
 
 /** `credentialPepper` is what account tokens are digested with. */
-export function accountOperations({ credentialPepper, ...signIn }: SignIn & { credentialPepper: Buffer }) {
+export function accountOperations({
+  credentialPepper,
+  endingKeys,
+  oauth,
+  ...signIn
+}: SignIn & { credentialPepper: Buffer; endingKeys: EndingKeys; oauth: OAuthServices }) {
   return {
     list: on.list.handler(async ({ input: { query }, context }) => {
       const { limit, cursor, ...filters } = query
@@ -33,15 +41,17 @@ export function accountOperations({ credentialPepper, ...signIn }: SignIn & { cr
       return answerPage(context, rows, { limit, binding, present: presentAccount })
     }),
 
+    connect: on.connect.handler(({ input: { body }, context }) => connectByToken(context, oauth, body)),
+
     get: on.get.handler(async ({ input: { params }, context }) =>
       presentAccount(await requireAccountView(context, params.accountId)),
     ),
 
     update: on.update.handler(async ({ input: { params, body }, context }) => {
       const { id } = await requireAccount(context, params.accountId)
+      const { externalRef, status, settings, resetSettings } = body
       return context.change(async unit => {
         const before = (await lockAccount(unit, id)) ?? refuse('account_not_found')
-        const { externalRef, status, settings, resetSettings } = body
         const inherited = resetSettings?.includes('bodyStorage')
           ? before.tenant_settings.bodyStorage
           : undefined
@@ -62,6 +72,7 @@ export function accountOperations({ credentialPepper, ...signIn }: SignIn & { cr
             settings_override: planSettings(before.tenant_settings, before, { settings, resetSettings }),
           }),
         }
+        requireGrantedHalves(before, settings, change.settings_override)
         unit.wake(id)
         return presentAccount(await updateAccount(unit, before, change))
       })
@@ -70,7 +81,7 @@ export function accountOperations({ credentialPepper, ...signIn }: SignIn & { cr
     delete: on.delete.handler(async ({ input: { params, query }, context }) => {
       const id = requireReachable(context.credential, params.accountId)
       return context.change(async unit => {
-        const isKnown = await deleteAccount(unit, id, query)
+        const isKnown = await deleteAccount(unit, endingKeys, id, query)
         if (!isKnown) refuse('account_not_found')
         unit.wake(id)
         return null
@@ -97,12 +108,13 @@ export function accountOperations({ credentialPepper, ...signIn }: SignIn & { cr
       const scopes = requireTokenScopes(context.credential, body.scopes)
       return context.change(
         async unit => {
-          const { text, expiresAt } = await createAccountToken(unit.sql, credentialPepper, {
+          const { id, text, expiresAt } = await createAccountToken(unit.sql, credentialPepper, {
             apiKeyId: context.credential.id,
             accountId: account.id,
             scopes,
             expiresAt: new Date(Date.now() + body.ttlSeconds * 1000),
           })
+          context.target({ tokenId: id })
           return { token: text, expiresAt: expiresAt.toISOString() }
         },
         { scopes },

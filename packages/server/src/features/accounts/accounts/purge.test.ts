@@ -1,13 +1,15 @@
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
-import { sql } from 'kysely'
+import { type KyselyPlugin, type PluginTransformQueryArgs, type PluginTransformResultArgs, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { tablesWith } from '../../../../test/database-text.ts'
 import { type TestApp, openTestApp } from '../../../../test/open-app.ts'
 import { openTestWings } from '../../../../test/open-wings.ts'
 import { sampleAccount, sampleMailbox, sampleMessages } from '../../../../test/sample-rows.ts'
 import type { Db } from '../../../database/pool.ts'
+import { purgeAnswers } from '../../../door/idempotency.ts'
 import { newId } from '../../../kit/ids.ts'
-import { purgeDueAccounts } from './purge.ts'
+import { silentLog } from '../../../kit/log.ts'
+import { measureFailingPurges, purgeDueAccounts, type PurgeStep } from './purge.ts'
 
 const NEVER = new AbortController().signal
 
@@ -109,11 +111,41 @@ async function countRows(db: Db, accountId: string) {
 
 /** What purges with the steps of every wing, so that a table which a wing forgets is found. */
 async function openPurge(app: TestApp) {
-  const opened = await openTestWings(app)
-  const steps = opened.wings.toReversed().flatMap(({ purgeStep }) => purgeStep ?? [])
+  const statements = new StatementLimit()
+  const db = app.db.withPlugin(statements)
+  const opened = await openTestWings({ ...app, database: { ...app.database, db } })
+  const steps: PurgeStep[] = [
+    (id, signal) => purgeAnswers(db, id, signal),
+    ...opened.wings.toReversed().flatMap(({ purgeStep }) => purgeStep ?? []),
+  ]
   return {
-    run: (signal: AbortSignal) => purgeDueAccounts(app.db, steps, signal),
+    steps,
+    run: (more: readonly PurgeStep[] = []) =>
+      purgeDueAccounts({ db, steps: [...more, ...steps], log: silentLog }, NEVER),
+    /** Interrupts it after so many statements. */
+    runFor: (count: number) => purgeDueAccounts({ db, steps, log: silentLog }, statements.abortAfter(count)),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+  }
+}
+
+/** Aborts a signal once so many statements have begun. */
+class StatementLimit implements KyselyPlugin {
+  #left = Number.POSITIVE_INFINITY
+  #abort = new AbortController()
+
+  abortAfter(count: number): AbortSignal {
+    this.#left = count
+    this.#abort = new AbortController()
+    return this.#abort.signal
+  }
+
+  transformQuery({ node }: PluginTransformQueryArgs) {
+    if (--this.#left <= 0) this.#abort.abort()
+    return node
+  }
+
+  transformResult({ result }: PluginTransformResultArgs) {
+    return Promise.resolve(result)
   }
 }
 
@@ -128,7 +160,7 @@ describe('purgeDueAccounts', () => {
     await app.delete(`/v1/accounts/${purged.id}?purge=true`)
     const before = await eventsOf(app)
 
-    await purge.run(NEVER)
+    await purge.run()
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect(Object.values(await countRows(app.db, purged.id))).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0])
@@ -153,14 +185,14 @@ describe('purgeDueAccounts', () => {
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}`)
 
-    await purge.run(NEVER)
+    await purge.run()
     expect(await tablesWith(app.db, 'canary')).toContain('message')
 
     await app.db
       .updateTable('account')
       .set({ purge_after: sql`now() - interval '1 second'` })
       .execute()
-    await purge.run(NEVER)
+    await purge.run()
     expect(await tablesWith(app.db, 'canary')).toEqual([])
   })
 
@@ -170,21 +202,102 @@ describe('purgeDueAccounts', () => {
     const { id } = await accountFullOf(app, 'canary')
     await app.delete(`/v1/accounts/${id}?purge=true`)
 
-    for (let steps = 1; steps < 40; steps += 1) await purge.run(abortedAfter(steps))
-    await Promise.all([purge.run(NEVER), purge.run(NEVER)])
+    for (let steps = 1; steps < 40; steps += 1) await purge.runFor(steps)
+    await Promise.all([purge.run(), purge.run()])
 
     expect(await tablesWith(app.db, 'canary')).toEqual([])
     expect((await eventsOf(app)).filter(({ type }) => type === 'account.purged')).toHaveLength(1)
   })
-})
 
-/** A signal that is aborted after it was read this many times. */
-function abortedAfter(looks: number): AbortSignal {
-  let left = looks
-  return {
-    ...NEVER,
-    get aborted() {
-      return left-- <= 0
-    },
-  } as AbortSignal
-}
+  test('that fails is counted, tried again after a pause, and stops no other', async () => {
+    await using app = await openTestApp()
+    await using purge = await openPurge(app)
+    const broken = await accountFullOf(app, 'canary')
+    const other = await accountFullOf(app, 'sparrow')
+    for (const { id } of [broken, other]) await app.delete(`/v1/accounts/${id}?purge=true`)
+    const makeDue = (id: string) =>
+      sql`update account set purge_after = clock_timestamp() where id = ${id}`.execute(app.db)
+    const fail: PurgeStep = id =>
+      id === broken.id ? Promise.reject(new Error('no disk')) : Promise.resolve()
+
+    await purge.run([fail])
+
+    expect(await tablesWith(app.db, 'sparrow')).toEqual([])
+    expect(await tablesWith(app.db, 'canary')).toContain('message')
+    expect(await measureFailingPurges(app.db)).toMatchObject({ count: 1 })
+    const pauses: number[] = []
+    for (let failure = 0; failure < 11; failure++) {
+      const { rows } = await sql<{ seconds: number }>`
+        select extract(epoch from purge_after - clock_timestamp())::float8 as seconds from account
+        where id = ${broken.id}
+      `.execute(app.db)
+      await makeDue(broken.id)
+      pauses.push(Math.round(rows[0]!.seconds / 60))
+      await purge.run([fail])
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360])
+    await makeDue(broken.id)
+    await purge.run()
+    expect(await tablesWith(app.db, 'canary')).toEqual([])
+    expect(await measureFailingPurges(app.db)).toMatchObject({ count: 0 })
+  })
+
+  test('deletes kept answers about the account, and no others', async () => {
+    await using app = await openTestApp()
+    await using purge = await openPurge(app)
+    const [purged, kept] = [await accountFullOf(app, 'canary'), await accountFullOf(app, 'sparrow')]
+    const keyed = (key: string) => ({ 'idempotency-key': key })
+    const template = (accountId: string | null) => ({
+      accountId,
+      name: 'canary',
+      subject: 'canary',
+      text: 'canary',
+    })
+    await app.post(
+      '/v1/templates',
+      template(purged.id),
+      keyed('template of the account'.replaceAll(' ', '-')),
+    )
+    await app.post('/v1/templates', template(null), keyed('shared-template'))
+    await app.post(`/v1/accounts/${purged.id}/sync`, {}, keyed('sync-of-the-account'))
+    await app.post(`/v1/accounts/${kept.id}/sync`, {}, keyed('sync-of-another'))
+    await app.delete(`/v1/accounts/${purged.id}?purge=true`)
+    await purge.run()
+    const rows = await app.db.selectFrom('idempotency_key').select('key').orderBy('key').execute()
+    expect(rows.map(({ key }) => key)).toEqual(['shared-template', 'sync-of-another'])
+  })
+
+  test('deletes what waits for webhook endpoints and what they answered, of this account only', async () => {
+    await using app = await openTestApp()
+    await using purge = await openPurge(app)
+    const endpointId = newId()
+    const [purged, kept] = [await accountFullOf(app, 'canary'), await accountFullOf(app, 'sparrow')]
+    await sql`insert into webhook_dispatch (endpoint_id, tenant_id) values (${endpointId}, ${app.tenantId})`.execute(
+      app.db,
+    )
+    for (const [{ id }, word, first] of [
+      [purged, 'canary', 1],
+      [kept, 'sparrow', 10_001],
+    ] as const) {
+      await sql`
+        insert into webhook_delivery (endpoint_id, event_id, tenant_id, account_id, priority, test_type, test_body)
+        select ${endpointId}, ${first} + n, ${app.tenantId}, ${id}, 0, 'webhook.test', ${word}
+        from generate_series(1, 2500) as n`.execute(app.db)
+      await sql`
+        insert into webhook_attempt (endpoint_id, id, tenant_id, event_id, event_type, account_id, attempt, status_code,
+          response_excerpt, duration_ms, is_replay, is_test, occurred_at)
+        values (${endpointId}, ${newId()}, ${app.tenantId}, ${first}, 'webhook.test', ${id}, 1, 500, ${word}, 1, false,
+          true, clock_timestamp())`.execute(app.db)
+    }
+    await app.delete(`/v1/accounts/${purged.id}?purge=true`)
+    await purge.run()
+    expect(await tablesWith(app.db, 'canary')).toEqual([])
+    for (const table of ['webhook_delivery', 'webhook_attempt'] as const) {
+      const { rows } = await sql<{ account_id: string; count: number }>`
+        select account_id, count(*)::int as count from ${sql.table(table)} group by account_id`.execute(
+        app.db,
+      )
+      expect(rows).toEqual([{ account_id: kept.id, count: table === 'webhook_delivery' ? 2500 : 1 }])
+    }
+  })
+})

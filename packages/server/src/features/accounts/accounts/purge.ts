@@ -3,9 +3,14 @@ import type { Db } from '../../../database/pool.ts'
 import type { Tables } from '../../../database/tables.ts'
 import { emptyAccountEvents } from '../../../events/retention.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
+import type { Logger } from '../../../kit/log.ts'
 import { deleteTokensOf } from '../../tenancy/credentials/store.ts'
 
 const BATCH_ROWS = 2000
+/** A purge that takes longer goes on after those that are due. */
+const TURN_SECONDS = 300
+/** The pause after a failure, which doubles with each further one. */
+const RETRY_SECONDS = { min: 60, max: 21_600 }
 
 interface PurgedAccount {
   id: string
@@ -19,32 +24,87 @@ interface PurgedAccount {
  */
 export type PurgeStep = (accountId: string, signal: AbortSignal) => Promise<void>
 
-/** Purges every deleted account that is due. An interrupted purge continues with what is left. */
-export async function purgeDueAccounts(
-  db: Db,
-  steps: readonly PurgeStep[],
+export interface Purging {
+  db: Db
+  steps: readonly PurgeStep[]
+  log: Logger
+}
+
+/**
+ * Purges every deleted account that is due. An interrupted purge continues with what is left. One that fails is tried
+ * again after a pause, and one that takes long lets others go first after each turn.
+ */
+export async function purgeDueAccounts(purging: Purging, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const account = await findDueAccount(purging.db)
+    if (!account) return
+    await purgeForTurn(purging, account, signal)
+  }
+}
+
+async function findDueAccount(db: Db): Promise<PurgedAccount | null> {
+  const row = await db
+    .selectFrom('account')
+    .select(['id', 'tenant_id', 'external_ref'])
+    .where('deleted_at', 'is not', null)
+    .where('purged_at', 'is', null)
+    .where('purge_after', '<=', sql<Date>`clock_timestamp()`)
+    .orderBy('purge_after')
+    .limit(1)
+    .executeTakeFirst()
+  return row ? { id: row.id, tenantId: row.tenant_id, externalRef: row.external_ref } : null
+}
+
+async function purgeForTurn(
+  { db, steps, log }: Purging,
+  account: PurgedAccount,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
-    const row = await db
-      .selectFrom('account')
-      .select(['id', 'tenant_id', 'external_ref'])
-      .where('deleted_at', 'is not', null)
-      .where('purged_at', 'is', null)
-      .where('purge_after', '<=', sql<Date>`clock_timestamp()`)
-      .orderBy('purge_after')
-      .limit(1)
-      .executeTakeFirst()
-    if (!row) return
-    for (const purge of steps) await purge(row.id, signal)
-    await purgeAccount(db, { id: row.id, tenantId: row.tenant_id, externalRef: row.external_ref }, signal)
+  const turn = AbortSignal.any([signal, AbortSignal.timeout(TURN_SECONDS * 1_000)])
+  try {
+    for (const purge of steps) await purge(account.id, turn)
+    await purgeAccount(db, account, turn)
+    if (turn.aborted) await postpone(db, account.id, sql`0`)
+  } catch (error) {
+    log.error({ error, accountId: account.id }, 'A purge failed; it is tried again')
+    await postpone(
+      db,
+      account.id,
+      sql`least(${RETRY_SECONDS.min} * 2 ^ least(purge_failures, 20), ${RETRY_SECONDS.max})`,
+      1,
+    )
   }
+}
+
+/** Lets other purges go first. */
+async function postpone(
+  db: Db,
+  accountId: string,
+  seconds: RawBuilder<unknown>,
+  failures = 0,
+): Promise<void> {
+  await sql`
+    update account set purge_after = clock_timestamp() + make_interval(secs => ${seconds}),
+      purge_failures = purge_failures + ${failures}
+    where id = ${accountId} and purged_at is null
+  `.execute(db)
+}
+
+/** Purges that have failed and are tried again, and for how long the oldest account has been deleted. */
+export async function measureFailingPurges(db: Db): Promise<{ count: number; oldestSeconds: number }> {
+  const { rows } = await sql<{ count: number; seconds: number }>`
+    select count(*)::int as count,
+      coalesce(extract(epoch from clock_timestamp() - min(deleted_at)), 0)::float8 as seconds
+    from account where purge_failures > 0
+  `.execute(db)
+  return { count: rows[0]?.count ?? 0, oldestSeconds: rows[0]?.seconds ?? 0 }
 }
 
 /** Removes everything about an account except its id, and announces `account.purged` in the last step. */
 async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal): Promise<void> {
   await deleteTokensOf(db, account.id)
-  await deleteOfAccount(db, ['account_secret'], account.id, signal)
+  const tables = ['account_secret', 'gmail_watch', 'oauth_grant', 'connect_session'] as const
+  await deleteOfAccount(db, tables, account.id, signal)
   await emptyAccountEvents(db, account, signal)
   if (signal.aborted) return
 
@@ -55,6 +115,7 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
         email: '',
         display_name: null,
         external_ref: null,
+        subject: null,
         oauth_app_id: null,
         status_reason: null,
         settings_override: '{}',
@@ -67,6 +128,7 @@ async function purgeAccount(db: Db, account: PurgedAccount, signal: AbortSignal)
         owner_instance: null,
         owner_epoch: sql`owner_epoch + 1`,
         purged_at: sql`clock_timestamp()`,
+        purge_failures: 0,
       })
       .where('id', '=', account.id)
       .where('purged_at', 'is', null)

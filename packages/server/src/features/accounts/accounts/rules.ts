@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { MailServerInput } from '@waxwing/contract/accounts/account-inputs.ts'
 import type {
-  Account,
   AccountSettings,
   AccountSettingsInput,
   AccountSettingsOverride,
-  MailServerInput,
-  SyncKind,
-} from '@waxwing/contract/accounts/accounts.ts'
+} from '@waxwing/contract/accounts/account-settings.ts'
+import type { Account, SyncKind } from '@waxwing/contract/accounts/accounts.ts'
 import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
 import type { ReachedAccount } from '../../../connections/connections.ts'
-import type { MailServer } from '../../../providers/sign-in.ts'
+import type { MailServer } from '../../../providers/mail-server.ts'
+import type { Halves, Identity, OAuthProvider } from '../../../providers/sign-in.ts'
 import { refuse } from '../../refuse.ts'
+import { kindOf } from '../grants/rules.ts'
 import type { AccountRow, ImapServers } from './account.ts'
 
 /** The properties of an account that affect its settings. */
@@ -18,23 +19,35 @@ export interface SettingsBearer {
   provider: Account['provider']
   imap: ImapServers | null
   settings_override: AccountSettingsOverride
+  /** False: the account's grant does not allow it. */
+  granted_calendar?: boolean | null
+  granted_contacts?: boolean | null
 }
 
+/** What of an account says how it is reached. */
+export type ReachedRow = Pick<AccountRow, 'id' | 'tenant_id' | 'updated_at'>
+
 /** The account as `connections` needs it. Servers and secrets change together with `updated_at`. */
-export function reachedAs(account: Pick<AccountRow, 'id' | 'tenant_id' | 'updated_at'>): ReachedAccount {
+export function reachedAs(account: ReachedRow): ReachedAccount {
   return { id: account.id, tenantId: account.tenant_id, version: account.updated_at.toISOString() }
 }
 
 /**
  * The account's own values over its tenant's, as they take effect. IMAP has calendars and contacts only through DAV,
- * and a honeypot has no effect without tracked clicks, which the tenant may turn off for accounts that have one.
+ * an account that signs in by OAuth only with a grant for them, and a honeypot has no effect without tracked clicks, which the tenant may turn off for accounts that have one.
  */
 export function effectiveSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
   const settings = inheritedSettings(tenant, account)
-  return { ...settings, trackingHoneypot: settings.trackingHoneypot && settings.trackClicks }
+  return {
+    ...settings,
+    calendarEnabled: settings.calendarEnabled && account.granted_calendar !== false,
+    contactsEnabled: settings.contactsEnabled && account.granted_contacts !== false,
+    trackingHoneypot: settings.trackingHoneypot && settings.trackClicks,
+  }
 }
 
-function inheritedSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
+/** The account's own values over its tenant's, whatever its grant allows. */
+export function inheritedSettings(tenant: TenantSettings, account: SettingsBearer): AccountSettings {
   return {
     bodyStorage: tenant.bodyStorage,
     syncWindowDays: tenant.syncWindowDays,
@@ -75,6 +88,43 @@ export function planSettings(
     requireClicksForHoneypot(inheritedSettings(tenant, { ...account, settings_override: override }))
   }
   return override
+}
+
+/** The account's own values, with those halves turned off that are on, and that the user was asked for but left out. */
+export function withoutHalves(
+  tenant: TenantSettings,
+  account: SettingsBearer,
+  { asked, granted }: { asked: Halves; granted: Halves },
+): AccountSettingsOverride {
+  const { calendarEnabled, contactsEnabled } = inheritedSettings(tenant, account)
+  return {
+    ...account.settings_override,
+    ...(calendarEnabled && asked.calendar && !granted.calendar && { calendarEnabled: false }),
+    ...(contactsEnabled && asked.contacts && !granted.contacts && { contactsEnabled: false }),
+  }
+}
+
+/**
+ * Whether somebody signed in to the mailbox of the account. The subject decides; the address does only where one of them
+ * is not known, and then it is the one that the mailbox itself names.
+ */
+export function isSameMailbox(
+  account: Pick<AccountRow, 'provider' | 'auth_method' | 'subject' | 'email'>,
+  provider: OAuthProvider,
+  { subject, email }: Pick<Identity, 'subject' | 'email'>,
+): boolean {
+  if (account.auth_method !== 'oauth' || account.provider !== kindOf(provider)) return false
+  if (account.subject !== null && subject !== null) return account.subject === subject
+  return account.email.toLowerCase() === email.toLowerCase()
+}
+
+/** Whether a sign-in that names no account gives this one a new grant. */
+export function isRenewable(
+  { status, external_ref }: Pick<AccountRow, 'status' | 'external_ref'>,
+  externalRef: string | null,
+): boolean {
+  const isBroken = status === 'reauth_required' || status === 'disabled'
+  return isBroken && (externalRef === null || externalRef === external_ref)
 }
 
 const DAV_SETTINGS = new Set(['calendarEnabled', 'contactsEnabled', 'sharedMailboxesEnabled'])

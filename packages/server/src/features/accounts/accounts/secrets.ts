@@ -9,6 +9,14 @@ import { Secret } from '../../../kit/secret.ts'
 
 export type SecretName = 'imap_password' | 'smtp_password'
 
+/** Seals and opens the tokens of one grant. */
+export interface TokenSealing {
+  seal(token: Secret, kind: TokenKind): Buffer
+  /** Throws `SealError`. */
+  open(sealed: Uint8Array, kind: TokenKind): Secret
+}
+export type TokenKind = 'refresh_token' | 'access_token'
+
 /** The columns of an account that its secrets are bound to. */
 export interface KeyedAccount {
   id: string
@@ -24,6 +32,8 @@ export interface AccountKeys {
   removeSecret(tx: Transaction<Tables>, account: KeyedAccount, name: SecretName): Promise<void>
   /** Returns null if none is stored. Throws `SealError` if it does not open: a wrong key ring, or a changed row. */
   findSecret(db: Kysely<Tables>, account: KeyedAccount, name: SecretName): Promise<Secret | null>
+  /** Throws `SealError` after the purge. */
+  tokenSealing(account: KeyedAccount, grantId: string): TokenSealing
   /** Returns the sealing of a stored message, which opens only as that message. Throws `SealError` after the purge. */
   blobSealing(account: KeyedAccount): (messageId: string) => Sealing
   /** As `blobSealing`, of the content of a send. */
@@ -60,6 +70,15 @@ export function accountKeys(ring: KeyRing): AccountKeys {
         .where('account_id', '=', account.id)
         .where('name', '=', name)
         .execute()
+    },
+
+    tokenSealing(account, grantId) {
+      const key = dataKeyOf(ring, account)
+      const contextOf = (kind: TokenKind) => [account.tenant_id, 'oauth_grant', kind, account.id, grantId]
+      return {
+        seal: (token, kind) => seal(key, Buffer.from(token.reveal()), contextOf(kind)),
+        open: (sealed, kind) => new Secret(unseal(key, sealed, contextOf(kind)).toString()),
+      }
     },
 
     blobSealing: account => sealingOf(ring, account, 'message_blob'),

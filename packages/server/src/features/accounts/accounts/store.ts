@@ -1,8 +1,9 @@
-import type { Account, AccountSettingsOverride } from '@waxwing/contract/accounts/accounts.ts'
-import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
+import type { AccountSettingsOverride } from '@waxwing/contract/accounts/account-settings.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
 import { type NewestFirst, isAfter, rowsToRead } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
+import { COLUMNS } from '../../../database/tables.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
 import type { AccountRow, AccountView, ImapServers } from './account.ts'
@@ -20,7 +21,7 @@ const isFollowed = sql<boolean>`coalesce(account.owner_instance = account.runtim
 export async function findAccount(db: Db, tenantId: string, id: string): Promise<AccountRow | null> {
   const row = await db
     .selectFrom('account')
-    .selectAll()
+    .select(COLUMNS.account)
     .where('tenant_id', '=', tenantId)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
@@ -40,7 +41,7 @@ export function everyAccountView(db: Db) {
     .selectFrom('account')
     .innerJoin('tenant', 'tenant.id', 'account.tenant_id')
     .leftJoin('instance', 'instance.id', 'account.owner_instance')
-    .selectAll('account')
+    .select(COLUMNS.account)
     .select(['tenant.settings as tenant_settings', isFollowed.as('is_followed')])
     .where('account.deleted_at', 'is', null)
 }
@@ -86,19 +87,29 @@ export async function findAccountView(db: Db, tenantId: string, id: string): Pro
   return (await accountViews(db, tenantId).where('account.id', '=', id).executeTakeFirst()) ?? null
 }
 
+/** What names an account of any tenant. */
+export interface AccountOfTenant {
+  tenantId: string
+  id: string
+}
+
+/** Like `accountViews`, for these accounts of any tenants. */
+export function accountViewsOf(db: Db, accounts: readonly AccountOfTenant[]) {
+  return everyAccountView(db)
+    .where(
+      sql<boolean>`(account.tenant_id, account.id) in (
+        select * from unnest(${accounts.map(({ tenantId }) => tenantId)}::uuid[], ${accounts.map(({ id }) => id)}::uuid[]))`,
+    )
+    .$castTo<AccountView>()
+}
+
 /** Accounts of any tenants, by their ids. */
 export async function findAccountViews(
   db: Db,
-  accounts: ReadonlyArray<{ tenantId: string; id: string }>,
+  accounts: readonly AccountOfTenant[],
 ): Promise<Map<string, AccountView>> {
   const wanted = new Map(accounts.map(account => [account.id, account]))
-  const rows = await everyAccountView(db)
-    .where(
-      sql<boolean>`(account.tenant_id, account.id) in (
-        select * from unnest(${[...wanted.values()].map(({ tenantId }) => tenantId)}::uuid[], ${[...wanted.keys()]}::uuid[]))`,
-    )
-    .$castTo<AccountView>()
-    .execute()
+  const rows = await accountViewsOf(db, [...wanted.values()]).execute()
   return new Map(rows.map(row => [row.id, row]))
 }
 
@@ -118,20 +129,27 @@ export async function lockAccount(unit: UnitOfWork, id: string): Promise<Account
 
 export type NewAccount = Pick<
   AccountRow,
-  'id' | 'email' | 'display_name' | 'external_ref' | 'settings_override' | 'imap' | 'data_key'
->
+  | 'id'
+  | 'provider'
+  | 'auth_method'
+  | 'email'
+  | 'display_name'
+  | 'external_ref'
+  | 'settings_override'
+  | 'imap'
+  | 'data_key'
+> &
+  Partial<Pick<AccountRow, 'subject' | 'oauth_app_id' | 'cloud' | 'granted_calendar' | 'granted_contacts'>>
 
 /** Returns null if a live account of the tenant has this mailbox. */
-export async function insertImapAccount(unit: UnitOfWork, account: NewAccount): Promise<AccountView | null> {
+export async function insertAccount(unit: UnitOfWork, account: NewAccount): Promise<AccountView | null> {
   const inserted = await unit.sql
     .insertInto('account')
     .values({
       ...account,
       tenant_id: unit.tenantId,
-      provider: 'imap',
-      auth_method: 'password',
       settings_override: JSON.stringify(account.settings_override),
-      imap: JSON.stringify(account.imap),
+      imap: account.imap && JSON.stringify(account.imap),
       // It has no messages yet, and the sync writes their documents.
       search_version: SEARCH_VERSION,
       // Cursors of the list hold milliseconds.
@@ -139,14 +157,26 @@ export async function insertImapAccount(unit: UnitOfWork, account: NewAccount): 
       // The default would be the start of the transaction, which is earlier.
       updated_at: sql`clock_timestamp()`,
     })
-    .onConflict(target =>
-      target
-        .expression(sql`tenant_id, lower(email)`)
-        .where('deleted_at', 'is', null)
-        .doNothing(),
-    )
+    // Its address and its subject are unique.
+    .onConflict(target => target.doNothing())
     .executeTakeFirst()
   return inserted.numInsertedOrUpdatedRows ? findAccountView(unit.sql, unit.tenantId, account.id) : null
+}
+
+/** The id of the tenant's live account whose user has this subject. */
+export async function findAccountIdBySubject(
+  db: Db,
+  tenantId: string,
+  subject: string,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('account')
+    .select('id')
+    .where('subject', '=', subject)
+    .where('tenant_id', '=', tenantId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return row?.id ?? null
 }
 
 /** The id of the live account of a mailbox. */
@@ -161,6 +191,25 @@ export async function findAccountIdByEmail(db: Db, tenantId: string, email: stri
   return row?.id ?? null
 }
 
+/** Whether an account of the kind waits for a new grant. */
+export async function hasRenewableAccount(
+  db: Db,
+  tenantId: string,
+  provider: Account['provider'],
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('account')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where('provider', '=', provider)
+    .where('auth_method', '=', 'oauth')
+    .where('status', 'in', ['reauth_required', 'disabled'])
+    .where('deleted_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Counts the tenant's accounts that are not deleted, whatever their status. */
 export async function countAccounts(db: Db, tenantId: string): Promise<number> {
   const { count } = await db
@@ -172,7 +221,21 @@ export async function countAccounts(db: Db, tenantId: string): Promise<number> {
   return count
 }
 
+/** Counts the active accounts of each tenant that has any. Suspended tenants are left out. */
+export const liveAccounts = sql`
+  select account.tenant_id, count(*)::int as live from account join tenant on tenant.id = account.tenant_id
+  where account.status = 'active' and account.deleted_at is null and tenant.suspended_at is null
+  group by account.tenant_id`
+
 export interface AccountChange {
+  email?: string
+  display_name?: string | null
+  subject?: string | null
+  oauth_app_id?: string | null
+  cloud?: Account['cloud']
+  granted_calendar?: boolean
+  granted_contacts?: boolean
+  closed_since?: null
   external_ref?: string | null
   status?: Account['status']
   status_reason?: string | null
@@ -223,46 +286,10 @@ export async function updateAccount(
   return after
 }
 
+/** Wanted of an account whose provider has pushed that something changed. */
+export const NOTICE = 'notice'
+
 /** `sync_wanted` with these kinds added, each once. */
 export function wantedWith(kinds: readonly string[]) {
   return sql<string[]>`array(select distinct unnest(sync_wanted || ${[...kinds]}::text[]))`
-}
-
-/** Accounts read at once while the tenant's settings change. */
-const INHERIT_BATCH_ROWS = 500
-
-/**
- * Announces `account.updated` for each account that a change of its tenant's settings affects, and tells those to
- * restart whose sync depends on it. Returns their ids. The tenant's row must be locked and contain `after` already.
- */
-export async function inheritSettings(
-  unit: UnitOfWork,
-  before: TenantSettings,
-  after: TenantSettings,
-): Promise<string[]> {
-  const restarted: string[] = []
-  let afterId = '00000000-0000-0000-0000-000000000000'
-  for (;;) {
-    const views = await accountViews(unit.sql, unit.tenantId)
-      .where('account.id', '>', afterId)
-      .orderBy('account.id')
-      .limit(INHERIT_BATCH_ROWS)
-      .execute()
-    const last = views.at(-1)
-    if (!last) break
-    afterId = last.id
-    for (const view of views) {
-      const shownBefore = presentAccount({ ...view, tenant_settings: before })
-      const account = presentAccount({ ...view, tenant_settings: after })
-      const changes = changedFields(shownBefore, account)
-      if (changes.length === 0) continue
-      unit.announce({ type: 'account.updated', accountId: view.id, data: { account, changes } })
-      if (mustRestart(shownBefore.settings, account.settings)) restarted.push(view.id)
-    }
-  }
-  await sql`
-    update account set sync_wanted = ${wantedWith(['restart'])}
-    where id in (select id from account where id = any(${restarted}::uuid[]) order by id for no key update)
-  `.execute(unit.sql)
-  return restarted
 }

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { type Account, imapAccountInput } from '@waxwing/contract/accounts/accounts.ts'
+import { imapAccountInput } from '@waxwing/contract/accounts/account-inputs.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import type { ChangeEvent } from '@waxwing/contract/events.ts'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestApp } from '../../../../test/open-app.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { waitUntil } from '../../../../test/wait-until.ts'
 import { createCursorCodec } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
 import { openCommits } from '../../../door/commits.ts'
@@ -18,18 +21,11 @@ import type { RequestContext } from '../../context.ts'
 import { Refusal } from '../../refuse.ts'
 import { createTenant } from '../../tenancy/tenants/store.ts'
 import { assignPlan } from './assign.ts'
-import type { Plan, PlanLimits } from '../../tenancy/plans/plan.ts'
+import { changePlan } from './change.ts'
+import { PAGE_ACCOUNTS } from './forbid-body-storage.ts'
+import { NO_LIMITS, type Plan, type PlanLimits } from '../../tenancy/plans/plan.ts'
 import { createPlan } from '../../tenancy/plans/store.ts'
 
-const NO_LIMITS: PlanLimits = {
-  apiCallsPerMinute: null,
-  apiCallsPerMinutePerKey: null,
-  maxAccounts: null,
-  bodyStorageAllowed: true,
-  storageBytes: null,
-  sendsPerDay: null,
-  modules: null,
-}
 const PARALLEL = 200
 const IMAP = { host: 'imap.example.com', port: 993, security: 'tls', user: 'ada@example.com' } as const
 const CONNECTION = {
@@ -43,6 +39,14 @@ async function requirePlan(db: Db, limits: Partial<PlanLimits>): Promise<Plan> {
   const plan = await createPlan(db, newId(), { ...NO_LIMITS, ...limits })
   if (!plan) throw new Error('There is a plan of this name already')
   return plan
+}
+
+/** Statements that wait for a lock. */
+async function countWaiting(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+  return rows[0]?.count ?? 0
 }
 
 /** Every server lets everybody in. */
@@ -59,20 +63,25 @@ function contextOf(db: Db, tenantId: string): RequestContext {
     db,
     tenantId,
     wake: () => {},
-    meta: { method: 'POST', scope: 'write', successStatus: 200, audit: 'account.create' },
+    meta: { method: 'POST', scope: 'write', successStatus: 200, audit: 'account.create', makes: 'accountId' },
     answerHeaders: {},
     claim: null,
+    audited: { recordEffect: () => Promise.resolve() },
   })
   return {
     db,
     tenantId,
     change,
     step,
+    target: () => {},
     answerHeaders: {},
     ifMatch: null,
+    lastEventId: null,
+    gone: () => new AbortController().signal,
     attempt: { id: newId(), isResumed: false },
-    credential: { kind: 'api_key', id: newId(), scopes: ['write'], accountIds: null },
+    credential: { kind: 'api_key', id: newId(), label: null, scopes: ['write'], accountIds: null },
     requestId: 'test',
+    client: 'test',
     cursors: createCursorCodec(randomBytes(32)),
     log: silentLog,
   }
@@ -173,6 +182,106 @@ describe('bodyStorageAllowed', () => {
     await assignPlan(app.db, app.tenantId, null)
     expect((await app.patch('/v1/settings', { bodyStorage: 'full' })).status).toBe(200)
   })
+
+  test('false also turns off what a request is storing at this moment', async () => {
+    await using app = await openTestApp()
+    const { db, tenantId } = app
+    const plan = await requirePlan(db, { bodyStorageAllowed: false })
+    await app.patch('/v1/settings', { bodyStorage: 'none' })
+    const { id } = await sampleAccount(db, tenantId, { settings_override: '{}' })
+    const released = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    // While its events are locked, the request has changed the account and cannot commit.
+    const holding = db.transaction().execute(async tx => {
+      await sql`select pg_advisory_xact_lock(${0x57_41_58}::int, hashtext(${tenantId}))`.execute(tx)
+      held.resolve()
+      await released.promise
+    })
+    await held.promise
+    const storing = app.patch(`/v1/accounts/${id}`, { settings: { bodyStorage: 'full' } })
+    await waitUntil('the request to wait', async () => (await countWaiting(db)) === 1)
+    let isAssigned = false
+    const assigning = assignPlan(db, tenantId, plan).then(() => void (isAssigned = true))
+    await waitUntil('the assignment', async () => isAssigned || (await countWaiting(db)) === 2)
+    released.resolve()
+    await Promise.all([holding, assigning])
+
+    expect((await storing).status).toBe(200)
+    expect((await app.get<Account>(`/v1/accounts/${id}`)).body.settings.bodyStorage).toBe('none')
+  })
+
+  test('false leaves a tenant as it is that leaves the plan at this moment', async () => {
+    await using app = await openTestApp()
+    const { db, tenantId } = app
+    const plan = await requirePlan(db, {})
+    await assignPlan(db, tenantId, plan)
+    await app.patch('/v1/settings', { bodyStorage: 'full' })
+    const { id } = await sampleAccount(db, tenantId, { settings_override: '{"bodyStorage": "cache"}' })
+
+    const released = Promise.withResolvers<void>()
+    const left = Promise.withResolvers<void>()
+    const leaving = db.transaction().execute(async tx => {
+      await tx.updateTable('tenant').set({ plan_id: null }).where('id', '=', tenantId).execute()
+      left.resolve()
+      await released.promise
+    })
+    await left.promise
+    // The change finds the tenant among those of the plan, and waits for it.
+    const changing = changePlan(db, plan.id, { bodyStorageAllowed: false })
+    await waitUntil('the change to wait', async () => (await countWaiting(db)) === 1)
+    released.resolve()
+    await Promise.all([leaving, changing])
+
+    expect((await app.get('/v1/settings')).body['bodyStorage']).toBe('full')
+    expect((await app.get<Account>(`/v1/accounts/${id}`)).body.settings.bodyStorage).toBe('cache')
+    const rows = await db.selectFrom('audit_open').select('id').where('action', '=', 'plan.update').execute()
+    expect(rows).toEqual([])
+  })
+
+  test('false goes on where it was interrupted, and announces each account once', async () => {
+    await using app = await openTestApp()
+    const { db, tenantId } = app
+    const ids: string[] = []
+    for (let nth = 0; nth <= PAGE_ACCOUNTS; nth += 1)
+      ids.push((await sampleAccount(db, tenantId, { settings_override: '{"bodyStorage": "full"}' })).id)
+    const plan = await requirePlan(db, { bodyStorageAllowed: false })
+    await sql
+      .raw(`alter table account add constraint stuck check (
+      id <> '${ids.at(-1)}' or settings_override->>'bodyStorage' = 'full')`)
+      .execute(db)
+
+    await expect(assignPlan(db, tenantId, plan)).rejects.toThrow('stuck')
+    const countStoring = async () => {
+      const { rows } = await sql`
+        select from account where settings_override->>'bodyStorage' <> 'none'`.execute(db)
+      return rows.length
+    }
+    expect(await countStoring()).toBe(1)
+    await sql`alter table account drop constraint stuck`.execute(db)
+    await assignPlan(db, tenantId, plan)
+
+    expect(await countStoring()).toBe(0)
+    const { rows } = await sql<{ account_id: string }>`
+      select account_id from event where type = 'account.updated' order by account_id`.execute(db)
+    expect(rows.map(({ account_id: id }) => id)).toEqual(ids.toSorted())
+  })
+})
+
+test('a change of a plan leaves a row in the audit log of each of its tenants', async () => {
+  await using app = await openTestApp()
+  const { db, tenantId } = app
+  const plan = await requirePlan(db, {})
+  await assignPlan(db, tenantId, plan)
+  await createTenant(db, 'without', null)
+  await changePlan(db, plan.id, { maxAccounts: 7 })
+  await changePlan(db, plan.id, { bodyStorageAllowed: false })
+  const rows = await db
+    .selectFrom('audit_open')
+    .select(['tenant_id', 'targets'])
+    .where('action', '=', 'plan.update')
+    .execute()
+  const row = { tenant_id: tenantId, targets: { tenantId, planId: plan.id } }
+  expect(rows).toEqual([row, row])
 })
 
 describe('storageBytes', () => {

@@ -1,9 +1,9 @@
 import { settings as contract } from '@waxwing/contract/accounts/settings.ts'
 import { implement } from '@orpc/server'
 import { requireClicksForHoneypot } from '../accounts/rules.ts'
-import { inheritSettings } from '../accounts/store.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
+import { inheritSettings } from './inherit.ts'
 import { findTenantSettings, lockTenantSettings, updateTenantSettings } from '../../tenancy/settings/store.ts'
 
 const on = implement(contract).$context<RequestContext>()

@@ -20,6 +20,16 @@ import { openStored, resume } from './stored-source.ts'
 const PART = /^[1-9]\d{0,3}(?:\.[1-9]\d{0,3}){0,63}$/
 const PART_BYTES_MAX = 1024 ** 3
 
+/** The attachments of a message; null if it is too large to be read. It is not read again if that was done lately. */
+export async function listAttachments(
+  context: ReadContext,
+  account: AccountView,
+  message: FullRow,
+): Promise<readonly ParsedAttachment[] | null> {
+  const known = isStorable(account, message) ? null : context.partPlaces.find(message.id)
+  return known ?? (await readMessage(context, account, message))?.attachments ?? null
+}
+
 /**
  * Reads an attachment. Its position comes from our own parser, even if the message is not stored, since servers number
  * the parts of malformed messages differently. The provider is asked only for a part that is not listed.
@@ -30,8 +40,7 @@ export async function openAttachment(
   message: FullRow,
   id: string,
 ): Promise<Download> {
-  const known = isStorable(account, message) ? null : context.partPlaces.find(message.id)
-  const attachments = known ?? (await readMessage(context, account, message))?.attachments
+  const attachments = await listAttachments(context, account, message)
   const attachment = attachments?.find(part => part.id === id)
   if (!attachment) return openRemotePart(context, account, message, id)
   const stored = await openKept(context, account, message)

@@ -183,7 +183,7 @@ async function storeBatch(
   account: AccountView,
   { stand, look, batch, signal }: Turn,
 ): Promise<boolean> {
-  const { sources, left } = await fetchBatch(context, account, batch, signal)
+  const { sources, left, isThrottled } = await fetchBatch(context, account, batch, signal)
   if (sources.length > 0) {
     await stand.storing.shift()
     stand.storing.push(
@@ -195,6 +195,7 @@ async function storeBatch(
         .then(isStored => settleBatch(stand, isStored, context.clock.now())),
     )
   }
+  if (isThrottled) return false
   let failures = 0
   for (const message of left) {
     if (signal.aborted) return false

@@ -2,30 +2,24 @@ import { sql } from 'kysely'
 import { DatabaseError } from 'pg'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
+import { blobKey, type BlobNames } from '../../../kit/blobs/blob-key.ts'
 import type { BlobStore } from '../../../kit/blobs/blob-store.ts'
+import { WRITE_HOURS_MAX } from '../../../kit/blobs/object-store.ts'
+import { removeAll } from '../../../kit/blobs/remove-all.ts'
 import type { ReadBody } from '../../../kit/mime/message-reader.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { storageRoom } from '../../tenancy/plans/store.ts'
 import { recordContents } from '../messages/record-contents.ts'
 import { recordBodies, recordSnippets } from '../search/record.ts'
+import { beginOwnerWalk, listUnwantedOwners, type OwnerWalk } from './unwanted-owners.ts'
 
 const BATCH_ROWS = 200
-/** Writing a file never takes this long. A row with a size belongs to a file that is complete. */
-const WRITE_HOURS_MAX = 1
 
 /** A file of the blob store. */
-export interface BlobRow {
-  id: string
-  tenant_id: string
-  account_id: string
-  /** The size of the file on disk; 0 until its message is bound to it. */
+export interface BlobRow extends BlobNames {
+  /** The stored size of the file; 0 until its message is bound to it. A row with a size belongs to a complete file. */
   bytes: string
-}
-
-/** The path of a row's file: random, below its tenant and account. */
-export function blobKey({ id, tenant_id, account_id }: Omit<BlobRow, 'bytes'>): string {
-  return `${tenant_id}/${account_id}/${id.slice(-2)}/${id}`
 }
 
 /** Creates the row of a file that is about to be written. Null if the plan has no room for a message of this size. */
@@ -221,7 +215,12 @@ async function giveRoom(tx: Db, gone: readonly Pick<BlobRow, 'tenant_id' | 'byte
 }
 
 /** Removes stored content without a message, and that of accounts whose `bodyStorage` became `none`. */
-export async function sweepBlobs(db: Db, blobs: BlobStore, signal: AbortSignal): Promise<void> {
+export async function sweepBlobs(
+  db: Db,
+  blobs: BlobStore,
+  signal: AbortSignal,
+  walk: OwnerWalk = beginOwnerWalk(),
+): Promise<void> {
   await removeBlobs(
     db,
     blobs,
@@ -232,6 +231,8 @@ export async function sweepBlobs(db: Db, blobs: BlobStore, signal: AbortSignal):
       and (bytes > 0 or created_at < clock_timestamp() - make_interval(hours => ${WRITE_HOURS_MAX}))
     order by created_at limit ${BATCH_ROWS}`,
   )
+  const unwanted = await listUnwantedOwners(db, walk)
+  if (unwanted.length === 0) return
   await removeBlobs(
     db,
     blobs,
@@ -242,7 +243,8 @@ export async function sweepBlobs(db: Db, blobs: BlobStore, signal: AbortSignal):
     join lateral (
       select * from message_blob where account_id = account.id and message_id is not null limit ${BATCH_ROWS}
     ) as blob on true
-    where coalesce(account.settings_override ->> 'bodyStorage', tenant.settings ->> 'bodyStorage') = 'none'
+    where account.id = any(${unwanted}::uuid[])
+      and coalesce(account.settings_override ->> 'bodyStorage', tenant.settings ->> 'bodyStorage') = 'none'
     limit ${BATCH_ROWS}`,
   )
 }
@@ -268,7 +270,7 @@ async function removeBlobs(
     const { rows } = await batch.execute(db)
     if (rows.length === 0) return
     // Files first: a row without its file is found again, a file without its row is not.
-    await Promise.all(rows.map(row => blobs.remove(blobKey(row))))
+    await removeAll(blobs, rows.map(blobKey))
     await deleteBlobs(db, rows)
   }
 }

@@ -1,4 +1,5 @@
 import { failedFor } from '../../../database/shortage.ts'
+import { blobKey } from '../../../kit/blobs/blob-key.ts'
 import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import type { MessageReader } from '../../../kit/mime/message-reader.ts'
 import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
@@ -6,14 +7,7 @@ import { ProviderFailure } from '../../../providers/failure.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import { Refusal } from '../../refuse.ts'
-import {
-  beginBlobs,
-  bindBlobs,
-  type BlobRow,
-  blobKey,
-  deleteBlobs,
-  type WrittenBlob,
-} from './record-blobs.ts'
+import { beginBlobs, bindBlobs, type BlobRow, deleteBlobs, type WrittenBlob } from './record-blobs.ts'
 import { openSource } from './source.ts'
 import type { CopyOutcome, SourceContext } from './stored-source.ts'
 import { BATCH_BYTES_MAX, type UnstoredMessage } from './unstored.ts'
@@ -24,7 +18,7 @@ export interface BatchContext extends SourceContext {
 }
 
 export interface FetchedSource {
-  message: UnstoredMessage
+  message: Pick<UnstoredMessage, 'id'>
   content: Buffer
 }
 
@@ -32,6 +26,8 @@ export interface FetchedBatch {
   sources: FetchedSource[]
   /** Messages that were too large to be fetched with the others, or were not in the answer. */
   left: UnstoredMessage[]
+  /** Whether the provider allows no more for now; then nothing is left to be tried alone. */
+  isThrottled: boolean
 }
 
 /** Fetches the sources of a batch with one request per mailbox. Failed ones are left for `storeAlone`. */
@@ -44,6 +40,7 @@ export async function fetchBatch(
   const small = batch.filter(({ size }) => (size ?? 0) <= CONTENT_BYTES_MAX)
   const found = new Map<UnstoredMessage, Buffer>()
   let left = BATCH_BYTES_MAX
+  let isThrottled = false
   try {
     for (const [source, messages] of Map.groupBy(small, message => message.source)) {
       const at = { source, cursor: messages[0]?.cursor ?? null, keys: messages.map(({ key }) => key) }
@@ -62,11 +59,13 @@ export async function fetchBatch(
     }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
+    isThrottled = error.kind === 'throttled'
     log.info({ error, accountId: account.id }, 'Bodies cannot be fetched together')
   }
   return {
     sources: [...found].map(([message, content]) => ({ message, content })),
-    left: batch.filter(message => !found.has(message)),
+    left: isThrottled ? [] : batch.filter(message => !found.has(message)),
+    isThrottled,
   }
 }
 

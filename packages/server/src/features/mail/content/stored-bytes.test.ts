@@ -10,11 +10,13 @@ import { sampleAccount, sampleMailbox, sampleMessageIn, sampleTenant } from '../
 import type { Db } from '../../../database/pool.ts'
 import { SharedConnections } from '../../../connections/shared-connections.ts'
 import { openBlobStore } from '../../../kit/blobs/blob-store.ts'
+import { openFolderObjects } from '../../../kit/blobs/folder-objects.ts'
 import { newId } from '../../../kit/ids.ts'
 import { environmentKeyRing } from '../../../kit/key-ring.ts'
 import { openLog } from '../../../kit/log.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { accountKeys } from '../../accounts/accounts/secrets.ts'
+import { NO_LIMITS } from '../../tenancy/plans/plan.ts'
 import { createPlan } from '../../tenancy/plans/store.ts'
 import { purgeBlobs, sweepBlobs } from './record-blobs.ts'
 import { keepCopy, type SourceContext } from './stored-source.ts'
@@ -28,7 +30,7 @@ async function openStorage(accountCount: number, messagesEach: number) {
   const { db } = opened.use(await openTestDatabase())
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-stored-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
-  const blobs = openBlobStore(folder)
+  const blobs = openBlobStore(openFolderObjects(folder))
   const keys = accountKeys(environmentKeyRing(randomBytes(32).toString('base64')))
   const log = openLog({ level: 'error', format: 'json' })
   const { id: tenantId } = await sampleTenant(db)
@@ -95,15 +97,7 @@ async function readCounts(db: Db, tenantId: string) {
 }
 
 async function limitStorage({ db, tenantId }: Storage, storageBytes: number | null) {
-  const plan = await createPlan(db, newId(), {
-    apiCallsPerMinute: null,
-    apiCallsPerMinutePerKey: null,
-    maxAccounts: null,
-    bodyStorageAllowed: true,
-    storageBytes,
-    sendsPerDay: null,
-    modules: null,
-  })
+  const plan = await createPlan(db, newId(), { ...NO_LIMITS, storageBytes })
   await db.updateTable('tenant').set({ plan_id: plan!.id }).where('id', '=', tenantId).execute()
 }
 

@@ -1,12 +1,13 @@
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
 import { failedFor } from '../../../database/shortage.ts'
-import type { BlobStore, BlobWriter } from '../../../kit/blobs/blob-store.ts'
+import { blobKey } from '../../../kit/blobs/blob-key.ts'
+import { type BlobStore, type BlobWriter, isLost } from '../../../kit/blobs/blob-store.ts'
 import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import type { Logger } from '../../../kit/log.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
-import { beginBlob, bindBlob, blobKey, deleteBlobs, recordSize, releaseBlob } from './record-blobs.ts'
+import { beginBlob, bindBlob, deleteBlobs, recordSize, releaseBlob } from './record-blobs.ts'
 
 /** A larger message is read from its provider each time. */
 export const STORED_BYTES_MAX = 50 * 1024 * 1024
@@ -28,7 +29,7 @@ export interface SourceContext extends StoredContext {
 
 /**
  * Opens the stored source of a message, with its first bytes read. `unreadable`: it is stored but cannot be read now,
- * because of trouble with the disk or the keys.
+ * because of trouble with the disk, the bucket or the keys.
  */
 export async function openStored(
   { db, blobs, accountKeys, log }: StoredContext,
@@ -46,9 +47,9 @@ export async function openStored(
   // Lost, damaged or of another message: it is fetched again, and the sweep deletes the file.
   const letGo = async (error: unknown) => {
     warn(error)
-    const isLost = await blobs.isLost(error)
-    if (isLost) await releaseBlob(db, row.id)
-    return isLost
+    const isGone = isLost(error)
+    if (isGone) await releaseBlob(db, row.id)
+    return isGone
   }
   let sealing: Sealing
   try {
@@ -156,7 +157,7 @@ interface Copy {
 }
 
 async function beginCopy(
-  { db, blobs, accountKeys, bodies }: SourceContext,
+  { db, blobs, accountKeys, bodies, log }: SourceContext,
   account: AccountRow,
   message: { id: string; size: number | null },
 ): Promise<Copy | null> {
@@ -165,9 +166,15 @@ async function beginCopy(
   if (!row) return null
   const sealing = accountKeys.blobSealing(account)(message.id)
   const writer: BlobWriter = await blobs.create(blobKey(row), sealing)
-  const discard = async () => {
-    await blobs.remove(blobKey(row))
-    await deleteBlobs(db, [row])
+  /** Never rejects: readers do not depend on it. */
+  const discard = async (stop: () => Promise<void> = async () => {}) => {
+    try {
+      await stop()
+      await blobs.remove(blobKey(row))
+      await deleteBlobs(db, [row])
+    } catch (error) {
+      log.warn({ error, accountId: account.id }, 'A message that was not stored is left to the sweep')
+    }
   }
   return {
     async write(bytes) {
@@ -181,9 +188,6 @@ async function beginCopy(
       else await discard()
       return isBound
     },
-    async abort() {
-      await writer.abort()
-      await discard()
-    },
+    abort: () => discard(() => writer.abort()),
   }
 }

@@ -4,7 +4,7 @@ import type { Db } from '../../../database/pool.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { refuse } from '../../refuse.ts'
-import { findOwnSignature } from '../mail-settings/store.ts'
+import { findOwnSignatures } from '../mail-settings/store.ts'
 import { findIdentityByAddress } from './store.ts'
 
 /** What From of a message shows, and what signs it. */
@@ -18,7 +18,7 @@ export interface Sender {
 
 /**
  * The identity that a message is sent from; without `from`, the account's own address. A name in `from` is shown in
- * place of the identity's. Refuses any other address: `from_not_allowed`.
+ * place of the identity's. Refuses any other address: `from_not_allowed`. Call `refreshIdentities` before.
  * @param ownSignature that of the account's own address, where it is known
  */
 export async function requireSender(
@@ -32,10 +32,16 @@ export async function requireSender(
       identityId: account.id,
       address: account.email,
       name: from?.name || account.display_name,
-      signature: ownSignature === undefined ? await findOwnSignature(db, account.id) : ownSignature,
+      signature: ownSignature === undefined ? await findSignature(db, account.id) : ownSignature,
     }
   }
   const identity = (await findIdentityByAddress(db, account.id, from.address)) ?? refuse('from_not_allowed')
-  const { id: identityId, address, name, signature } = identity
-  return { identityId, address, name: from.name || name, signature }
+  const { id: identityId, address, name, signature, provider_signature } = identity
+  return { identityId, address, name: from.name || name, signature: signature ?? provider_signature }
+}
+
+/** What signs messages from the account's own address. */
+async function findSignature(db: Db, accountId: string): Promise<Signature | null> {
+  const { signature, providerSignature } = await findOwnSignatures(db, accountId)
+  return signature ?? providerSignature
 }

@@ -185,7 +185,7 @@ describe('the direction of indexed messages', () => {
   })
 })
 
-/** A signal that is aborted from the look after so many. */
+/** A signal that is aborted at the look after a number of looks. */
 function abortedAfter(looks: number): AbortSignal {
   const controller = new AbortController()
   let left = looks

@@ -9,10 +9,18 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import { lockAccount } from '../../accounts/accounts/store.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
-import { findOwnSignature, updateOwnSignature } from '../mail-settings/store.ts'
+import { findOwnSignatures, updateOwnSignature } from '../mail-settings/store.ts'
 import { directionsJob } from '../messages/record-directions.ts'
-import { presentCustom, presentPrimary } from './present.ts'
-import { IDENTITIES_MAX, planIdentity, SIGNATURES_BYTES_MAX, toName, toSignature } from './rules.ts'
+import { presentIdentity, presentPrimary } from './present.ts'
+import { refreshIdentities, type RefreshServices } from './refresh.ts'
+import {
+  areOffered,
+  IDENTITIES_MAX,
+  planIdentity,
+  SIGNATURES_BYTES_MAX,
+  toName,
+  toSignature,
+} from './rules.ts'
 import {
   countIdentities,
   deleteIdentity,
@@ -26,16 +34,27 @@ import {
 
 const on = implement(identities).$context<RequestContext>()
 
-export const identityOperations = {
-  list: on.list.handler(async ({ input: { params }, context }) => {
-    const account = await requireAccount(context, params.accountId)
-    const signature = await findOwnSignature(context.db, account.id)
-    const custom = await listIdentities(context.db, account.id)
-    return { items: [presentPrimary(account, signature), ...custom.map(presentCustom)], refreshedAt: null }
-  }),
+export function identityOperations(services: RefreshServices) {
+  return { ...changeOperations, list: listing(services) }
+}
 
+function listing(services: RefreshServices) {
+  return on.list.handler(async ({ input: { params, query }, context }) => {
+    const account = await requireAccount(context, params.accountId)
+    await refreshIdentities(services, account, { isWanted: query.refresh === true })
+    const own = await findOwnSignatures(context.db, account.id)
+    const others = await listIdentities(context.db, account.id)
+    return {
+      items: [presentPrimary(account, own), ...others.map(presentIdentity)],
+      refreshedAt: own.readAt?.toISOString() ?? null,
+    }
+  })
+}
+
+const changeOperations = {
   create: on.create.handler(async ({ input: { params, body }, context }) => {
-    const { id: accountId } = await requireAccount(context, params.accountId)
+    const { id: accountId, provider } = await requireAccount(context, params.accountId)
+    if (areOffered(provider)) refuse('identities_managed_by_provider')
     return context.change(async unit => {
       const account = await requireLocked(unit, accountId)
       const { address } = body
@@ -44,6 +63,9 @@ export const identityOperations = {
         name: toName(body.name),
         address,
         signature: toSignature(body.signature),
+        provider_signature: null,
+        source: 'custom',
+        is_offered: true,
       }
       const isOwn = comparedAddress(address) === comparedAddress(account.email)
       const count = await countIdentities(unit.sql, accountId)
@@ -52,7 +74,7 @@ export const identityOperations = {
         refuseInput([], `an account has at most ${IDENTITIES_MAX} custom identities`)
       await requireSignatureRoom(unit, accountId, row)
       await enqueueUnlessDue(unit, directionsJob, { accountId })
-      return presentCustom(row)
+      return presentIdentity(row)
     })
   }),
 
@@ -64,10 +86,13 @@ export const identityOperations = {
         if (body.name !== undefined) refuse('identity_not_custom')
         return changePrimary(unit, account, body.signature && toSignature(body.signature))
       }
-      const after = planIdentity(await requireIdentity(unit, accountId, params.identityId), body)
+      const before = await requireIdentity(unit, accountId, params.identityId)
+      if (!before.is_offered) refuse('identity_unavailable')
+      if (before.source !== 'custom' && body.name !== undefined) refuse('identity_not_custom')
+      const after = planIdentity(before, body)
       if (body.signature) await requireSignatureRoom(unit, accountId, after)
       await updateIdentity(unit, accountId, after)
-      return presentCustom(after)
+      return presentIdentity(after)
     })
   }),
 
@@ -76,7 +101,8 @@ export const identityOperations = {
     return context.change(async unit => {
       await requireLocked(unit, accountId)
       if (params.identityId.toLowerCase() === accountId) refuse('identity_not_custom')
-      const { id } = await requireIdentity(unit, accountId, params.identityId)
+      const { id, source } = await requireIdentity(unit, accountId, params.identityId)
+      if (source !== 'custom') refuse('identity_not_custom')
       await deleteIdentity(unit, accountId, id)
       await enqueueUnlessDue(unit, directionsJob, { accountId })
       return null
@@ -105,7 +131,7 @@ async function changePrimary(
     await requireSignatureRoom(unit, id, { id, signature })
     await updateOwnSignature(unit, id, signature)
   }
-  return presentPrimary(account, signature ?? (await findOwnSignature(unit.sql, id)))
+  return presentPrimary(account, await findOwnSignatures(unit.sql, id))
 }
 
 async function requireSignatureRoom(

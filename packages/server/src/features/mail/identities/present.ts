@@ -1,11 +1,12 @@
-import type { Identity, Signature } from '@waxwing/contract/mail/identities.ts'
+import type { Identity } from '@waxwing/contract/mail/identities.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
+import type { OwnSignatures } from '../mail-settings/store.ts'
 import type { IdentityRow } from './store.ts'
 
 /** The account's own address. Its identity has the id of the account, since every account has exactly one. */
 export function presentPrimary(
   account: Pick<AccountRow, 'id' | 'email' | 'display_name'>,
-  signature: Signature | null,
+  { signature, providerSignature }: OwnSignatures,
 ): Identity {
   return {
     id: account.id,
@@ -13,10 +14,11 @@ export function presentPrimary(
     address: account.email,
     source: 'primary',
     signature,
-    providerSignature: null,
+    providerSignature,
   }
 }
 
-export function presentCustom({ id, name, address, signature }: IdentityRow): Identity {
-  return { id, name, address, source: 'custom', signature, providerSignature: null }
+export function presentIdentity(row: IdentityRow): Identity {
+  const { id, name, address, source, signature, provider_signature: providerSignature } = row
+  return { id, name, address, source, signature, providerSignature }
 }

@@ -4,20 +4,26 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 
-/** A custom identity. */
+/** An identity besides the account's own address. */
 export interface IdentityRow {
   id: string
   name: string | null
   address: string
+  /** As it was set here. */
   signature: Signature | null
+  /** As it was set at the provider. */
+  provider_signature: Signature | null
+  source: 'provider' | 'custom'
+  /** False for an address that the provider no longer offers. */
+  is_offered: boolean
 }
 
-const columns = sql.raw('id, name, address, signature')
+const columns = sql.raw('id, name, address, signature, provider_signature, source, is_offered')
 
-/** The custom identities of an account, oldest first. */
+/** The identities of an account besides its own address, oldest first. */
 export async function listIdentities(db: Db, accountId: string): Promise<IdentityRow[]> {
   const { rows } = await sql<IdentityRow>`
-    select ${columns} from identity where account_id = ${accountId} order by created_at, id
+    select ${columns} from identity where account_id = ${accountId} and is_offered order by created_at, id
   `.execute(db)
   return rows
 }
@@ -36,7 +42,7 @@ export async function findIdentityByAddress(
 ): Promise<IdentityRow | null> {
   const { rows } = await sql<IdentityRow>`
     select ${columns} from identity
-    where account_id = ${accountId} and compared_address = ${comparedAddress(address)}
+    where account_id = ${accountId} and compared_address = ${comparedAddress(address)} and is_offered
   `.execute(db)
   return rows[0] ?? null
 }
@@ -53,7 +59,8 @@ export interface OwnAddressRow {
  * that row, so addresses that were read under the lock are still right at the commit.
  */
 export const ownAddressColumns = sql`
-  account.email, array(select compared_address from identity where account_id = account.id) as identity_addresses`
+  account.email, array(
+    select compared_address from identity where account_id = account.id and is_offered) as identity_addresses`
 
 /** The addresses that make a message outbound, as they are compared: the account's and those of its identities. */
 export function ownAddressesOf({ email, identity_addresses }: OwnAddressRow): Set<string> {
@@ -70,7 +77,7 @@ export async function listOwnAddresses(db: Db, account: { id: string; email: str
 
 export async function countIdentities(db: Db, accountId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from identity where account_id = ${accountId}
+    select count(*)::integer as count from identity where account_id = ${accountId} and source = 'custom'
   `.execute(db)
   return rows[0]?.count ?? 0
 }
@@ -90,7 +97,7 @@ export async function measureSignatures(db: Db, accountId: string, exceptId: str
 export async function insertIdentity(
   unit: UnitOfWork,
   accountId: string,
-  { id, name, address, signature }: IdentityRow,
+  { id, name, address, signature }: Pick<IdentityRow, 'id' | 'name' | 'address' | 'signature'>,
 ): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
     insert into identity (id, tenant_id, account_id, address, compared_address, name, signature)

@@ -26,12 +26,22 @@ export async function updateMailSettings(
   `.execute(unit.sql)
 }
 
-/** The signature of the account's own address. */
-export async function findOwnSignature(db: Db, accountId: string): Promise<Signature | null> {
-  const { rows } = await sql<{ signature: Signature | null }>`
-    select signature from mail_settings where account_id = ${accountId}
+/** The signatures of the account's own address. */
+export interface OwnSignatures {
+  /** As it was set here. */
+  signature: Signature | null
+  /** As it was set at the provider. */
+  providerSignature: Signature | null
+  /** When the addresses and signatures of the provider were read; null if they were not. */
+  readAt: Date | null
+}
+
+export async function findOwnSignatures(db: Db, accountId: string): Promise<OwnSignatures> {
+  const { rows } = await sql<OwnSignatures>`
+    select signature, provider_signature as "providerSignature", identities_read_at as "readAt"
+    from mail_settings where account_id = ${accountId}
   `.execute(db)
-  return rows[0]?.signature ?? null
+  return rows[0] ?? { signature: null, providerSignature: null, readAt: null }
 }
 
 /** Changes the signature of a locked account's own address. */

@@ -1,12 +1,28 @@
 import type { Connections } from '../../../connections/connections.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { NeededRole } from '../../../providers/changing.ts'
-import type { AccountRow } from '../../accounts/accounts/account.ts'
-import { reachedAs } from '../../accounts/accounts/rules.ts'
+import { reachedAs, type ReachedRow } from '../../accounts/accounts/rules.ts'
 import type { ChangeUnit } from '../../context.ts'
 import { lockMailAccount } from '../messages/record-account.ts'
 import { recordCreatedMailbox } from './record-changes.ts'
-import { findMailboxByRole, type ProviderMailbox, requireMailboxes } from './store.ts'
+import { findMailboxByRole, listProviderMailboxes, type ProviderMailbox, requireMailboxes } from './store.ts'
+
+/**
+ * Mailboxes by id that a change of messages names: those, and if they are labels, all of the account. Refuses with
+ * `unknown_mailbox`.
+ */
+export async function requireNamed(
+  { db }: { db: Db },
+  accountId: string,
+  mailboxIds: readonly string[],
+): Promise<Map<string, ProviderMailbox>> {
+  const named = await requireMailboxes(db, accountId, mailboxIds)
+  if (![...named.values()].some(({ kind }) => kind === 'label')) return named
+  return new Map([
+    ...(await listProviderMailboxes(db, accountId)).map(row => [row.id, row] as const),
+    ...named,
+  ])
+}
 
 /** What is needed to create a mailbox that is missing. */
 export interface NeedingContext {
@@ -22,7 +38,7 @@ export interface NeedingContext {
  */
 export async function requireMailboxByRole(
   { db, connections, step }: NeedingContext,
-  account: AccountRow,
+  account: ReachedRow,
   role: NeededRole,
 ): Promise<ProviderMailbox> {
   const indexed = await findMailboxByRole(db, account.id, role)

@@ -2,7 +2,7 @@ import { implement } from '@orpc/server'
 import { mailboxes } from '@waxwing/contract/mail/mailboxes.ts'
 import type { Connections } from '../../../connections/connections.ts'
 import { isUuid } from '../../../kit/ids.ts'
-import type { ChangingProvider } from '../../../providers/changing.ts'
+import type { ChangingProvider, RenamedMailbox } from '../../../providers/changing.ts'
 import { requireAccount, requireConnectable } from '../../accounts/accounts/access.ts'
 import type { AccountRow } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
@@ -11,8 +11,13 @@ import { refuse } from '../../refuse.ts'
 import { askForPass, changeAtProvider } from '../at-provider.ts'
 import { lockMailAccount } from '../messages/record-account.ts'
 import { presentMailbox } from './present.ts'
-import { recordCreatedMailbox, recordDeletedMailbox, recordRenamedMailboxes } from './record-changes.ts'
-import { requireLevel, requireParent } from './change-rules.ts'
+import {
+  type MailboxRenaming,
+  recordCreatedMailbox,
+  recordDeletedMailbox,
+  recordRenamedMailboxes,
+} from './record-changes.ts'
+import { requireHolding, requireLevel, requireParent } from './change-rules.ts'
 import { listProviderMailboxes, type ProviderMailbox, requireMailboxes } from './store.ts'
 
 const on = implement(mailboxes).$context<RequestContext>()
@@ -35,14 +40,18 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
       const name = requireLevel(account.provider, body.name)
       const { parentId } = body
       const parents = await requireMailboxes(context.db, account.id, parentId === undefined ? [] : [parentId])
+      const parent = parentId === undefined ? null : parents.get(parentId)!
+      if (parent) requireHolding(parent)
       requireConnectable(account)
-      const parentKey = parentId === undefined ? null : parents.get(parentId)!.provider_key
+      const parentKey = parent?.provider_key ?? null
 
       const created = await change(context, account, provider =>
         provider.createMailbox({ parentKey, name, mayExist: context.attempt.isResumed }),
       )
       return context.change(async unit => {
         const id = await recordCreatedMailbox(unit, await lockMailAccount(unit, account.id), created)
+        // Labels whose names begin with the new one are below it now.
+        if (created.kind === 'label') await askForPass(unit, account)
         return presentMailbox((await requireMailboxes(unit.sql, account.id, [id])).get(id)!)
       })
     }),
@@ -63,14 +72,9 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
         const renamed = await change(context, account, provider =>
           provider.renameMailbox(mailbox.provider_key, to),
         )
-        const ids = new Map(all.map(row => [row.provider_key, row.id]))
-        await context.step(async unit => {
-          const known = renamed.flatMap(({ formerKey, mailbox: remote }) => {
-            const mailboxId = ids.get(formerKey)
-            return mailboxId === undefined ? [] : [{ mailboxId, formerKey, mailbox: remote }]
-          })
-          await recordRenamedMailboxes(unit, await lockMailAccount(unit, account.id), known)
-        })
+        await context.step(async unit =>
+          recordRenamedMailboxes(unit, await lockMailAccount(unit, account.id), renamingsOf(all, renamed)),
+        )
       }
       return context.change(async unit =>
         presentMailbox((await requireMailboxes(unit.sql, account.id, [mailbox.id])).get(mailbox.id)!),
@@ -80,15 +84,27 @@ export function mailboxChangeOperations({ connections }: { connections: Connecti
     delete: on.delete.handler(async ({ input: { params }, context }) => {
       const { account, mailbox } = await requireCustom(context, params)
       requireConnectable(account)
-      await change(context, account, provider => provider.deleteMailbox(mailbox.provider_key))
+      const all = await listProviderMailboxes(context.db, account.id)
+      const renamed = await change(context, account, provider => provider.deleteMailbox(mailbox.provider_key))
       return context.change(async unit => {
-        await recordDeletedMailbox(unit, await lockMailAccount(unit, account.id), mailbox.id)
+        const mailAccount = await lockMailAccount(unit, account.id)
+        await recordDeletedMailbox(unit, mailAccount, mailbox.id)
+        await recordRenamedMailboxes(unit, mailAccount, renamingsOf(all, renamed))
         // Its messages leave the index with the next pass.
         await askForPass(unit, account)
         return null
       })
     }),
   }
+}
+
+/** What the provider says of mailboxes that the index has. */
+function renamingsOf(all: readonly ProviderMailbox[], renamed: readonly RenamedMailbox[]): MailboxRenaming[] {
+  const ids = new Map(all.map(row => [row.provider_key, row.id]))
+  return renamed.flatMap(({ formerKey, mailbox }) => {
+    const mailboxId = ids.get(formerKey)
+    return mailboxId === undefined ? [] : [{ mailboxId, formerKey, mailbox }]
+  })
 }
 
 /** The mailbox of the path, which must have no special role. */

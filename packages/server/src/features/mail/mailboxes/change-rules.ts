@@ -8,9 +8,14 @@ export function requireLevel(provider: string, name: string): string {
   return name.normalize('NFC')
 }
 
+/** Refuses a parent that holds no mailboxes: labels of the provider's own. */
+export function requireHolding(parent: Pick<ProviderMailbox, 'kind' | 'role'>): void {
+  if (parent.kind === 'label' && parent.role !== 'custom') refuse('mailbox_parent')
+}
+
 /**
  * The new parent of a mailbox: null at the top level, undefined if it stays where it is. Refuses one that is unknown
- * (`unknown_mailbox`), and one that is the mailbox itself or below it (`mailbox_parent`).
+ * (`unknown_mailbox`), and one that is the mailbox itself, below it, or holds none (`mailbox_parent`).
  * @param all mailboxes of the account
  */
 export function requireParent(
@@ -22,6 +27,7 @@ export function requireParent(
   const byId = new Map(all.map(row => [row.id, row]))
   const parent = byId.get(parentId)
   if (!parent) return refuse('unknown_mailbox', { ids: [parentId] })
+  requireHolding(parent)
   const passed = new Set<string>()
   for (let above: ProviderMailbox | undefined = parent; above; above = byId.get(above.parent_id ?? '')) {
     if (above.id === mailbox.id) refuse('mailbox_parent')

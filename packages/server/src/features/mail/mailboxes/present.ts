@@ -29,13 +29,10 @@ export function presentMailbox(row: MailboxRow): Mailbox {
   }
 }
 
+/** The columns of a mailbox that events name beside a message. */
+export type ReferredMailbox = Pick<MailboxRow, 'id' | 'name' | 'path' | 'role' | 'kind'>
+
 /** A mailbox as events name it beside a message. */
-export function presentMailboxReference({
-  id,
-  name,
-  path,
-  role,
-  kind,
-}: Pick<MailboxRow, 'id' | 'name' | 'path' | 'role' | 'kind'>): MailboxReference {
+export function presentMailboxReference({ id, name, path, role, kind }: ReferredMailbox): MailboxReference {
   return { id, name, path, role, kind }
 }

@@ -45,6 +45,7 @@ export async function recordRenamedMailboxes(
   account: MailAccount,
   renamings: readonly MailboxRenaming[],
 ): Promise<void> {
+  if (renamings.length === 0) return
   const indexed = await listIndexedMailboxes(unit.sql, account.id)
   const byId = new Map(indexed.map(mailbox => [mailbox.id, mailbox]))
   const kept = renamings.flatMap(({ mailboxId, formerKey, mailbox }) => {

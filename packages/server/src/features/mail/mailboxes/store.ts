@@ -6,14 +6,19 @@ import type { PlacedMailbox } from '../messages/rules.ts'
 import { type MailboxRow, mailboxColumns } from './present.ts'
 import type { IndexedMailbox } from './rules.ts'
 
+/** The columns of an `IndexedMailbox`, from `mailbox` and `withCursor`. */
+export const indexedColumns = sql.raw(
+  `mailbox.id, provider_key, provider_id, name, path, parent_id, role, kind, mailbox.source, total_count, unread_count,
+    is_deleted, cursor`,
+)
+export const withCursor = sql.raw(
+  `left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source`,
+)
+
 /** Every mailbox of the account as the index has it, with the cursor of its source. */
 export async function listIndexedMailboxes(db: Db, accountId: string): Promise<IndexedMailbox[]> {
   const { rows } = await sql<IndexedMailbox>`
-    select mailbox.id, provider_key, provider_id, name, path, parent_id, role, kind, mailbox.source, total_count,
-      unread_count, is_deleted, cursor
-    from mailbox left join sync_cursor on sync_cursor.account_id = mailbox.account_id
-      and sync_cursor.source = mailbox.source
-    where mailbox.account_id = ${accountId} order by path
+    select ${indexedColumns} from mailbox ${withCursor} where mailbox.account_id = ${accountId} order by path
   `.execute(db)
   return rows
 }

@@ -1,4 +1,4 @@
-import type { MessageChange } from '@waxwing/contract/mail/messages.ts'
+import type { Classification, MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import { isOneOf } from '../../../database/one-of.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
@@ -43,6 +43,22 @@ export async function announceDeleted(
 ): Promise<void> {
   for (const { data } of await describeMessages(unit, account, ids)) {
     unit.announce({ type: 'message.deleted', accountId: account.id, data })
+  }
+}
+
+/** Announces what a message was found to be. */
+export async function announceClassified(
+  unit: UnitOfWork,
+  account: Pick<MailAccount, 'id'>,
+  messageId: string,
+  classification: Classification,
+): Promise<void> {
+  for (const { data } of await describeMessages(unit, account, [messageId])) {
+    unit.announce({
+      type: 'message.classified',
+      accountId: account.id,
+      data: { ...data, classification },
+    })
   }
 }
 

@@ -4,15 +4,17 @@ import type { Location } from '../../../providers/content.ts'
 import type { ChangingProvider, FlagChange, MessageSet } from '../../../providers/changing.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
-import type { AccountRow } from '../../accounts/accounts/account.ts'
-import { reachedAs } from '../../accounts/accounts/rules.ts'
+import { reachedAs, type ReachedRow } from '../../accounts/accounts/rules.ts'
 import type { ChangeUnit, Commits } from '../../context.ts'
 import { askForPass } from '../at-provider.ts'
 import { listPlacedMailboxes } from '../mailboxes/store.ts'
 import { listMessageLocations } from './location.ts'
+import type { SummaryRow } from './present.ts'
 import { lockMailAccount } from './record-account.ts'
+import { recordChangedFlags, type RecordOptions } from './record-changed-flags.ts'
+import type { MessageAsRead } from './record-flags-as-read.ts'
 import type { PlacedMailbox } from './rules.ts'
-import { recordChangedStates, recordMoves, recordRemovals } from './record-changes.ts'
+import { recordChangedLabels, recordMoves, recordRemovals } from './record-changes.ts'
 
 /** A change that goes on for longer is answered with what is done by then; repeating it does the rest. */
 const CHANGE_SECONDS_MAX = 60
@@ -23,6 +25,7 @@ const SET_MESSAGES_MAX = 250
 export interface LocatedMessage {
   id: string
   location: Location
+  asRead?: MessageAsRead | null
 }
 
 /** What is to be asked of the provider for a set of messages. Null: nothing of this kind. */
@@ -34,21 +37,31 @@ export interface ProviderChange {
   targetKey: string | null
 }
 
+/** @returns messages as they were recorded, by id; none where that is not known without reading them */
+export type RecordWork = (
+  unit: ChangeUnit,
+  options: RecordOptions,
+) => Promise<ReadonlyMap<string, SummaryRow>>
+
+const NONE: ReadonlyMap<string, SummaryRow> = new Map()
+
 /** What is needed to change messages. */
 export interface ChangeContext extends Pick<Commits, 'step'> {
   db: Db
   connections: Connections
   /** Commits what the provider has carried out: at once, or before anything else of the request is committed. */
-  record(work: (unit: ChangeUnit) => Promise<void>): Promise<void>
+  record(work: RecordWork): Promise<void>
   /** By `performance.now()`. */
   endsAt: number
 }
 
-/** Begins the change that one request asks for. `record` is `step` by default. */
+/** Begins the change that one request asks for. By default, what is carried out is committed at once. */
 export function beginChange(
   context: Omit<ChangeContext, 'endsAt' | 'record'> & Partial<Pick<ChangeContext, 'record'>>,
 ): ChangeContext {
-  return { record: context.step, ...context, endsAt: performance.now() + CHANGE_SECONDS_MAX * 1000 }
+  const recordAtOnce = async (work: RecordWork) =>
+    void (await context.step(unit => work(unit, { mayAssume: false })))
+  return { record: recordAtOnce, ...context, endsAt: performance.now() + CHANGE_SECONDS_MAX * 1000 }
 }
 
 /** Messages with where the provider has them; those whose location is not known are left out. */
@@ -72,7 +85,7 @@ export async function locateAll(
  */
 export async function changeMessages(
   context: ChangeContext,
-  account: AccountRow,
+  account: ReachedRow,
   messages: readonly LocatedMessage[],
   { flags, labels, targetKey }: ProviderChange,
 ): Promise<Set<string>> {
@@ -95,7 +108,7 @@ export async function changeMessages(
  */
 export async function removeMessages(
   context: ChangeContext,
-  account: AccountRow,
+  account: ReachedRow,
   messages: readonly LocatedMessage[],
 ): Promise<Set<string>> {
   return changeEachSet(context, account, messages, async function* (set, provider) {
@@ -116,6 +129,7 @@ export async function removeMessages(
 interface ChangedSet {
   at: MessageSet
   idOf(key: MessageKey): string
+  asReadOf(key: MessageKey): MessageAsRead | null
 }
 
 /** Changes one set at the provider, and records each batch. @yields keys that the source no longer has, for each batch */
@@ -124,7 +138,7 @@ type RunSet = (set: ChangedSet, provider: ChangingProvider) => AsyncGenerator<Me
 /** Changes messages source by source, until the time of the request is over. @returns ids of those that are gone */
 async function changeEachSet(
   { connections, endsAt }: ChangeContext,
-  account: AccountRow,
+  account: ReachedRow,
   messages: readonly LocatedMessage[],
   run: RunSet,
 ): Promise<Set<string>> {
@@ -146,40 +160,39 @@ function* setsOf(messages: readonly LocatedMessage[]): Generator<ChangedSet> {
   for (const ofSource of Map.groupBy(messages, ({ location }) => location.source).values()) {
     for (let start = 0; start < ofSource.length; start += SET_MESSAGES_MAX) {
       const taken = ofSource.slice(start, start + SET_MESSAGES_MAX)
-      const ids = new Map(taken.map(({ id, location }) => [location.key, id]))
+      const byKey = new Map(taken.map(message => [message.location.key, message]))
       const { source, cursor } = taken[0]!.location
-      yield { at: { source, cursor, keys: [...ids.keys()] }, idOf: key => ids.get(key)! }
+      yield {
+        at: { source, cursor, keys: [...byKey.keys()] },
+        idOf: key => byKey.get(key)!.id,
+        asReadOf: key => byKey.get(key)!.asRead ?? null,
+      }
     }
   }
 }
 
 async function* changeFlags(
   context: ChangeContext,
-  account: AccountRow,
+  account: ReachedRow,
   set: ChangedSet,
   provider: ChangingProvider,
   flags: FlagChange,
 ): AsyncGenerator<MessageKey[]> {
   for await (const { changed, gone } of provider.changeFlags(set.at, flags)) {
-    await record(context, account, (unit, mailAccount) =>
-      recordChangedStates(
-        unit,
-        mailAccount,
-        changed.map(({ key, flags: now }) => ({
-          messageId: set.idOf(key),
-          at: { source: set.at.source, key },
-          flags: now,
-          mailboxes: null,
-        })),
-      ),
-    )
+    const flagged = changed.map(({ key, flags: now }) => ({
+      messageId: set.idOf(key),
+      at: { source: set.at.source, key },
+      flags: now,
+      asRead: set.asReadOf(key),
+    }))
+    await context.record((unit, options) => recordChangedFlags(unit, account.id, flagged, options))
     yield gone
   }
 }
 
 async function* changeLabels(
   context: ChangeContext,
-  account: AccountRow,
+  account: ReachedRow,
   set: ChangedSet,
   provider: ChangingProvider,
   labels: { add: readonly string[]; remove: readonly string[] },
@@ -193,7 +206,7 @@ async function* changeLabels(
         flags,
         mailboxes: mailboxKeys?.flatMap(mailboxKey => placed.get(mailboxKey) ?? []) ?? null,
       }))
-      await recordChangedStates(unit, mailAccount, states)
+      await recordChangedLabels(unit, mailAccount, states)
     })
     yield gone
   }
@@ -201,7 +214,7 @@ async function* changeLabels(
 
 async function* move(
   context: ChangeContext,
-  account: AccountRow,
+  account: ReachedRow,
   set: ChangedSet,
   provider: ChangingProvider,
   targetKey: string,
@@ -227,15 +240,16 @@ async function* move(
 /** Commits what the provider has carried out. */
 async function record(
   context: ChangeContext,
-  account: AccountRow,
+  account: ReachedRow,
   work: (unit: ChangeUnit, mailAccount: Awaited<ReturnType<typeof lockMailAccount>>) => Promise<void>,
 ): Promise<void> {
   await context.record(async unit => {
     await work(unit, await lockMailAccount(unit, account.id))
+    return NONE
   })
 }
 
-async function placedByKey(unit: ChangeUnit, account: AccountRow): Promise<Map<string, PlacedMailbox>> {
+async function placedByKey(unit: ChangeUnit, account: ReachedRow): Promise<Map<string, PlacedMailbox>> {
   const placed = await listPlacedMailboxes(unit.sql, account.id)
   return new Map(placed.map(mailbox => [mailbox.key, mailbox]))
 }

@@ -52,8 +52,8 @@ export async function listMessageLocations(
   }))
 }
 
-export function toLocation({ source, cursor, ...key }: LocationRow): Location {
-  return { source, cursor, key: keyOf(key)! }
+export function toLocation({ source, cursor, uid, remote_id }: LocationRow): Location {
+  return { source, cursor, key: keyOf({ uid, remote_id })! }
 }
 
 /** Where the provider has a message; null while that is not known. */

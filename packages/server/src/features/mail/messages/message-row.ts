@@ -33,6 +33,7 @@ const COLUMNS = {
   size: 'bigint',
   draft_id: 'text',
   draft_generation: 'integer',
+  draft_key: 'text',
 } as const
 
 const names = Object.keys(COLUMNS).map(name => `"${name}"`)
@@ -77,6 +78,7 @@ export function toRow(
     size: message.size,
     draft_id: message.draftMark?.draftId ?? null,
     draft_generation: message.draftMark?.generation ?? null,
+    draft_key: message.draftKey,
     ...toState(account, message, mailboxes),
   }
 }

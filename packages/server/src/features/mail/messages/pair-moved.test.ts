@@ -24,12 +24,12 @@ describe('pairUp', () => {
   test.each([
     ['one of the same mailbox is taken before one that vanished elsewhere', ['b', 'a'], [false, true], '1'],
     [
-      'one that vanished is taken before one whose mailbox is being read anew',
+      'one that vanished is taken before one whose mailbox is being read again',
       ['b', 'c'],
       [true, false],
       '1',
     ],
-    ['one whose mailbox is being read anew is taken when there is no other', ['b'], [true], '0'],
+    ['one whose mailbox is being read again is taken when there is no other', ['b'], [true], '0'],
   ])('%s', (_, mailboxes, renumbered, expected) => {
     const candidates = mailboxes.map((mailbox, index) =>
       unplaced(String(index), mailbox, 'x', renumbered[index]),

@@ -27,11 +27,34 @@ export interface SummaryRow {
   importance: MessageSummary['importance']
 }
 
+const SUMMARY_COLUMNS: Array<keyof SummaryRow> = [
+  'id',
+  'thread_id',
+  'internet_message_id',
+  'mailbox_ids',
+  'subject',
+  'from',
+  'to',
+  'cc',
+  'snippet',
+  'received_at',
+  'sent_at',
+  'is_read',
+  'is_flagged',
+  'is_draft',
+  'has_attachments',
+  'categories',
+  'direction',
+  'outbox_id',
+  'reference',
+  'importance',
+]
+
 /** The columns of `SummaryRow`, for `select` from `message`. */
-export const summaryColumns = sql.raw(
-  `id, thread_id, internet_message_id, mailbox_ids, subject, "from", "to", cc, snippet, received_at, sent_at,
-   is_read, is_flagged, is_draft, has_attachments, categories, direction, outbox_id, reference, importance`,
-)
+export const summaryColumns = sql.raw(SUMMARY_COLUMNS.map(name => `"${name}"`).join(', '))
+
+/** The same, for `select` from `message` beside other tables. */
+export const messageSummaryColumns = sql.raw(SUMMARY_COLUMNS.map(name => `message."${name}"`).join(', '))
 
 /** The summary of a message as the interface shows it. `summaryFields` says the same to PostgreSQL. */
 export function presentSummary(row: SummaryRow): MessageSummary {

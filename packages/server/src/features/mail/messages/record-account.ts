@@ -1,23 +1,30 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import { inOneFlight } from '../../../database/in-one-flight.ts'
+import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../refuse.ts'
 import { type OwnAddressRow, ownAddressColumns, ownAddressesOf } from '../identities/store.ts'
 import type { MailAccount } from './rules.ts'
 
+type MailAccountRow = OwnAddressRow & { initialized_at: Date | null; look: number; has_missing: boolean }
+
 /**
- * What recording needs to know of an account. Call it in a statement after the one that took a lock on the account's row:
- * so it sees what was committed while that one waited.
+ * What recording needs to know of an account, behind a statement that locks its row. It is a statement of its own, so that
+ * it sees what was committed while that one waited.
+ * @param locking has a row if the account is to be recorded
  */
-export async function loadMailAccount(unit: UnitOfWork, accountId: string): Promise<MailAccount> {
-  const { rows } = await sql<
-    OwnAddressRow & { initialized_at: Date | null; look: number; has_missing: boolean }
-  >`
+export async function loadLockedMailAccount(
+  unit: UnitOfWork,
+  accountId: string,
+  locking: RawBuilder<unknown>,
+): Promise<MailAccount | null> {
+  const loading = sql<MailAccountRow>`
     select ${ownAddressColumns}, initialized_at, look::float8 as look,
       exists (select from message where account_id = account.id and missing_look is not null)
         or exists (select from mailbox where account_id = account.id and is_deleted) as has_missing
-    from account where id = ${accountId}
-  `.execute(unit.sql)
-  const row = rows[0]!
+    from account where id = ${accountId}`
+  const [locked, [row]] = await inOneFlight(unit.sql, [locking, loading])
+  if (locked.length === 0 || !row) return null
   return {
     id: accountId,
     tenantId: unit.tenantId,
@@ -33,18 +40,22 @@ export async function loadMailAccount(unit: UnitOfWork, accountId: string): Prom
  * change records anything of it, so the transaction must be short: ask the provider before it. Null if the account was
  * deleted.
  */
-export async function findLockedMailAccount(
-  unit: UnitOfWork,
-  accountId: string,
-): Promise<MailAccount | null> {
-  const { rows } = await sql`
-    select from account where id = ${accountId} and tenant_id = ${unit.tenantId} and deleted_at is null
-    for no key update
-  `.execute(unit.sql)
-  return rows.length === 0 ? null : loadMailAccount(unit, accountId)
+export function findLockedMailAccount(unit: UnitOfWork, accountId: string): Promise<MailAccount | null> {
+  return loadLockedMailAccount(unit, accountId, lockingAccount(unit, accountId))
+}
+
+/** Takes the account as `findLockedMailAccount` does. The next statement says whether there still is one. */
+export async function holdMailAccount(unit: UnitOfWork, accountId: string): Promise<void> {
+  await executeUnawaited(unit.sql, lockingAccount(unit, accountId))
 }
 
 /** As `findLockedMailAccount`, but refuses an account that was deleted in the meantime. */
 export async function lockMailAccount(unit: UnitOfWork, accountId: string): Promise<MailAccount> {
   return (await findLockedMailAccount(unit, accountId)) ?? refuse('account_not_found')
+}
+
+function lockingAccount(unit: UnitOfWork, accountId: string): RawBuilder<unknown> {
+  return sql`
+    select from account where id = ${accountId} and tenant_id = ${unit.tenantId} and deleted_at is null
+    for no key update`
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { MessageKey, RemoteMessage } from '../../../providers/mail.ts'
@@ -9,8 +10,8 @@ import { keyColumns, remoteIdsOf } from './keys.ts'
 import { differingColumns, fieldsOf, rowColumns, rowTypes, toRow, toState } from './message-row.ts'
 import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld } from './record-known.ts'
 import { countContents } from './record-content-version.ts'
-import { takeMarkedContents, takeSavedContents } from './record-new-contents.ts'
-import { linkAnswers, linkSends } from './record-sends.ts'
+import { takeKeyedContents, takeMarkedContents, takeSavedContents } from './record-new-contents.ts'
+import { noteAnswers, linkSends } from './record-sends.ts'
 import { pairUp, type UnplacedMessage } from './pair-moved.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
@@ -40,13 +41,14 @@ export async function recordArrivals(
   isNews: boolean,
 ): Promise<{ ids: string[] }> {
   const { fresh, known } = await sortOut(unit, account, arrivals)
-  const marked = await takeMarkedContents(unit, account, fresh)
+  const keyed = await takeKeyedContents(unit, account, fresh)
+  const marked = await takeMarkedContents(unit, account, keyed.others)
   const unplaced = account.hasMissing ? await lockUnplaced(unit, account, marked.others) : []
   const { found, created } = pairUp(marked.others, unplaced)
   const placed = await placeFound(unit, account, found)
   // Only now: what was found is no longer missing.
   const saved = await takeSavedContents(unit, account, account.hasMissing ? created : [])
-  const replacing = [...marked.rewritings, ...saved.rewritings]
+  const replacing = [...keyed.rewritings, ...marked.rewritings, ...saved.rewritings]
 
   const changes: Changes = new Map([
     ...placed,
@@ -59,10 +61,14 @@ export async function recordArrivals(
   if (account.isInitialized) {
     await announceUpdated(unit, account, changes)
     if (isNews) {
-      await linkAnswers(
+      await noteAnswers(
         unit,
         account.id,
-        added.map(({ message: { references } }, index) => ({ id: ids[index]!, references })),
+        added.map(({ message: { references, mayBeReport } }, index) => ({
+          id: ids[index]!,
+          references,
+          mayBeReport,
+        })),
       )
       await announceCreated(unit, account, ids)
     }
@@ -72,7 +78,7 @@ export async function recordArrivals(
 
 /** Tells the messages that the index lacks from those that it holds under the key of the arrival. */
 async function sortOut(unit: UnitOfWork, account: MailAccount, arrivals: readonly AnyArrival[]) {
-  // The last word on a key counts: a change log may tell of a message twice.
+  // The last word on a key counts: a change log may report a message twice.
   const unique = [...new Map(arrivals.map(arrival => [placeOf(arrival), arrival])).values()]
   const numbered = unique.filter(({ message }) => typeof message.key === 'number')
   const others = unique.filter(({ message }) => typeof message.key !== 'number')
@@ -194,23 +200,23 @@ async function insertMessages(
     ...toRow(account, message, mailboxes, threadIds[index]!),
   }))
 
-  await sql`
+  const inserting = sql`
     insert into message (id, tenant_id, account_id, missing_look, ${rowColumns})
     select id, ${account.tenantId}::uuid, ${account.id}::uuid, missing_look, ${rowColumns}
-    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, missing_look float8, ${rowTypes})
-  `.execute(unit.sql)
+    from json_to_recordset(${JSON.stringify(rows)}::json) as arrived (id uuid, missing_look float8, ${rowTypes})`
+  await executeUnawaited(unit.sql, inserting)
   const placements = arrivals.flatMap(({ message, mailboxes }, index) =>
     mailboxes.map(mailbox => ({ mailbox, message, id: ids[index]! })),
   )
-  await sql`
+  const placing = sql`
     insert into message_mailbox (mailbox_id, received_at, message_id, uid)
     select * from unnest(
       ${placements.map(({ mailbox }) => mailbox.id)}::uuid[],
       ${placements.map(({ message }) => message.receivedAt)}::timestamptz[],
       ${placements.map(({ id }) => id)}::uuid[],
       ${placements.map(({ message }) => keyColumns(message.key).uid)}::bigint[]
-    )
-  `.execute(unit.sql)
+    )`
+  await executeUnawaited(unit.sql, placing)
   await recordDocuments(unit, account.id, rows)
   const outbound = rows.flatMap(({ id, direction }) => (direction === 'outbound' ? [id] : []))
   await linkSends(unit, account.id, outbound)

@@ -1,10 +1,14 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
+import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
 import { keyColumns, keyOf } from './keys.ts'
 
-/** A key that the interface changed, and that the sync has not looked at since. */
+/**
+ * A key that the interface changed, or whose message differed from its provider in a comparison, and that the sync has not
+ * looked at since.
+ */
 export interface ChangedKey {
   source: string
   key: MessageKey
@@ -17,9 +21,9 @@ export interface ChangedKey {
 }
 
 /**
- * Marks keys that the interface changed. From this commit on, ordinary steps of the sync leave them alone, since what
- * they say may be older than the change; then the sync asks the provider about each of them. Sources that are no longer
- * followed are left out.
+ * Marks keys that the interface changed, or whose messages differ from their provider. From this commit on, ordinary
+ * steps of the sync leave them alone, since what they say may be older than the change; then the sync asks the provider
+ * about each of them. Sources that are no longer followed are left out.
  */
 export async function recordChangedKeys(
   unit: UnitOfWork,
@@ -33,16 +37,34 @@ export async function recordChangedKeys(
     is_added: isAdded,
     is_removed: isRemoved,
   }))
-  await sql`
+  const noted = sql`json_to_recordset(${JSON.stringify(rows)}::json)
+    as noted (source text, uid bigint, remote_id text, is_added boolean, is_removed boolean)`
+  await executeUnawaited(
+    unit.sql,
+    sql`
     insert into changed_key as held (account_id, source, uid, remote_id, is_added, is_removed)
-    select ${accountId}::uuid, source, uid, remote_id, bool_or(is_added), bool_or(is_removed)
-    from json_to_recordset(${JSON.stringify(rows)}::json)
-      as changed (source text, uid bigint, remote_id text, is_added boolean, is_removed boolean)
-    where exists (select from mailbox where account_id = ${accountId} and mailbox.source = changed.source)
+    select ${accountId}::uuid, source, uid, remote_id, bool_or(is_added), bool_or(is_removed) from ${noted}
+    where exists (select from mailbox where account_id = ${accountId} and mailbox.source = noted.source)
     group by source, uid, remote_id order by source, uid, remote_id
     on conflict (account_id, source, uid, remote_id) do update set mark = gen_random_uuid(),
-      is_added = held.is_added or excluded.is_added, is_removed = held.is_removed or excluded.is_removed
-  `.execute(unit.sql)
+      is_added = held.is_added or excluded.is_added, is_removed = held.is_removed or excluded.is_removed`,
+  )
+}
+
+/**
+ * `recordChangedKeys` as a part of a statement, of one key that stays in its source.
+ * @param rows the key is marked if they have a row
+ */
+export function markingChangedKey(
+  accountId: string,
+  { source, key }: Pick<ChangedKey, 'source' | 'key'>,
+  rows: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const { uid, remote_id } = keyColumns(key)
+  return sql`
+    insert into changed_key (account_id, source, uid, remote_id, is_added, is_removed)
+    select ${accountId}::uuid, ${source}, ${uid}::bigint, ${remote_id}, false, false from ${rows}
+    on conflict (account_id, source, uid, remote_id) do update set mark = gen_random_uuid()`
 }
 
 /** The changed keys of a source, and those of the account that last whatever the source is. */

@@ -7,9 +7,10 @@ import { recordArrivals } from './record-arrivals.ts'
 import { recordChangedKeys } from './record-changed-keys.ts'
 import { type HeldMessage, lockHeldById, type Rewriting, rewriteHeld, rowOf } from './record-known.ts'
 import {
+  type Added,
   findAdded,
+  findHolder,
   type FormerLocation,
-  type KeylessMessage,
   type NewLocation,
   placeAll,
   validLocations,
@@ -19,7 +20,7 @@ import type { MailAccount, PlacedMailbox } from './rules.ts'
 // What the interface has changed at the provider is recorded here, in one transaction under `lockMailAccount`. What the
 // sync has recorded in the meantime stays: it may have seen more than the answer of the provider says.
 
-export interface ChangedState {
+export interface ChangedLabels {
   messageId: string
   at: FormerLocation
   /** All flags as they are now; null: as they were. */
@@ -28,11 +29,11 @@ export interface ChangedState {
   mailboxes: readonly PlacedMailbox[] | null
 }
 
-/** Records flags and labels as the provider has them after a change, wherever the messages are now. */
-export async function recordChangedStates(
+/** Records labels as the provider has them after a change, wherever the messages are now. */
+export async function recordChangedLabels(
   unit: UnitOfWork,
   account: MailAccount,
-  changes: readonly ChangedState[],
+  changes: readonly ChangedLabels[],
 ): Promise<void> {
   const held = await lockHeldById(
     unit,
@@ -135,12 +136,17 @@ export async function recordRemovals(
 export async function recordAdded(
   unit: UnitOfWork,
   account: MailAccount,
-  added: { message: KeylessMessage; mailboxes: readonly PlacedMailbox[]; to: NewLocation | null },
+  added: Added & { to: NewLocation | null },
 ): Promise<string> {
   const { message, mailboxes, to } = added
-  const [location = null] = to ? await validLocations(unit, account, [to]) : []
+  const [valid = null] = to ? await validLocations(unit, account, [to]) : []
+  const holder = valid && (await findHolder(unit, account, added, valid))
+  // A number of another message was a mistake of the server: the sync finds where the added one is.
+  const isFree =
+    !holder || typeof valid.key === 'string' || holder.internet_message_id === message.internetMessageId
+  const location = isFree ? valid : null
   await recordChangedKeys(unit, account.id, addedTo(location))
-  const known = await findAdded(unit, account, added, location)
+  const known = location ? (holder?.id ?? null) : await findAdded(unit, added)
   if (known !== null) return known
   const arrival = { message: { ...message, key: location?.key ?? null }, mailboxes }
   const { ids } = await recordArrivals(unit, account, [arrival], true)

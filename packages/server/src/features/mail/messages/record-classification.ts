@@ -1,7 +1,7 @@
 import type { Classification } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import { presentSummary, summaryColumns, type SummaryRow } from './present.ts'
+import { announceClassified } from './announce.ts'
 
 /**
  * Keeps and announces what a reply was found to be. The first word counts: a message that has a classification keeps
@@ -12,17 +12,11 @@ export async function recordClassification(
   { accountId, messageId }: { accountId: string; messageId: string },
   classification: Classification,
 ): Promise<boolean> {
-  const { rows } = await sql<SummaryRow>`
+  const { numAffectedRows } = await sql`
     update message set classification = ${JSON.stringify(classification)}
     where id = ${messageId} and account_id = ${accountId} and classification is null
-    returning ${summaryColumns}
   `.execute(unit.sql)
-  const [row] = rows
-  if (!row) return false
-  unit.announce({
-    type: 'message.classified',
-    accountId,
-    data: { message: presentSummary(row), classification },
-  })
+  if (numAffectedRows === 0n) return false
+  await announceClassified(unit, { id: accountId }, messageId, classification)
   return true
 }

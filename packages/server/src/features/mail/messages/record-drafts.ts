@@ -32,20 +32,28 @@ export async function recordReplaced(
 ): Promise<void> {
   const { messageId, from, message, mailboxes, to } = replaced
   const row = (await lockHeldById(unit, account, [messageId])).get(messageId)
-  if (row && mailboxes.length > 0 && !hasContent(row, message)) {
+  if (row && mailboxes.length > 0 && isReplaceable(row, replaced)) {
     const { identity } = message
     const locations = await placeAll(unit, account, [{ id: messageId, identity, mailboxes, to }])
-    const next = toRow(account, { ...message, key: null }, mailboxes, row.thread_id)
+    const next = toRow(account, { ...message, key: null }, mailboxes, message.threadId ?? row.thread_id)
     await announceRewritten(unit, account, [lasting(row, next, locations.get(messageId) ?? 'awaited')])
     await countContents(unit, [messageId])
   }
   await recordChangedKeys(unit, account.id, [...(from ? removedFrom(from, to) : []), ...addedTo(to)])
 }
 
-/** Whether the row already has this content of the draft, or a later one. */
-function hasContent(row: HeldMessage, { draftMark }: KeylessMessage): boolean {
-  if (draftMark === null || row.draft_id !== draftMark.draftId || row.uid === null) return false
-  return (row.draft_generation ?? 0) >= draftMark.generation
+/**
+ * Whether the new content is later than what the index has. What the sync has recorded under another lasting key may be
+ * later as well: if it is not, the sync will see the new one.
+ */
+function isReplaceable(
+  row: HeldMessage,
+  { from, message: { draftMark } }: Pick<NewContent, 'message'> & { from: FormerLocation | null },
+): boolean {
+  const isOurs = draftMark !== null && row.draft_id === draftMark.draftId
+  const isLater = isOurs && (row.draft_generation ?? 0) < draftMark.generation
+  if (row.remote_id !== null) return isLater || row.remote_id === from?.key
+  return !isOurs || row.uid === null || isLater
 }
 
 /** A draft that its provider lost is kept here for this time. */

@@ -70,6 +70,37 @@ export async function markUnrecognised(
   if (keys === 'void') await dropChangedKeys(unit, account.id, followed.source)
 }
 
+/**
+ * Makes messages of a source of numbered messages missing that have no number, or no row of their mailbox: no step of the
+ * sync would ever find them. They are recognised when their source hands them over, and otherwise deleted.
+ * @param ids those without a number, if the source is about to hand over everything that the index lacks of it; null if
+ *   not: then all of them wait until the source was read again
+ * @returns how many are missing now
+ */
+export async function missUnplaced(
+  unit: UnitOfWork,
+  account: MailAccount,
+  followed: FollowedSource,
+  ids: readonly string[] | null,
+): Promise<number> {
+  const { rows: returned } = await sql<{ message_id: string }>`
+    insert into message_mailbox (mailbox_id, received_at, message_id, uid)
+    select mailbox_id, received_at, message.id, null from message cross join unnest(mailbox_ids) as mailbox_id
+    where account_id = ${account.id} and missing_look is null and remote_id is null
+      and mailbox_ids && ${idsOf(followed)}::uuid[] and mailbox_id = any(${idsOf(followed)}::uuid[])
+      and not exists (select from message_mailbox where message_id = message.id)
+    returning message_id
+  `.execute(unit.sql)
+  const known = ids && [...ids, ...returned.map(row => row.message_id)]
+  const { numAffectedRows = 0n } = await sql`
+    update message set missing_look = ${known ? account.look : 'infinity'} from message_mailbox as held
+    where held.mailbox_id = any(${idsOf(followed)}::uuid[]) and held.uid is null and message.id = held.message_id
+      and missing_look is null and remote_id is null ${known ? sql`and message.id = any(${known}::uuid[])` : sql``}
+      and not exists (select from message_mailbox where message_id = message.id and uid is not null)
+  `.execute(unit.sql)
+  return Number(numAffectedRows)
+}
+
 /** A listing names these lasting ids: those that waited to be recognised are. @returns the ids that the source lacks */
 export async function recordListed(
   unit: UnitOfWork,
@@ -106,14 +137,19 @@ export async function missUnrecognised(
   `.execute(unit.sql)
 }
 
-/** Deletes messages that the provider has deleted, and announces them as last indexed. */
+/**
+ * Deletes messages that the provider has deleted, and announces them as last indexed.
+ * @param isOfDrafts whether drafts are gone with their contents: otherwise they may have other contents by now
+ */
 export async function recordDeleted(
   unit: UnitOfWork,
   account: MailAccount,
   remoteIds: readonly string[],
+  { isOfDrafts }: { isOfDrafts: boolean },
 ): Promise<void> {
   const { rows } = await sql<{ id: string }>`
     select id from message where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
+      and (${isOfDrafts} or draft_key is null)
     order by id for update
   `.execute(unit.sql)
   await deleteMessages(

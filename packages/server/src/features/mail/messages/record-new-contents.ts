@@ -29,10 +29,42 @@ export const settleDraftJob: JobKind<SettleDraft> = {
   },
 }
 
-interface NewContents {
+export interface NewContents {
   rewritings: Rewriting[]
   /** Arrivals that are messages of their own. */
   others: AnyArrival[]
+}
+
+/**
+ * Arrivals that are contents of drafts which the provider names, whatever the key of their content is. The latest one
+ * replaces what the index has.
+ */
+export async function takeKeyedContents(
+  unit: UnitOfWork,
+  account: MailAccount,
+  arrivals: readonly AnyArrival[],
+): Promise<NewContents> {
+  const keyed = arrivals.filter(({ message }) => message.draftKey !== null && typeof message.key === 'string')
+  if (keyed.length === 0) return { rewritings: [], others: [...arrivals] }
+  const { rows } = await sql<{ id: string }>`
+    select id from message
+    where account_id = ${account.id} and draft_key = any(${keyed.map(({ message }) => message.draftKey)}::text[])
+  `.execute(unit.sql)
+  const ids = rows.map(({ id }) => id)
+  const held = new Map(
+    [...(await lockHeldById(unit, account, ids)).values()].map(row => [row.draft_key, row]),
+  )
+  const latest = new Map(
+    keyed.flatMap(arrival => {
+      const row = held.get(arrival.message.draftKey)
+      return row ? [[row, arrival] as const] : []
+    }),
+  )
+  const rewritings = [...latest].map(([row, { message, mailboxes }]): Rewriting => {
+    const next = toRow(account, message, mailboxes, message.threadId ?? row.thread_id)
+    return { held: row, next, location: { uid: null } }
+  })
+  return { rewritings, others: arrivals.filter(({ message }) => !held.has(message.draftKey)) }
 }
 
 /**

@@ -73,12 +73,18 @@ export async function validLocations(
   return new Set(locations.filter(location => location.isValidUnder(cursors.get(location.source) ?? null)))
 }
 
+interface Holder {
+  id: string
+  identity: string
+  internet_message_id: string | null
+}
+
 /** Other messages that the index holds under the new keys, by the message that is to be placed. */
 async function findHolders(
   unit: UnitOfWork,
   account: MailAccount,
   placings: ReadonlyArray<Placing & { to: NewLocation }>,
-): Promise<Map<string, { id: string; identity: string }>> {
+): Promise<Map<string, Holder>> {
   const wanted = placings.flatMap(({ id, mailboxes, to }) =>
     (mailboxes.length > 0 ? mailboxes : [null]).map(mailbox => ({
       placed_id: id,
@@ -87,16 +93,16 @@ async function findHolders(
     })),
   )
   if (wanted.length === 0) return new Map()
-  const { rows } = await sql<{ placed_id: string; id: string; identity: string }>`
+  const { rows } = await sql<Holder & { placed_id: string }>`
     with wanted as (
       select * from json_to_recordset(${JSON.stringify(wanted)}::json)
         as wanted (placed_id uuid, mailbox_id uuid, uid bigint, remote_id text)
     )
-    select placed_id, message.id, identity from wanted
+    select placed_id, message.id, identity, internet_message_id from wanted
     join message_mailbox as held on held.mailbox_id = wanted.mailbox_id and held.uid = wanted.uid
     join message on message.id = held.message_id where message.id <> placed_id
     union all
-    select placed_id, message.id, identity from wanted
+    select placed_id, message.id, identity, internet_message_id from wanted
     join message on message.account_id = ${account.id} and message.remote_id = wanted.remote_id
     where message.id <> placed_id
   `.execute(unit.sql)
@@ -105,17 +111,25 @@ async function findHolders(
 
 const RECENT_MESSAGES = 100
 
-/** The message that the sync has made of one that was added: the holder of its key, else the latest of its Message-ID. */
-export async function findAdded(
+/** A message that is added. */
+export interface Added {
+  message: KeylessMessage
+  mailboxes: readonly PlacedMailbox[]
+}
+
+/** The message that the index holds under the key of one that is added. */
+export async function findHolder(
   unit: UnitOfWork,
   account: MailAccount,
-  { message, mailboxes }: { message: KeylessMessage; mailboxes: readonly PlacedMailbox[] },
-  to: NewLocation | null,
-): Promise<string | null> {
-  if (to) {
-    const placing = { id: NOBODY, identity: message.identity, mailboxes, to }
-    return (await findHolders(unit, account, [placing])).get(NOBODY)?.id ?? null
-  }
+  { message, mailboxes }: Added,
+  to: NewLocation,
+): Promise<Holder | null> {
+  const placing = { id: NOBODY, identity: message.identity, mailboxes, to }
+  return (await findHolders(unit, account, [placing])).get(NOBODY) ?? null
+}
+
+/** The message that the sync has made of one that was added, if its key is not known: the latest of its Message-ID. */
+export async function findAdded(unit: UnitOfWork, { message, mailboxes }: Added): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`
     select id from (
       select message.id, internet_message_id from message_mailbox as held join message on message.id = held.message_id

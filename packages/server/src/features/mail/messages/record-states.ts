@@ -64,7 +64,7 @@ function stateOf(account: MailAccount, row: HeldMessage, { flags, mailboxes }: S
   }
   const state = toState(account, { ...told, from: row.from }, mailboxes ?? [])
   const { mailbox_ids, direction } = mailboxes ? state : row
-  return { ...state, mailbox_ids, direction }
+  return { ...state, mailbox_ids, direction, draft_key: state.is_draft ? row.draft_key : null }
 }
 
 interface FlagRow {

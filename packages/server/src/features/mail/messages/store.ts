@@ -20,6 +20,8 @@ export interface FullRow extends SummaryRow {
   /** The draft of ours that it is, and which of its contents; null for all other messages. */
   draft_id: string | null
   draft_generation: number | null
+  /** The provider's id of the draft; null if it has none that lasts. */
+  draft_key: string | null
   /** Grows with each new content under the same id. */
   content_version: number
   /** The send that an inbound message answers. */
@@ -32,11 +34,37 @@ export async function findMessage(db: Db, accountId: string, id: string): Promis
   const { rows } = await sql<FullRow>`
     select ${summaryColumns}, bcc, reply_to, size::float8 as size,
       coalesce(missing_look = 'infinity', false) as is_renumbered,
-      coalesce(kept_until > clock_timestamp(), false) as is_kept, draft_id, draft_generation, content_version,
+      coalesce(kept_until > clock_timestamp(), false) as is_kept, draft_id, draft_generation, draft_key,
+      content_version,
       answered_outbox_id, classification
     from message where id = ${id} and account_id = ${accountId}
   `.execute(db)
   return rows[0] ?? null
+}
+
+/** The lasting keys of the contents that the index has of these drafts, by the provider's ids of the drafts. */
+export async function listContentKeys(
+  db: Db,
+  accountId: string,
+  draftKeys: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql<{ remote_id: string }>`
+    select remote_id from message
+    where account_id = ${accountId} and draft_key = any(${[...draftKeys]}::text[]) and remote_id is not null
+  `.execute(db)
+  return rows.map(row => row.remote_id)
+}
+
+/** Those of the provider's ids of drafts whose draft the index has. */
+export async function listHeldDrafts(
+  db: Db,
+  accountId: string,
+  draftKeys: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql<{ draft_key: string }>`
+    select draft_key from message where account_id = ${accountId} and draft_key = any(${[...draftKeys]}::text[])
+  `.execute(db)
+  return rows.map(row => row.draft_key)
 }
 
 /** What a list of messages is narrowed to. */

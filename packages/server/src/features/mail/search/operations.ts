@@ -25,8 +25,7 @@ export function searchOperations(services: SearchServices) {
       const asked = position?.source ?? source
       const place = position?.place ?? null
       if (asked === 'auto') return answerFromEither(context, services, account, input, limit)
-      if (asked === 'provider')
-        return answerFromProvider(context, services.connections, account, input, { place, limit })
+      if (asked === 'provider') return answerFromProvider(context, services, account, input, { place, limit })
       return new SearchPage(await searchIndex(context, services.searches, input, { place, limit }), 'index')
     }),
   }

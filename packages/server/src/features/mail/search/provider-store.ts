@@ -24,7 +24,7 @@ export async function listSearched(
   const chosen: RawBuilder<boolean> =
     mailboxId === undefined ? sql`role not in ('junk', 'trash')` : sql`mailbox.id = ${mailboxId}`
   const { rows } = await sql<SearchedMailbox>`
-    select mailbox.id, mailbox.role, mailbox.source, sync_cursor.cursor, mailbox.total_count as size
+    select mailbox.id, mailbox.role, mailbox.source, mailbox.provider_key as "mailboxKey", sync_cursor.cursor, mailbox.total_count as size
     from mailbox
     left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
     where mailbox.account_id = ${accountId} and mailbox.source is not null and ${chosen}

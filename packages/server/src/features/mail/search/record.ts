@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { binaryArray } from '../../../database/binary-array.ts'
+import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { bodyVector, documentVector } from '../../../kit/search-text/document.ts'
 import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
@@ -24,7 +25,7 @@ export async function recordDocuments(
   accountId: string,
   messages: readonly Searchable[],
 ): Promise<void> {
-  await sql`
+  const writing = sql`
     with lowered as (${lowerVersions(sql`${accountId}`)})
     insert into message_search (message_id, account_id, received_at, document, version)
     select message_id, ${accountId}::uuid, received_at, document, ${SEARCH_VERSION}::smallint
@@ -33,8 +34,8 @@ export async function recordDocuments(
       ${messages.map(({ received_at }) => received_at)}::timestamptz[],
       ${vectors(messages.map(message => documentOf(message)))}::tsvector[]
     ) as arrived (message_id, received_at, document)
-    on conflict (message_id) do update set received_at = excluded.received_at, document = excluded.document
-  `.execute(unit.sql)
+    on conflict (message_id) do update set received_at = excluded.received_at, document = excluded.document`
+  await executeUnawaited(unit.sql, writing)
 }
 
 /**

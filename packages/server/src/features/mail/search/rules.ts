@@ -1,4 +1,4 @@
-import type { AccountSettings } from '@waxwing/contract/accounts/accounts.ts'
+import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
 import { SEARCH_VERSION } from '../../../kit/search-text/version.ts'
 
 type Kept = Pick<AccountSettings, 'bodyStorage' | 'syncWindowDays'>

@@ -4,6 +4,8 @@ import type { Connections } from '../../../connections/connections.ts'
 import type { Semaphore } from '../../../kit/semaphore.ts'
 import type { RequestContext } from '../../context.ts'
 import { searchIndex } from './index-search.ts'
+import type { SureWindows } from '../../../limits/windows.ts'
+import { refuse } from '../../refuse.ts'
 import { refuseFailure } from '../../provider-failure.ts'
 import { isUnanswered, searchProvider } from './provider-search.ts'
 import { holdsEverything, isCurrent, reachesBehindWindow } from './rules.ts'
@@ -20,18 +22,34 @@ export interface SearchServices {
   connections: Connections
   /** Searches of the index: each may keep a processor busy, so few run at once. */
   searches: Semaphore
+  /** Searches at the provider, in windows of one minute. */
+  providerSearches: SureWindows
+}
+
+/** Each costs up to a tenth of the quota that a user of Gmail has in a minute. */
+const GMAIL_SEARCHES_PER_MINUTE = 60
+
+async function countProviderSearch(
+  { providerSearches }: SearchServices,
+  account: AccountView,
+): Promise<void> {
+  if (account.provider !== 'gmail') return
+  const window = { name: `search:${account.id}`, limit: GMAIL_SEARCHES_PER_MINUTE }
+  const { isAccepted, resetSeconds } = await providerSearches.count([window])
+  if (!isAccepted) refuse('rate_limited', undefined, { retryAfterSeconds: resetSeconds })
 }
 
 /** Returns a page from the provider. Refuses if it cannot be asked. */
 export async function answerFromProvider(
   context: RequestContext,
-  connections: Connections,
+  services: SearchServices,
   account: AccountView,
   input: SearchInput,
   page: { place: string[] | null; limit: number },
 ): Promise<SearchPage> {
+  await countProviderSearch(services, account)
   try {
-    const found = await searchProvider(context, connections, account, input, {
+    const found = await searchProvider(context, services.connections, account, input, {
       ...page,
       secondsMax: PROVIDER_SECONDS,
     })
@@ -44,11 +62,12 @@ export async function answerFromProvider(
 /** Returns the first page from the source that fits: see the operation's description. */
 export async function answerFromEither(
   context: RequestContext,
-  { connections, searches }: SearchServices,
+  services: SearchServices,
   account: AccountView,
   input: SearchInput,
   limit: number,
 ): Promise<SearchPage> {
+  const { connections, searches } = services
   const settings = effectiveSettings(account.tenant_settings, account)
   let indexed: Found | null = null
   if (isCurrent(account) && !reachesBehindWindow(settings, input.filters.after, Date.now())) {
@@ -57,6 +76,7 @@ export async function answerFromEither(
     if (!isNothing || holdsEverything(settings)) return new SearchPage(indexed, 'index')
   }
   try {
+    await countProviderSearch(services, account)
     const page = { place: null, limit, secondsMax: AUTO_SECONDS }
     return new SearchPage(await searchProvider(context, connections, account, input, page), 'provider')
   } catch (error) {

@@ -6,10 +6,10 @@ import type { AccountRow } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { changeAtProvider, wakeSync } from '../at-provider.ts'
-import { requireMailboxByRole } from '../mailboxes/access.ts'
-import { requireMailboxes } from '../mailboxes/store.ts'
+import { requireMailboxByRole, requireNamed } from '../mailboxes/access.ts'
+import { listProviderMailboxes, type ProviderMailbox } from '../mailboxes/store.ts'
 import { beginChange, type ChangeContext, changeMessages, locateAll } from '../messages/change.ts'
-import { changesNothing, planChange } from '../messages/change-rules.ts'
+import { changesNothing, isMovedTo, planChange, planTrashing } from '../messages/change-rules.ts'
 import { findThread, listMembers, type ThreadMember } from './store.ts'
 
 const on = implement(threads).$context<RequestContext>()
@@ -21,17 +21,16 @@ export function threadChangeOperations({ connections }: { connections: Connectio
     update: on.update.handler(async ({ input: { params, body }, context }) => {
       const { account, members } = await requireMembers(context, params)
       const { isRead, mailboxId } = body
-      const mailboxes = await requireMailboxes(
-        context.db,
-        account.id,
-        mailboxId === undefined ? [] : [mailboxId],
-      )
+      const mailboxes = await requireNamed(context, account.id, mailboxId === undefined ? [] : [mailboxId])
       requireConnectable(account)
       const changing = changingFor(context)
       await changeAtProvider(context, account, async () => {
         const unlike = isRead === undefined ? [] : members.filter(member => member.is_read !== isRead)
         const marked = planChange({ mailbox_ids: [] }, { isRead }, mailboxes)
-        const elsewhere = mailboxId === undefined ? [] : members.filter(isElsewhere(mailboxId))
+        const target = mailboxId === undefined ? null : mailboxes.get(mailboxId)!
+        const elsewhere = target
+          ? members.filter(({ mailbox_ids }) => !isMovedTo(mailbox_ids, target, mailboxes))
+          : []
         const moved = planChange({ mailbox_ids: [] }, { mailboxId }, mailboxes)
         const left = [
           ...(await changeMembers(changing, account, unlike, marked)),
@@ -50,8 +49,9 @@ export function threadChangeOperations({ connections }: { connections: Connectio
       const changing = changingFor(context)
       await changeAtProvider(context, account, async () => {
         const trash = await requireMailboxByRole(changing, account, 'trash')
-        const plan = { flags: null, labels: null, targetKey: trash.provider_key }
-        const left = await changeMembers(changing, account, members.filter(isElsewhere(trash.id)), plan)
+        const plan = planTrashing(trash, await listProviderMailboxes(context.db, account.id))
+        const elsewhere = members.filter(({ mailbox_ids }) => !isTrashed(mailbox_ids, trash))
+        const left = await changeMembers(changing, account, elsewhere, plan)
         await refuseLeft(context, account, left)
       })
       return context.change(async () => null)
@@ -66,8 +66,10 @@ async function requireMembers(context: RequestContext, params: { accountId: stri
   return { account, members }
 }
 
-const isElsewhere = (mailboxId: string) => (member: ThreadMember) =>
-  member.mailbox_ids.length !== 1 || member.mailbox_ids[0] !== mailboxId
+/** With labels, a message in the trash may have others. */
+function isTrashed(mailboxIds: readonly string[], { id, kind }: ProviderMailbox): boolean {
+  return mailboxIds.includes(id) && (kind === 'label' || mailboxIds.length === 1)
+}
 
 /** Refuses if messages of the thread could not be changed; repeating the request changes them. */
 async function refuseLeft(

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { planThreads, referenceKeys, type Threadable } from './threading.ts'
 
@@ -22,15 +23,15 @@ export async function recordThreads(
   for (const { into, from } of plan.joins)
     movedMessageIds.push(...(await joinThreads(unit, accountId, into, from)))
   if (plan.links.length > 0) {
-    await sql`
+    const linking = sql`
       insert into thread_link (account_id, reference, thread_id)
       select ${accountId}::uuid, reference, thread_id
       from unnest(
         ${plan.links.map(link => link.reference)}::uuid[],
         ${plan.links.map(link => link.threadId)}::uuid[]
       ) as link (reference, thread_id)
-      on conflict do nothing
-    `.execute(unit.sql)
+      on conflict do nothing`
+    await executeUnawaited(unit.sql, linking)
   }
   return { threadIds: plan.threadIds, movedMessageIds }
 }

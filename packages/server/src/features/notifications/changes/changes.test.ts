@@ -14,7 +14,8 @@ interface Page {
 const noted = (accountId: string | null, note: number | string): Announcement => ({
   type: 'contact.created',
   accountId,
-  data: { note },
+  // The feed passes data on as it is.
+  data: { note } as never,
 })
 const purged = (accountId: string): Announcement => ({
   type: 'account.purged',

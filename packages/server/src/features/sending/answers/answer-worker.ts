@@ -1,5 +1,6 @@
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { Instance } from '../../../jobs/instance.ts'
+import type { Pulse } from '../../../jobs/pulse.ts'
 import { WokenLoop } from '../../../jobs/woken-loop.ts'
 import type { ReachPoint } from '../../../kit/reach-point.ts'
 import { findAccountView } from '../../accounts/accounts/store.ts'
@@ -9,21 +10,23 @@ import { ANSWERS_AT_ONCE } from './limits.ts'
 import {
   type ClaimedAnswer,
   claimAnswers,
+  hasDueAnswers,
   hurryAnswers,
   releaseAnswer,
-  secondsToAnswer,
   settleAnswer,
 } from './pending.ts'
 import { readAnswer } from './read-answer.ts'
 import { type AnswerResult, recordAnswer } from './record-answer.ts'
 
-const POLL_SECONDS = 5
+/** The pulse and wakes find what is due; this poll is only a safeguard. */
+const POLL_SECONDS = 30
 
 /** Moments at which a test ends the process. */
 export type AnswerPoint = 'answer_claimed' | 'answer_read' | 'answer_commit' | 'answer_recorded'
 
 export interface AnswerWorkerOptions extends ReadContext {
   instance: Instance
+  pulse: Pulse
   reach: ReachPoint<AnswerPoint>
   /** Called with what came of each message; null: it was given up, since it cannot be read. */
   onAnswer(result: AnswerResult | null): void
@@ -42,6 +45,7 @@ export class AnswerWorker implements AsyncDisposable {
     this.#options = options
     this.#loop = new WokenLoop({
       look: signal => this.#look(signal),
+      listen: wake => options.pulse.ask({ isDue: () => hasDueAnswers, onDue: wake }),
       failure: 'Could not look for answers to sends',
       log: options.log,
     })
@@ -80,7 +84,7 @@ export class AnswerWorker implements AsyncDisposable {
       })
       this.#running.set(answer.messageId, { answer, ended })
     }
-    return Math.min((await secondsToAnswer(db)) ?? POLL_SECONDS, POLL_SECONDS)
+    return POLL_SECONDS
   }
 
   /** Never rejects: what could not be written down is claimed again. */

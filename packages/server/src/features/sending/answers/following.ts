@@ -21,7 +21,7 @@ export const answersFollowing: Following<'message.created'> = {
       where message.id = any(${inbound.map(({ id }) => id)}::uuid[]) and message.tenant_id = ${unit.tenantId}
         and message.classification is null
         and (message.answered_outbox_id is not null or (
-          message.id = any(${reports.map(({ id }) => id)}::uuid[])
+          (message.may_be_report or message.id = any(${reports.map(({ id }) => id)}::uuid[]))
           and exists (select from sent_message where sent_message.account_id = message.account_id)
         ))
       order by message.id

@@ -42,7 +42,7 @@ test.each(MESSAGES)('%s is read within the time of the reader, and decided on', 
   }
   parseComplaint(outline)
   classifyReply({ outline, receivedAt: new Date(), knownAddresses: [] })
-  // Of the processor, which other programs do not count towards.
+  // Time of the processor, since other programs do not count towards it.
   const { user, system } = process.threadCpuUsage(before)
   expect((user + system) / 1_000).toBeLessThan(CPU_MS_MAX)
 })

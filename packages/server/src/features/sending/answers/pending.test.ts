@@ -3,25 +3,35 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount, sampleMailbox, sampleMessageIn, sampleTenant } from '../../../../test/sample-rows.ts'
 import type { Database } from '../../../database/pool.ts'
+import { Instance } from '../../../jobs/instance.ts'
+import { silentLog } from '../../../kit/log.ts'
+import { setSuspended } from '../../tenancy/tenants/store.ts'
 import { planRetrySeconds } from './limits.ts'
-import { hurryAnswers } from './pending.ts'
+import { type ClaimedAnswer, claimAnswers, hurryAnswers } from './pending.ts'
 
 let database: Database
 beforeAll(async () => void (database = await openTestDatabase()), 120_000)
 afterAll(() => database[Symbol.asyncDispose]())
 
-/** When a message is due whose last attempt ended so long ago, once its account has changed twice. */
-async function hurry(attempts: number, secondsAgo: number): Promise<{ waits: number; isDue: boolean }> {
+/** A message that waits since an attempt that ended so long ago. */
+async function sampleAnswer(attempts: number, endedAt: Date) {
   const { db } = database
   const account = await sampleAccount(db, (await sampleTenant(db)).id)
   const mailbox = await sampleMailbox(db, account)
   const messageId = await sampleMessageIn(db, account, mailbox.id)
-  const endedAt = new Date(Date.now() - secondsAgo * 1_000)
   await sql`
     insert into pending_answer (message_id, tenant_id, account_id, attempts, due_at)
     values (${messageId}, ${account.tenantId}, ${account.id}, ${attempts},
       ${endedAt}::timestamptz + make_interval(secs => ${planRetrySeconds(attempts)}))
   `.execute(db)
+  return { account, messageId }
+}
+
+/** When a message is due whose last attempt ended so long ago, once its account has changed twice. */
+async function hurry(attempts: number, secondsAgo: number): Promise<{ waits: number; isDue: boolean }> {
+  const { db } = database
+  const endedAt = new Date(Date.now() - secondsAgo * 1_000)
+  const { account, messageId } = await sampleAnswer(attempts, endedAt)
   await hurryAnswers(db, [account.id])
   await hurryAnswers(db, [account.id])
   const { rows } = await sql<{ waits: number; isDue: boolean }>`
@@ -44,4 +54,33 @@ test.each([
 
 test('a message that has waited for a minute is due once its account changes', async () => {
   expect((await hurry(9, 3_600)).isDue).toBe(true)
+})
+
+test('a message of a suspended tenant waits until that is resumed', async () => {
+  const { db, address } = database
+  const { account, messageId } = await sampleAnswer(0, new Date(0))
+  const facts = { roles: ['jobs'], host: 'test', version: '0' }
+  await using instance = await Instance.start({ address, log: silentLog, facts, isAlone: false })
+  const lease = await instance.awaitLease(new AbortController().signal)
+  let claimed: ClaimedAnswer[] = []
+  const claim = async () => {
+    claimed = await claimAnswers(db, lease, { limit: 100, running: [] })
+    return claimed.map(answer => answer.messageId)
+  }
+  await sql`update pending_answer set created_at = now() - interval '15 days' where message_id = ${messageId}`.execute(
+    db,
+  )
+  await setSuspended(db, account.tenantId, true)
+  expect(await claim()).not.toContain(messageId)
+  await setSuspended(db, account.tenantId, false)
+  expect(await claim()).toContain(messageId)
+  const isLast = () => claimed.find(answer => answer.messageId === messageId)?.isLast
+  // Its time begins again at the end of the suspension.
+  expect(isLast()).toBe(false)
+  await setSuspended(db, account.tenantId, false)
+  await sql`update tenant set resumed_at = resumed_at - interval '15 days' where id = ${account.tenantId}`.execute(
+    db,
+  )
+  await claim()
+  expect(isLast()).toBe(true)
 })

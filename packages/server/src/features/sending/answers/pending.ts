@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive, type Lease } from '../../../jobs/lease.ts'
+import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import {
   ACCOUNTS_LOOKED_AT,
   GIVE_UP_DAYS,
@@ -21,6 +22,11 @@ export interface ClaimedAnswer {
   isLast: boolean
 }
 
+/** A condition for the pulse: whether messages are due. */
+export const hasDueAnswers = sql<boolean>`exists (
+  select from pending_answer where due_at <= clock_timestamp() and tenant_id not in (${suspendedTenants})
+)`
+
 /** Claims messages that are due, the longest waiting of each account, so that no account keeps others waiting. */
 export async function claimAnswers(
   db: Db,
@@ -31,6 +37,7 @@ export async function claimAnswers(
     with due as (
       select account_id, min(due_at) as due_at from pending_answer
       where due_at <= clock_timestamp() and not account_id = any(${running.map(({ accountId }) => accountId)}::uuid[])
+        and tenant_id not in (${suspendedTenants})
       group by account_id order by 2 limit ${ACCOUNTS_LOOKED_AT}
     ), picked as (
       select first.message_id from due cross join lateral (
@@ -46,7 +53,8 @@ export async function claimAnswers(
     from picked where pending_answer.message_id = picked.message_id
     returning pending_answer.message_id as "messageId", tenant_id as "tenantId", account_id as "accountId",
       claimed_by as "claimedBy", attempts,
-      created_at < clock_timestamp() - make_interval(days => ${GIVE_UP_DAYS}) as "isLast"
+      greatest(created_at, (select resumed_at from tenant where id = tenant_id))
+        < clock_timestamp() - make_interval(days => ${GIVE_UP_DAYS}) as "isLast"
   `.execute(db)
   return rows
 }
@@ -85,15 +93,6 @@ export async function hurryAnswers(db: Db, accountIds: readonly string[]): Promi
     where account_id = any(${[...accountIds]}::uuid[]) and attempts > 0
       and due_at > clock_timestamp() + make_interval(secs => ${HURRIED_SECONDS})
   `.execute(db)
-}
-
-/** Seconds until the next message becomes due; null: none waits. */
-export async function secondsToAnswer(db: Db): Promise<number | null> {
-  const { rows } = await sql<{ seconds: number | null }>`
-    select extract(epoch from min(due_at) - clock_timestamp())::float8 as seconds
-    from pending_answer where due_at > clock_timestamp()
-  `.execute(db)
-  return rows[0]?.seconds ?? null
 }
 
 /** Messages of the whole installation that wait to be looked at. */

@@ -184,7 +184,7 @@ function planHandling(
   const probability = verdict.optOutProbability
   if (optOutHandling === 'review' || probability < SUPPRESSED_PROBABILITY)
     return { reviews: [{ ...review, listId, source: 'reply', probability }] }
-  const reason = 'Asked for no more mail in a reply'
+  const reason = 'Asked in a reply for no more mail.'
   return {
     suppressions: [
       {

@@ -17,7 +17,7 @@ export interface Bounced {
   recipients: readonly BouncedRecipient[]
 }
 
-/** How many recipients were announced, by type. */
+/** Number of recipients that were announced, by type. */
 export type BounceCounts = Record<BounceType, number>
 
 /** What is to be suppressed, and what was announced. */

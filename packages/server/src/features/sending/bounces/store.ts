@@ -11,7 +11,7 @@ export interface SendFacts {
   reference: string | null
   /** The copy in the index; null while there is none. */
   messageId: string | null
-  /** The suppression list that it named. Not known any more once its entry is gone. */
+  /** The suppression list that it named. */
   listId: string | null
   /** Its recipients, by their address as addresses are compared. */
   recipients: ReadonlyMap<string, string>
@@ -61,7 +61,7 @@ export async function findSends(
   const accountIds = typeof accountId === 'string' ? [accountId] : accountId
   const { rows } = await sql<SendRow>`
     select named.id as "outboxId", coalesce(outbox.account_id, copy.account_id) as "accountId",
-      coalesce(outbox.reference, copy.reference) as reference, copy.id as "messageId", outbox.list_id as "listId",
+      coalesce(outbox.reference, copy.reference) as reference, copy.id as "messageId", coalesce(outbox.list_id, sent.list_id) as "listId",
       coalesce(outbox."to" || outbox.cc || outbox.bcc, copy."to" || copy.cc || copy.bcc) as recipients
     from unnest(${[...new Set(outboxIds)]}::uuid[]) as named (id)
     left join outbox on outbox.id = named.id and outbox.account_id = any(${[...accountIds]}::uuid[])
@@ -73,6 +73,8 @@ export async function findSends(
       ) desc, message.id
       limit 1
     ) as copy on true
+    left join sent_message as sent
+      on sent.account_id = copy.account_id and sent.internet_message_id = copy.internet_message_id
     where outbox.id is not null or copy.id is not null
   `.execute(unit.sql)
   return new Map(

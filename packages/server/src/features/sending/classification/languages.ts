@@ -6,7 +6,7 @@
 
 export interface Language {
   name: string
-  /** How the subject of an automatic reply begins. */
+  /** Beginnings of the subjects of automatic replies. */
   subjects: string
   outOfOffice: string
   leftCompany: string

@@ -81,7 +81,7 @@ function isAutomatic({ fields }: Pick<MessageOutline, 'fields'>): boolean {
     fields.some(([name, value]) => {
       if (name === 'auto-submitted') return /^\s*auto-/i.test(value)
       if (name === 'precedence') return /^\s*auto[-_]?reply/i.test(value)
-      // Of Exchange: other machines write it as well, and then with other values beside OOF.
+      // Exchange writes OOF alone; other machines write the field as well, with other values beside OOF.
       if (name === 'x-ms-exchange-inbox-rules-loop') return true
       return AUTOMATIC_FIELDS.has(name) && !/^\s*(?:no|false|0)\s*$/i.test(value)
     })

@@ -62,7 +62,7 @@ export interface Signature {
 export interface Composed {
   /** JSON, to be kept with the content. */
   layout: ContentLayout
-  /** Of the stored content; null if the length of an attachment is not known. */
+  /** Bytes of the stored content; null if the length of an attachment is not known. */
   byteLength: number | null
   /** The plain text as it is sent. */
   text: string

@@ -188,7 +188,7 @@ function changedHeader(
   const writing = newHeader()
   const fields = fieldsOf(block)
   const has = (name: string) => fields.some(field => nameOf(field) === name)
-  for (const field of fields) if (/^(?:resent-)?bcc$/.test(nameOf(field))) add(writing, field, 'copy')
+  for (const field of fields) if (/^(?:resent-)?bcc$/.test(nameOf(field))) add(writing, field, 'bcc')
   addDate(writing, send.date)
   add(writing, wordsField('Message-ID', [send.internetMessageId]))
   addUnsubscribing(writing, send.unsubscribeUrlOf?.(people) ?? null)

@@ -11,7 +11,7 @@ export function writeHeader(composition: Omit<Composition, 'attachments'>): {
 } {
   const writing = newHeader()
   const { to, cc, bcc, replyTo, references, inReplyTo } = composition
-  addAddresses(writing, 'Bcc', bcc, 'copy')
+  addAddresses(writing, 'Bcc', bcc, 'bcc')
   addDate(writing, composition.date)
   addAddresses(writing, 'From', [composition.from])
   addAddresses(writing, 'Reply-To', replyTo)
@@ -65,7 +65,7 @@ export function addAddresses(
   writing: HeaderWriting,
   name: string,
   mailboxes: readonly Mailbox[],
-  only?: 'copy',
+  only?: 'bcc',
 ): void {
   if (mailboxes.length === 0) return
   const field = addressField(name, mailboxes, 'utf8')

@@ -2,8 +2,8 @@ import { type FieldName, HEADER_BYTES_MAX, readHeader } from '../../../kit/mime/
 import { readIds } from '../../../kit/mime/message-ids.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { Refusal, refuse } from '../../refuse.ts'
-import { openAttachment } from '../../mail/content/attachment.ts'
-import { type ReadContext, readMessage } from '../../mail/content/body.ts'
+import { listAttachments, openAttachment } from '../../mail/content/attachment.ts'
+import type { ReadContext } from '../../mail/content/body.ts'
 import { openSource } from '../../mail/content/source.ts'
 import { type FullRow, findMessage } from '../../mail/messages/store.ts'
 import type { AttachedFile } from './attached.ts'
@@ -60,7 +60,7 @@ async function readFields(source: AsyncIterable<Buffer>): Promise<Map<FieldName,
   return readHeader(text, 0, text.length).fields
 }
 
-/** Which attachment of which message, and what is said of it in place of what the message says. */
+/** An attachment of a message, with what is said of it in place of what the message says. */
 export interface AttachmentReference {
   messageId: string
   attachmentId: string
@@ -77,9 +77,8 @@ export async function referredFile(
   reference: AttachmentReference,
 ): Promise<AttachedFile> {
   const message = (await findOriginal(content, account.id, reference.messageId)) ?? refuse('unknown_message')
-  const found = (await readMessage(content, account, message))?.attachments.find(
-    ({ id }) => id === reference.attachmentId,
-  )
+  const attachments = await listAttachments(content, account, message)
+  const found = attachments?.find(({ id }) => id === reference.attachmentId)
   if (!found) return refuse('unknown_message', undefined, { message: 'The message has no such attachment.' })
   return {
     filename: reference.filename ?? found.filename,
@@ -97,11 +96,11 @@ export async function forwardedFiles(
   account: AccountView,
   message: FullRow,
 ): Promise<AttachedFile[]> {
-  const read = await readMessage(content, account, message)
+  const attachments = await listAttachments(content, account, message)
   // Without them it would be another message.
-  if (!read)
+  if (!attachments)
     return refuse('attachments_too_large', undefined, { message: 'The forwarded message is too large.' })
-  return read.attachments.map(({ id, filename, contentType, contentId, isInline, size }) => ({
+  return attachments.map(({ id, filename, contentType, contentId, isInline, size }) => ({
     filename,
     contentType,
     contentId,

@@ -14,13 +14,13 @@ import { type Allowance, type AttachedFile, counted, newAllowance, writableTrait
 /** Files to attach to one or several messages, whose bytes are the same in all of them. */
 export interface PreparedFiles {
   files: readonly AttachedFile[]
-  /** Of each file. */
+  /** The length of each file. */
   entities: readonly Entity[]
   /** Whether an attached message has bytes beyond ASCII. */
   is8Bit: boolean
   hasAttachments: boolean
   boundaries: Record<'related' | 'mixed', string>
-  /** Reads pieces of a message that has the files. They count anew with each reading. */
+  /** Reads pieces of a message that has the files. Each reading counts its bytes from the beginning. */
   read(segments: readonly Segment[]): AsyncGenerator<Buffer>
 }
 

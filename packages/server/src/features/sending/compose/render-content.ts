@@ -1,20 +1,15 @@
 import { hasInlineContent, type RenderInput } from '@waxwing/contract/sending/send-body.ts'
 import { htmlToText } from '../../../kit/mime/html-to-text.ts'
 import { withoutPreview } from '../../../kit/templating/preview.ts'
-import type { Renderer } from '../../../kit/templating/renderer.ts'
 import type { Rendered, TemplateField, TemplateFields } from '../../../kit/templating/template.ts'
 import type { WorkBudget } from '../../../kit/work-thread.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
-import { refuseFailure, renderEach, requireUsableTemplate } from '../templates/access.ts'
+import { refuseFailure, renderEach, type Rendering, requireUsableTemplate } from '../templates/access.ts'
 import { type Params, type Rcpt, toFields, variablesOf } from '../templates/rules.ts'
 
 /* Content of sends, drafts and mail merges that is rendered from a template. */
-
-export interface Rendering {
-  renderer: Renderer
-}
 
 /** A stored template, or the one that a request brings. */
 export interface ContentTemplate {
@@ -45,6 +40,7 @@ interface ContentBody {
 /** The template of the content; null if the body has the content itself. */
 export async function requireContentTemplate(
   context: RequestContext,
+  services: Rendering,
   account: AccountView,
   body: ContentBody,
 ): Promise<ContentTemplate | null> {
@@ -52,7 +48,7 @@ export async function requireContentTemplate(
   const params = render?.params ?? {}
   if (templateId == null) return render ? { templateId: null, fields: toFields(render), params } : null
   if (hasInlineContent(body)) refuse('template_and_inline_fields')
-  const fields = toFields(await requireUsableTemplate(context, templateId, account.id))
+  const fields = toFields(await requireUsableTemplate(context, services, templateId, account.id))
   return { templateId, fields, params }
 }
 
@@ -76,7 +72,7 @@ export async function renderedBody<Body extends ContentBody>(
   account: AccountView,
   body: Body,
 ): Promise<Body> {
-  const template = await requireContentTemplate(context, account, body)
+  const template = await requireContentTemplate(context, services, account, body)
   return template ? { ...body, ...(await renderContent(context, services, account, template)) } : body
 }
 

@@ -5,7 +5,7 @@ import { readIds, readMessageId } from '../../../kit/mime/message-ids.ts'
 import type { Mailbox } from '../../../kit/mime-writing/fields.ts'
 
 const REFERENCES_MAX = 100
-/** Of all ids together. Servers refuse headers of 100 KB. */
+/** Bytes of all ids together. Servers refuse headers of 100 KB. */
 const REFERENCES_LENGTH_MAX = 32 * 1024
 /** An id has a line of its own, which must not be longer than 998 bytes. */
 const ID = /^<[!-;=?-~]{1,900}>$/

@@ -12,16 +12,19 @@ import { MAIL_DATE_LENGTH, mailDate } from './rules.ts'
  * the copy that is filed. Bytes that only one form has are marked. The value of Date is replaced in all of them.
  */
 
-/** Bytes that only some forms have: the filed copy, all that go to servers, or those to servers with or without SMTPUTF8. */
+/**
+ * Bytes that only some forms have: the filed copy, all that go to servers, or those to servers with or without SMTPUTF8.
+ * `bcc` is in the filed copy, and in what goes to servers that read the recipients from the header.
+ */
 export interface FormRange {
   start: number
   end: number
-  of: 'copy' | 'wire' | 'utf8' | 'ascii'
+  of: 'copy' | 'wire' | 'utf8' | 'ascii' | 'bcc'
 }
 
-/** How to read the stored content. JSON, kept with it. */
+/** What is needed to read the stored content. It is kept with it, as JSON. */
 export interface ContentLayout {
-  /** Where the value of Date begins. */
+  /** The position at which the value of Date begins. */
   dateAt: number
   /** In ascending order; they do not overlap. */
   ranges: FormRange[]
@@ -52,20 +55,23 @@ export interface WireOptions {
   date: Date
   has8BitMime: boolean
   hasSmtpUtf8: boolean
+  /** Whether it reads the recipients from the header. */
+  hasBcc: boolean
 }
 
 /** What is handed over to a server. A body beyond ASCII is encoded if the server does not take it. */
 export async function wireForm(stored: StoredContent, options: WireOptions): Promise<WireForm> {
   const { layout } = stored
   const hasUtf8Header = options.hasSmtpUtf8 && layout.ranges.some(({ of }) => of === 'utf8')
-  const form = formOf(stored, options.date, options.hasSmtpUtf8 ? 'utf8' : 'ascii', false)
+  const kinds: FormKinds = ['wire', options.hasSmtpUtf8 ? 'utf8' : 'ascii']
+  const form = formOf(stored, options.date, options.hasBcc ? [...kinds, 'bcc'] : kinds)
   if (!layout.is8Bit || options.has8BitMime) return { ...form, is8Bit: layout.is8Bit, hasUtf8Header }
   return { ...(await refitForm(form, { allows8Bit: false })), hasUtf8Header }
 }
 
 /** What is filed as a draft, or as the copy of what was sent: with Bcc, and with all addresses as they are. */
 export function copyForm(stored: StoredContent, date: Date): ContentForm {
-  return formOf(stored, date, 'utf8', true)
+  return formOf(stored, date, ['copy', 'utf8', 'bcc'])
 }
 
 async function refitForm(
@@ -79,10 +85,11 @@ async function refitForm(
   return { byteLength, open, is8Bit: staysBeyondAscii(survey, options) }
 }
 
-function formOf(stored: StoredContent, date: Date, spelling: 'utf8' | 'ascii', isCopy: boolean): ContentForm {
+type FormKinds = ReadonlyArray<FormRange['of']>
+
+function formOf(stored: StoredContent, date: Date, kinds: FormKinds): ContentForm {
   const { layout } = stored
-  const forms = new Set<FormRange['of']>([isCopy ? 'copy' : 'wire', spelling])
-  const skipped = layout.ranges.filter(({ of }) => !forms.has(of))
+  const skipped = layout.ranges.filter(({ of }) => !kinds.includes(of))
   const skippedBytes = skipped.reduce((bytes, { start, end }) => bytes + end - start, 0)
   return {
     byteLength: stored.byteLength - skippedBytes,

@@ -10,7 +10,7 @@ import type { RequestContext } from '../../context.ts'
 import type { KeylessMessage } from '../../mail/messages/record-new-locations.ts'
 import { composeMessage, type Composition, type PlannedComposition } from '../compose/compose.ts'
 import { type ContentForm, copyForm } from '../compose/stored-content.ts'
-import { refuseContent } from '../outbox/accept.ts'
+import { contentTarget, refuseContent } from '../outbox/accept.ts'
 import { openWritten, removeContent } from '../outbox/content.ts'
 import { writeContent } from '../outbox/write-content.ts'
 import type { DraftServices } from './services.ts'
@@ -35,20 +35,23 @@ export interface DraftContent {
 /** What a draft says, with its Message-ID and Date. */
 export type DraftComposition = PlannedComposition & Pick<Composition, 'internetMessageId' | 'date'>
 
-/** Composes a draft, and writes it down until it is at the provider. */
+/**
+ * Composes a draft, and writes it down until it is at the provider.
+ * @param threadId the thread that it belongs to
+ */
 export async function writeDraft(
   context: RequestContext,
-  { accountKeys, content: { reader } }: DraftServices,
+  services: DraftServices,
   account: AccountView,
   composition: DraftComposition,
   mark: DraftMark,
+  threadId: string | null,
 ): Promise<DraftContent> {
   const { internetMessageId, date } = composition
   const inDrafts = { outboxId: null, unsubscribeUrl: null, draftMark: draftMark(mark), wireHtml: null }
   const composed = await composeMessage({ ...composition, ...inDrafts }).catch(refuseContent)
-  const sealingOf = accountKeys.outboxSealing(account)
-  const step: RequestContext['step'] = work => context.step(work)
-  const to = { accountId: account.id, sealingOf, step }
+  const to = contentTarget(context, services, account)
+  const { sealingOf } = to
   const written = await writeContent(composed, to).catch(refuseContent)
   const discard = async (unit?: UnitOfWork) => {
     if (written.piece !== null) return
@@ -60,8 +63,8 @@ export async function writeDraft(
     const open = () => openWritten(context.db, written, sealingOf(written.id))
     const form = copyForm({ layout: composed.layout, byteLength: written.bytes, open }, date)
     const { hasAttachments } = composed
-    const message = { ...(await summaryOf(form, date)), hasAttachments, draftMark: mark }
-    const read = await readForm(reader, form)
+    const message = { ...(await summaryOf(form, date)), hasAttachments, draftMark: mark, draftKey: null }
+    const read = await readForm(services.content.reader, form)
     const { byteLength } = form
     const newMessage = {
       internetMessageId,
@@ -69,7 +72,7 @@ export async function writeDraft(
       open: () => form.open(),
       flags: FLAGS,
       receivedAt: date,
-      threadId: null,
+      threadId,
     }
     return { form, message, read, newMessage, mark, discard }
   } catch (error) {
@@ -81,7 +84,7 @@ export async function writeDraft(
 async function summaryOf(
   form: ContentForm,
   receivedAt: Date,
-): Promise<Omit<KeylessMessage, 'draftMark' | 'hasAttachments'>> {
+): Promise<Omit<KeylessMessage, 'draftMark' | 'draftKey' | 'hasAttachments'>> {
   const head: Buffer[] = []
   let bytes = 0
   for await (const piece of form.open()) {
@@ -106,6 +109,7 @@ async function summaryOf(
     replyTo,
     snippet,
     importance,
+    mayBeReport: false,
     ...facts,
     ...FLAGS,
   }

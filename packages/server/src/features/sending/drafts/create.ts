@@ -5,6 +5,7 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { RequestContext } from '../../context.ts'
 import { changeAtProvider } from '../../mail/at-provider.ts'
 import { requireSender } from '../../mail/identities/access.ts'
+import { refreshIdentities } from '../../mail/identities/refresh.ts'
 import { findMailSettings } from '../../mail/mail-settings/store.ts'
 import { requireMailboxByRole } from '../../mail/mailboxes/access.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
@@ -12,7 +13,7 @@ import { recordAdded } from '../../mail/messages/record-changes.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { renderedBody } from '../compose/render-content.ts'
 import { writeDraft } from './content.ts'
-import { placedIn, presentDraft } from './present.ts'
+import { describedBy, placedIn, presentDraft } from './present.ts'
 import { addDraft, changeDrafts } from './provider.ts'
 import { draftMessageId, wholeSecond } from './rules.ts'
 import type { DraftServices } from './services.ts'
@@ -28,6 +29,7 @@ export async function createDraft(
   body: DraftBody,
 ): Promise<Message> {
   const originals = await requireOriginals(services.content, account, body)
+  await refreshIdentities(services.content, account)
   const sender = await requireSender(context.db, account, body.from ?? null)
   const rendered = await renderedBody(context, services, account, body)
   const isSigned = body.sign ?? (await findMailSettings(context.db, account.id)).signByDefault
@@ -43,6 +45,7 @@ export async function createDraft(
       date: wholeSecond(timeOfId(draftId) ?? Date.now()),
     },
     { draftId, generation: 1 },
+    originals.replied?.thread_id ?? null,
   )
   try {
     const mailbox = await changeAtProvider(context, account, () =>
@@ -50,12 +53,12 @@ export async function createDraft(
     )
     await services.reach('draft_append', draftId)
     const added = await changeDrafts(context, services, account, provider =>
-      addDraft(provider, mailbox.provider_key, content),
+      addDraft(provider, mailbox.provider_key, content, context.attempt.isResumed),
     )
     await services.reach('draft_appended', draftId)
     return await context.change(async unit => {
       const mailAccount = await lockMailAccount(unit, account.id)
-      const message = { ...content.message, threadId: added.threadId }
+      const message = { ...describedBy(added, content), threadId: added.threadId }
       const placed = await placedIn(unit, account.id, added, mailbox.id)
       const id = await recordAdded(unit, mailAccount, { message, ...placed })
       await content.discard(unit)

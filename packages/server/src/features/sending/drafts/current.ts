@@ -1,11 +1,12 @@
 import { DRAFT_FIELD, readDraftMark } from '../../../providers/draft-mark.ts'
-import type { FoundMessage } from '../../../providers/changing.ts'
+import type { FoundMessage, KnownDraft } from '../../../providers/changing.ts'
 import type { Location } from '../../../providers/content.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import { changeAtProvider, refuseGone } from '../../mail/at-provider.ts'
 import { findLocation } from '../../mail/messages/location.ts'
 import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'
 import type { PlacedMailbox } from '../../mail/messages/rules.ts'
+import type { FullRow } from '../../mail/messages/store.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { readOwnFields } from '../compose/original.ts'
@@ -17,8 +18,12 @@ import { keptThreading } from './rules.ts'
 
 /** A draft as the provider has it now. */
 export interface CurrentDraft {
-  /** Where it is, as the index knows it; null if that is not known, or another client has changed it since. */
+  /**
+   * Where it is, as the index knows it; null if that is not known, or another client has replaced it since by a message
+   * of its own.
+   */
   former: Location | null
+  draftKey: string | null
   /** Contents that other clients have given it since. */
   others: readonly FoundMessage[]
   threading: ReturnType<typeof keptThreading>
@@ -34,18 +39,26 @@ export async function requireCurrent(
   { account, draft }: FoundDraft,
 ): Promise<CurrentDraft> {
   const former = await findLocation(context.db, account.id, draft.id)
-  const found = await findContents(context, services, { account, draft })
+  const found = await findContents(context, services, { account, draft }, former)
+  const { draft_key: draftKey } = draft
   const there = found.find(message => former !== null && isAt(message, former))
-  if (there) return { former, others: [], threading: keptThreading(fieldsOf(there)) }
-  // Without a Message-ID that can be searched for, only its number says whether it is there.
-  if (draft.is_kept || (former && draft.internet_message_id === null)) {
+  if (there) return { former, draftKey, others: [], threading: keptThreading(fieldsOf(there)) }
+  const others = found.filter(isForeign)
+  // Without anything that can be searched for, only its number says whether it is there.
+  const isFindable = draftKey !== null || draft.internet_message_id !== null
+  if (draft.is_kept || (former && !isFindable)) {
     const fields = await readOwnFields(services.content, account, draft)
-    return { former, others: found.filter(isForeign), threading: keptThreading(fields) }
+    return { former, draftKey, others, threading: keptThreading(fields) }
   }
   if (former && context.ifMatch !== null) await refuseChanged(context, account.id)
   const [newest] = found
   if (!newest) return refuseGone(context, account)
-  return { former: null, others: found.filter(isForeign), threading: keptThreading(fieldsOf(newest)) }
+  return {
+    former: draftKey === null ? null : former,
+    draftKey,
+    others,
+    threading: keptThreading(fieldsOf(newest)),
+  }
 }
 
 /** Refuses a draft that another client has changed, and lets the sync see that. */
@@ -64,23 +77,32 @@ function fieldsOf({ fields }: FoundMessage): Pick<ThreadFields, 'references' | '
   return { references: fields.get('References') ?? null, inReplyTo: fields.get('In-Reply-To') ?? null }
 }
 
-/** All contents of a draft that are in its mailbox, newest first. */
+/** All contents that the provider has of a draft, newest first. */
 export async function findContents(
   context: RequestContext,
   { connections }: DraftServices,
   { account, draft }: FoundDraft,
+  former: Location | null,
 ): Promise<FoundMessage[]> {
-  const { internet_message_id: messageId } = draft
-  if (messageId === null) return []
   const mailbox = await requireOwnMailbox(context, { account, draft })
+  const known = knownDraft(draft, mailbox.key, former)
   return changeAtProvider(context, account, () =>
     connections.use(
       reachedAs(account),
       'changing',
-      provider => provider.find(mailbox.key, messageId, [DRAFT_FIELD, 'References', 'In-Reply-To']),
+      provider => provider.findDraft(known, [DRAFT_FIELD, 'References', 'In-Reply-To']),
       { isRepeatable: true },
     ),
   )
+}
+
+/** A draft as its provider is asked about it. */
+export function knownDraft(
+  draft: Pick<FullRow, 'draft_key' | 'internet_message_id'>,
+  mailboxKey: string,
+  former: Location | null,
+): KnownDraft {
+  return { mailboxKey, former, draftKey: draft.draft_key, internetMessageId: draft.internet_message_id }
 }
 
 /** The mailbox that a draft is in. */

@@ -4,8 +4,8 @@ import { findLocation } from '../../mail/messages/location.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordRemovals } from '../../mail/messages/record-changes.ts'
 import type { FoundDraft } from './access.ts'
-import { findContents, isAt, refuseChanged, requireOwnMailbox } from './current.ts'
-import { changeDrafts, removeAll } from './provider.ts'
+import { findContents, isAt, knownDraft, refuseChanged, requireOwnMailbox } from './current.ts'
+import { changeDrafts } from './provider.ts'
 import { beginDraftChange, endDraftChange } from './record-change.ts'
 import type { DraftServices } from './services.ts'
 
@@ -18,9 +18,10 @@ export async function deleteDraft(
   const generation = await context.step(unit => beginDraftChange(unit, account.id, draft.id, context.ifMatch))
   try {
     const former = await findLocation(context.db, account.id, draft.id)
-    const found = await findContents(context, services, { account, draft })
+    const found = await findContents(context, services, { account, draft }, former)
     const isThere = former !== null && found.some(message => isAt(message, former))
-    const isChanged = former !== null && draft.internet_message_id !== null && !isThere
+    const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
+    const isChanged = former !== null && isFindable && !isThere
     if (isChanged && context.ifMatch !== null) await refuseChanged(context, account.id)
     // Without If-Match, what another client has made of it meanwhile goes, too. Copies of it stay.
     const ours = found.filter(
@@ -29,13 +30,10 @@ export async function deleteDraft(
         (!isThere && location.key !== former?.key),
     )
     const mailbox = await requireOwnMailbox(context, { account, draft })
-    await changeDrafts(context, services, account, async provider => {
-      if (former) {
-        const { key, ...source } = former
-        for await (const _ of provider.remove({ ...source, keys: [key] }));
-      }
-      await removeAll(provider, mailbox.key, ours)
-    })
+    const others = ours.map(({ location }) => location.key).filter(key => key !== former?.key)
+    await changeDrafts(context, services, account, provider =>
+      provider.removeDraft({ ...knownDraft(draft, mailbox.key, former), others }),
+    )
     return await context.change(async unit => {
       const mailAccount = await lockMailAccount(unit, account.id)
       await recordRemovals(unit, mailAccount, [{ messageId: draft.id, from: former }])

@@ -5,10 +5,11 @@ import type { AddedMessage } from '../../../providers/changing.ts'
 import type { RequestContext } from '../../context.ts'
 import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'
 import { presentEtag, presentMessage } from '../../mail/messages/present.ts'
-import type { NewLocation } from '../../mail/messages/record-new-locations.ts'
+import type { KeylessMessage, NewLocation } from '../../mail/messages/record-new-locations.ts'
 import type { PlacedMailbox } from '../../mail/messages/rules.ts'
 import { findMessage } from '../../mail/messages/store.ts'
 import { refuse } from '../../refuse.ts'
+import type { DraftContent } from './content.ts'
 
 /** The answer of an operation that wrote a draft, with its ETag. */
 export async function presentDraft(
@@ -20,6 +21,14 @@ export async function presentDraft(
   const row = (await findMessage(unit.sql, accountId, id)) ?? refuse('draft_not_found')
   context.answerHeaders.etag = presentEtag(row)
   return presentMessage(row, read)
+}
+
+/** A draft as the provider describes it, otherwise as it was written. */
+export function describedBy(
+  { message, draftKey }: AddedMessage,
+  content: Pick<DraftContent, 'message' | 'mark'>,
+): KeylessMessage {
+  return { ...(message ?? content.message), draftKey, draftMark: content.mark }
 }
 
 /**

@@ -1,5 +1,4 @@
-import type { AddedMessage, ChangingProvider } from '../../../providers/changing.ts'
-import type { Cursor } from '../../../providers/mail.ts'
+import type { AddedMessage, ChangingProvider, DraftOutcome } from '../../../providers/changing.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { RequestContext } from '../../context.ts'
@@ -26,9 +25,10 @@ export async function addDraft(
   provider: ChangingProvider,
   mailboxKey: string,
   { newMessage: message, mark }: DraftContent,
+  mayExist: boolean,
 ): Promise<AddedMessage> {
   requireFitting(provider, message.byteLength)
-  return provider.addDraft({ mailboxKey, message, mark })
+  return provider.addDraft({ mailboxKey, message, mark }, mayExist)
 }
 
 /** Gives a draft its new content, and removes what other clients have made of it. */
@@ -36,24 +36,11 @@ export async function replaceDraft(
   provider: ChangingProvider,
   mailboxKey: string,
   { newMessage: message, mark }: DraftContent,
-  { former, others }: CurrentDraft,
-) {
+  { former, draftKey, others }: CurrentDraft,
+): Promise<DraftOutcome> {
   requireFitting(provider, message.byteLength)
-  const outcome = await provider.replaceDraft({ mailboxKey, message, mark, former, draftKey: null })
-  if (outcome.type === 'replaced') await removeAll(provider, mailboxKey, others)
-  return outcome
-}
-
-/** Removes messages that were found in a mailbox a moment ago. */
-export async function removeAll(
-  provider: ChangingProvider,
-  source: string,
-  found: CurrentDraft['others'],
-  cursor: Cursor | null = null,
-): Promise<void> {
-  if (found.length === 0) return
-  const keys = found.map(({ location }) => location.key)
-  for await (const _ of provider.remove({ source, cursor, keys }));
+  const keys = others.map(({ location }) => location.key)
+  return provider.replaceDraft({ mailboxKey, message, mark, former, draftKey, others: keys })
 }
 
 function requireFitting({ messageBytesMax }: ChangingProvider, bytes: number): void {

@@ -9,7 +9,7 @@ import { findLocation } from '../../mail/messages/location.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordRemovals } from '../../mail/messages/record-changes.ts'
 import { findMessage, type FullRow } from '../../mail/messages/store.ts'
-import { isAt } from './current.ts'
+import { isAt, knownDraft } from './current.ts'
 import { removeSentDraftJob } from './record-sent-draft.ts'
 
 interface RemovalServices {
@@ -30,18 +30,17 @@ export function removeSentDraftHandler(services: RemovalServices): JobHandler {
     if (!former && !draft.is_kept) throw new Error('It is not known where the draft is')
     if (former) {
       const mailboxKey = await findOwnMailbox(db, accountId, draft)
+      const known = mailboxKey === null ? null : knownDraft(draft, mailboxKey, former)
       const isRemoved = await connections.use(
         reachedAs(account),
         'changing',
         async provider => {
-          const { key, ...source } = former
-          const { internet_message_id: messageId } = draft
-          const found =
-            messageId === null || mailboxKey === null ? [] : await provider.find(mailboxKey, messageId)
+          const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
+          const found = known && isFindable ? await provider.findDraft(known, []) : []
           // Another client has saved it again: the sync sees what it is now.
-          if (messageId !== null && !found.some(message => isAt(message, former))) return false
-          for await (const _ of provider.remove({ ...source, keys: [key] }));
-          return true
+          if (isFindable && !found.some(message => isAt(message, former))) return false
+          if (known) await provider.removeDraft({ ...known, others: [] })
+          return known !== null
         },
         { isRepeatable: true, signal },
       )

@@ -4,6 +4,7 @@ import { enqueue } from '../../../jobs/enqueue.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireSender } from '../../mail/identities/access.ts'
+import { refreshIdentities } from '../../mail/identities/refresh.ts'
 import { keepMessageCopy } from '../../mail/content/record-copy.ts'
 import { lockMailAccount } from '../../mail/messages/record-account.ts'
 import { recordDraftLost, recordReplaced } from '../../mail/messages/record-drafts.ts'
@@ -14,7 +15,7 @@ import { renderedBody } from '../compose/render-content.ts'
 import type { FoundDraft } from './access.ts'
 import { type DraftContent, writeDraft, type DraftComposition } from './content.ts'
 import { type CurrentDraft, requireCurrent, requireOwnMailbox } from './current.ts'
-import { placedIn, presentDraft } from './present.ts'
+import { describedBy, placedIn, presentDraft } from './present.ts'
 import { changeDrafts, replaceDraft } from './provider.ts'
 import { beginDraftChange, endDraftChange } from './record-change.ts'
 import { draftMessageId, wholeSecond, writableId } from './rules.ts'
@@ -54,6 +55,7 @@ async function replaceOnce(
   try {
     const current = await requireCurrent(context, services, { account, draft })
     const originals = await requireOriginals(services.content, account, body)
+    await refreshIdentities(services.content, account)
     const sender = await requireSender(context.db, account, body.from ?? null)
     const rendered = await renderedBody(context, services, account, body)
     const composing = { ...originals, sender, isSigned: body.sign ?? false, kept: current.threading }
@@ -79,7 +81,7 @@ async function putInPlace(
   composition: DraftComposition,
   mark: DraftContent['mark'],
 ): Promise<Message> {
-  const content = await writeDraft(context, services, account, composition, mark)
+  const content = await writeDraft(context, services, account, composition, mark, draft.thread_id)
   try {
     const mailbox = await requireOwnMailbox(context, { account, draft })
     await services.reach('draft_append', draft.id)
@@ -94,7 +96,7 @@ async function putInPlace(
     const { added, isSettled } = outcome
     return await context.change(async unit => {
       const mailAccount = await lockMailAccount(unit, account.id)
-      const { message } = content
+      const message = describedBy(added, content)
       await recordReplaced(unit, mailAccount, {
         messageId: draft.id,
         from: current.former,

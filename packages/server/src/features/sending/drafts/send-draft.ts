@@ -7,6 +7,7 @@ import { readIds } from '../../../kit/mime/message-ids.ts'
 import type { RequestContext } from '../../context.ts'
 import { openSource } from '../../mail/content/source.ts'
 import { requireSender, type Sender } from '../../mail/identities/access.ts'
+import { refreshIdentities } from '../../mail/identities/refresh.ts'
 import { presentEtag } from '../../mail/messages/present.ts'
 import { refuse } from '../../refuse.ts'
 import { type ForeignDraft, prepareForeignDraft } from '../compose/foreign-draft.ts'
@@ -37,6 +38,7 @@ export async function sendDraft(
   await requireNothingQueued({ sql: context.db }, draft.id, null)
   // A connection that is open may still show a draft that another client has replaced.
   if (!draft.is_kept) await requireCurrent(context, services, { account, draft })
+  await refreshIdentities(services.content, account)
   const sender = await requireSender(context.db, account, draft.from)
   const id = newId()
   const internetMessageId = newInternetMessageId(id, sender.address)

@@ -1,18 +1,16 @@
 import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
-import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { ChangeUnit, RequestContext } from '../../context.ts'
-import { removeSends } from '../../mail/messages/record-sends.ts'
 import type { AcceptServices } from '../outbox/accept.ts'
+import type { WrittenSend } from '../outbox/adding-sends.ts'
 import { removeContent } from '../outbox/content.ts'
-import { insertSends, type WrittenSend } from '../outbox/insert-sends.ts'
+import { insertSends, takeBackSends } from '../outbox/insert-sends.ts'
 import { countSends } from '../outbox/limits.ts'
 import { insertPace } from '../outbox/pace.ts'
 import { recordNamedList } from '../suppressions/record-lists.ts'
 import { findSuppressed } from '../suppressions/store.ts'
-import { removeTracked } from '../tracking/record-tracked.ts'
 import { type EntryError, entryError, presentItems } from './rules.ts'
 import type { WrittenEntries } from './write-entries.ts'
 
@@ -40,6 +38,7 @@ export function acceptEntries(
     const rest = written.unboundBut(new Set(queued.values()))
     if (rest.length > 0) await removeContent(unit, rest)
     await services.reach('accept_commit', id)
+    context.target({ mailMergeId: id })
     return { items: presentItems(id, body.entries, { queued, errors: late }) }
   })
 }
@@ -80,19 +79,9 @@ async function queue(
   }
   if (terms.isSoon) unit.wake(account.id, 'waxwing_outbox')
   const count = await countSends(unit, terms.sendsPerDay, sends.length)
-  await removeEntries(unit, account.id, sends.slice(count))
+  await takeBackSends(
+    unit,
+    sends.slice(count).map(send => ({ account, send })),
+  )
   return new Map(sends.slice(0, count).map(({ index, id }) => [index, id]))
-}
-
-/** Takes entries back that this transaction has inserted. */
-async function removeEntries(
-  unit: UnitOfWork,
-  accountId: string,
-  sends: readonly WrittenSend[],
-): Promise<void> {
-  if (sends.length === 0) return
-  const ids = sends.map(({ id }) => id)
-  await sql`delete from outbox where id = any(${ids}::uuid[]) and account_id = ${accountId}`.execute(unit.sql)
-  await removeSends(unit, accountId, ids)
-  await removeTracked(unit, ids)
 }

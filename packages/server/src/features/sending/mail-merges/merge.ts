@@ -4,6 +4,7 @@ import { newId } from '../../../kit/ids.ts'
 import { htmlToText } from '../../../kit/mime/html-to-text.ts'
 import type { RequestContext } from '../../context.ts'
 import { requireSender } from '../../mail/identities/access.ts'
+import { refreshIdentities } from '../../mail/identities/refresh.ts'
 import { planComposition, requireOriginals } from '../compose/plan-composition.ts'
 import { renderContents, requireContentTemplate } from '../compose/render-content.ts'
 import { prepareFiles } from '../compose/prepare-files.ts'
@@ -84,9 +85,11 @@ async function prepareMerge(
   const { tenantId } = context
   const { content, links } = services
   const { listId = null } = body
-  const template = await requireContentTemplate(context, account, body)
+  const template = await requireContentTemplate(context, services, account, body)
   const originals = await requireOriginals(content, account, body)
-  const sender = await requireSender(context.db, account, body.from ?? null, signature)
+  const isRefreshed = await refreshIdentities(services.content, account)
+  const known = isRefreshed ? undefined : signature
+  const sender = await requireSender(context.db, account, body.from ?? null, known)
   const isSigned = body.sign ?? signByDefault
   const composing = { ...originals, sender, isSigned, kept: null }
   const shared = template ? body : { ...body, text: textOf(body) }

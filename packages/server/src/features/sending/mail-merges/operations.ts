@@ -9,8 +9,9 @@ const on = implement(mailMerges).$context<RequestContext>()
 
 export function mailMergeOperations(services: SendServices) {
   return {
-    create: on.create.handler(async ({ input: { params, body }, context }) =>
-      mergeMail(context, services, await requireSendingTerms(context, params.accountId), body),
-    ),
+    create: on.create.handler(async ({ input: { params, body }, context }) => {
+      const terms = await requireSendingTerms(context, services, params.accountId)
+      return mergeMail(context, services, terms, body)
+    }),
   }
 }

@@ -3,7 +3,7 @@ import type { MergeBody, MergeItem } from '@waxwing/contract/sending/mail-merges
 import { reasons } from '@waxwing/contract/reasons.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import type { ContentFailure } from '../compose/render-content.ts'
-import { planSendTime } from '../outbox/rules.ts'
+import { planSendTime } from '../outbox/schedule.ts'
 
 export type EntryError = NonNullable<MergeItem['error']>
 

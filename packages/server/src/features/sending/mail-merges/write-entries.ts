@@ -7,9 +7,9 @@ import type { ContentFailure, RenderedContent } from '../compose/render-content.
 import type { Params, Rcpt } from '../templates/rules.ts'
 import type { PreparedFiles } from '../compose/prepare-files.ts'
 import { newInternetMessageId } from '../compose/rules.ts'
-import { describe, refuseContent } from '../outbox/accept.ts'
+import { describe, newSend, refuseContent } from '../outbox/accept.ts'
+import type { WrittenSend } from '../outbox/adding-sends.ts'
 import { removeContent } from '../outbox/content.ts'
-import type { WrittenSend } from '../outbox/insert-sends.ts'
 import {
   type ContentTarget,
   type WrittenContent,
@@ -73,7 +73,7 @@ export class WrittenEntries {
   }
 
   /**
-   * Writes the messages of entries until there are so many, and yields to others in between.
+   * Writes the messages of entries, at most `countMax`, and yields to others in between.
    * @returns why some entries have none, by index
    */
   async write(entries: readonly PlannedEntry[], countMax: number): Promise<Map<number, EntryError>> {
@@ -123,48 +123,29 @@ export class WrittenEntries {
     const { index, to, reference, sendAt, outboxId: id } = entry
     const { composition, files, listId, templateId } = this.#merge
     const tracker = this.#merge.trackerOf(entry)
-    const internetMessageId = newInternetMessageId(id, composition.from.address)
-    const subject = content.subject ?? ''
-    const composed = composeWith(
-      {
-        ...composition,
-        ...content,
-        subject,
-        to: [to],
-        internetMessageId,
-        outboxId: id,
-        unsubscribeUrl: entry.rcpt?.unsubscribeUrl ?? null,
-        wireHtml: tracker.wireHtml,
-        draftMark: null,
-        // Replaced by the time of the first attempt.
-        date: new Date(),
-      },
-      files,
-    )
+    const message = {
+      ...composition,
+      ...content,
+      subject: content.subject ?? '',
+      to: [to],
+      internetMessageId: newInternetMessageId(id, composition.from.address),
+      outboxId: id,
+      unsubscribeUrl: entry.rcpt?.unsubscribeUrl ?? null,
+      wireHtml: tracker.wireHtml,
+      draftMark: null,
+      // Replaced by the time of the first attempt.
+      date: new Date(),
+    }
+    const composed = composeWith(message, files)
     const tracking = tracker.result()
     this.#countLinks(tracking)
     const written = await this.#writeContent(composed)
+    const { id: mailMergeId, undoSendSeconds } = this.#merge
+    const options = { sendAt, reference, undoSendSeconds }
     this.sends.push({
-      index,
-      id,
-      internetMessageId,
-      from: composition.from,
-      to: [to],
-      cc: [],
-      bcc: [],
-      replyTo: composition.replyTo,
-      subject,
-      importance: composition.importance,
-      inReplyTo: null,
-      threadId: null,
-      forwardOf: null,
-      draftId: null,
-      templateId,
-      listId,
-      mailMergeId: this.#merge.id,
-      tracking,
-      options: { sendAt, reference, undoSendSeconds: this.#merge.undoSendSeconds },
+      ...newSend(id, message, { templateId, listId, mailMergeId, tracking, options }),
       ...describe(composed, written),
+      index,
       content: written,
     })
   }

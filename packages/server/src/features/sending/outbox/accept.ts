@@ -10,22 +10,27 @@ import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import type { Links } from '../links.ts'
 import { AttachmentChanged, AttachmentsTooLarge } from '../compose/attached.ts'
-import type { Composed } from '../compose/compose.ts'
+import type { Composed, Composition } from '../compose/compose.ts'
 import { type ContentLayout, copyForm } from '../compose/stored-content.ts'
 import { recordNamedList } from '../suppressions/record-lists.ts'
 import { removeContent } from './content.ts'
-import { insertSend, type WrittenSend } from './insert-sends.ts'
+import type { AccountSend, WrittenSend } from './adding-sends.ts'
+import { type InsertedSend, insertSend } from './insert-sends.ts'
+import { enterLargeContents, type LargeContents } from './large-contents.ts'
 import { countSends } from './limits.ts'
 import type { ReachSendPoint } from './points.ts'
-import { presentEntry } from './present.ts'
-import { planSendTime } from './rules.ts'
+import { acceptedRow, presentEntry } from './present.ts'
+import { planSendTime } from './schedule.ts'
+import type { SharedAccepts } from './shared-accepts.ts'
 import type { SendTracking } from '../tracking/track-send.ts'
 import { type ContentTarget, type WrittenContent, writeContent } from './write-content.ts'
 
 export interface AcceptServices {
   accountKeys: AccountKeys
+  largeContents: LargeContents
   links: Links
   reach: ReachSendPoint
+  sharedAccepts: SharedAccepts
 }
 
 /** When a message is sent, and what the caller calls it. */
@@ -63,6 +68,28 @@ export interface NewSend {
   options: SendOptions
 }
 
+/** What a send is about, beside what its message says. What is left out is not there. */
+type SendFacts = Pick<NewSend, 'tracking' | 'options'> & Partial<Pick<NewSend, keyof typeof NO_FACTS>>
+
+const NO_FACTS = {
+  inReplyTo: null,
+  threadId: null,
+  forwardOf: null,
+  draftId: null,
+  templateId: null,
+  listId: null,
+  mailMergeId: null,
+}
+
+/** The send of a composed message. */
+export function newSend(
+  id: string,
+  { internetMessageId, from, to, cc, bcc, replyTo, subject, importance }: Omit<Composition, 'attachments'>,
+  facts: SendFacts,
+): Omit<NewSend, 'content'> {
+  return { ...NO_FACTS, ...facts, id, internetMessageId, from, to, cc, bcc, replyTo, subject, importance }
+}
+
 /** Refuses a send before any work is done for it: an account that cannot send now, or nobody to send to. */
 export function requireSendable(account: AccountView, recipients: readonly unknown[]): void {
   requireConnectable(account)
@@ -91,26 +118,25 @@ export async function acceptSend(
   services: AcceptServices,
   account: AccountView,
   { content: composed, ...send }: NewSend,
-  also: (unit: UnitOfWork) => Promise<void> = async () => {},
+  also?: (unit: UnitOfWork) => Promise<void>,
 ): Promise<OutboxEntry> {
   await services.reach('content_write', send.id)
   const target = contentTarget(context, services, account)
   const content = await writeContent(composed, target).catch(refuseContent)
+  const accepting = { account, send: { ...send, ...describe(composed, content), content } }
+  let inserted: InsertedSend | null = null
+  const isShared = content.piece !== null && also === undefined
   try {
     await services.reach('content_written', send.id)
-    const entry = await context.change(async unit => {
-      if (send.listId !== null) await recordNamedList(unit, send.listId)
-      const { row, terms } = await insertSend(unit, account, {
-        ...send,
-        ...describe(composed, content),
-        content,
-      })
-      await also(unit)
-      if (terms.isSoon) unit.wake(account.id, 'waxwing_outbox')
-      if ((await countSends(unit, terms.sendsPerDay, 1)) === 0) refuse('plan_limit_sends')
-      await services.reach('accept_commit', send.id)
-      return presentEntry(row)
-    })
+    const entry = await context.change(
+      async unit => {
+        const row = inserted ?? (await insertAlone(unit, accepting, also))
+        if (row.isSoon) unit.wake(account.id, 'waxwing_outbox')
+        await services.reach('accept_commit', send.id)
+        return presentEntry(acceptedRow(accepting, row))
+      },
+      isShared ? { transact: services.sharedAccepts.transactFor(accepting, row => (inserted = row)) } : {},
+    )
     await services.reach('accepted', send.id)
     return entry
   } catch (error) {
@@ -120,16 +146,30 @@ export async function acceptSend(
   }
 }
 
+async function insertAlone(
+  unit: UnitOfWork,
+  accepting: AccountSend,
+  also: (unit: UnitOfWork) => Promise<void> = async () => {},
+): Promise<InsertedSend> {
+  const { listId } = accepting.send
+  if (listId !== null) await recordNamedList(unit, listId)
+  const inserted = await insertSend(unit, accepting)
+  await also(unit)
+  if ((await countSends(unit, inserted.sendsPerDay, 1)) === 0) refuse('plan_limit_sends')
+  return inserted
+}
+
 /** Where the content of an account's sends is written. */
 export function contentTarget(
   context: RequestContext,
-  { accountKeys }: AcceptServices,
+  { accountKeys, largeContents }: Pick<AcceptServices, 'accountKeys' | 'largeContents'>,
   account: AccountView,
 ): ContentTarget {
   return {
     accountId: account.id,
     sealingOf: accountKeys.outboxSealing(account),
     step: work => context.step(work),
+    enterLarge: () => enterLargeContents(largeContents, context.tenantId),
   }
 }
 

@@ -56,7 +56,7 @@ const REFUSED: Learnt = {
         },
       },
     ],
-    given: { key: null, ...NOTHING_GIVEN },
+    given: NOTHING_GIVEN,
   },
   filesCopy: 'always',
   bytesMax: null,
@@ -74,7 +74,11 @@ test('suppression lists are free while the ends of attempts wait for an entry', 
     db,
   )
   await db.transaction().execute(async holder => {
-    const ended = [first!({ type: 'released' }), refused!(REFUSED), released!({ type: 'released' })]
+    const ended = [
+      first!({ type: 'released', afterSeconds: null }),
+      refused!(REFUSED),
+      released!({ type: 'released', afterSeconds: null }),
+    ]
     await sql`select from outbox where id = ${ended[2]!.entry.id} for update`.execute(holder)
     // The first runs alone, the others together.
     ends.push(...ended.map(end => records.end(end)))

@@ -1,7 +1,7 @@
 import type { Db } from '../../../database/pool.ts'
 import { DatabaseUnavailable } from '../../../database/unavailable.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
-import { inGroups } from '../../../kit/in-groups.ts'
+import { inGroupsByKey } from '../../../kit/in-groups.ts'
 import type { SendingProvider, SendOutcome } from '../../../providers/sending.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import type { BounceCounts } from '../bounces/record-bounces.ts'
@@ -16,18 +16,19 @@ import {
   recordPause,
   recordReleased,
   recordUnknown,
+  recordWait,
   type SentTask,
 } from './record-attempt.ts'
 import {
   type NextState,
   OUTCOME_UNKNOWN,
   planGivenUp,
-  planLookUpSeconds,
   planOutcome,
   planSuppressed,
   planTrouble,
   type SendError,
 } from './rules.ts'
+import { planLookUpSeconds } from './schedule.ts'
 import { readClock } from './store.ts'
 
 /** How an attempt ended, for metrics. */
@@ -45,7 +46,8 @@ export type Learnt =
   | { type: 'suppressed'; addresses: ReadonlySet<string> }
   | { type: 'trouble'; error: SendError; retryAfterSeconds: number | null; isOfAccount: boolean }
   | { type: 'unknown' }
-  | { type: 'released' }
+  /** `afterSeconds`: when there is room for the account again; null: at once. */
+  | { type: 'released'; afterSeconds: number | null }
 
 export interface EndedAttempt {
   entry: ClaimedEntry
@@ -68,40 +70,25 @@ const GROUP_MAX = 50
  * @param onBounced called with the refused recipients that were announced
  */
 export function attemptRecords(db: Db, onBounced: (counts: BounceCounts) => void): AttemptRecords {
-  const tenants = new Map<string, AttemptRecords & { running: number }>()
-  const failsAlone = (error: unknown) => error instanceof DatabaseUnavailable
-  const startTenant = (tenantId: string) => ({
-    handOver: inGroups({
-      work: (all: readonly HandOver[]) => recordHandOvers(db, tenantId, all),
-      itemsMax: GROUP_MAX,
-      failsAlone,
+  const options = {
+    itemsMax: GROUP_MAX,
+    failsAlone: (error: unknown) => error instanceof DatabaseUnavailable,
+  }
+  return {
+    handOver: inGroupsByKey({
+      ...options,
+      keyOf: ({ attempt }: HandOver) => attempt.tenantId,
+      work: (tenantId, all) => recordHandOvers(db, tenantId, all),
     }),
-    end: inGroups({
-      work: async (all: readonly EndedAttempt[]) => {
+    end: inGroupsByKey({
+      ...options,
+      keyOf: ({ entry }: EndedAttempt) => entry.tenantId,
+      async work(tenantId, all) {
         const { names, counts } = await recordEnds(db, tenantId, all)
         onBounced(counts)
         return names
       },
-      itemsMax: GROUP_MAX,
-      failsAlone,
     }),
-    running: 0,
-  })
-
-  async function ofTenant<T>(tenantId: string, record: (records: AttemptRecords) => Promise<T>): Promise<T> {
-    const tenant = tenants.get(tenantId) ?? startTenant(tenantId)
-    tenants.set(tenantId, tenant)
-    tenant.running++
-    try {
-      return await record(tenant)
-    } finally {
-      if (--tenant.running === 0) tenants.delete(tenantId)
-    }
-  }
-
-  return {
-    handOver: handOver => ofTenant(handOver.attempt.tenantId, records => records.handOver(handOver)),
-    end: ended => ofTenant(ended.entry.tenantId, records => records.end(ended)),
   }
 }
 
@@ -114,14 +101,17 @@ function recordEnds(
   return inTransaction(db, tenantId, async unit => {
     // Rows of accounts are locked in the same order each time, so that no two groups wait for each other.
     const inOrder = all.toSorted((a, b) => (a.entry.accountId < b.entry.accountId ? -1 : 1))
-    const now = await readClock(unit.sql)
+    const now = inOrder.some(isTimed) ? await readClock(unit.sql) : UNREAD
     const outcomes = new Map(inOrder.map(ended => [ended, planEnd(ended, now)]))
     const { counts, suppressions } = await recordOutcomes(
       unit,
       [...outcomes.values()].filter(outcome => outcome !== null),
     )
     for (const { entry, learnt } of inOrder) {
-      if (learnt.type === 'released') await recordReleased(unit, entry)
+      if (learnt.type === 'released') {
+        await recordReleased(unit, entry)
+        if (learnt.afterSeconds !== null) await recordWait(unit, entry.accountId, learnt.afterSeconds)
+      }
       if (learnt.type === 'unknown' && !entry.isSent)
         await recordUnknown(unit, entry, planLookUpSeconds(0) ?? 0)
       if (learnt.type === 'trouble' && learnt.isOfAccount) await recordPause(unit, entry.accountId, learnt)
@@ -130,6 +120,15 @@ function recordEnds(
     await recordSuppressed(unit, suppressions)
     return { names: all.map(ended => nameOf(ended, outcomes.get(ended) ?? null)), counts }
   })
+}
+
+/** A time that nothing depends on. */
+const UNREAD = new Date(Number.NaN)
+
+/** Whether the outcome depends on the time: most messages are accepted for all recipients. */
+function isTimed({ learnt }: EndedAttempt): boolean {
+  if (learnt.type !== 'answered') return true
+  return learnt.outcome.recipients.some(({ refusal }) => refusal !== null)
 }
 
 /** The outcome to write; null where the attempt has none, or none that is known. */
@@ -155,7 +154,7 @@ function planEnd({ entry, account, learnt }: EndedAttempt, now: Date): Outcome |
     case 'answered': {
       const { recipients, given } = learnt.outcome
       const next = planOutcome(entry, recipients, now)
-      const task = taskOf(account, learnt.filesCopy, entry)
+      const task = taskOf(account, learnt, entry)
       return { attempt: entry, next, task, given, answered: { bytesMax: learnt.bytesMax } }
     }
   }
@@ -167,13 +166,14 @@ function nameOf({ learnt }: EndedAttempt, outcome: Outcome | null): AttemptOutco
   return status === 'sent' ? 'sent' : status === 'queued' ? 'retried' : 'failed'
 }
 
-export const NOTHING_GIVEN = { internetMessageId: null, threadId: null }
+export const NOTHING_GIVEN: SendOutcome['given'] = { key: null, threadId: null }
 
 function taskOf(
   account: AccountView | null,
-  filesCopy: SendingProvider['filesCopy'],
+  { outcome: { given }, filesCopy }: Extract<Learnt, { type: 'answered' }>,
   { isReply }: ClaimedEntry,
 ): SentTask {
+  if (given.key !== null) return 'link_copy'
   if (filesCopy !== 'always' && account?.imap?.appendSent) return 'file_copy'
   return isReply ? 'mark_original' : null
 }

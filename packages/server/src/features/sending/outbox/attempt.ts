@@ -61,14 +61,17 @@ class RecipientsSuppressed extends Error {
 }
 class ContentLost extends Error {}
 
-/** What was learnt is written down for so long while the database does not take it. */
+/** While the database fails, writing down the outcome of an attempt is retried for this time. */
 const WRITE_DOWN_SECONDS_MAX = 600
 
-/** Makes one attempt to send a claimed entry. Never rejects. */
+/**
+ * Makes one attempt to send a claimed entry. Never rejects.
+ * @param onOver called when the provider has been asked, and only the outcome is still to be written down
+ */
 export async function makeAttempt(
   services: AttemptServices,
   entry: ClaimedEntry,
-  read: Promise<ReadForAttempt>,
+  { read, onOver }: { read: Promise<ReadForAttempt>; onOver: () => void },
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
   try {
@@ -76,6 +79,7 @@ export async function makeAttempt(
     const account = accounts.get(entry.accountId) ?? null
     const content = contents.get(entry.id) ?? null
     const learnt = await attempt(services, { entry, account, content }, signal)
+    onOver()
     if (learnt.type === 'answered') await services.reach('answered', entry.id)
     return await writeDown(services, { entry, account, learnt })
   } catch (error) {
@@ -95,7 +99,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<Learnt> {
   // A deleted account's entries are cancelled once they are queued again; an unusable one waits.
-  if (!account || account.status !== 'active') return { type: 'released' }
+  if (!account || account.status !== 'active') return RELEASED
   let isHandedOver = false
   try {
     signal.throwIfAborted()
@@ -133,11 +137,12 @@ async function attempt(
   ): Promise<SendOutcome> {
     // The work is repeated only if the server accepted nothing before.
     isHandedOver = false
-    const { has8BitMime, hasSmtpUtf8, messageBytesMax } = provider.limits
+    const { has8BitMime, hasSmtpUtf8, messageBytesMax, readsHeader } = provider.limits
     const from = wireAddress(account!.email)
     const { to, refused } = planUtf8({ from, to: entry.waiting }, hasSmtpUtf8)
-    if (to.length === 0) return { recipients: refused, given: { key: null, ...NOTHING_GIVEN } }
-    const form = await wireForm(stored, { date: entry.datedAt, has8BitMime, hasSmtpUtf8 })
+    if (to.length === 0) return { recipients: refused, given: NOTHING_GIVEN }
+    const options = { date: entry.datedAt, has8BitMime, hasSmtpUtf8, hasBcc: readsHeader }
+    const form = await wireForm(stored, options)
     if (messageBytesMax !== null && form.byteLength > messageBytesMax) throw new TooLarge()
     await services.reach('mail_from', entry.id)
     const outcome = await provider.send({
@@ -152,20 +157,23 @@ async function attempt(
   }
 }
 
+const RELEASED: Learnt = { type: 'released', afterSeconds: null }
+
 function learnFrom(
   error: unknown,
   about: { isHandedOver: boolean; isStopped: boolean; log: Logger; entry: ClaimedEntry },
 ): Learnt {
   const { isHandedOver, isStopped, log, entry } = about
-  if (error instanceof ClaimLost) return { type: 'released' }
+  if (error instanceof ClaimLost) return RELEASED
   if (error instanceof RecipientsSuppressed) return { type: 'suppressed', addresses: error.addresses }
   if (error instanceof ProviderFailure && (error.isBeforeAcceptance || !isHandedOver)) {
-    if (isStopped || error.isBusy || error.kind === 'account_deleted') return { type: 'released' }
     const { retryAfterSeconds } = error
+    if (error.isBusy) return { type: 'released', afterSeconds: retryAfterSeconds }
+    if (isStopped || error.kind === 'account_deleted') return RELEASED
     return { type: 'trouble', error: sendErrorOf(error), retryAfterSeconds, isOfAccount: true }
   }
   if (isHandedOver) return { type: 'unknown' }
-  if (isStopped) return { type: 'released' }
+  if (isStopped) return RELEASED
   if (error instanceof TooLarge)
     return {
       type: 'failed',

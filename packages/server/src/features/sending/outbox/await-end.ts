@@ -14,7 +14,7 @@ export class EndWatch {
     this.#db = db
   }
 
-  /** Resolves when the send has ended, or is gone, or after so many seconds. */
+  /** Resolves when the send has ended, or is gone, or when the seconds are over. */
   async wait(id: string, seconds: number): Promise<void> {
     const ended = Promise.withResolvers<void>()
     const waiting = this.#waiting.get(id) ?? new Set()

@@ -1,6 +1,9 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import { inOneFlight } from '../../../database/in-one-flight.ts'
 import type { Db } from '../../../database/pool.ts'
+import { executeUnawaited } from '../../../database/unawaited.ts'
 import { isLive, type Lease } from '../../../jobs/lease.ts'
+import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { delayPaced, nextDueOf, readyEntries } from './pace.ts'
 import type { RejectedRecipient } from './rules.ts'
 import { type DueAccount, SENDS_PER_ACCOUNT } from './turns.ts'
@@ -39,14 +42,34 @@ const HELD_SECONDS = 60
  * Accounts with messages that are due, but for those whose server is busy. Those that cannot send now are put off
  * meanwhile, so that they do not hide the others.
  */
-export async function listDueAccounts(
-  db: Db,
-  busyHosts: readonly string[],
-): Promise<{ usable: DueAccount[]; deletedIds: string[] }> {
-  const { rows } = await sql<DueAccount & { isUsable: boolean; isDeleted: boolean }>`
+export async function listDueAccounts(db: Db, busyHosts: readonly string[]): Promise<DueAccounts> {
+  return toDueAccounts((await listingDueAccounts(busyHosts).execute(db)).rows)
+}
+
+/** Accounts with messages that are due, as far as they can send, and ids of deleted ones. */
+export interface DueAccounts {
+  usable: DueAccount[]
+  deletedIds: string[]
+}
+
+interface DueRow extends DueAccount {
+  isUsable: boolean
+  isDeleted: boolean
+}
+
+function toDueAccounts(rows: readonly DueRow[]): DueAccounts {
+  return {
+    usable: rows.filter(({ isUsable }) => isUsable),
+    deletedIds: rows.flatMap(({ accountId, isDeleted }) => (isDeleted ? [accountId] : [])),
+  }
+}
+
+function listingDueAccounts(busyHosts: readonly string[]): RawBuilder<DueRow> {
+  return sql`
     with due as (
       select held.account_id, held.tenant_id, held.pauses, held.served_at,
-        account.status = 'active' and account.deleted_at is null as is_usable,
+        account.status = 'active' and account.deleted_at is null and held.tenant_id not in (${suspendedTenants})
+          as is_usable,
         account.deleted_at is not null as is_deleted,
         lower(coalesce(account.imap -> 'smtp' ->> 'host', account.provider)) as host
       from sending_account as held join account on account.id = held.account_id
@@ -62,12 +85,7 @@ export async function listDueAccounts(
     select account_id as "accountId", tenant_id as "tenantId", host, pauses > 0 as "isDoubted",
       extract(epoch from greatest(served_at, '1970-01-01'))::float8 as "servedAt",
       (select count(*) from (${readyEntries(sql`due.account_id`, sql`${SENDS_PER_ACCOUNT}`)}) as ready)::int as due, is_usable as "isUsable", is_deleted as "isDeleted"
-    from due
-  `.execute(db)
-  return {
-    usable: rows.filter(({ isUsable }) => isUsable),
-    deletedIds: rows.flatMap(({ accountId, isDeleted }) => (isDeleted ? [accountId] : [])),
-  }
+    from due`
 }
 
 /** What there is to do, in one cheap look. */
@@ -83,29 +101,69 @@ export interface Pending {
 }
 
 export async function findPending(db: Db, lease: Lease, running: readonly string[]): Promise<Pending> {
-  const { rows } = await sql<Pending>`
+  // A statement without FROM has one row.
+  return (await findingPending(lease, running).execute(db)).rows[0]!
+}
+
+/** `findPending` and `listDueAccounts` in one round trip, for a look that will most likely claim. */
+export async function findPendingAndDue(
+  db: Db,
+  lease: Lease,
+  { running, busyHosts }: { running: readonly string[]; busyHosts: readonly string[] },
+): Promise<{ pending: Pending; due: DueAccounts }> {
+  const [pending, due] = await inOneFlight(db, [
+    findingPending(lease, running),
+    listingDueAccounts(busyHosts),
+  ])
+  return { pending: pending[0]!, due: toDueAccounts(due) }
+}
+
+function findingPending(lease: Lease, running: readonly string[]): RawBuilder<Pending> {
+  return sql`
     select ${isRestored} as "isRestored",
       exists (select from outbox where ${isLost(lease, running)}) as "hasLost",
-      exists (select from sending_account where due_at <= clock_timestamp()) as "hasDueAccounts",
+      ${hasDueAccounts} as "hasDueAccounts",
       exists (select from outbox where task is not null and task_at <= clock_timestamp()) as "hasDueTasks",
       extract(epoch from least(
-        (select min(due_at) from sending_account where due_at > clock_timestamp()),
+        (select due_at from sending_account where due_at > clock_timestamp() order by due_at limit 1),
         (select min(task_at) from outbox where task is not null and task_at > clock_timestamp())
-      ) - clock_timestamp())::float8 as seconds
-  `.execute(db)
-  // A statement without FROM has one row.
-  return rows[0]!
+      ) - clock_timestamp())::float8 as seconds`
 }
+
+/**
+ * A condition for the pulse: whether there is something that a look would begin now.
+ * @param running ids of the entries that this process hands over, and of those whose tasks it does
+ */
+export function isPending(
+  lease: Pick<Lease, 'id'>,
+  running: { sends: readonly string[]; tasks: readonly string[] },
+): RawBuilder<boolean> {
+  return sql`(
+    ${hasDueAccounts}
+    or exists (select from outbox where task is not null and task_at <= clock_timestamp()
+      and (task_by is null or (task_by = ${lease.id} and not id = any(${[...running.tasks]}::uuid[]))
+        or not exists (select from instance where instance.id = task_by and ${isLive}))
+      and tenant_id not in (${suspendedTenants}))
+    or exists (select from outbox where ${isLost(lease, running.sends)})
+    or ${isRestored}
+  )`
+}
+
+/** The first row of the index: a condition on all rows would make the planner read every account that ever sent. */
+const hasDueAccounts = sql<boolean>`exists (
+  select from (select due_at from sending_account where due_at is not null order by due_at limit 1) as first
+  where first.due_at <= clock_timestamp()
+)`
 
 const isRestored = sql<boolean>`exists (select from sending_epoch join feed_epoch on sending_epoch.epoch <> feed_epoch.epoch)`
 
-export function isLost(lease: Lease, running: readonly string[]) {
+export function isLost(lease: Pick<Lease, 'id'>, running: readonly string[]) {
   return sql<boolean>`phase in ('pre', 'handed_over') and not id = any(${[...running]}::uuid[]) and (
     claimed_by = ${lease.id} or not exists (select from instance where instance.id = claimed_by and ${isLive}))`
 }
 
 /**
- * Claims messages of accounts that are due, so many of each. No account sends more than its share over all processes:
+ * Claims messages of accounts that are due, up to the room of each. No account sends more than its share over all processes:
  * its row is held meanwhile. An account that another process holds is passed over.
  */
 export async function claimDue(
@@ -153,14 +211,14 @@ export async function claimDue(
         thread_id as "threadId", list_id as "listId", in_reply_to is not null or forward_of is not null as "isReply"
     `.execute(tx)
     await delayPaced(tx, ids)
-    await sql`
+    const serving = sql`
       update sending_account as held set served_at = clock_timestamp(),
         due_at = case when account_id = any(${calmIds}::uuid[]) then (
           select greatest(next.due_at, held.paused_until) from (select ${nextDueOf(sql`held.account_id`)} as due_at) as next
           where next.due_at is not null
         ) else due_at end
-      where account_id = any(${ids}::uuid[])
-    `.execute(tx)
+      where account_id = any(${ids}::uuid[])`
+    await executeUnawaited(tx, serving)
     return rows
   })
 }

@@ -16,7 +16,7 @@ import type { WrittenContent } from './write-content.ts'
 export const SMALL_BYTES = 1024 * 1024
 /** Content up to this size is read together with what is known of it. */
 const READ_AHEAD_BYTES = 256 * 1024
-/** Nobody writes the content of one request for so long. */
+/** Writing the content of one request takes less than this: what was written earlier is left over. */
 const WRITE_HOURS_MAX = 6
 const SWEEP_ROWS = 100
 

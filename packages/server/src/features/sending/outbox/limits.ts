@@ -31,14 +31,31 @@ export async function countSends(unit: UnitOfWork, limit: number | null, count: 
   // The first ones of the day count what was queued before the plan had a limit.
   await sql`
     insert into tenant_sends (tenant_id, day, count)
-    select ${unit.tenantId}, (clock_timestamp() at time zone 'UTC')::date, greatest(0, count(*) - ${count}::int)::int
-    from account join outbox on outbox.account_id = account.id
-      and outbox.created_at >= date_trunc('day', clock_timestamp(), 'UTC')
-    where account.tenant_id = ${unit.tenantId}
+    select ${unit.tenantId}, (clock_timestamp() at time zone 'UTC')::date,
+      greatest(0, (${queuedToday(unit.tenantId)}) - ${count}::int)::int
     on conflict (tenant_id, day) do nothing
   `.execute(unit.sql)
   return (await takeSends(unit, limit, count)) ?? 0
 }
+
+/** Counts the messages that the tenant queued today in UTC: those that count for its plan, or all without a limit. */
+export async function countQueuedToday(db: Db, tenantId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select coalesce((
+      select sends.count from tenant join plan on plan.id = tenant.plan_id
+      join tenant_sends as sends on sends.tenant_id = tenant.id
+        and sends.day = (clock_timestamp() at time zone 'UTC')::date
+      where tenant.id = ${tenantId} and plan.sends_per_day is not null
+    ), (${queuedToday(tenantId)}))::int as count
+  `.execute(db)
+  // A statement without FROM has one row.
+  return rows[0]!.count
+}
+
+const queuedToday = (tenantId: string) => sql`
+  select count(*) from account join outbox on outbox.account_id = account.id
+    and outbox.created_at >= date_trunc('day', clock_timestamp(), 'UTC')
+  where account.tenant_id = ${tenantId}`
 
 /** Null where nothing was counted today. */
 async function takeSends(unit: UnitOfWork, limit: number, count: number): Promise<number | null> {

@@ -28,7 +28,8 @@ export function outboxOperations({ ends, ...services }: SendServices & { ends: E
     }),
 
     create: on.create.handler(async ({ input: { params, body }, context }) => {
-      return sendMessage(context, services, await requireSendingTerms(context, params.accountId), body)
+      const terms = await requireSendingTerms(context, services, params.accountId)
+      return sendMessage(context, services, terms, body)
     }),
 
     get: on.get.handler(async ({ input: { params, query }, context }) => {

@@ -1,5 +1,6 @@
 import type { Instance } from '../../../jobs/instance.ts'
 import type { Lease } from '../../../jobs/lease.ts'
+import type { Pulse } from '../../../jobs/pulse.ts'
 import { WokenLoop } from '../../../jobs/woken-loop.ts'
 import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { type AttemptServices, makeAttempt, readClaimed, type ReadForAttempt } from './attempt.ts'
@@ -7,9 +8,13 @@ import { type AttemptOutcome, attemptRecords } from './attempt-records.ts'
 import {
   claimDue,
   type ClaimedEntry,
+  type DueAccounts,
   findPending,
+  findPendingAndDue,
   holdAfterRestore,
+  isPending,
   listDueAccounts,
+  type Pending,
   recoverClaims,
 } from './claims.ts'
 import { claimTasks, type Task } from './record-task.ts'
@@ -18,14 +23,15 @@ import { cancelOfDeleted } from './sweep.ts'
 import { doTask, type TaskServices } from './tasks.ts'
 import { type Running, SENDS_AT_ONCE, SENDS_PER_HOST, planTurns } from './turns.ts'
 
-/** A look is never farther away than this, so a lost wake costs at most a second. */
-const POLL_SECONDS = 1
+/** The pulse, wakes and due times find what is due; this poll is only a safeguard. */
+const POLL_SECONDS = 30
 /** Looks are cheap, and places for sends are free until the next one. */
 const LOOK_INTERVAL_MILLISECONDS = 4
 const TASKS_AT_ONCE = 20
 
 export interface OutboxWorkerOptions extends Omit<AttemptServices, 'records'>, TaskServices {
   instance: Instance
+  pulse: Pulse
   onAttempt(outcome: AttemptOutcome): void
   onBounced(counts: BounceCounts): void
 }
@@ -34,6 +40,8 @@ interface RunningSend {
   tenantId: string
   accountId: string
   host: string
+  /** Whether its connection serves others, since only the outcome is still to be written down. */
+  isOver: boolean
   ended: Promise<void>
 }
 
@@ -53,6 +61,12 @@ export class OutboxWorker implements AsyncDisposable {
     this.#services = { ...options, records: attemptRecords(options.db, options.onBounced) }
     this.#loop = new WokenLoop({
       look: signal => this.#look(signal),
+      listen: wake => {
+        const { instance, pulse } = options
+        const running = () => ({ sends: [...this.#sends.keys()], tasks: [...this.#tasks.keys()] })
+        const isDue = () => instance.lease && isPending(instance.lease, running())
+        return pulse.ask({ isDue, onDue: wake })
+      },
       intervalMilliseconds: LOOK_INTERVAL_MILLISECONDS,
       failure: 'Could not look for messages to send',
       log: options.log,
@@ -75,26 +89,43 @@ export class OutboxWorker implements AsyncDisposable {
     const lease = await instance.awaitLease(stopped)
     const signal = AbortSignal.any([stopped, lease.lapsed])
     const running = [...this.#sends.keys()]
-    const pending = await findPending(db, lease, running)
+    const { pending, due } = await this.#findWork(lease, running)
     if (pending.isRestored) await holdAfterRestore(db)
     if (pending.hasLost) {
       await recoverClaims(db, lease, running)
       this.#options.onBounced(await settleLost(db, { lease, running }, signal))
     }
-    const started = pending.hasDueAccounts || pending.hasLost ? await this.#startSends(lease, signal) : 0
+    const isStale = pending.isRestored || pending.hasLost
+    const started =
+      pending.hasDueAccounts || pending.hasLost
+        ? await this.#startSends(lease, isStale ? null : due, signal)
+        : 0
     if (pending.hasDueTasks || pending.isRestored) await this.#startTasks(lease, signal)
     // There may be more that is due, or was left over from the turns.
     if (started > 0) return 0
     return Math.min(Math.max(pending.seconds ?? POLL_SECONDS, 0), POLL_SECONDS)
   }
 
-  /** Returns how many. */
-  async #startSends(lease: Lease, signal: AbortSignal): Promise<number> {
+  /** While messages are sent, most looks find more of them. */
+  async #findWork(
+    lease: Lease,
+    running: readonly string[],
+  ): Promise<{ pending: Pending; due: DueAccounts | null }> {
     const { db } = this.#options
+    if (running.length === 0) return { pending: await findPending(db, lease, running), due: null }
+    return findPendingAndDue(db, lease, { running, busyHosts: this.#busyHosts() })
+  }
+
+  #busyHosts(): string[] {
+    return [...this.#running().hosts].flatMap(([host, count]) => (count >= SENDS_PER_HOST ? [host] : []))
+  }
+
+  /** @param listed null: not looked for yet. Returns how many. */
+  async #startSends(lease: Lease, listed: DueAccounts | null, signal: AbortSignal): Promise<number> {
+    const { db } = this.#options
+    const { usable, deletedIds } = listed ?? (await listDueAccounts(db, this.#busyHosts()))
     const running = this.#running()
     if (running.total >= SENDS_AT_ONCE) return 0
-    const busy = [...running.hosts].flatMap(([host, count]) => (count >= SENDS_PER_HOST ? [host] : []))
-    const { usable, deletedIds } = await listDueAccounts(db, busy)
     if (deletedIds.length > 0) await cancelOfDeleted(db, deletedIds, signal)
     const turns = planTurns(usable, running, SENDS_AT_ONCE)
     // Those with nothing that is due are claimed as well: that corrects their time.
@@ -113,13 +144,18 @@ export class OutboxWorker implements AsyncDisposable {
     read: Promise<ReadForAttempt>,
     { host, signal }: { host: string; signal: AbortSignal },
   ): void {
-    const ended = makeAttempt(this.#services, entry, read, signal).then(outcome => {
+    const onOver = () => {
+      send.isOver = true
+      this.#loop.wake()
+    }
+    const ended = makeAttempt(this.#services, entry, { read, onOver }, signal).then(outcome => {
       this.#sends.delete(entry.id)
       this.#options.onAttempt(outcome)
       this.#loop.wake()
     })
     const { tenantId, accountId } = entry
-    this.#sends.set(entry.id, { tenantId, accountId, host, ended })
+    const send: RunningSend = { tenantId, accountId, host, isOver: false, ended }
+    this.#sends.set(entry.id, send)
   }
 
   async #startTasks(lease: Lease, signal: AbortSignal): Promise<void> {
@@ -144,7 +180,8 @@ export class OutboxWorker implements AsyncDisposable {
     return {
       tenants: count(sends.map(({ tenantId }) => tenantId)),
       accounts: count(sends.map(({ accountId }) => accountId)),
-      hosts: count(sends.map(({ host }) => host)),
+      connected: count(sends.flatMap(({ accountId, isOver }) => (isOver ? [] : [accountId]))),
+      hosts: count(sends.flatMap(({ host, isOver }) => (isOver ? [] : [host]))),
       total: sends.length,
     }
   }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 import type { Tables } from '../../../database/tables.ts'
+import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 
 /*
@@ -64,7 +65,7 @@ export function nextDueOf(accountId: RawBuilder<unknown>): RawBuilder<unknown> {
 
 /** Sets merges back that keep a time between their hand-overs. Call it after a claim, while the accounts are held. */
 export async function delayPaced(tx: Transaction<Tables>, accountIds: readonly string[]): Promise<void> {
-  await sql`
+  const delaying = sql`
     update mail_merge_pace as pace set due_at = next.due_at
     from mail_merge_pace as paced cross join lateral (
       select case when count(due_at) + count(phase) > 0 then greatest(
@@ -78,8 +79,8 @@ export async function delayPaced(tx: Transaction<Tables>, accountIds: readonly s
       from outbox where outbox.mail_merge_id = paced.id
     ) as next
     where pace.id = paced.id and paced.account_id = any(${[...accountIds]}::uuid[])
-      and paced.due_at <= statement_timestamp()
-  `.execute(tx)
+      and paced.due_at <= statement_timestamp()`
+  await executeUnawaited(tx, delaying)
 }
 
 /** Keeps a time between the hand-overs of a merge that is being accepted. */

@@ -17,6 +17,7 @@ export type SendPoint =
   | 'copy_append'
   | 'copy_appended'
   | 'copy_recorded'
+  | 'copy_link'
   | 'draft_append'
   | 'draft_appended'
   | 'draft_commit'

@@ -1,6 +1,8 @@
 import type { OutboxEntry, OutboxStatus, SendFailure } from '@waxwing/contract/sending/outbox.ts'
 import type { Address } from '@waxwing/contract/shapes.ts'
 import { sql } from 'kysely'
+import type { AccountSend } from './adding-sends.ts'
+import type { InsertedSend } from './insert-sends.ts'
 
 /** An entry of the outbox; select it with `entryColumns` from `outbox`. */
 export interface EntryRow {
@@ -58,6 +60,48 @@ export const entryCopy = sql`
     ) desc, message.id
     limit 1
   ) as copy on true`
+
+/** The row of an entry that was accepted just now. */
+export function acceptedRow(
+  { account, send }: AccountSend,
+  { dueAt, createdAt, updatedAt }: InsertedSend,
+): EntryRow {
+  return {
+    id: send.id,
+    account_id: account.id,
+    status: 'queued',
+    from: send.from,
+    to: [...send.to],
+    cc: [...send.cc],
+    bcc: [...send.bcc],
+    reply_to: [...send.replyTo],
+    subject: send.subject,
+    snippet: send.snippet,
+    has_attachments: send.hasAttachments,
+    size: send.size,
+    importance: send.importance,
+    in_reply_to: send.inReplyTo,
+    draft_id: send.draftId,
+    template_id: send.templateId,
+    list_id: send.listId,
+    mail_merge_id: send.mailMergeId,
+    reference: send.options.reference ?? null,
+    track_opens: send.tracking.opens,
+    track_clicks: send.tracking.clicks,
+    internet_message_id: send.internetMessageId,
+    message_id: null,
+    thread_id: send.threadId,
+    send_at: dueAt,
+    attempts: 0,
+    due_at: dueAt,
+    error_reason: null,
+    error_message: null,
+    rejected: [],
+    sent_at: null,
+    created_at: createdAt,
+    updated_at: updatedAt,
+  }
+}
 
 /** An entry as the interface shows it. */
 export function presentEntry(row: EntryRow): OutboxEntry {

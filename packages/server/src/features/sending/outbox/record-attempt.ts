@@ -1,4 +1,5 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import { inOneFlight } from '../../../database/in-one-flight.ts'
 import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive } from '../../../jobs/lease.ts'
@@ -7,10 +8,13 @@ import { NO_REFUSALS, recordRefusals, type RecordedRefusals } from '../bounces/r
 import { discardingContent } from './content.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { entryColumns, entryCopy, type EntryRow, presentEntry } from './present.ts'
-import { findSuppressedOf } from '../suppressions/store.ts'
+import { countingUsage } from '../../tenancy/usage/count.ts'
+import { findingSuppressed } from '../suppressions/store.ts'
 import { bringPaceForward } from './pace.ts'
 import { bringForward } from './record.ts'
-import { type NextState, planPauseSeconds, type SendError } from './rules.ts'
+import type { SendOutcome } from '../../../providers/sending.ts'
+import { type NextState, type SendError } from './rules.ts'
+import { planPauseSeconds } from './schedule.ts'
 
 /*
  * What becomes of an attempt. Each change holds for the claim under which the attempt was made: an entry that another
@@ -42,18 +46,22 @@ export async function recordHandOvers(
   tenantId: string,
   handOvers: readonly HandOver[],
 ): Promise<HandOverResult[]> {
-  const recorded = await updateHandedOver(db, handOvers)
-  const suppressed = await findSuppressedOf(db, tenantId, handOvers)
+  const [recorded, suppressed] = await inOneFlight(db, [
+    handingOver(handOvers),
+    findingSuppressed(tenantId, handOvers),
+  ])
+  const recordedIds = new Set(recorded.map(({ id }) => id))
+  const addresses = Map.groupBy(suppressed, ({ index }) => index)
   return handOvers.map(({ attempt }, index) => {
-    if (!recorded.has(attempt.id)) return 'lost'
-    const addresses = suppressed[index]!
-    return addresses.size > 0 ? { suppressed: addresses } : 'recorded'
+    if (!recordedIds.has(attempt.id)) return 'lost'
+    const found = addresses.get(index) ?? []
+    return found.length > 0 ? { suppressed: new Set(found.map(({ address }) => address)) } : 'recorded'
   })
 }
 
 /** @returns the ids of entries that are still claimed by the attempt */
-async function updateHandedOver(db: Db, handOvers: readonly HandOver[]): Promise<Set<string>> {
-  const { rows } = await sql<{ id: string }>`
+function handingOver(handOvers: readonly HandOver[]): RawBuilder<{ id: string }> {
+  return sql`
     update outbox set phase = 'handed_over', handed_over_at = clock_timestamp(), trace = given.trace
     from unnest(
       ${handOvers.map(({ attempt }) => attempt.id)}::uuid[],
@@ -61,15 +69,15 @@ async function updateHandedOver(db: Db, handOvers: readonly HandOver[]): Promise
       ${handOvers.map(({ attempt }) => attempt.claimedBy)}::uuid[],
       ${handOvers.map(({ trace }) => trace)}::text[]
     ) as given (id, claim, claimed_by, trace)
-    where outbox.id = given.id and outbox.claim = given.claim and outbox.phase in ('pre', 'handed_over')
+    -- The ids once more: of a join alone, PostgreSQL expects so many rows that it reads the whole of a small table.
+    where outbox.id = any(${handOvers.map(({ attempt }) => attempt.id)}::uuid[])
+      and outbox.id = given.id and outbox.claim = given.claim and outbox.phase in ('pre', 'handed_over')
       and exists (select from instance where instance.id = given.claimed_by and ${isLive})
-    returning outbox.id
-  `.execute(db)
-  return new Set(rows.map(({ id }) => id))
+    returning outbox.id`
 }
 
 /** What else is to be done once the entry is sent. */
-export type SentTask = 'file_copy' | 'mark_original' | null
+export type SentTask = 'file_copy' | 'link_copy' | 'mark_original' | null
 
 /** What an attempt leads to. */
 export interface Outcome {
@@ -77,7 +85,7 @@ export interface Outcome {
   next: NextState
   task: SentTask
   /** Given by the provider to the message that it accepted. */
-  given: { internetMessageId: string | null; threadId: string | null }
+  given: SendOutcome['given']
   /** Set where the server answered: its account is no longer held back. */
   answered: { bytesMax: number | null } | null
 }
@@ -92,7 +100,7 @@ export async function recordOutcomes(
     with given as (
       select * from json_to_recordset(${JSON.stringify(outcomes.map(asRecord))}::json) as given (
         id uuid, claim uuid, account_id uuid, status text, waiting text[], rejected jsonb, due_at timestamptz,
-        error_reason text, error_message text, is_first boolean, task text, internet_message_id text, thread_id text,
+        error_reason text, error_message text, is_first boolean, task text, sent_key text, thread_id text,
         is_answered boolean, bytes_max bigint)
     ), ended as (
       update outbox set status = given.status, phase = null, claim = null, claimed_by = null,
@@ -100,16 +108,19 @@ export async function recordOutcomes(
         error_reason = given.error_reason, error_message = given.error_message, updated_at = clock_timestamp(),
         sent_at = case when given.status = 'sent' then coalesce(sent_at, clock_timestamp()) end,
         ended_at = case when given.status <> 'queued' then coalesce(ended_at, clock_timestamp()) end,
-        internet_message_id = coalesce(given.internet_message_id, outbox.internet_message_id),
+        sent_key = coalesce(given.sent_key, outbox.sent_key),
         thread_id = coalesce(given.thread_id, outbox.thread_id),
         task = case when is_first then given.task when outbox.task = 'look_up' then null else outbox.task end,
         task_at = case when is_first and given.task is not null then clock_timestamp() else task_at end,
         task_tries = case when is_first then 0 else task_tries end
       from given
-      where outbox.id = given.id and outbox.claim = given.claim
-        -- Of a send that was given up as unknown, nothing but its acceptance is news: its content is gone.
+      where outbox.id = any(${outcomes.map(({ attempt }) => attempt.id)}::uuid[])
+        and outbox.id = given.id and outbox.claim = given.claim
+        -- After a send was given up as unknown, only its acceptance is news: its content is gone.
         and (outbox.status in ('sending', 'sent') or (outbox.status = 'failed' and given.status = 'sent'))
       returning outbox.*
+    ), counted as (
+      ${countingUsage('sends', sql`select tenant_id, sent_at as counted_at from ended join given using (id) where is_first`)}
     ), ${discardingContent(sql`outbox_id in (select id from ended as outbox where ${needsNoContent})`)},
     answered as (
       update sending_account as held set pauses = 0, paused_until = null, troubled_since = null, pause_reason = null,
@@ -130,11 +141,16 @@ export async function recordOutcomes(
     const row = ended.get(attempt.id)
     if (!row) continue
     if (isFirst(attempt, next)) await recordDraftSent(unit, attempt.accountId, row)
-    if (next.dueAt) await bringForward(unit, attempt.accountId, next.dueAt)
     announceOutcome(unit, row, attempt, next)
   }
-  const again = outcomes.flatMap(({ attempt: { id }, next }) => (next.dueAt && ended.has(id) ? [id] : []))
-  await bringPaceForward(unit, again)
+  const again = outcomes.flatMap(({ attempt: { id, accountId }, next: { dueAt } }) =>
+    dueAt && ended.has(id) ? [{ id, accountId, dueAt }] : [],
+  )
+  await bringForward(unit, again)
+  await bringPaceForward(
+    unit,
+    again.map(({ id }) => id),
+  )
   return recordRefusals(
     unit,
     outcomes.filter(({ attempt }) => ended.has(attempt.id)),
@@ -156,7 +172,7 @@ function asRecord({ attempt, next, task, given, answered }: Outcome) {
     error_message: next.error?.message ?? null,
     is_first: isFirst(attempt, next),
     task,
-    internet_message_id: given.internetMessageId,
+    sent_key: given.key,
     thread_id: given.threadId,
     is_answered: answered !== null,
     bytes_max: answered?.bytesMax ?? null,
@@ -199,7 +215,7 @@ export async function recordReleased(unit: UnitOfWork, { id, claim, accountId }:
     where id = ${id} and claim = ${claim} and phase in ('pre', 'handed_over') returning due_at
   `.execute(unit.sql)
   if (!rows[0]) return
-  await bringForward(unit, accountId, rows[0].due_at)
+  await bringForward(unit, [{ accountId, dueAt: rows[0].due_at }])
   await bringPaceForward(unit, [id])
 }
 
@@ -209,6 +225,16 @@ export async function recordUnknown(unit: UnitOfWork, { id, claim }: Claim, seco
     update outbox set phase = 'unknown', claimed_by = null, task = 'look_up', task_tries = 0, task_by = null,
       task_at = clock_timestamp() + make_interval(secs => ${seconds}), updated_at = clock_timestamp()
     where id = ${id} and claim = ${claim} and phase = 'handed_over'
+  `.execute(unit.sql)
+}
+
+/** Lets the whole account wait for room in the quota of its provider. Nothing has failed. */
+export async function recordWait(unit: UnitOfWork, accountId: string, seconds: number): Promise<void> {
+  await sql`
+    update sending_account set
+      paused_until = greatest(paused_until, clock_timestamp() + make_interval(secs => ${seconds})),
+      due_at = greatest(due_at, clock_timestamp() + make_interval(secs => ${seconds}))
+    where account_id = ${accountId}
   `.execute(unit.sql)
 }
 
@@ -223,7 +249,7 @@ export async function recordPause(
     where account_id = ${accountId} for no key update
   `.execute(unit.sql)
   const [held] = rows
-  // Of attempts that failed side by side, one counts.
+  // Attempts that failed side by side count as one.
   if (!held || held.is_paused) return
   const seconds = planPauseSeconds(held.pauses + 1, retryAfterSeconds)
   await sql`

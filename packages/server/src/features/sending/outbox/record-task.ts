@@ -3,6 +3,8 @@ import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { isLive, type Lease } from '../../../jobs/lease.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
+import { suspendedTenants } from '../../tenancy/tenants/store.ts'
+import { countingUsage } from '../../tenancy/usage/count.ts'
 import { recordDraftSent } from '../drafts/record-sent-draft.ts'
 import { bringPaceForward } from './pace.ts'
 import { announceSend, bringForward } from './record.ts'
@@ -14,7 +16,7 @@ export interface Task {
   id: string
   tenantId: string
   accountId: string
-  kind: 'look_up' | 'file_copy' | 'mark_original'
+  kind: 'look_up' | 'file_copy' | 'link_copy' | 'mark_original'
   /** Times that it was tried in vain. */
   tries: number
   /** Searches for the sent copy that found none. */
@@ -26,6 +28,10 @@ export interface Task {
   datedAt: Date
   handedOverAt: Date
   trace: string | null
+  /** The key of the copy that the provider filed; null if it told none. */
+  sentKey: string | null
+  /** The provider was found not to have it once before, and it was tried again. */
+  wasAbsent: boolean
   sentAt: Date | null
   repliedTo: string | null
   forwarded: string | null
@@ -68,7 +74,7 @@ export async function claimTasks(
         where outbox.account_id = pending.account_id and task is not null and task_at <= clock_timestamp() and ${isFree}
         order by task_at limit 1
       ) as first
-      where not exists (
+      where first.tenant_id not in (${suspendedTenants}) and not exists (
         select from outbox as other
         where other.account_id = pending.account_id and other.id = any(${[...running]}::uuid[])
       )
@@ -85,6 +91,7 @@ export async function claimTasks(
       copy_searches as searches, copy_filed_at is not null as "mayBeFiled",
       internet_message_id as "internetMessageId", thread_id as "threadId",
       coalesce(dated_at, created_at) as "datedAt", coalesce(handed_over_at, created_at) as "handedOverAt", trace,
+      sent_key as "sentKey", was_absent as "wasAbsent",
       sent_at as "sentAt", in_reply_to as "repliedTo", forward_of as forwarded,
       coalesce((select files_copies from sending_account as held where held.account_id = outbox.account_id), false)
         as "filesCopies"
@@ -148,6 +155,21 @@ export async function recordFilesCopies(unit: UnitOfWork, accountId: string): Pr
   `.execute(unit.sql)
 }
 
+/** The copy that the provider filed is linked: its Message-ID is the one that others see. The original is marked next. */
+export async function recordCopyLinked(
+  unit: UnitOfWork,
+  task: Task,
+  internetMessageId: string | null,
+): Promise<void> {
+  const next = task.repliedTo ?? task.forwarded
+  await sql`
+    update outbox set internet_message_id = coalesce(${internetMessageId}, internet_message_id),
+      task = ${next === null ? null : 'mark_original'}, task_by = null, task_tries = 0,
+      task_at = ${next === null ? null : sql`clock_timestamp()`}, updated_at = clock_timestamp()
+    where id = ${task.id} and task = 'link_copy'
+  `.execute(unit.sql)
+}
+
 /** Nothing more is to be done for the entry. */
 export async function recordTaskDone(db: Db, { id, kind }: Task): Promise<void> {
   await sql`
@@ -165,19 +187,23 @@ export async function recordAccountGone(unit: UnitOfWork, task: Task): Promise<v
 export async function recordFound(
   unit: UnitOfWork,
   entry: { id: string; accountId: string },
-  { isCopied }: { isCopied: boolean },
+  { isCopied, key = null }: { isCopied: boolean; key?: string | null },
 ): Promise<void> {
   const { rows } = await sql<{ draft_id: string | null; draft_version: number | null }>`
-    update outbox set status = 'sent', phase = null, claim = null, claimed_by = null, waiting = '{}',
-      attempts = attempts + case when status = 'sending' then 1 else 0 end,
-      error_reason = null, error_message = null, sent_at = coalesce(handed_over_at, clock_timestamp()),
-      ended_at = clock_timestamp(), updated_at = clock_timestamp(),
-      task = case when not ${isCopied} then 'file_copy' when in_reply_to is null and forward_of is null then null
-        else 'mark_original' end,
-      task_at = clock_timestamp(), task_by = null, task_tries = 0
-    where id = ${entry.id} and account_id = ${entry.accountId} and (
-      (status = 'sending' and phase = 'unknown') or (status = 'failed' and error_reason = 'outcome_unknown'))
-    returning draft_id, draft_version
+    with found as (
+      update outbox set status = 'sent', phase = null, claim = null, claimed_by = null, waiting = '{}',
+        attempts = attempts + case when status = 'sending' then 1 else 0 end,
+        error_reason = null, error_message = null, sent_at = coalesce(handed_over_at, clock_timestamp()),
+        ended_at = clock_timestamp(), updated_at = clock_timestamp(),
+        sent_key = ${key}::text,
+        task = case when ${key !== null} then 'link_copy' when not ${isCopied} then 'file_copy' when in_reply_to is null and forward_of is null then null
+          else 'mark_original' end,
+        task_at = clock_timestamp(), task_by = null, task_tries = 0
+      where id = ${entry.id} and account_id = ${entry.accountId} and (
+        (status = 'sending' and phase = 'unknown') or (status = 'failed' and error_reason = 'outcome_unknown'))
+      returning tenant_id, sent_at, draft_id, draft_version
+    ), counted as (${countingUsage('sends', sql`select tenant_id, sent_at as counted_at from found`)})
+    select draft_id, draft_version from found
   `.execute(unit.sql)
   const [row] = rows
   if (!row) return
@@ -186,17 +212,24 @@ export async function recordFound(
   await announceSend(unit, entry, { type: 'send.sent' })
 }
 
-/** The provider proves that it did not accept the message: it is tried again. */
-export async function recordNotAccepted(unit: UnitOfWork, { id, accountId }: Task): Promise<void> {
+/**
+ * The provider proves that it did not accept the message: it is tried again.
+ * @param wasAbsent whether the proof is that the provider does not have it
+ */
+export async function recordNotAccepted(
+  unit: UnitOfWork,
+  { id, accountId }: Task,
+  { wasAbsent }: { wasAbsent: boolean },
+): Promise<void> {
   const { rows } = await sql<{ due_at: Date }>`
     update outbox set status = 'queued', phase = null, claim = null, claimed_by = null, due_at = clock_timestamp(),
       attempts = attempts + 1, task = null, task_at = null, task_by = null, updated_at = clock_timestamp(),
-      error_reason = 'provider_unavailable', error_message = 'The connection was lost before the message was accepted.'
+      was_absent = was_absent or ${wasAbsent}, error_reason = 'provider_unavailable', error_message = 'The connection was lost before the message was accepted.'
     where id = ${id} and status = 'sending' and phase = 'unknown' returning due_at
   `.execute(unit.sql)
   const [row] = rows
   if (!row) return
-  await bringForward(unit, accountId, row.due_at)
+  await bringForward(unit, [{ accountId, dueAt: row.due_at }])
   await bringPaceForward(unit, [id])
   const error = {
     reason: 'provider_unavailable',

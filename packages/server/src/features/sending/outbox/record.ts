@@ -5,7 +5,8 @@ import { refuse } from '../../refuse.ts'
 import { discardingContent } from './content.ts'
 import { bringPaceForward } from './pace.ts'
 import { type EntryRow, presentEntry } from './present.ts'
-import { planSendTime, type SendError } from './rules.ts'
+import { type SendError } from './rules.ts'
+import { planSendTime } from './schedule.ts'
 import { findEntry } from './store.ts'
 
 /*
@@ -32,7 +33,7 @@ export async function recordRescheduled(
   await sql`
     update outbox set send_at = ${planned}, due_at = ${planned}, updated_at = clock_timestamp() where id = ${entry.id}
   `.execute(unit.sql)
-  await bringForward(unit, entry.accountId, planned)
+  await bringForward(unit, [{ accountId: entry.accountId, dueAt: planned }])
   await bringPaceForward(unit, [entry.id])
   const row = await requireEntry(unit, entry)
   unit.announce({ type: 'send.rescheduled', accountId: entry.accountId, data: { outbox: presentEntry(row) } })
@@ -46,7 +47,10 @@ export async function recordCancelled(unit: UnitOfWork, entry: EntryId): Promise
   await cancelEntries(unit, [entry.id])
 }
 
-/** Cancels entries that are locked, without an event. What is sent to some of its recipients is not sent to others. */
+/**
+ * Cancels entries that are locked. What was sent to some of its recipients is not sent to the others. Neither causes an
+ * event: the first was asked for, and of the second, which only happens to deleted accounts, nothing can be read any more.
+ */
 export async function cancelEntries(unit: UnitOfWork, ids: readonly string[]): Promise<void> {
   await sql`
     update outbox set status = case when status = 'queued' then 'cancelled' else status end, due_at = null,
@@ -77,13 +81,20 @@ export async function requireEntry(unit: UnitOfWork, { accountId, id }: EntryId)
 }
 
 /**
- * Makes sure that the account is looked at when the attempt is due, or when its pause ends. Its time is only ever brought
- * forward here; a claim, which sees all entries of the account, sets it back.
+ * Makes sure that accounts are looked at when an attempt is due, or when their pause ends. Their time is only ever brought
+ * forward here; a claim, which sees all entries of an account, sets it back. They are locked in the order of their ids.
  */
-export async function bringForward(unit: UnitOfWork, accountId: string, dueAt: Date): Promise<void> {
+export async function bringForward(
+  unit: UnitOfWork,
+  attempts: ReadonlyArray<{ accountId: string; dueAt: Date }>,
+): Promise<void> {
+  if (attempts.length === 0) return
   await sql`
     insert into sending_account as held (account_id, tenant_id, due_at)
-    values (${accountId}, ${unit.tenantId}, ${dueAt})
+    select account_id, ${unit.tenantId}, min(due_at) from unnest(
+      ${attempts.map(({ accountId }) => accountId)}::uuid[], ${attempts.map(({ dueAt }) => dueAt)}::timestamptz[]
+    ) as attempt (account_id, due_at)
+    group by account_id order by account_id
     on conflict (account_id) do update set due_at = least(held.due_at, greatest(excluded.due_at, held.paused_until))
   `.execute(unit.sql)
 }

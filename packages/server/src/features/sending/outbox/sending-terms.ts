@@ -1,8 +1,10 @@
 import type { Signature } from '@waxwing/contract/mail/identities.ts'
 import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import { Gathered } from '../../../kit/gathered.ts'
 import { isReachable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
-import { accountViews } from '../../accounts/accounts/store.ts'
+import { type AccountOfTenant, accountViewsOf } from '../../accounts/accounts/store.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { requireMaySend } from './limits.ts'
@@ -10,19 +12,36 @@ import { requireMaySend } from './limits.ts'
 /** What is known of an account before a message is composed for it. All of it may change until the message is accepted. */
 export interface SendingTerms {
   account: AccountView
-  /** Sends that the plan of the tenant still allows today; null: any number. */
+  /** How many more sends the plan of the tenant allows today; null if it sets no limit. */
   sendsLeft: number | null
   signByDefault: boolean
-  /** Of the account's own address. */
+  /** The signature of the account's own address. */
   signature: Signature | null
   /** The time by the database, which decides what is due. */
   now: Date
 }
 
+type FoundTerms = SendingTerms & { isPastDue: boolean }
+
+/** Calls whose terms are read by one statement. */
+const READ_MAX = 100
+
+/** Reads the terms of many calls at once. */
+export class TermReads extends Gathered<AccountOfTenant, FoundTerms | null> {
+  constructor(db: Db) {
+    super(accounts => findTerms(db, accounts), READ_MAX)
+  }
+}
+
 /** The account of the path, and what else a send needs to know. Refuses a tenant whose payment is overdue. */
-export async function requireSendingTerms(context: RequestContext, accountId: string): Promise<SendingTerms> {
-  const { db, tenantId, credential } = context
-  const found = isReachable(credential, accountId) ? await findTerms(context, accountId.toLowerCase()) : null
+export async function requireSendingTerms(
+  { db, tenantId, credential }: RequestContext,
+  { termReads }: { termReads: TermReads },
+  accountId: string,
+): Promise<SendingTerms> {
+  const found = isReachable(credential, accountId)
+    ? await termReads.ask({ tenantId, id: accountId.toLowerCase() })
+    : null
   if (!found) {
     // Payment and plan are checked before the account.
     await requireMaySend(db, tenantId)
@@ -32,9 +51,11 @@ export async function requireSendingTerms(context: RequestContext, accountId: st
   return found
 }
 
-async function findTerms({ db, tenantId }: RequestContext, accountId: string) {
-  const row = await accountViews(db, tenantId)
-    .where('account.id', '=', accountId)
+/** Terms in the order of the accounts; null for those that are missing. */
+async function findTerms(db: Db, accounts: readonly AccountOfTenant[]): Promise<Array<FoundTerms | null>> {
+  const nameOf = ({ tenantId, id }: AccountOfTenant) => `${tenantId} ${id}`
+  const different = [...new Map(accounts.map(account => [nameOf(account), account])).values()]
+  const rows = await accountViewsOf(db, different)
     .leftJoin('plan', 'plan.id', 'tenant.plan_id')
     .leftJoin('mail_settings', 'mail_settings.account_id', 'account.id')
     .leftJoin('tenant_sends', join =>
@@ -46,18 +67,25 @@ async function findTerms({ db, tenantId }: RequestContext, accountId: string) {
       sql<boolean>`tenant.past_due_at is not null`.as('is_past_due'),
       sql<number | null>`plan.sends_per_day - coalesce(tenant_sends.count, 0)`.as('sends_left'),
       sql<boolean>`coalesce(mail_settings.sign_by_default, false)`.as('sign_by_default'),
-      sql<Signature | null>`mail_settings.signature`.as('own_signature'),
+      sql<Signature | null>`coalesce(mail_settings.signature, mail_settings.provider_signature)`.as(
+        'own_signature',
+      ),
       sql<Date>`clock_timestamp()`.as('now'),
     ])
-    .executeTakeFirst()
-  if (!row) return null
-  const { is_past_due, sends_left, sign_by_default, own_signature, now, ...account } = row
-  return {
-    account,
-    isPastDue: is_past_due,
-    sendsLeft: sends_left,
-    signByDefault: sign_by_default,
-    signature: own_signature,
-    now,
-  }
+    .execute()
+  const found = new Map(
+    rows.map(row => {
+      const { is_past_due, sends_left, sign_by_default, own_signature, now, ...account } = row
+      const terms = {
+        account,
+        isPastDue: is_past_due,
+        sendsLeft: sends_left,
+        signByDefault: sign_by_default,
+        signature: own_signature,
+        now,
+      }
+      return [nameOf({ tenantId: account.tenant_id, id: account.id }), terms]
+    }),
+  )
+  return accounts.map(account => found.get(nameOf(account)) ?? null)
 }

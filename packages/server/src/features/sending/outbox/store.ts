@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OutboxStatus } from '@waxwing/contract/sending/outbox.ts'
 import { isAfter, type NewestFirst, rowsToRead } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
+import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { type EntryRow, entryColumns, entryCopy } from './present.ts'
 
 /** An entry of the account; null where there is none of this id. */
@@ -69,12 +70,12 @@ export interface OutboxMeasure {
   oldestDueSeconds: number
 }
 
-/** What is queued in the whole installation, and since when the oldest of it is due. */
+/** What is queued in the whole installation, and since when the oldest of it is due; suspended tenants are left out. */
 export async function measureOutbox(db: Db): Promise<OutboxMeasure> {
   const { rows } = await sql<OutboxMeasure>`
     select count(*)::int as queued,
       greatest(0, coalesce(extract(epoch from clock_timestamp() - min(due_at)), 0))::float8 as "oldestDueSeconds"
-    from outbox where due_at is not null
+    from outbox where due_at is not null and tenant_id not in (${suspendedTenants})
   `.execute(db)
   return rows[0] ?? { queued: 0, oldestDueSeconds: 0 }
 }

@@ -3,11 +3,13 @@ import type { Db } from '../../../database/pool.ts'
 import { inTransaction, type UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { BounceCounts } from '../bounces/record-bounces.ts'
 import { recordRefusals } from '../bounces/record-refusals.ts'
+import { suspendedTenants } from '../../tenancy/tenants/store.ts'
 import { sweepPaces } from './pace.ts'
 import { announceSend, cancelEntries } from './record.ts'
 import { discardContent } from './record-attempt.ts'
 import { recordFound } from './record-task.ts'
-import { LAST_ATTEMPT_HOURS, planGivenUp, type RejectedRecipient, type SendError } from './rules.ts'
+import { planGivenUp, type RejectedRecipient, type SendError } from './rules.ts'
+import { LAST_ATTEMPT_HOURS } from './schedule.ts'
 
 const BATCH_ROWS = 200
 const RETENTION_DAYS = 30
@@ -46,7 +48,8 @@ export async function cancelOfDeleted(
 
 /**
  * Gives up what was held back for 48 hours, since its account or its server could not be used. A message that was never
- * tried, since the service was down, is not given up before its server has been in trouble for as long.
+ * tried, since the service was down, is not given up before its server has been in trouble for as long. What suspended
+ * tenants have queued waits.
  */
 export async function failHeldBack(db: Db, signal: AbortSignal): Promise<BounceCounts> {
   const counts = { hard: 0, soft: 0 }
@@ -58,6 +61,7 @@ export async function failHeldBack(db: Db, signal: AbortSignal): Promise<BounceC
       join account on account.id = outbox.account_id
       join sending_account as held on held.account_id = outbox.account_id
       where outbox.due_at is not null and account.deleted_at is null
+        and outbox.tenant_id not in (${suspendedTenants})
         and outbox.send_at < clock_timestamp() - make_interval(hours => ${LAST_ATTEMPT_HOURS})
         and (
           account.status <> 'active' or (

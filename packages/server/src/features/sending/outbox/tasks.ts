@@ -4,12 +4,14 @@ import { inTransaction } from '../../../events/unit-of-work.ts'
 import type { Logger } from '../../../kit/log.ts'
 import type { NewLocation } from '../../../providers/changing.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
+import type { LookUp } from '../../../providers/sending.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import { findAccountView } from '../../accounts/accounts/store.ts'
 import { findLocation } from '../../mail/messages/location.ts'
 import { copyForm } from '../compose/stored-content.ts'
+import { linkCopy } from './link-copy.ts'
 import type { ReachSendPoint } from './points.ts'
 import {
   type CopyOutcome,
@@ -24,7 +26,7 @@ import {
   recordTaskDone,
   type Task,
 } from './record-task.ts'
-import { planCopySearchSeconds, planLookUpSeconds, planTaskPauseSeconds } from './rules.ts'
+import { planCopySearchSeconds, planLookUpSeconds, planTaskPauseSeconds } from './schedule.ts'
 import { findCopy, findSentMailbox, readClock } from './store.ts'
 import { findStoredContent } from './stored-content.ts'
 
@@ -41,6 +43,10 @@ export interface TaskServices {
 /** A copy that cannot be filed in this time is given up. */
 const COPY_HOURS_MAX = 48
 const MARK_TRIES_MAX = 5
+/** If nothing answers for this long after a hand-over, the look-ups count nevertheless. */
+const LOOK_UP_HOURS_MAX = 24
+/** A provider that asks to slow down without naming a time is asked again after this one. */
+const THROTTLED_SECONDS = 60
 /** An account that cannot be used now is asked for again after this time. */
 const UNUSABLE_SECONDS = 600
 
@@ -53,6 +59,7 @@ export async function doTask(services: TaskServices, task: Task, signal: AbortSi
     if (!account) return await inTransaction(db, task.tenantId, unit => recordAccountGone(unit, task))
     if (account.status !== 'active') return await recordPutOff(db, task, UNUSABLE_SECONDS, 'wait')
     if (task.kind === 'file_copy') await fileCopy(services, task, account, signal)
+    else if (task.kind === 'link_copy') await linkCopy(services, task)
     else await markOriginal(services, task, account, signal)
   } catch (error) {
     if (signal.aborted) return
@@ -78,7 +85,10 @@ async function putOff(services: TaskServices, task: Task): Promise<void> {
   await inTransaction(db, task.tenantId, unit => recordCopyDone(unit, task, NOT_FILED))
 }
 
-/** Finds out what became of a message that was handed over: by its copy in the index, the provider, and its copy there. */
+/**
+ * Finds out what became of a message that was handed over: by its copy in the index, the provider, and its copy there.
+ * A look-up for which there was no room does not count, and the last one must have been answered.
+ */
 async function lookUp(
   services: TaskServices,
   task: Task,
@@ -86,19 +96,43 @@ async function lookUp(
   signal: AbortSignal,
 ): Promise<void> {
   const { db } = services
-  const found = await ask(services, task, account, signal).catch((error: unknown) => {
-    if (!(error instanceof ProviderFailure)) throw error
-    return 'not_known' as const
-  })
+  const found = await ask(services, task, account, signal).catch(unanswered)
   if (signal.aborted) return
+  const seconds = planLookUpSeconds(task.tries)
+  const isDecisive = seconds === null || found.outcome === 'not_asked'
+  if ('waitSeconds' in found && isDecisive && (await mayWait(db, task)))
+    return recordPutOff(db, task, found.waitSeconds, 'wait')
   await inTransaction(db, task.tenantId, async unit => {
-    if (found === 'copied' || found === 'accepted')
-      return recordFound(unit, task, { isCopied: found === 'copied' || !account?.imap?.appendSent })
-    if (found === 'not_accepted') return recordNotAccepted(unit, task)
-    const seconds = planLookUpSeconds(task.tries)
-    if (seconds === null) return recordLost(unit, task)
-    await recordPutOff(unit.sql, task, seconds, 'try')
+    const { outcome } = found
+    if (outcome === 'copied') return recordFound(unit, task, { isCopied: true })
+    if (outcome === 'accepted')
+      return recordFound(unit, task, { isCopied: !account?.imap?.appendSent, key: found.key })
+    if (outcome === 'not_accepted') return recordNotAccepted(unit, task, { wasAbsent: false })
+    if (seconds !== null) return recordPutOff(unit.sql, task, seconds, 'try')
+    // By now, nothing can be under way any more. That the message is absent is believed once.
+    if (outcome === 'absent' && !task.wasAbsent) return recordNotAccepted(unit, task, { wasAbsent: true })
+    await recordLost(unit, task)
   })
+}
+
+const NOT_KNOWN: LookUp = { outcome: 'not_known' }
+
+/** A look-up without an answer. `not_asked`: the quota, or the provider, allows no question before these seconds. */
+interface Unanswered {
+  outcome: 'not_asked' | 'not_answered'
+  waitSeconds: number
+}
+
+function unanswered(error: unknown): Unanswered | typeof NOT_KNOWN {
+  if (!(error instanceof ProviderFailure)) throw error
+  if (error.isPermanent) return NOT_KNOWN
+  const isAsked = !error.isBusy && error.kind !== 'throttled'
+  const seconds = error.retryAfterSeconds ?? (isAsked ? UNUSABLE_SECONDS : THROTTLED_SECONDS)
+  return { outcome: isAsked ? 'not_answered' : 'not_asked', waitSeconds: Math.min(seconds, UNUSABLE_SECONDS) }
+}
+
+async function mayWait(db: Db, { handedOverAt }: Task): Promise<boolean> {
+  return (await readClock(db)).getTime() - handedOverAt.getTime() < LOOK_UP_HOURS_MAX * 3_600_000
 }
 
 async function ask(
@@ -106,9 +140,9 @@ async function ask(
   task: Task,
   account: AccountView | null,
   signal: AbortSignal,
-): Promise<'copied' | 'accepted' | 'not_accepted' | 'not_known'> {
-  if (await findCopy(db, task)) return 'copied'
-  if (account?.status !== 'active') return 'not_known'
+): Promise<LookUp | { outcome: 'copied' }> {
+  if (await findCopy(db, task)) return { outcome: 'copied' }
+  if (account?.status !== 'active') return NOT_KNOWN
   const { internetMessageId, handedOverAt, trace, id: outboxId } = task
   const known = await connections.use(
     reachedAs(account),
@@ -116,9 +150,9 @@ async function ask(
     provider => provider.lookUp({ internetMessageId, outboxId, trace, handedOverAt }),
     { isRepeatable: true, signal },
   )
-  if (known !== 'not_known') return known
+  if (known.outcome !== 'not_known') return known
   const sentKey = await findSentMailbox(db, task.accountId)
-  if (sentKey === null) return 'not_known'
+  if (sentKey === null) return NOT_KNOWN
   await reach('copy_search', task.id)
   const copies = await connections.use(
     reachedAs(account),
@@ -126,7 +160,7 @@ async function ask(
     provider => provider.find(sentKey, internetMessageId),
     { isRepeatable: true, signal },
   )
-  return copies.length > 0 ? 'copied' : 'not_known'
+  return copies.length > 0 ? { outcome: 'copied' } : NOT_KNOWN
 }
 
 /** Files the copy of a sent message, unless the server filed one by itself. */

@@ -10,7 +10,13 @@ import {
   SENDS_PER_TENANT,
 } from './turns.ts'
 
-const IDLE: Running = { tenants: new Map(), accounts: new Map(), hosts: new Map(), total: 0 }
+const IDLE: Running = {
+  tenants: new Map(),
+  accounts: new Map(),
+  connected: new Map(),
+  hosts: new Map(),
+  total: 0,
+}
 const account = (accountId: string, change: Partial<DueAccount> = {}): DueAccount => ({
   accountId,
   tenantId: 't',
@@ -44,6 +50,19 @@ test('gives an account three at once, a host ten, and a doubted account one', ()
   expect(planTurns([account('a')], IDLE, 50)).toEqual(new Map([['a', SENDS_PER_ACCOUNT]]))
   expect(total(planTurns(many, IDLE, 50))).toBe(SENDS_PER_HOST)
   expect(planTurns([account('a', { isDoubted: true })], IDLE, 50)).toEqual(new Map([['a', 1]]))
+})
+
+test('gives the place of a free connection to its account, although others have waited longer', () => {
+  const ids = ['a', 'b', 'c', 'd', 'e']
+  const accounts = ids.map(id => account(id, { servedAt: id === 'c' ? 9 : 1 }))
+  const running = {
+    tenants: new Map([['t', 10]]),
+    accounts: new Map(ids.map(id => [id, 2])),
+    connected: new Map(ids.map(id => [id, id === 'c' ? 1 : 2])),
+    hosts: new Map([['mail.example', 9]]),
+    total: 10,
+  }
+  expect(planTurns(accounts, running, SENDS_AT_ONCE)).toEqual(new Map([['c', 1]]))
 })
 
 test('leaves room for others, however many servers of one tenant are slow', () => {
@@ -81,6 +100,7 @@ test('never gives more than is due, free at the account, free at the host, and f
       const running = {
         tenants,
         accounts: new Map(given.map((one, index) => [`${index}`, one.running])),
+        connected: new Map(given.map((one, index) => [`${index}`, Math.floor(one.running / 2)])),
         hosts,
         total,
       }

@@ -23,14 +23,17 @@ export interface DueAccount {
 export interface Running {
   tenants: ReadonlyMap<string, number>
   accounts: ReadonlyMap<string, number>
+  /** Attempts that still use their connection, by account. */
+  connected: ReadonlyMap<string, number>
   hosts: ReadonlyMap<string, number>
   total: number
 }
 
 /**
- * Decides how many messages each account may send now. Tenants take turns, and so do the accounts of a tenant, those
- * first that have waited longest. No tenant, account or host gets more than its share, so slow servers of one tenant do
- * not hold up the others.
+ * Decides how many messages each account may send now. Tenants take turns, and so do the accounts of a tenant: those
+ * first that use the fewest connections, then those that have waited longest. So accounts of one server keep their
+ * connections, instead of closing each other's. No tenant, account or host gets more than its share, so slow servers of
+ * one tenant do not hold up the others.
  */
 export function planTurns(
   accounts: readonly DueAccount[],
@@ -54,14 +57,14 @@ export function planTurns(
       account => account.tenantId,
     ).values(),
   ]
+  const connectionsOf = ({ accountId }: DueAccount) =>
+    (running.connected.get(accountId) ?? 0) + (planned.get(accountId) ?? 0)
   while (room > 0) {
     let isProgress = false
     for (const turns of tenants) {
-      const index = turns.findIndex(mayTake)
-      if (index === -1 || room === 0) continue
-      const [account] = turns.splice(index, 1)
+      if (room === 0) break
+      const account = leastBy(turns.filter(mayTake), connectionsOf)
       if (!account) continue
-      turns.push(account)
       planned.set(account.accountId, (planned.get(account.accountId) ?? 0) + 1)
       hosts.set(account.host, (hosts.get(account.host) ?? 0) + 1)
       shares.set(account.tenantId, (shares.get(account.tenantId) ?? 0) + 1)
@@ -71,4 +74,14 @@ export function planTurns(
     if (!isProgress) break
   }
   return planned
+}
+
+/** The first of those with the least value. */
+function leastBy<T>(items: readonly T[], valueOf: (item: T) => number): T | null {
+  let [least, value]: [T | null, number] = [null, Infinity]
+  for (const item of items) {
+    const own = valueOf(item)
+    if (own < value) [least, value] = [item, own]
+  }
+  return least
 }

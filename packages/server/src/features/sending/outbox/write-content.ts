@@ -37,6 +37,8 @@ export interface ContentTarget {
   accountId: string
   sealingOf: (contentId: string) => Sealing
   step: Step
+  /** Waits until there is room for one more large content; disposing gives it back. */
+  enterLarge(): Promise<Disposable>
 }
 
 /** Reads a composed message once and writes it, piece by piece where it is large. */
@@ -48,7 +50,7 @@ export async function writeContent<Layout>(
   const { sealingOf, step } = to
   const id = newId()
   const counted = countBytes(source.open())
-  const sealed = cutIntoPieces(sealFrames(compress(counted.bytes), sealingOf(id)))
+  const sealed = cutIntoPieces(sealFrames(compress(counted.bytes, to), sealingOf(id)))
   const first = (await sealed.next()).value ?? Buffer.alloc(0)
   const second = await sealed.next()
   const { layout } = source
@@ -64,6 +66,7 @@ export async function writeContent<Layout>(
       await step(unit => insertPiece(unit, id, at, piece))
     }
   } catch (error) {
+    await sealed.return(undefined)
     await step(unit => removeContent(unit, [id]))
     throw error
   }
@@ -148,15 +151,20 @@ function countBytes(source: AsyncIterable<Uint8Array>) {
 }
 
 /** Small content at once: setting up a stream takes much longer than compressing it. */
-async function* compress(source: AsyncGenerator<Uint8Array>): AsyncGenerator<Buffer> {
+async function* compress(
+  source: AsyncGenerator<Uint8Array>,
+  { enterLarge }: ContentTarget,
+): AsyncGenerator<Buffer> {
   const head: Uint8Array[] = []
   let bytes = 0
   while (bytes < SMALL_BYTES) {
     const next = await source.next()
-    if (next.done) return yield zstdCompressSync(Buffer.concat(head))
+    // Otherwise it sets up tables for content of any size.
+    if (next.done) return yield zstdCompressSync(Buffer.concat(head), { pledgedSrcSize: bytes })
     head.push(next.value)
     bytes += next.value.length
   }
+  using _ = await enterLarge()
   async function* whole() {
     yield* head
     yield* source

@@ -1,9 +1,8 @@
 import { implement } from '@orpc/server'
 import { GLOBAL_LIST, SUPPRESSION_LIST_ID, suppressions } from '@waxwing/contract/sending/suppressions.ts'
-import { cutPage } from '../../../database/page.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import type { RequestContext } from '../../context.ts'
-import { requirePosition, sealPosition } from '../../list-cursor.ts'
+import { answerPage, requirePosition } from '../../list-cursor.ts'
 import { refuse } from '../../refuse.ts'
 import { presentGlobalList, presentList, presentSuppression } from './present.ts'
 import { recordListDeleted, recordNamedList, recordNewList, updateList } from './record-lists.ts'
@@ -54,13 +53,7 @@ export const suppressionOperations = {
     const position = requirePosition(context, cursor, binding)
     if (!list) return { items: [], nextCursor: null }
     const { rows, scannedTo } = await listEntries(context.db, list.key, { filters, position, limit })
-    const { page, hasMore } = cutPage(rows, limit)
-    const last = page.at(-1)
-    const next = hasMore && last ? { time: last.created_at.toISOString(), id: last.id } : scannedTo
-    return {
-      items: page.map(presentSuppression),
-      nextCursor: next && sealPosition(context, next, binding),
-    }
+    return answerPage(context, rows, { limit, binding, scannedTo, present: presentSuppression })
   }),
 
   addEntries: on.addEntries.handler(async ({ input: { params, body }, context }) => {

@@ -10,7 +10,7 @@ import { findList } from './store.ts'
 const LISTS_MAX = 1000
 /** First key of the two-key advisory locks that count the lists of a tenant. */
 const LIST_LOCK_CLASS = 0x57_41_59
-/** A list may be deleted just when it is used; then it is made anew. */
+/** A list may be deleted just when it is used; then it is created again. */
 const TRIES_MAX = 5
 
 export interface NewList {
@@ -46,12 +46,16 @@ export async function recordNamedList(
   listId: string,
   path: readonly string[] = ['listId'],
 ): Promise<void> {
-  if (listId === GLOBAL_LIST || (await findList(unit.sql, unit.tenantId, listId))) return
+  if (await hasList(unit, listId)) return
   await recordNewList(unit, named(listId), path)
 }
 
+export async function hasList(unit: UnitOfWork, listId: string): Promise<boolean> {
+  return listId === GLOBAL_LIST || (await findList(unit.sql, unit.tenantId, listId)) !== null
+}
+
 /**
- * Holds lists until the commit, the missing ones made anew, whatever the limit. Whoever writes entries holds their list,
+ * Holds lists until the commit, after creating missing ones, whatever the limit. Whoever writes entries holds their list,
  * so that its counts stay exact and it is not deleted meanwhile. They are held one after the other in the order of their
  * ids: as a set, a missing one would be made while later ones are held, and two transactions could wait for each other.
  * @returns the keys by the ids

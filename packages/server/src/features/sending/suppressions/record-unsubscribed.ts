@@ -6,7 +6,7 @@ import type { Unsubscribing } from './unsubscribe-link.ts'
 const REASON = 'Unsubscribed by the link of a message.'
 
 /**
- * Puts the address on the list, which is made anew if it is gone. False if it was listed already. The send that had the
+ * Puts the address on the list, which is created again if it is gone. False if it was listed already. The send that had the
  * link may be gone, and its account.
  */
 export async function recordUnsubscribed(

@@ -5,7 +5,7 @@ import type { Db } from '../../../database/pool.ts'
 import { comparedAddress } from '../../../kit/compared-address.ts'
 import { listColumns, type ListRow, reviewColumns, type ReviewRow, type StoredEntry } from './present.ts'
 
-/** How many addresses a filtered page looks through. */
+/** Maximum number of addresses that a filtered page looks through. */
 const SCANNED_ROWS_MAX = 50_000
 
 /**
@@ -18,23 +18,26 @@ export async function findSuppressed(
   listId: string | null,
   addresses: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{
-    address: string
-  }>`${suppressedAddresses(tenantId, listId, addresses)}`.execute(db)
+  const compared = sql`${addresses.map(comparedAddress)}::text[]`
+  const { rows } = await sql<{ address: string }>`
+    ${suppressedAddresses(tenantId, { listId: sql`${listId}::text`, compared })}
+  `.execute(db)
   return new Set(rows.map(({ address }) => address))
 }
 
-/** The same, as a query within a statement. */
+/**
+ * The same, as a query within a statement.
+ * @param asked expressions: the list, and the addresses as they are compared
+ */
 export function suppressedAddresses(
   tenantId: string,
-  listId: string | null,
-  addresses: readonly string[],
+  { listId, compared }: { listId: RawBuilder<unknown>; compared: RawBuilder<unknown> },
 ): RawBuilder<unknown> {
   return sql`
     select entry.address from suppression_list as list
     join suppression_entry as entry on entry.list_key = list.key
-    where list.tenant_id = ${tenantId} and list.id = any(${[GLOBAL_LIST, listId ?? GLOBAL_LIST]}::text[])
-      and list.deleted_at is null and entry.address = any(${addresses.map(comparedAddress)}::text[])`
+    where list.tenant_id = ${tenantId} and list.id in (${GLOBAL_LIST}, ${listId})
+      and list.deleted_at is null and entry.address = any(${compared})`
 }
 
 /** What a send consults, and for whom. */
@@ -44,16 +47,15 @@ export interface Consulting {
   to: readonly string[]
 }
 
-/** The same for several sends of a tenant, in their order. */
-export async function findSuppressedOf(
-  db: Db,
+/** The same for several sends of a tenant, as a statement. A row names the send by its index. */
+export function findingSuppressed(
   tenantId: string,
   sends: readonly Consulting[],
-): Promise<ReadonlySet<string>[]> {
+): RawBuilder<{ index: number; address: string }> {
   const asked = sends.flatMap(({ listId, to }, index) =>
     to.map(address => ({ index, listId, address: comparedAddress(address) })),
   )
-  const { rows } = await sql<{ index: number; address: string }>`
+  return sql`
     select asked.index, asked.address
     from unnest(
       ${asked.map(({ index }) => index)}::int[], ${asked.map(({ listId }) => listId)}::text[],
@@ -63,11 +65,7 @@ export async function findSuppressedOf(
       select from suppression_list as list join suppression_entry as entry on entry.list_key = list.key
       where list.tenant_id = ${tenantId} and list.id in (${GLOBAL_LIST}, asked.list_id) and list.deleted_at is null
         and entry.address = asked.address
-    )
-  `.execute(db)
-  const found = sends.map(() => new Set<string>())
-  for (const { index, address } of rows) found[index]?.add(address)
-  return found
+    )`
 }
 
 /** The lists of a tenant by their ids. The global one is among them once it has had an entry. */

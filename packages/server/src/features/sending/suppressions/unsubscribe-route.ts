@@ -25,7 +25,7 @@ export function unsubscribeRoute(services: UnsubscribeServices): PublicRoute {
   return {
     path: '/u/{token}',
     isLink: true,
-    formBytesMax: FORM_BYTES_MAX,
+    form: { bytesMax: FORM_BYTES_MAX, origin: null },
     async serve(request) {
       const link = openUnsubscribeToken(services.links, request.token)
       return link && serveLink(services, link, request)

@@ -9,7 +9,7 @@ import { type Renderer, RendererBusy } from '../../../kit/templating/renderer.ts
 import type { WorkBudget } from '../../../kit/work-thread.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
-import { findTemplate, type TemplateRow } from './store.ts'
+import { findTemplate, type TemplateReads, type TemplateRow } from './store.ts'
 
 const RETRY_SECONDS = 2
 
@@ -25,13 +25,20 @@ export async function requireTemplate(
   return row ?? refuse('template_not_found')
 }
 
+/** What renders templates. */
+export interface Rendering {
+  renderer: Renderer
+  templates: TemplateReads
+}
+
 /** The template that a body names, for an account if there is one. A shared template is for every account. */
 export async function requireUsableTemplate(
-  { db, tenantId, credential }: Pick<RequestContext, 'db' | 'tenantId' | 'credential'>,
+  { tenantId, credential }: Pick<RequestContext, 'tenantId' | 'credential'>,
+  { templates }: Pick<Rendering, 'templates'>,
   id: string,
   accountId: string | null,
 ): Promise<TemplateRow> {
-  const row = (await findTemplate(db, tenantId, id)) ?? refuse('unknown_template')
+  const row = (await templates.ask({ tenantId, id: id.toLowerCase() })) ?? refuse('unknown_template')
   if (row.accountId === null || accountId === null || row.accountId === accountId) return row
   // A credential of some accounts does not learn what others have.
   const isSeen = credential.accountIds === null || credential.accountIds.includes(row.accountId)

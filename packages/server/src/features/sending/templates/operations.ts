@@ -1,10 +1,9 @@
 import { implement } from '@orpc/server'
 import { templates } from '@waxwing/contract/sending/templates.ts'
-import { cutPage } from '../../../database/page.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { Renderer } from '../../../kit/templating/renderer.ts'
 import type { RequestContext } from '../../context.ts'
-import { requirePosition, sealPosition } from '../../list-cursor.ts'
+import { answerPage, requirePosition } from '../../list-cursor.ts'
 import { requireCompiling, requireTemplate } from './access.ts'
 import { presentSummary, presentTemplate } from './present.ts'
 import { recordChangedTemplate, recordTemplate, removeTemplate } from './record.ts'
@@ -20,13 +19,7 @@ export function templateOperations({ renderer }: { renderer: Renderer }) {
       const binding = { list: 'templates', filters }
       const position = requirePosition(context, cursor, binding)
       const rows = await listTemplates(context.db, context.tenantId, { filters, position, limit })
-      const { page, hasMore } = cutPage(rows, limit)
-      const last = page.at(-1)
-      const nextCursor =
-        hasMore && last
-          ? sealPosition(context, { time: last.createdAt.toISOString(), id: last.id }, binding)
-          : null
-      return { items: page.map(presentSummary), nextCursor }
+      return answerPage(context, rows, { limit, binding, present: presentSummary })
     }),
 
     create: on.create.handler(async ({ input: { body }, context }) => {

@@ -2,7 +2,7 @@ import type { Template, TemplateSummary } from '@waxwing/contract/sending/templa
 import type { SummaryRow, TemplateRow } from './store.ts'
 
 export function presentSummary(row: SummaryRow): TemplateSummary {
-  const { id, accountId, name, description, source, externalRef, createdAt, updatedAt } = row
+  const { id, accountId, name, description, source, externalRef, created_at, updatedAt } = row
   return {
     id,
     accountId,
@@ -10,7 +10,7 @@ export function presentSummary(row: SummaryRow): TemplateSummary {
     description,
     source,
     externalRef,
-    createdAt: createdAt.toISOString(),
+    createdAt: created_at.toISOString(),
     updatedAt: updatedAt.toISOString(),
   }
 }

@@ -1,16 +1,16 @@
 import { implement } from '@orpc/server'
 import { templateRenders } from '@waxwing/contract/sending/templates.ts'
-import type { Renderer } from '../../../kit/templating/renderer.ts'
 import { TEMPLATE_FIELDS } from '../../../kit/templating/template.ts'
 import { findAccount } from '../../accounts/accounts/store.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
-import { refuseFailure, renderEach, requireUsableTemplate } from './access.ts'
+import { refuseFailure, renderEach, type Rendering, requireUsableTemplate } from './access.ts'
 import { toFields, variablesOf } from './rules.ts'
 
 const on = implement(templateRenders).$context<RequestContext>()
 
-export function templateRenderOperations({ renderer }: { renderer: Renderer }) {
+export function templateRenderOperations(services: Rendering) {
+  const { renderer } = services
   return {
     create: on.create.handler(async ({ input: { body }, context }) => {
       const { templateId, accountId, params, format } = body
@@ -18,7 +18,9 @@ export function templateRenderOperations({ renderer }: { renderer: Renderer }) {
       if (templateId != null && hasFields) refuse('template_and_inline_fields')
       const named = accountId == null ? null : await requireKnownAccount(context, accountId)
       const template =
-        templateId == null ? null : await requireUsableTemplate(context, templateId, named?.id ?? null)
+        templateId == null
+          ? null
+          : await requireUsableTemplate(context, services, templateId, named?.id ?? null)
       const ownId = template?.accountId ?? null
       const account =
         named ?? (ownId === null ? null : await findAccount(context.db, context.tenantId, ownId))

@@ -42,7 +42,7 @@ export function toFields(
   return { subject, html, text, previewText, format: format ?? 'html' }
 }
 
-/** Of the parameters, as JSON in UTF-8. */
+/** Bytes of the parameters, as JSON in UTF-8. */
 const PARAMS_BYTES_MAX = 262_144
 
 export type Params = Readonly<Record<string, unknown>>

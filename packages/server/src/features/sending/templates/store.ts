@@ -2,6 +2,7 @@ import type { Template, TemplateSummary } from '@waxwing/contract/sending/templa
 import { sql } from 'kysely'
 import { isAfter, type NewestFirst, rowsToRead } from '../../../database/page.ts'
 import type { Db } from '../../../database/pool.ts'
+import { Gathered } from '../../../kit/gathered.ts'
 import type { TemplateFields } from '../../../kit/templating/template.ts'
 
 /** A template without its content. */
@@ -12,7 +13,7 @@ export interface SummaryRow {
   description: string | null
   source: TemplateSummary['source']
   externalRef: string | null
-  createdAt: Date
+  created_at: Date
   updatedAt: Date
 }
 
@@ -20,7 +21,7 @@ export type TemplateRow = SummaryRow & TemplateFields
 
 const summaryColumns = sql.raw(
   'id, account_id as "accountId", name, description, source, external_ref as "externalRef", ' +
-    'created_at as "createdAt", updated_at as "updatedAt"',
+    'created_at, updated_at as "updatedAt"',
 )
 export const templateColumns = sql`${summaryColumns}, subject, html, text, preview_text as "previewText", format`
 
@@ -51,6 +52,35 @@ export async function listTemplates(
     order by created_at desc, id desc limit ${rowsToRead(page.limit)}
   `.execute(db)
   return rows
+}
+
+interface TemplateKey {
+  tenantId: string
+  id: string
+}
+
+/** Templates that are read by one statement. */
+const READ_MAX = 100
+
+/** Reads templates for many renders at once. */
+export class TemplateReads extends Gathered<TemplateKey, TemplateRow | null> {
+  constructor(db: Db) {
+    super(keys => findTemplates(db, keys), READ_MAX)
+  }
+}
+
+/** Templates in the order of their keys; null for those that are missing. */
+async function findTemplates(db: Db, keys: readonly TemplateKey[]): Promise<Array<TemplateRow | null>> {
+  const nameOf = ({ tenantId, id }: TemplateKey) => `${tenantId} ${id}`
+  const different = [...new Map(keys.map(key => [nameOf(key), key])).values()]
+  const { rows } = await sql<TemplateRow & { tenantId: string }>`
+    select tenant_id as "tenantId", ${templateColumns} from template
+    where (tenant_id, id) in (
+      select * from unnest(${different.map(({ tenantId }) => tenantId)}::uuid[], ${different.map(({ id }) => id)}::uuid[])
+    )
+  `.execute(db)
+  const found = new Map(rows.map(({ tenantId, ...row }) => [nameOf({ tenantId, id: row.id }), row]))
+  return keys.map(key => found.get(nameOf(key)) ?? null)
 }
 
 /** @param lock keeps others from changing it until the transaction ends */

@@ -10,10 +10,10 @@ export interface Counted {
 }
 
 interface Count {
-  /** Of people. */
+  /** Opens and clicks of people. */
   count: number
   machineCount: number
-  /** Of people, in milliseconds since 1970. */
+  /** Times of what people did, in milliseconds since 1970. */
   firstAt: number | null
   lastAt: number | null
 }

@@ -2,7 +2,7 @@ import { type Token, Tokenizer, TokenizerMode } from 'parse5'
 
 /** A link of a text in HTML. */
 export interface HtmlLink {
-  /** Where the value of its `href` stands, without quotes. */
+  /** Bounds of the value of its `href`, without quotes. */
   start: number
   end: number
   /** The value, decoded, without white space around it. */
@@ -51,7 +51,7 @@ export function findPlaces(html: string): HtmlPlaces {
   /** The innermost SVG image or formula; links in it are those of another language. */
   let foreign: string | null = null
   let lastBodyEnd: number | null = null
-  /** Where something begins that would swallow what is added after it. */
+  /** The beginning of something that would swallow what is added after it. */
   let openSince: number | null = null
   let lastEnd = 0
   const pass = ({ location }: Token.Token) => {

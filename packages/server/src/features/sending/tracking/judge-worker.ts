@@ -4,7 +4,7 @@ import { WokenLoop } from '../../../jobs/woken-loop.ts'
 import type { Logger } from '../../../kit/log.ts'
 import type { ReachPoint } from '../../../kit/reach-point.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
-import { recordJudged } from './record-judged.ts'
+import { recordJudged, recordUnjudged } from './record-judged.ts'
 import { listUnjudged, secondsToJudge } from './store.ts'
 
 export type ReachTrackingPoint = ReachPoint<'judge_commit'>
@@ -14,18 +14,19 @@ export interface JudgeOptions {
   accountKeys: AccountKeys
   log: Logger
   reach: ReachTrackingPoint
-  /** Told of each open and click that was counted. */
+  /** Called with each open and click that was counted. */
   onJudged(kind: 'open' | 'click', isMachine: boolean): void
 }
 
-/** A wake tells of what comes; this is for wakes that were lost. */
+/** A wake announces what comes; this is for wakes that were lost. */
 const POLL_SECONDS = 60
 const LOOK_SECONDS = 0.5
 /** Messages that are judged by one transaction, all of one tenant. */
 const MESSAGES_MAX = 50
 
 /** Judges what came some seconds ago, and announces it. What is not yet committed is judged again after a crash. */
-export function startJudging({ db, accountKeys, log, reach, onJudged }: JudgeOptions): WokenLoop {
+export function startJudging(options: JudgeOptions): WokenLoop {
+  const { db, log } = options
   return new WokenLoop({
     failure: 'Opens and clicks could not be judged; they are judged later',
     log,
@@ -36,13 +37,7 @@ export function startJudging({ db, accountKeys, log, reach, onJudged }: JudgeOpt
         const ids = messages.map(({ outboxId }) => outboxId)
         for (let at = 0; at < ids.length; at += MESSAGES_MAX) {
           signal.throwIfAborted()
-          const judged = await inTransaction(db, tenantId, async unit => {
-            const done = await recordJudged(unit, accountKeys, ids.slice(at, at + MESSAGES_MAX))
-            await reach('judge_commit', tenantId)
-            return done
-          })
-          for (const { kind, isMachine } of judged.counted) onJudged(kind, isMachine)
-          hasMore ||= judged.hasMore
+          if (await judgeEach(options, tenantId, ids.slice(at, at + MESSAGES_MAX))) hasMore = true
         }
       }
       if (hasMore) return 0
@@ -50,4 +45,41 @@ export function startJudging({ db, accountKeys, log, reach, onJudged }: JudgeOpt
       return Math.max(LOOK_SECONDS, Math.min(await secondsToJudge(db), POLL_SECONDS))
     },
   })
+}
+
+/** Judges messages of a tenant. Those that fail are put off, each by itself. @returns whether more of them is due */
+async function judgeEach(
+  options: JudgeOptions,
+  tenantId: string,
+  outboxIds: readonly string[],
+): Promise<boolean> {
+  try {
+    return await judgeTogether(options, tenantId, outboxIds)
+  } catch (error) {
+    if (outboxIds.length > 1) {
+      let hasMore = false
+      for (const id of outboxIds) if (await judgeEach(options, tenantId, [id])) hasMore = true
+      return hasMore
+    }
+    const [outboxId] = outboxIds
+    if (outboxId === undefined) throw error
+    options.log.error({ error, outboxId, tenantId }, 'Opens and clicks of a message could not be judged')
+    // Throws while the database is away: the look is then repeated, and no message is put off.
+    await recordUnjudged(options.db, outboxId)
+    return false
+  }
+}
+
+async function judgeTogether(
+  { db, accountKeys, reach, onJudged }: JudgeOptions,
+  tenantId: string,
+  outboxIds: readonly string[],
+): Promise<boolean> {
+  const { counted, hasMore } = await inTransaction(db, tenantId, async unit => {
+    const judged = await recordJudged(unit, accountKeys, outboxIds)
+    await reach('judge_commit', tenantId)
+    return judged
+  })
+  for (const { kind, isMachine } of counted) onJudged(kind, isMachine)
+  return hasMore
 }

@@ -65,7 +65,7 @@ export function judgeItems(
 /** What came within the time of a judgement. */
 interface Near {
   hasHoneypot: boolean
-  /** How many different links were clicked. */
+  /** Number of different links that were clicked. */
   clicked: number
   /** Whether two of them were clicked at almost the same time. */
   hasPair: boolean

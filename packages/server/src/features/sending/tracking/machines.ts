@@ -8,7 +8,7 @@ interface Machine {
   sign: MachineSign
   userAgent?: RegExp
   ranges?: readonly string[]
-  /** Where it is documented, or was observed and published. */
+  /** The place where it is documented, or was observed and published. */
   source: string
 }
 

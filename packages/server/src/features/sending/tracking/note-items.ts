@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
+import { Gathered } from '../../../kit/gathered.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { KeyedAccount } from '../../accounts/accounts/secrets.ts'
 import type { TrackingItem } from './judge.ts'
@@ -19,76 +20,58 @@ export interface NewItem extends Pick<TrackingItem, 'kind' | 'link' | 'sign' | '
 export interface FoundSend {
   account: KeyedAccount
   links: Buffer | null
+  /** So much of the message waits to be judged that nothing more is noted. */
+  isFlooded: boolean
 }
 
 /** Noted by one statement, and one commit. */
 const BATCH_MAX = 200
 /**
- * Items of one message that are kept, judged or not. What comes beyond is a flood: it is answered and not noted. At most
- * 1,000 stay after they were judged.
+ * Items of one message that are kept, judged or not. What comes beyond is a flood: it is answered and not noted, and a
+ * metric counts it. At most 1,000 stay after they were judged.
  */
 const ITEMS_OF_MESSAGE_MAX = 10_000
 /** What is remembered of the last seconds, so that repetitions are not written down. */
 const REMEMBERED_MAX = 50_000
 
-interface Waiting {
-  item: NewItem
-  resolve: (found: FoundSend | null) => void
-  reject: (error: unknown) => void
-}
-
 /**
- * Notes opens and clicks, and finds what their links need, for many requests at once: while one statement runs, the
- * next ones gather. A request is answered once its note is durable, so a crash loses none that was answered.
+ * Notes opens and clicks, and finds what their links need, many by one statement. A request is answered once its note is durable, so a crash loses none that was answered.
  */
 export class ItemNotes implements AsyncDisposable {
-  readonly #db: Db
-  readonly #onNoted: (accountId: string) => void
   readonly #recent = new Map<string, number>()
-  #waiting: Waiting[] = []
-  #running: Promise<void> | null = null
+  readonly #gathered: Gathered<NewItem, FoundSend | null>
 
-  constructor(db: Db, onNoted: (accountId: string) => void) {
-    this.#db = db
-    this.#onNoted = onNoted
+  /** @param on `noted`: called with the account of each noted item; `flooded`: called for each that was not noted */
+  constructor(db: Db, on: { noted(accountId: string): void; flooded(): void }) {
+    this.#gathered = new Gathered(async items => {
+      const found = await noteItems(db, items)
+      for (const [nth, item] of items.entries()) this.#noted(item, found[nth] ?? null, on)
+      return found
+    }, BATCH_MAX)
   }
 
-  /** Null if there is no such message, or its account was purged. */
+  /** Null if there is no such message, its account was purged, or the links of its tenant are off. */
   note(item: NewItem): Promise<FoundSend | null> {
     const isNoted = item.isNoted && !this.#isRepeated(item)
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ item: { ...item, isNoted }, resolve, reject })
-      this.#running ??= this.#run()
-    })
+    return this.#gathered.ask({ ...item, isNoted })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#running
+    await this.#gathered[Symbol.asyncDispose]()
   }
 
-  async #run(): Promise<void> {
-    // Requests of the same turn come together.
-    await Promise.resolve()
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH_MAX)
-      try {
-        const found = await noteItems(
-          this.#db,
-          batch.map(({ item }) => item),
-        )
-        for (const [index, { item, resolve }] of batch.entries()) {
-          const send = found[index] ?? null
-          if (send && item.isNoted) {
-            this.#remember(item)
-            this.#onNoted(send.account.id)
-          }
-          resolve(send)
-        }
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+  #noted(
+    item: NewItem,
+    send: FoundSend | null,
+    on: { noted(accountId: string): void; flooded(): void },
+  ): void {
+    if (!send || !item.isNoted) return
+    if (send.isFlooded) {
+      on.flooded()
+      return
     }
-    this.#running = null
+    this.#remember(item)
+    on.noted(send.account.id)
   }
 
   #isRepeated(item: NewItem): boolean {
@@ -110,7 +93,7 @@ function keyOf({ outboxId, kind, link, client }: NewItem): string {
   return `${outboxId} ${kind} ${link} ${client.toString('base64')}`
 }
 
-/** Of an account that is deleted, and of an entry that is gone, nothing is noted, but links lead on. */
+/** Nothing is noted for a deleted account or a missing entry, but links lead on. */
 async function noteItems(db: Db, items: readonly NewItem[]): Promise<Array<FoundSend | null>> {
   const rows = items.map((item, place) => ({
     place,
@@ -124,14 +107,15 @@ async function noteItems(db: Db, items: readonly NewItem[]): Promise<Array<Found
     user_agent: item.userAgent,
     is_noted: item.isNoted,
   }))
-  const { rows: found } = await sql<KeyedAccount & { place: number; links: Buffer | null }>`
+  const { rows: found } = await sql<KeyedAccount & Omit<FoundSend, 'account'> & { place: number }>`
     with asked as materialized (
       select * from json_to_recordset(${JSON.stringify(rows)}) as asked (place int, id uuid, outbox_id uuid, kind text,
         link int, client text, sign text, ip text, user_agent text, is_noted boolean)
     ), found as materialized (
-      select asked.place, sent.links, account.id as account_id, account.tenant_id, account.data_key, account.deleted_at
+      select asked.place, asked.outbox_id, sent.links, account.id as account_id, account.tenant_id, account.data_key, account.deleted_at
       from asked join tracked_send as sent on sent.outbox_id = asked.outbox_id
       join account on account.id = sent.account_id
+      join tenant on tenant.id = account.tenant_id and tenant.links_off_at is null
     ), flooded as materialized (
       select id from (select distinct outbox_id as id from asked) as message
       where exists (select from tracking_item where outbox_id = message.id offset ${ITEMS_OF_MESSAGE_MAX - 1})
@@ -142,8 +126,12 @@ async function noteItems(db: Db, items: readonly NewItem[]): Promise<Array<Found
       from asked join found on found.place = asked.place join outbox on outbox.id = asked.outbox_id
       where asked.is_noted and found.deleted_at is null and asked.outbox_id not in (select id from flooded)
     )
-    select place, links, account_id as id, tenant_id, data_key from found
+    select place, links, account_id as id, tenant_id, data_key,
+      outbox_id in (select id from flooded) as "isFlooded"
+    from found
   `.execute(db)
-  const byPlace = new Map(found.map(({ place, links, ...account }) => [place, { account, links }]))
+  const byPlace = new Map(
+    found.map(({ place, links, isFlooded, ...account }) => [place, { account, links, isFlooded }]),
+  )
   return items.map((_, place) => byPlace.get(place) ?? null)
 }

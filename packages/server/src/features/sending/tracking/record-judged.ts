@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { AccountKeys, KeyedAccount } from '../../accounts/accounts/secrets.ts'
 import { entryCopy } from '../outbox/present.ts'
@@ -8,7 +9,7 @@ import { openLinks } from './sealed-links.ts'
 
 /** Items of one message that are judged by one transaction. */
 const ITEMS_AT_ONCE = 500
-/** Items that are read after these, since what comes later tells of machines too. */
+/** Items that are read after these, since what comes later shows machines too. */
 const LATER_ITEMS = 500
 
 interface Message {
@@ -16,7 +17,7 @@ interface Message {
   accountId: string
   account: KeyedAccount
   links: Buffer | null
-  /** How many of its items are kept. */
+  /** Number of its items that are kept. */
   items: number
   handedOverAt: number | null
   /** What its events say of it. */
@@ -58,6 +59,19 @@ export async function recordJudged(
   await writeItems(unit, counts)
   await writeCounts(unit, counts)
   return { counted: counts.flatMap(({ counted }) => counted), hasMore }
+}
+
+/** The first pause after a failure doubles with each further one. */
+const RETRY_SECONDS = 10
+const RETRY_SECONDS_MAX = 4 * 3600
+
+/** Puts a message off that could not be judged, so that it keeps no others waiting. Nothing of it is lost. */
+export async function recordUnjudged(db: Db, outboxId: string): Promise<void> {
+  await sql`
+    update tracked_send set judge_failures = judge_failures + 1, judge_due_at = clock_timestamp()
+      + make_interval(secs => least(${RETRY_SECONDS_MAX}::int, ${RETRY_SECONDS}::int * 2 ^ least(judge_failures, 20)))
+    where outbox_id = ${outboxId}
+  `.execute(db)
 }
 
 /** The time at which the items are judged. It lies back if more of them wait than are judged at once. */
@@ -206,7 +220,7 @@ async function writeCounts(
       clicks = sent.clicks + more.clicks, machine_clicks = sent.machine_clicks + more.machine_clicks,
       first_clicked_at = least(sent.first_clicked_at, more.first_clicked_at),
       last_clicked_at = greatest(sent.last_clicked_at, more.last_clicked_at),
-      link_clicks = sent.link_clicks || (
+      judge_failures = 0, judge_due_at = null, link_clicks = sent.link_clicks || (
         select coalesce(jsonb_object_agg(link, count::int + coalesce((sent.link_clicks ->> link)::int, 0)), '{}')
         from jsonb_each_text(more.link_clicks) as clicked (link, count)
       )

@@ -5,34 +5,35 @@ import type { SendTracking } from './track-send.ts'
 /** Links of several sends that one statement has at most. Those of one send may be more. */
 const STATEMENT_BYTES_MAX = 4 * 1024 * 1024
 
-type Tracked = { id: string; tracking: SendTracking }
+interface Tracked {
+  account: { id: string }
+  send: { id: string; tracking: SendTracking }
+}
 
 /** Keeps the links of those of the sends that are tracked, so that they lead on from now on. */
-export async function recordTracked(
-  unit: UnitOfWork,
-  accountId: string,
-  sends: readonly Tracked[],
-): Promise<void> {
-  const tracked = sends.filter(({ tracking }) => tracking.opens || tracking.clicks)
+export async function recordTracked(unit: UnitOfWork, sends: readonly Tracked[]): Promise<void> {
+  const tracked = sends.filter(({ send: { tracking } }) => tracking.opens || tracking.clicks)
   for (const group of groupsOf(tracked))
     await sql`
       insert into tracked_send (outbox_id, account_id, links)
-      select sent.id, ${accountId}, sent.links from unnest(
-        ${group.map(({ id }) => id)}::uuid[], ${group.map(({ tracking }) => tracking.links)}::bytea[]
-      ) as sent (id, links)
+      select * from unnest(
+        ${group.map(({ send }) => send.id)}::uuid[], ${group.map(({ account }) => account.id)}::uuid[],
+        ${group.map(({ send }) => send.tracking.links)}::bytea[]
+      )
     `.execute(unit.sql)
 }
 
 function groupsOf(tracked: readonly Tracked[]): Tracked[][] {
   const groups: Tracked[][] = []
   let bytes = Infinity
-  for (const send of tracked) {
-    bytes += send.tracking.links?.length ?? 0
+  for (const one of tracked) {
+    const size = one.send.tracking.links?.length ?? 0
+    bytes += size
     if (bytes > STATEMENT_BYTES_MAX) {
       groups.push([])
-      bytes = send.tracking.links?.length ?? 0
+      bytes = size
     }
-    groups.at(-1)!.push(send)
+    groups.at(-1)!.push(one)
   }
   return groups
 }

@@ -32,7 +32,7 @@ export function trackingRoutes(options: TrackingRoutes): PublicRoute[] {
     {
       path: '/t/o/{id}.gif',
       isLink: true,
-      formBytesMax: null,
+      form: null,
       async serve(request) {
         const link = readOpenToken(links.tokens, request.token)
         if (!link || !(await note(request, link))) return null
@@ -42,7 +42,7 @@ export function trackingRoutes(options: TrackingRoutes): PublicRoute[] {
     {
       path: '/t/c/{id}',
       isLink: true,
-      formBytesMax: null,
+      form: null,
       async serve(request) {
         const link = readClickToken(links.tokens, request.token)
         const found = link && (await note(request, link))
@@ -84,7 +84,7 @@ function itemOf(
 
 /** A digest of the network that a request comes from. It is another one for each message. */
 function clientOf({ tokens }: Links, outboxId: string, group: string): Buffer {
-  // Of IPv4 the /24, so that even who has the key learns no address.
+  // The /24 of an IPv4 address, so that even the holder of the key learns no address.
   const network = group.length === IPV4_GROUP_LENGTH ? group.slice(0, -2) : group
   return tokens.digest(`${outboxId} ${network}`).subarray(0, CLIENT_BYTES)
 }

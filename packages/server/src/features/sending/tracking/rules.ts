@@ -1,15 +1,15 @@
-import type { AccountSettings } from '@waxwing/contract/accounts/accounts.ts'
+import type { AccountSettings } from '@waxwing/contract/accounts/account-settings.ts'
 import type { Tracking } from './track-html.ts'
 
 /** What decides whether a message can be tracked. */
 export interface TrackingTerms {
-  /** Of the account, as they take effect. */
+  /** The settings of the account as they take effect. */
   settings: Pick<AccountSettings, 'trackOpens' | 'trackClicks' | 'trackingHoneypot'>
   /** What the request says. */
   asked: { trackOpens?: boolean | undefined; trackClicks?: boolean | undefined }
   /** Whether the plan includes tracking. */
   hasModule: boolean
-  /** Whether recipients can reach the service. */
+  /** Whether recipients can reach the service, and links of the tenant are on. */
   isPublic: boolean
   hasHtml: boolean
 }

@@ -10,19 +10,34 @@ export async function listUnjudged(db: Db): Promise<Array<{ outboxId: string; te
   const { rows } = await sql<{ outboxId: string; tenantId: string }>`
     select outbox_id as "outboxId", tenant_id as "tenantId" from tracking_item
     where is_machine is null and occurred_at <= clock_timestamp() - make_interval(secs => ${JUDGE_AFTER_SECONDS})
+      and ${isNotPaused}
     group by outbox_id, tenant_id order by min(occurred_at) limit ${FOUND_MAX}
   `.execute(db)
   return rows
 }
 
+/** Messages that could not be judged are tried again at their time. */
+const isNotPaused = sql`not exists (
+  select from tracked_send as sent
+  where sent.outbox_id = tracking_item.outbox_id and sent.judge_due_at > clock_timestamp()
+)`
+
 /** Seconds until something is to be judged; a large number if nothing waits. */
 export async function secondsToJudge(db: Db): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
-    select greatest(0, extract(epoch from coalesce(min(occurred_at), 'infinity') - clock_timestamp())
-      + ${JUDGE_AFTER_SECONDS})::float8 as seconds
-    from tracking_item where is_machine is null
+    select greatest(0, extract(epoch from occurred_at - clock_timestamp()) + ${JUDGE_AFTER_SECONDS})::float8 as seconds
+    from tracking_item where is_machine is null and ${isNotPaused}
+    order by occurred_at limit 1
   `.execute(db)
   return rows[0]?.seconds ?? Infinity
+}
+
+/** Messages of the whole installation whose opens and clicks could not be judged. */
+export async function countPaused(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from tracked_send where judge_due_at is not null
+  `.execute(db)
+  return rows[0]?.count ?? 0
 }
 
 /** What is kept of the tracking of an entry. */

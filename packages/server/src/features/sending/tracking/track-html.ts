@@ -59,7 +59,7 @@ export function placesFinder(lengthMax: number): PlacesFinder {
 }
 
 /**
- * Replaces the links of a message by tracked ones, and adds what tells of opens. Only the values of `href` change, and
+ * Replaces the links of a message by tracked ones, and adds the image that reports opens. Only the values of `href` change, and
  * what is added stands in one place; all other characters stay.
  */
 export function trackHtml(

@@ -4,6 +4,7 @@ import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import type { RequestContext } from '../../context.ts'
 import { refuse } from '../../refuse.ts'
 import { findModule } from '../../tenancy/plans/store.ts'
+import { hasLinks } from '../../tenancy/tenants/store.ts'
 import type { Links } from '../links.ts'
 import { sealLinks } from './sealed-links.ts'
 import { mayTrack, NOTHING, planTracking } from './rules.ts'
@@ -36,11 +37,12 @@ export async function requireTracking(
   const settings = effectiveSettings(account.tenant_settings, account)
   if (!mayTrack({ settings, asked })) return NOTHING
   const hasModule = await findModule(db, tenantId, 'tracking')
+  const isPublic = (links.base?.isPublic ?? false) && (await hasLinks(db, tenantId))
   const planned = planTracking({
     settings,
     asked,
     hasModule,
-    isPublic: links.base?.isPublic ?? false,
+    isPublic,
     hasHtml,
   })
   return typeof planned === 'string' ? refuse(planned) : planned

@@ -41,7 +41,7 @@ describe('createAuthenticator', () => {
     expect(await service.authenticate(key.text)).toEqual({
       outcome: 'accepted',
       tenantId: service.tenantId,
-      credential: { kind: 'api_key', id: key.id, scopes: ['read'], accountIds: null },
+      credential: { kind: 'api_key', id: key.id, label: 'test', scopes: ['read'], accountIds: null },
       rates: null,
     })
     const stored = await service.db.selectFrom('api_key').selectAll().executeTakeFirstOrThrow()
@@ -66,7 +66,7 @@ describe('createAuthenticator', () => {
     const key = await service.createKey()
     expect(await service.authenticate(key.text)).toMatchObject({ outcome: 'accepted' })
 
-    expect(await revokeApiKey(service.db, key.id)).toBe(true)
+    expect(await revokeApiKey(service.db, key.id)).toBe(service.tenantId)
     service.pass(5)
 
     expect(await service.authenticate(key.text)).toEqual({ outcome: 'refused' })

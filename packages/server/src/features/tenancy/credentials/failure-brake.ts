@@ -1,11 +1,18 @@
 import type { Clock } from '../../../kit/clock.ts'
-import { createMinuteCounts } from '../../../kit/minute-counts.ts'
+import type { Marks } from '../../../limits/marks.ts'
+import type { SureWindows } from '../../../limits/windows.ts'
 
 const FAILURES_MAX = 20
 const MINUTE_MILLISECONDS = 60_000
 /** Time for which an API key that succeeded is exempt. */
 const EXEMPT_MILLISECONDS = 10 * MINUTE_MILLISECONDS
-const CLIENTS_MAX = 100_000
+/** Other processes are told of a success at most once in this time, and exempt the key for as much longer. */
+const TELL_MILLISECONDS = MINUTE_MILLISECONDS
+/** A client that was not blocked is not asked about again for this long, unless it fails here. */
+const UNBLOCKED_MILLISECONDS = 1_000
+/** Clients whose failures one process counts at once. */
+export const FAILING_CLIENTS_MAX = 100_000
+const CLIENTS_MAX = 10_000
 const EXEMPT_MAX = 10_000
 
 /**
@@ -13,8 +20,8 @@ const EXEMPT_MAX = 10_000
  */
 export interface FailureBrake {
   /** Seconds to wait before the client may present this credential; 0 if it may do so now. */
-  waitSeconds(client: string, fingerprint: string): number
-  recordFailure(client: string, fingerprint: string): void
+  waitSeconds(client: string, fingerprint: string): Promise<number>
+  recordFailure(client: string, fingerprint: string): Promise<void>
   /**
    * Called for API keys only. They are exempt for 10 minutes, so that a bad client behind the same address does not
    * block a good one.
@@ -22,31 +29,64 @@ export interface FailureBrake {
   recordSuccess(fingerprint: string): void
 }
 
-/** Counts in this process, in windows of one minute of the clock. */
-export function createFailureBrake(clock: Clock): FailureBrake {
-  const failures = createMinuteCounts(clock, CLIENTS_MAX)
-  const exemptUntil = new Map<string, number>()
+export interface FailureBrakeOptions {
+  /** Windows of one minute. */
+  windows: SureWindows
+  /** By which processes tell each other of successes; null if each counts for itself. */
+  marks: Marks | null
+  clock: Clock
+}
+
+export function createFailureBrake({ windows, marks, clock }: FailureBrakeOptions): FailureBrake {
+  const exempt = new Map<string, { until: number; toldAt: number }>()
+  const unblocked = new Map<string, number>()
+  const windowOf = (client: string) => ({ name: `failures:${client}`, limit: FAILURES_MAX })
+  const isExempt = (fingerprint: string) => (exempt.get(fingerprint)?.until ?? 0) > clock.now()
+
+  async function blockedSeconds(client: string): Promise<number> {
+    const window = windowOf(client)
+    const known = windows.spentSeconds(window)
+    if (known > 0 || marks === null) return known
+    if (performance.now() - (unblocked.get(client) ?? Number.NEGATIVE_INFINITY) < UNBLOCKED_MILLISECONDS)
+      return 0
+    const { isAccepted, resetSeconds } = await windows.count([{ ...window, isOnlyChecked: true }])
+    if (!isAccepted) return resetSeconds
+    put(unblocked, CLIENTS_MAX, client, performance.now())
+    return 0
+  }
 
   return {
-    waitSeconds(client, fingerprint) {
-      if (failures.get(client) < FAILURES_MAX) return 0
-      if ((exemptUntil.get(fingerprint) ?? 0) > clock.now()) return 0
-      return failures.secondsLeft()
+    async waitSeconds(client, fingerprint) {
+      if (isExempt(fingerprint)) return 0
+      const seconds = await blockedSeconds(client)
+      return seconds > 0 && (await marks?.has(markOf(fingerprint))) ? 0 : seconds
     },
-    recordFailure(client, fingerprint) {
-      exemptUntil.delete(fingerprint)
-      failures.add(client)
+    async recordFailure(client, fingerprint) {
+      exempt.delete(fingerprint)
+      unblocked.delete(client)
+      await Promise.all([marks?.delete(markOf(fingerprint)), windows.count([windowOf(client)])])
     },
     recordSuccess(fingerprint) {
-      // Added again at the end, so that the first one is always the longest unused.
-      exemptUntil.delete(fingerprint)
-      if (exemptUntil.size >= EXEMPT_MAX) forgetOldest(exemptUntil)
-      exemptUntil.set(fingerprint, clock.now() + EXEMPT_MILLISECONDS)
+      const now = clock.now()
+      const { toldAt = Number.NEGATIVE_INFINITY } = exempt.get(fingerprint) ?? {}
+      const isToTell = now - toldAt >= TELL_MILLISECONDS
+      put(exempt, EXEMPT_MAX, fingerprint, {
+        until: now + EXEMPT_MILLISECONDS,
+        toldAt: isToTell ? now : toldAt,
+      })
+      if (isToTell) void marks?.add(markOf(fingerprint), (EXEMPT_MILLISECONDS + TELL_MILLISECONDS) / 1000)
     },
   }
 }
 
-function forgetOldest(map: Map<string, unknown>) {
-  const [first] = map.keys()
+function markOf(fingerprint: string): string {
+  return `exempt:${fingerprint}`
+}
+
+/** Adds at the end, so that the first entry is always the longest unused, and forgets that one if there are too many. */
+function put<T>(map: Map<string, T>, entriesMax: number, key: string, value: T): void {
+  map.delete(key)
+  const [first] = map.size >= entriesMax ? map.keys() : []
   if (first !== undefined) map.delete(first)
+  map.set(key, value)
 }

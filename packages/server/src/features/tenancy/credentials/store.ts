@@ -1,7 +1,7 @@
 import type { Scope } from '@waxwing/contract/operation.ts'
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import type { PlanTable } from '../../../database/tables.ts'
+import { COLUMNS, type PlanTable } from '../../../database/tables.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { Credential, Rates } from './credential.ts'
 import { type CredentialKind, digestCredential, makeCredential } from './rules.ts'
@@ -61,16 +61,17 @@ export async function listApiKeys(db: Db, tenantId: string) {
 }
 
 /**
- * Revokes a key of any tenant, for the operator. Returns false if there is none, and true for a key that was already
- * revoked.
+ * Revokes a key of any tenant, for the operator, or leaves it revoked. Returns the id of its tenant, or null if there is
+ * no such key.
  */
-export async function revokeApiKey(db: Db, id: string): Promise<boolean> {
-  const { numUpdatedRows } = await db
+export async function revokeApiKey(db: Db, id: string): Promise<string | null> {
+  const row = await db
     .updateTable('api_key')
     .set({ revoked_at: sql`coalesce(revoked_at, now())` })
     .where('id', '=', id)
+    .returning('tenant_id')
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+  return row?.tenant_id ?? null
 }
 
 /** Returns the ids that are not a live account of the tenant. */
@@ -153,14 +154,20 @@ async function findApiKey(db: Db, id: string): Promise<StoredCredential | null> 
     .selectFrom('api_key')
     .innerJoin('tenant', 'tenant.id', 'api_key.tenant_id')
     .leftJoin('plan', 'plan.id', 'tenant.plan_id')
-    .selectAll('api_key')
+    .select(COLUMNS.api_key)
     .select(['tenant.suspended_at', ...RATE_COLUMNS])
     .where('api_key.id', '=', id)
     .executeTakeFirst()
   if (!row) return null
   return {
     tenantId: row.tenant_id,
-    credential: { kind: 'api_key', id, scopes: row.scopes as Scope[], accountIds: row.account_ids },
+    credential: {
+      kind: 'api_key',
+      id,
+      label: row.name,
+      scopes: row.scopes as Scope[],
+      accountIds: row.account_ids,
+    },
     rates: ratesOf(row),
     digest: row.digest,
     expiresAt: row.expires_at,
@@ -176,9 +183,10 @@ async function findAccountToken(db: Db, id: string): Promise<StoredCredential | 
     .innerJoin('account', 'account.id', 'account_token.account_id')
     .innerJoin('api_key', 'api_key.id', 'account_token.api_key_id')
     .leftJoin('plan', 'plan.id', 'tenant.plan_id')
-    .selectAll('account_token')
+    .select(COLUMNS.account_token)
     .select(['tenant.suspended_at', 'account.deleted_at', ...RATE_COLUMNS])
     .select([
+      'api_key.name as key_name',
       'api_key.scopes as key_scopes',
       'api_key.account_ids as key_account_ids',
       'api_key.expires_at as key_expires_at',
@@ -194,6 +202,7 @@ async function findAccountToken(db: Db, id: string): Promise<StoredCredential | 
     credential: {
       kind: 'account_token',
       id,
+      label: row.key_name,
       // Narrowing a key narrows its tokens.
       scopes: row.scopes.filter(scope => row.key_scopes.includes(scope)) as Scope[],
       accountIds: [row.account_id],
@@ -214,6 +223,19 @@ type RateColumns = Pick<Selectable<PlanTable>, 'api_calls_per_minute' | 'api_cal
 function ratesOf(row: RateColumns): Rates | null {
   const { api_calls_per_minute: perTenant, api_calls_per_minute_per_key: perCredential } = row
   return perTenant === null && perCredential === null ? null : { perTenant, perCredential }
+}
+
+/** Lists which of the keys are not valid any more: revoked, expired or of a suspended tenant. */
+export async function listEndedKeys(db: Db, ids: readonly string[], now: Date): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select given.id from unnest(${[...ids]}::uuid[]) as given (id)
+    where not exists (
+      select from api_key join tenant on tenant.id = api_key.tenant_id
+      where api_key.id = given.id and api_key.revoked_at is null and tenant.suspended_at is null
+        and coalesce(api_key.expires_at > ${now}, true)
+    )
+  `.execute(db)
+  return rows.map(({ id }) => id)
 }
 
 /** Records that a key was used, at most once a minute. */

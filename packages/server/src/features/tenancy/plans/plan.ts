@@ -12,6 +12,8 @@ export interface PlanLimits {
   bodyStorageAllowed: boolean
   /** Messages that may be queued on one day in UTC. */
   sendsPerDay: number | null
+  /** Webhook endpoints, disabled ones included. */
+  webhookEndpoints: number | null
   /** Maximum disk space for the stored bodies of the whole tenant. */
   storageBytes: number | null
   /** What the plan includes besides mail; null: every module. */
@@ -27,6 +29,18 @@ export const MODULES: readonly Module[] = [
   'meetings',
   'sharedMailboxes',
 ]
+
+/** The limits of a tenant without a plan. */
+export const NO_LIMITS: PlanLimits = {
+  apiCallsPerMinute: null,
+  apiCallsPerMinutePerKey: null,
+  maxAccounts: null,
+  bodyStorageAllowed: true,
+  sendsPerDay: null,
+  webhookEndpoints: null,
+  storageBytes: null,
+  modules: null,
+}
 
 export interface Plan {
   id: string

@@ -1,7 +1,7 @@
 import type { Module } from '@waxwing/contract/operation.ts'
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
-import type { PlanTable } from '../../../database/tables.ts'
+import { COLUMNS, type PlanTable } from '../../../database/tables.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
 import type { Plan, PlanLimits } from './plan.ts'
@@ -10,26 +10,38 @@ import type { Plan, PlanLimits } from './plan.ts'
 export async function createPlan(db: Db, name: string, limits: PlanLimits): Promise<Plan | null> {
   const row = await db
     .insertInto('plan')
-    .values({
-      id: newId(),
-      name,
-      api_calls_per_minute: limits.apiCallsPerMinute,
-      api_calls_per_minute_per_key: limits.apiCallsPerMinutePerKey,
-      max_accounts: limits.maxAccounts,
-      body_storage_allowed: limits.bodyStorageAllowed,
-      storage_bytes: limits.storageBytes,
-      sends_per_day: limits.sendsPerDay,
-      modules: limits.modules === null ? null : [...limits.modules],
-    })
+    .values({ id: newId(), name, ...columnsOf(limits) })
     .onConflict(target => target.column('name').doNothing())
-    .returningAll()
+    .returning(COLUMNS.plan)
     .executeTakeFirst()
   return row ? planOf(row) : null
 }
 
+/** Changes the named limits of a plan. */
+export async function updatePlan(db: Db, id: string, limits: Partial<PlanLimits>): Promise<Plan> {
+  return db.transaction().execute(async tx => {
+    const row = await tx
+      .selectFrom('plan')
+      .select(COLUMNS.plan)
+      .where('id', '=', id)
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow()
+    const plan = planOf(row)
+    const changed = { ...plan, limits: { ...plan.limits, ...limits } }
+    await tx.updateTable('plan').set(columnsOf(changed.limits)).where('id', '=', id).execute()
+    return changed
+  })
+}
+
+/** Lists the ids of the tenants that have the plan. */
+export async function listTenantsOfPlan(db: Db, id: string): Promise<string[]> {
+  const rows = await db.selectFrom('tenant').select('id').where('plan_id', '=', id).orderBy('id').execute()
+  return rows.map(row => row.id)
+}
+
 /** Lists every plan, oldest first, with the names of its tenants. */
 export async function listPlans(db: Db): Promise<Array<Plan & { tenants: string[] }>> {
-  const rows = await db.selectFrom('plan').selectAll().orderBy('created_at').orderBy('id').execute()
+  const rows = await db.selectFrom('plan').select(COLUMNS.plan).orderBy('created_at').orderBy('id').execute()
   const tenants = await db
     .selectFrom('tenant')
     .select(['name', 'plan_id'])
@@ -41,7 +53,19 @@ export async function listPlans(db: Db): Promise<Array<Plan & { tenants: string[
 }
 
 export async function findPlanByName(db: Db, name: string): Promise<Plan | null> {
-  const row = await db.selectFrom('plan').selectAll().where('name', '=', name).executeTakeFirst()
+  const row = await db.selectFrom('plan').select(COLUMNS.plan).where('name', '=', name).executeTakeFirst()
+  return row ? planOf(row) : null
+}
+
+/** Like `findTenantPlan`, but keeps the plan's limits as they are until the transaction ends. Lock the tenant before it. */
+export async function holdTenantPlan(unit: UnitOfWork): Promise<Plan | null> {
+  const row = await unit.sql
+    .selectFrom('tenant')
+    .innerJoin('plan', 'plan.id', 'tenant.plan_id')
+    .select(COLUMNS.plan)
+    .where('tenant.id', '=', unit.tenantId)
+    .forShare('plan')
+    .executeTakeFirst()
   return row ? planOf(row) : null
 }
 
@@ -50,7 +74,7 @@ export async function findTenantPlan(db: Db, tenantId: string): Promise<Plan | n
   const row = await db
     .selectFrom('tenant')
     .innerJoin('plan', 'plan.id', 'tenant.plan_id')
-    .selectAll('plan')
+    .select(COLUMNS.plan)
     .where('tenant.id', '=', tenantId)
     .executeTakeFirst()
   return row ? planOf(row) : null
@@ -98,6 +122,16 @@ export async function findStorageRoom(db: Db, tenantId: string): Promise<number>
   return room === null ? Infinity : Number(room)
 }
 
+/** Bytes of stored bodies of a tenant. */
+export async function findStoredBytes(db: Db, tenantId: string): Promise<number> {
+  const row = await db
+    .selectFrom('tenant_storage')
+    .select('bytes')
+    .where('tenant_id', '=', tenantId)
+    .executeTakeFirst()
+  return Number(row?.bytes ?? 0)
+}
+
 /** Counts the bytes that all tenants store together, and the tenants that reached the limit of their plan. */
 export async function measureStorage(db: Db): Promise<{ bytes: number; fullTenants: number }> {
   const { rows } = await sql<{ bytes: number; fullTenants: number }>`
@@ -106,6 +140,19 @@ export async function measureStorage(db: Db): Promise<{ bytes: number; fullTenan
     from tenant_storage as used join tenant on tenant.id = used.tenant_id left join plan on plan.id = tenant.plan_id
   `.execute(db)
   return rows[0] ?? { bytes: 0, fullTenants: 0 }
+}
+
+function columnsOf(limits: PlanLimits) {
+  return {
+    api_calls_per_minute: limits.apiCallsPerMinute,
+    api_calls_per_minute_per_key: limits.apiCallsPerMinutePerKey,
+    max_accounts: limits.maxAccounts,
+    body_storage_allowed: limits.bodyStorageAllowed,
+    storage_bytes: limits.storageBytes,
+    sends_per_day: limits.sendsPerDay,
+    webhook_endpoints: limits.webhookEndpoints,
+    modules: limits.modules === null ? null : [...limits.modules],
+  }
 }
 
 function planOf(row: Selectable<PlanTable>): Plan {
@@ -117,6 +164,7 @@ function planOf(row: Selectable<PlanTable>): Plan {
       apiCallsPerMinutePerKey: row.api_calls_per_minute_per_key,
       maxAccounts: row.max_accounts,
       sendsPerDay: row.sends_per_day,
+      webhookEndpoints: row.webhook_endpoints,
       bodyStorageAllowed: row.body_storage_allowed,
       // The command line accepts only numbers that are exact in JavaScript.
       storageBytes: row.storage_bytes === null ? null : Number(row.storage_bytes),

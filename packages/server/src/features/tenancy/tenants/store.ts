@@ -10,8 +10,12 @@ export interface TenantRow {
   suspended_at: Date | null
   /** Since when a payment is overdue: new sends and accounts are refused. */
   past_due_at: Date | null
+  /** Since when tracked links in its messages answer 404, and none are made. */
+  links_off_at: Date | null
   created_at: Date
 }
+
+const COLUMNS = ['id', 'name', 'suspended_at', 'past_due_at', 'links_off_at', 'created_at'] as const
 
 /** Creates a tenant with the initial settings of its plan. Returns null if the name is taken. */
 export async function createTenant(
@@ -28,30 +32,43 @@ export async function createTenant(
       plan_id: plan?.id ?? null,
     })
     .onConflict(target => target.column('name').doNothing())
-    .returning(['id', 'name', 'suspended_at', 'past_due_at', 'created_at'])
+    .returning(COLUMNS)
     .executeTakeFirst()
   return row ?? null
 }
 
 /** Lists every tenant of the installation, oldest first. */
 export async function listTenants(db: Db): Promise<TenantRow[]> {
-  return db
-    .selectFrom('tenant')
-    .select(['id', 'name', 'suspended_at', 'past_due_at', 'created_at'])
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute()
+  return db.selectFrom('tenant').select(COLUMNS).orderBy('created_at').orderBy('id').execute()
 }
 
 /** Finds a tenant by its name, or null. */
 export async function findTenantByName(db: Db, name: string): Promise<TenantRow | null> {
-  const row = await db
-    .selectFrom('tenant')
-    .select(['id', 'name', 'suspended_at', 'past_due_at', 'created_at'])
-    .where('name', '=', name)
-    .executeTakeFirst()
+  const row = await db.selectFrom('tenant').select(COLUMNS).where('name', '=', name).executeTakeFirst()
   return row ?? null
 }
+
+/**
+ * Suspends the tenant, or resumes it. Its credentials are refused within 5 seconds; its accounts, sends and deliveries
+ * wait, and go on when it is resumed.
+ */
+export async function setSuspended(db: Db, tenantId: string, isSuspended: boolean): Promise<void> {
+  await db
+    .updateTable('tenant')
+    .set(
+      isSuspended
+        ? { suspended_at: sql<Date>`coalesce(suspended_at, clock_timestamp())` }
+        : {
+            suspended_at: null,
+            resumed_at: sql<Date>`case when suspended_at is null then resumed_at else clock_timestamp() end`,
+          },
+    )
+    .where('id', '=', tenantId)
+    .execute()
+}
+
+/** Selects the ids of the tenants that are suspended, for statements that look for work of all tenants. */
+export const suspendedTenants = sql`select id from tenant where suspended_at is not null`
 
 /** Refuses new sends and accounts of the tenant, or allows them again. Every process heeds it at once. */
 export async function setPastDue(db: Db, tenantId: string, isOverdue: boolean): Promise<void> {
@@ -60,6 +77,25 @@ export async function setPastDue(db: Db, tenantId: string, isOverdue: boolean): 
     .set({ past_due_at: isOverdue ? sql<Date>`coalesce(past_due_at, clock_timestamp())` : null })
     .where('id', '=', tenantId)
     .execute()
+}
+
+/** Turns tracked links of the tenant off, or on again. Every process heeds it at once. */
+export async function setLinksOff(db: Db, tenantId: string, isOff: boolean): Promise<void> {
+  await db
+    .updateTable('tenant')
+    .set({ links_off_at: isOff ? sql<Date>`coalesce(links_off_at, clock_timestamp())` : null })
+    .where('id', '=', tenantId)
+    .execute()
+}
+
+/** Whether messages of the tenant may have tracked links. */
+export async function hasLinks(db: Db, tenantId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('tenant')
+    .select('links_off_at')
+    .where('id', '=', tenantId)
+    .executeTakeFirst()
+  return row?.links_off_at === null
 }
 
 /** Whether a payment of the tenant is overdue. */

@@ -7,6 +7,7 @@
  * @property {Record<string, string>} headers Without the credential.
  * @property {string | null} body
  * @property {boolean} isDownload
+ * @property {boolean} isStream Whether it is answered with events, as long as it is open.
  * @property {boolean} isPublic Whether it takes no credential.
  * @property {string[]} missing Names of path parameters that are still empty.
  */
@@ -45,6 +46,7 @@ export function readRequest(form) {
     headers,
     body,
     isDownload: form.dataset['kind'] === 'download',
+    isStream: form.dataset['kind'] === 'stream',
     isPublic: form.dataset['scope'] === 'none',
     missing,
   }

@@ -4,6 +4,9 @@ import { colourJson } from './json.js'
 /** Longer content is cut on the page; the saved file contains all of it. */
 const SHOWN_CHARACTERS_MAX = 200_000
 
+/** The page shows what an event stream sends within this time, then closes it. */
+const STREAM_SHOWN_MS = 3000
+
 const HEADERS = [
   'X-Request-Id',
   'Content-Type',
@@ -25,8 +28,8 @@ const offered = new WeakMap()
  * @param {number} milliseconds
  */
 export async function showResponse(form, response, milliseconds) {
-  const blob = await response.blob()
   const type = response.headers.get('content-type') ?? ''
+  const blob = type.startsWith('text/event-stream') ? await beginningOf(response) : await response.blob()
   const disposition = response.headers.get('content-disposition')
   const isText = disposition === null && /^application\/json|^text\//.test(type)
   const shown = isText ? [bodyOf(await blob.text(), type)] : []
@@ -37,6 +40,20 @@ export async function showResponse(form, response, milliseconds) {
   const line = showStatus(form, status, response.ok ? 'good' : 'bad')
   line.append(element('span', ` in ${Math.round(milliseconds)} ms, ${sizeOf(blob.size)}`, 'limits'))
   place.querySelector('h5')?.scrollIntoView({ block: 'nearest' })
+}
+
+/**
+ * What an event stream sends at first; it has no end.
+ *
+ * @param {Response} response
+ */
+async function beginningOf({ body }) {
+  const pieces = []
+  const reader = body?.getReader()
+  const over = setTimeout(() => reader?.cancel(), STREAM_SHOWN_MS)
+  for (let piece = await reader?.read(); piece?.value; piece = await reader?.read()) pieces.push(piece.value)
+  clearTimeout(over)
+  return new Blob(pieces)
 }
 
 /**

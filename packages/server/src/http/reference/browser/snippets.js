@@ -10,8 +10,8 @@ import { tokensOf } from './json.js'
 export const SNIPPETS = { curl: curlOf, node: nodeOf, python: pythonOf }
 
 /** @param {ApiRequest} request @param {string} origin */
-function curlOf({ method, path, headers, body, isDownload, isPublic }, origin) {
-  const program = isDownload ? 'curl -OJ' : 'curl -i'
+function curlOf({ method, path, headers, body, isDownload, isStream, isPublic }, origin) {
+  const program = isStream ? 'curl -N' : isDownload ? 'curl -OJ' : 'curl -i'
   const lines = [
     method === 'GET' || (method === 'POST' && body !== null) ? program : `${program} -X ${method}`,
     shellWord(origin + path),
@@ -28,7 +28,7 @@ function shellWord(text) {
 }
 
 /** @param {ApiRequest} request @param {string} origin */
-function nodeOf({ method, path, headers, body, isDownload, isPublic }, origin) {
+function nodeOf({ method, path, headers, body, isDownload, isStream, isPublic }, origin) {
   const fields = [
     ...(isPublic ? [] : ['Authorization: `Bearer ${process.env.WAXWING_KEY}`']),
     ...Object.entries(headers).map(([name, value]) => `${quoted(name)}: ${quoted(value)}`),
@@ -40,6 +40,8 @@ function nodeOf({ method, path, headers, body, isDownload, isPublic }, origin) {
   ]
   const rest = options.length === 0 ? '' : `, {\n  ${options.join(',\n  ')},\n}`
   const request = `const response = await fetch(${quoted(origin + path)}${rest})`
+  if (isStream)
+    return `${request}\nfor await (const text of response.body.pipeThrough(new TextDecoderStream())) console.log(text)`
   if (!isDownload) return `${request}\nconsole.log(response.status, await response.json())`
   return `import { writeFile } from 'node:fs/promises'\n\n${request}\nawait writeFile('download', Buffer.from(await response.arrayBuffer()))`
 }
@@ -50,7 +52,7 @@ function nodeBody(body) {
 }
 
 /** @param {ApiRequest} request @param {string} origin */
-function pythonOf({ method, path, headers, body, isDownload, isPublic }, origin) {
+function pythonOf({ method, path, headers, body, isDownload, isStream, isPublic }, origin) {
   const hasJson = body !== null && isJson(body)
   const fields = [
     ...(isPublic ? [] : [`"Authorization": f"Bearer {os.environ['WAXWING_KEY']}"`]),
@@ -62,10 +64,13 @@ function pythonOf({ method, path, headers, body, isDownload, isPublic }, origin)
     quoted(origin + path, '"'),
     ...(fields.length === 0 ? [] : [`headers={\n        ${fields.join(',\n        ')},\n    }`]),
     ...(body === null ? [] : [hasJson ? `json=${pythonBody(body)}` : `data=${quoted(body, '"')}.encode()`]),
+    ...(isStream ? ['stream=True'] : []),
   ]
-  const result = isDownload
-    ? 'with open("download", "wb") as file:\n    file.write(response.content)'
-    : 'print(response.status_code, response.json())'
+  const result = isStream
+    ? 'for line in response.iter_lines():\n    print(line.decode())'
+    : isDownload
+      ? 'with open("download", "wb") as file:\n    file.write(response.content)'
+      : 'print(response.status_code, response.json())'
   const imports = isPublic ? 'import requests' : 'import os\nimport requests'
   return `${imports}\n\nresponse = requests.${method.toLowerCase()}(\n    ${options.join(',\n    ')},\n)\n${result}`
 }

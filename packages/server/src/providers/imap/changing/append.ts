@@ -38,7 +38,7 @@ export async function appendMessage(
     ? locationOf(mailboxKey, told.uidValidity, told.uid)
     : await locateAppended(following, mailboxKey, message)
   const threadId = await findThread(following, mailboxKey, location)
-  return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId }
+  return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId, message: null }
 }
 
 /** The thread that the server put the message into; null if it keeps no threads, or cannot say now. */

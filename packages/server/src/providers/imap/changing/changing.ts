@@ -4,7 +4,7 @@ import type { Following } from '../follow.ts'
 import { askNamespaces } from '../list.ts'
 import type { Namespaces } from '../mailboxes.ts'
 import { appendMessage } from './append.ts'
-import { addDraft, replaceDraft, settleDraft } from './drafts.ts'
+import { addDraft, findDraft, removeDraft, replaceDraft, settleDraft } from './drafts.ts'
 import { changing, type Effect } from './effect.ts'
 import { findByMessageId } from './find.ts'
 import { changeFlags } from './flags.ts'
@@ -37,6 +37,8 @@ export function imapChanging(following: Following): ChangingProvider {
     addMessage: (mailboxKey, message) =>
       write(effect => appendMessage(following, effect, mailboxKey, message)),
     addDraft: draft => write(effect => addDraft(following, effect, draft)),
+    findDraft: (draft, fields) => findDraft(following, draft, fields),
+    removeDraft: draft => write(effect => removeDraft(following, effect, draft)),
     replaceDraft: draft => write(effect => replaceDraft(following, effect, draft)),
     settleDraft: draft => write(effect => settleDraft(following, effect, draft)),
     find: (mailboxKey, internetMessageId, fields = []) =>

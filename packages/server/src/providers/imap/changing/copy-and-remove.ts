@@ -1,5 +1,6 @@
 import { readDate } from '../../../kit/mime/date.ts'
 import type { MovedBatch } from '../../changing.ts'
+import { ProviderFailure } from '../../failure.ts'
 import type { SourceCursor } from '../../mail.ts'
 import { uidSets } from '../compare.ts'
 import { UIDS_PER_CHANGE } from '../expected-answers.ts'
@@ -37,7 +38,7 @@ export async function copyAndRemove(
   const { connection } = following
   const originals = await readFacts(following, at.uids)
   const present = originals.map(({ uid }) => uid)
-  const copies = await findCopies(following, originals, targetKey)
+  const { copies, exists } = await findCopies(following, originals, targetKey)
   await openSource(following, at, { isFresh: false })
   const toCopy = present.filter(uid => !copies.has(uid))
   const copied: CopiedUids = { uidValidity: 0, uids: new Map() }
@@ -50,6 +51,10 @@ export async function copyAndRemove(
   }
   // A message that COPYUID does not name was gone when it was to be copied.
   const isTold = connection.has('UIDPLUS') && copied.uids.size > 0
+  if (!isTold && toCopy.length > 0) {
+    await requireCopies(following, originals, targetKey, exists + toCopy.length)
+    await openSource(following, at, { isFresh: false })
+  }
   const moved = isTold ? present.filter(uid => copies.has(uid) || copied.uids.has(uid)) : present
   await removeFromOpen(connection, effect, moved)
   const there = new Set(moved)
@@ -80,19 +85,37 @@ async function readFacts({ connection }: Following, uids: readonly number[]): Pr
 }
 
 /**
- * UIDs of the messages of which the target already has a copy. Each message there is the copy of one at most. Leaves the
- * target open.
+ * Throws if the target lacks copies that a server says it has made, since the originals are removed next. That it has
+ * grown is enough: some servers give a copy another time.
+ */
+async function requireCopies(
+  following: Following,
+  originals: readonly Facts[],
+  targetKey: string,
+  existsMin: number,
+): Promise<void> {
+  const { copies, exists } = await findCopies(following, originals, targetKey)
+  if (exists < existsMin && originals.some(({ uid }) => !copies.has(uid)))
+    throw new ProviderFailure(
+      'unavailable',
+      'The server says that it copied messages, but does not have them.',
+    )
+}
+
+/**
+ * UIDs of the messages of which the target already has a copy, and the number of all its messages. Each message there is
+ * the copy of one at most. Leaves the target open.
  */
 async function findCopies(
   following: Following,
   originals: readonly Facts[],
   targetKey: string,
-): Promise<Set<number>> {
+): Promise<{ copies: Set<number>; exists: number }> {
   const { connection } = following
   rememberChange(following)
   const { exists } = await connection.examine(wireNameOf(following, targetKey))
   const copies = new Set<number>()
-  if (exists === 0 || originals.length === 0) return copies
+  if (exists === 0 || originals.length === 0) return { copies, exists }
   const alike = await searchAlike(connection, originals)
   const counts = new Map<string, number>()
   for (const { digest } of await readFacts(following, [...alike]))
@@ -103,5 +126,5 @@ async function findCopies(
     counts.set(digest, count - 1)
     copies.add(uid)
   }
-  return copies
+  return { copies, exists }
 }

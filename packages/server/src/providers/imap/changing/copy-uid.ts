@@ -3,14 +3,17 @@ import { parseRanges } from '../compare.ts'
 import { type ImapAttributeList, numberOf, responseCode, textOf } from '../values.ts'
 import { locationOf } from './open-source.ts'
 
-/** Where messages went, as RFC 4315 section 3 tells it. */
+/** The locations that messages were copied to (RFC 4315 section 3). */
 export interface CopiedUids {
   uidValidity: number
   /** UIDs in the target, by UIDs in the source. */
   uids: Map<number, number>
 }
 
-/** Adds what an answer says in COPYUID. `countMax`: a longer list is wrong. */
+/**
+ * Adds what an answer says in COPYUID, unless it cannot be true. `countMax`: a longer list is wrong. So are two messages
+ * under one number.
+ */
 export function readCopyUid(
   attributes: ImapAttributeList | undefined,
   copied: CopiedUids,
@@ -22,15 +25,17 @@ export function readCopyUid(
   const from = expand(textOf(code?.[2]), countMax)
   const to = expand(textOf(code?.[3]), countMax)
   if (!uidValidity || !from || !to || from.length !== to.length) return
+  const taken = new Set([...copied.uids.values(), ...to])
+  if (taken.size !== copied.uids.size + to.length) return
   copied.uidValidity = uidValidity
   for (const [at, uid] of from.entries()) copied.uids.set(uid, to[at]!)
 }
 
-/** The UIDs of a set in its order, in which both sets of COPYUID correspond; null if there are too many. */
+/** The UIDs of a set in its order, in which both sets of COPYUID correspond; null if there are too many, or a zero. */
 function expand(set: string | null, countMax: number): number[] | null {
   const uids: number[] = []
   for (const [from, to] of parseRanges(set ?? '')) {
-    if (to - from >= countMax - uids.length) return null
+    if (from === 0 || to - from >= countMax - uids.length) return null
     for (let uid = from; uid <= to; uid++) uids.push(uid)
   }
   return uids

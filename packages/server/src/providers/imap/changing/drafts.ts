@@ -1,7 +1,10 @@
 import type {
   AddedMessage,
   DraftOutcome,
+  DraftRemoval,
   DraftReplacement,
+  FoundMessage,
+  KnownDraft,
   NewDraft,
   NewLocation,
   SettledDraft,
@@ -15,7 +18,7 @@ import { searchPresent } from '../search.ts'
 import { appendMessage } from './append.ts'
 import type { Effect } from './effect.ts'
 import { findByMessageId, type FoundUid } from './find.ts'
-import { openForReading, openSource } from './open-source.ts'
+import { openForReading, openSource, uidsOf } from './open-source.ts'
 import { removeFromOpen } from './remove.ts'
 
 interface Generation extends FoundUid {
@@ -51,13 +54,49 @@ export async function replaceDraft(
     if (!isFormerThere) return { type: 'lost' }
     throw new ProviderFailure('unavailable', 'The server says that it took the draft, but does not have it.')
   }
+  let isSettled = true
   try {
     await removeFormer(following, effect, draft, before)
-    return { type: 'replaced', added, isSettled: true }
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error
-    return { type: 'replaced', added, isSettled: false }
+    isSettled = false
   }
+  await removeThere(following, effect, draft.mailboxKey, draft.others)
+  return { type: 'replaced', added, isSettled }
+}
+
+/** `ChangingProvider.findDraft` on IMAP. */
+export async function findDraft(
+  following: Following,
+  { mailboxKey, internetMessageId }: KnownDraft,
+  fields: readonly string[],
+): Promise<FoundMessage[]> {
+  return internetMessageId === null ? [] : findByMessageId(following, mailboxKey, internetMessageId, fields)
+}
+
+/** `ChangingProvider.removeDraft` on IMAP. */
+export async function removeDraft(
+  following: Following,
+  effect: Effect,
+  { mailboxKey, former, others }: DraftRemoval,
+): Promise<void> {
+  if (former) {
+    await openSource(following, former)
+    await removeFromOpen(following.connection, effect, uidsOf([former.key]))
+  }
+  await removeThere(following, effect, mailboxKey, others)
+}
+
+/** Removes messages that were found in a mailbox a moment ago. */
+async function removeThere(
+  following: Following,
+  effect: Effect,
+  source: string,
+  keys: readonly MessageKey[],
+): Promise<void> {
+  if (keys.length === 0) return
+  await openSource(following, { source, cursor: null })
+  await removeFromOpen(following.connection, effect, uidsOf(keys))
 }
 
 /** `ChangingProvider.settleDraft` on IMAP. */
@@ -103,7 +142,7 @@ function appendDraft(following: Following, effect: Effect, { mailboxKey, message
 }
 
 function toAdded({ mailboxKey }: NewDraft, location: NewLocation): AddedMessage {
-  return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId: null }
+  return { location, mailboxKeys: [mailboxKey], draftKey: null, threadId: null, message: null }
 }
 
 /** Whether the server has what it said that it took. */
@@ -143,13 +182,7 @@ async function removeFormer(
       await removeFromOpen(following.connection, effect, [uid])
     }
   }
-  if (older.length === 0) return
-  await openSource(following, { source: mailboxKey, cursor: null })
-  await removeFromOpen(
-    following.connection,
-    effect,
-    older.toSorted((a, b) => a - b),
-  )
+  await removeThere(following, effect, mailboxKey, older)
 }
 
 function uidOf(key: MessageKey | undefined): number | null {

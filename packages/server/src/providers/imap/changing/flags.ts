@@ -24,10 +24,20 @@ export function changeFlags(
     const { opened, wasOpen } = await openSource(following, at, { isFresh: false })
     const stores = planStores(change, opened)
     const uids = uidsOf(at.keys)
+    const kept: Kept = { count: 0, isContested: false }
     for (const { from, to } of uidSets(uids, UIDS_PER_CHANGE)) {
-      yield await storeSet(following, effect, stores, { uids: uids.slice(from, to), wasOpen })
+      const set = { uids: uids.slice(from, to), wasOpen }
+      yield await storeSet(following, effect, { stores, change }, set, kept)
     }
+    requireChanged(kept)
   })
+}
+
+/** Messages that are as they were although the server says that it has changed them. */
+interface Kept {
+  count: number
+  /** Whether another client changed one of them meanwhile. */
+  isContested: boolean
 }
 
 /** One STORE: flags to add, or flags to remove. */
@@ -66,8 +76,9 @@ function keywordsOf(category: string, { flags }: Selected): string[] {
 async function storeSet(
   { connection }: Following,
   effect: Effect,
-  stores: readonly Store[],
+  { stores, change }: { stores: readonly Store[]; change: FlagChange },
   { uids, wasOpen }: { uids: readonly number[]; wasOpen: boolean },
+  kept: Kept,
 ): Promise<ChangedBatch> {
   const seen = new Map<number, ChangedMessage>()
   await storeAll(effect, stores, uids, seen)
@@ -77,14 +88,53 @@ async function storeSet(
     await storeAll(effect, stores, missing(uids, seen), seen)
   }
   // RFC 9051 section 6.4.6: a server need not answer what a STORE did not change.
-  const unanswered = missing(uids, seen)
-  const items = ['UID', 'FLAGS', ...(connection.selected?.highestModseq ? ['MODSEQ'] : [])].map(atom)
-  const refusal = await fetchItems(connection, unanswered, items, fetched => take(fetched, seen))
-  if (refusal) throw refusal
+  await askFlags(connection, missing(uids, seen), seen)
+  const again = uids.filter(uid => !isAsWanted(seen.get(uid), change))
+  if (again.length > 0) {
+    // Another client may have changed these at the same moment, or the server showed what was before.
+    const before = new Map(seen)
+    for (const uid of again) seen.delete(uid)
+    await connection.run({ name: 'NOOP' })
+    await storeAll(effect, stores, again, seen)
+    await askFlags(connection, again, seen)
+    for (const uid of again) {
+      if (isAsWanted(seen.get(uid), change)) continue
+      kept.count += 1
+      kept.isContested ||= isOtherRevision(before.get(uid), seen.get(uid))
+    }
+  }
   return {
     changed: uids.flatMap(uid => seen.get(uid) ?? []),
     gone: missing(uids, seen),
   }
+}
+
+async function askFlags(
+  connection: Following['connection'],
+  uids: readonly number[],
+  seen: Map<number, ChangedMessage>,
+): Promise<void> {
+  const items = ['UID', 'FLAGS', ...(connection.selected?.highestModseq ? ['MODSEQ'] : [])].map(atom)
+  const refusal = await fetchItems(connection, uids, items, fetched => take(fetched, seen))
+  if (refusal) throw refusal
+}
+
+/** Whether a message has the flags that a change sets. One that is gone needs none. */
+function isAsWanted(message: ChangedMessage | undefined, { isRead, isFlagged }: FlagChange): boolean {
+  if (!message) return true
+  const { flags } = message
+  return flags.isRead === (isRead ?? flags.isRead) && flags.isFlagged === (isFlagged ?? flags.isFlagged)
+}
+
+function isOtherRevision(before: ChangedMessage | undefined, after: ChangedMessage | undefined): boolean {
+  return Boolean(before?.revision && after?.revision && before.revision !== after.revision)
+}
+
+function requireChanged({ count, isContested }: Kept): void {
+  if (count === 0) return
+  throw isContested
+    ? new ProviderFailure('conflict', `Another client keeps changing ${count} of the messages.`)
+    : new ProviderFailure('rejected', `The server keeps ${count} of the messages as they were.`)
 }
 
 function missing(uids: readonly number[], seen: ReadonlyMap<MessageKey, unknown>): number[] {

@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { NeededRole, NewMailbox, RenamedMailbox } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { RemoteMailbox } from '../../mail.ts'
 import { type Following, rememberChange } from '../follow.ts'
 import { accepts, askNames, askState, askSubscribed, findStatus, type Listing } from '../list.ts'
 import { type ArrangedMailbox, arrangeMailboxes, NAME_BYTES_MAX, type Namespaces } from '../mailboxes.ts'
-import { encodeMailboxName } from '../names.ts'
+import { decodeMailboxName, encodeMailboxName } from '../names.ts'
 import type { Effect } from './effect.ts'
 
 /** Mailboxes as they are now, and the names that new ones get. */
@@ -14,6 +15,9 @@ interface Tree {
   listing: Listing
   mailboxes: ArrangedMailbox[]
 }
+
+/** The pause before a server is asked again for a list that seems to be late. */
+const LATE_MS = 1_000
 
 const NAME_BY_ROLE: Readonly<Record<NeededRole, string>> = { trash: 'Trash', sent: 'Sent', drafts: 'Drafts' }
 
@@ -92,18 +96,62 @@ export async function renameMailbox(
   ]
   const subscribed = await askSubscribed(connection)
   await effect.run({ name: 'RENAME', arguments: [from, target] })
-  const pairs = moved.map(mailbox => ({ mailbox, to: target + mailbox.wireName.slice(from.length) }))
-  for (const { mailbox, to: wireName } of pairs) {
-    if (!subscribed.has(mailbox.wireName)) continue
-    await accepts(connection, () => effect.run({ name: 'SUBSCRIBE', arguments: [wireName] }))
-    await accepts(connection, () => effect.run({ name: 'UNSUBSCRIBE', arguments: [mailbox.wireName] }))
+  for (const { wireName } of moved) {
+    if (!subscribed.has(wireName)) continue
+    const renamedTo = target + wireName.slice(from.length)
+    await accepts(connection, () => effect.run({ name: 'SUBSCRIBE', arguments: [renamedTo] }))
+    await accepts(connection, () => effect.run({ name: 'UNSUBSCRIBE', arguments: [wireName] }))
   }
   for (const { mailbox } of moved) following.wireNames.delete(mailbox.key)
-  const after = await readTree(following, namespaces)
-  return pairs.flatMap(({ mailbox, to: wireName }) => {
-    const found = findByName(after, wireName)
-    return found ? [{ formerKey: mailbox.mailbox.key, mailbox: found.mailbox }] : []
+  const isShown = (listed: Tree) => findRenamed(tree, listed, target) !== undefined
+  const after = await readTreeUntil(following, namespaces, isShown)
+  const found = findRenamed(tree, after, target)
+  if (!found && (await isThere(after, from)))
+    throw new ProviderFailure(
+      'unavailable',
+      'The server says that it renamed the mailbox, but has it under its former name.',
+    )
+  // What is not listed yet is found by the next sync.
+  return moved.flatMap(({ mailbox, wireName }) => {
+    const listed = found && findByName(after, found.wireName + wireName.slice(from.length))
+    return listed ? [{ formerKey: mailbox.key, mailbox: listed.mailbox }] : []
   })
+}
+
+/** A mailbox by the name that it was given. A server may spell it in its own way. */
+function findRenamed(before: Tree, after: Tree, wireName: string): ArrangedMailbox | undefined {
+  const isAlike = (mailbox: ArrangedMailbox) => fold(mailbox.wireName) === fold(wireName)
+  return (
+    findByName(after, wireName) ??
+    after.mailboxes.find(mailbox => isAlike(mailbox) && !findByName(before, mailbox.wireName))
+  )
+}
+
+/** Equal for names that a server may take for the same. */
+function fold(wireName: string): string {
+  return decodeMailboxName(wireName).normalize('NFC').replaceAll(/\s/g, '').toLowerCase()
+}
+
+/** Lists the mailboxes, and once more after a pause if a change does not show: some servers list late. */
+async function readTreeUntil(
+  following: Following,
+  namespaces: Namespaces,
+  isShown: (tree: Tree) => boolean,
+): Promise<Tree> {
+  const tree = await readTree(following, namespaces)
+  if (isShown(tree)) return tree
+  await sleep(LATE_MS)
+  return readTree(following, namespaces)
+}
+
+const isListed = (tree: Tree, wireName: string) => findByName(tree, wireName)?.isSelectable === true
+
+/** Whether the server not only lists a mailbox, but has it. */
+async function isThere(tree: Tree, wireName: string): Promise<boolean> {
+  const { connection } = tree.following
+  const items = [{ type: 'ATOM', value: 'MESSAGES' }]
+  const ask = () => connection.run({ name: 'STATUS', arguments: [wireName, items] })
+  return isListed(tree, wireName) && accepts(connection, ask)
 }
 
 /** `ChangingProvider.deleteMailbox` on IMAP. */
@@ -112,15 +160,18 @@ export async function deleteMailbox(
   namespaces: Namespaces,
   effect: Effect,
   key: string,
-): Promise<void> {
+): Promise<RenamedMailbox[]> {
   const tree = await readTree(following, namespaces)
   const { wireName } = findByKey(tree, key)
   if (key === 'INBOX') throw new ProviderFailure('rejected', 'The inbox cannot be deleted.')
   if (tree.mailboxes.some(({ mailbox }) => mailbox.parentKey === key))
     throw new ProviderFailure('rejected', 'The mailbox has others below it. Delete or move these first.')
   await effect.run({ name: 'DELETE', arguments: [wireName] })
+  const after = await readTreeUntil(following, namespaces, listed => !isListed(listed, wireName))
+  if (await isThere(after, wireName)) throw new ProviderFailure('rejected', 'The server keeps the mailbox.')
   following.wireNames.delete(key)
   await accepts(following.connection, () => effect.run({ name: 'UNSUBSCRIBE', arguments: [wireName] }))
+  return []
 }
 
 /** The name on the wire for a mailbox below another one, or at the top level. */

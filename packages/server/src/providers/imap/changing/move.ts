@@ -7,6 +7,7 @@ import { copyAndRemove } from './copy-and-remove.ts'
 import { type CopiedUids, readCopyUid, toBatch } from './copy-uid.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import { locationOf, openSource, uidsOf } from './open-source.ts'
+import { requireNoneKept, searchKept } from './remove.ts'
 
 /** `ChangingProvider.move` on IMAP: by MOVE (RFC 6851), otherwise by a copy and the removal of the original. */
 export function moveMessages(
@@ -78,17 +79,21 @@ async function* moveSet(
   if (failure) {
     if (connection.isClosed) throw failure
     // RFC 6851 section 3.3: a server may have moved some.
+    await connection.run({ name: 'NOOP' })
     const left = new Set(await searchPresent(connection, present))
     const moved = present.filter(uid => copied.uids.has(uid) && !left.has(uid))
     if (moved.length > 0) yield toBatch(moved, copied, targetKey, [])
     throw failure
   }
+  const told = present.filter(uid => copied.uids.has(uid))
+  if (told.length === present.length) return yield toBatch(present, copied, targetKey, gone)
+  // The server may tell only now which messages left.
+  await connection.run({ name: 'NOOP' })
   const untold = present.filter(uid => !copied.uids.has(uid))
-  if (untold.length === 0) return yield toBatch(present, copied, targetKey, gone)
-  const isTold = copied.uids.size > 0 || !connection.takeNotice().gone
-  if (connection.has('UIDPLUS') && isTold) {
-    const told = present.filter(uid => copied.uids.has(uid))
-    return yield toBatch(told, copied, targetKey, untold)
-  }
-  yield toBatch(present, copied, targetKey, gone)
+  const kept = new Set(await searchKept(connection, untold))
+  const left = untold.filter(uid => !kept.has(uid))
+  const isTold = connection.has('UIDPLUS') && (told.length > 0 || !connection.takeNotice().gone)
+  const moved = isTold ? told : [...told, ...left].toSorted((a, b) => a - b)
+  yield toBatch(moved, copied, targetKey, isTold ? [...gone, ...left] : gone)
+  requireNoneKept(kept.size)
 }

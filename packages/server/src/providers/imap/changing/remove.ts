@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessageSet, RemovedBatch } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import { uidSets } from '../compare.ts'
@@ -9,10 +10,12 @@ import { readFetched } from '../translate.ts'
 import { changingInBatches, type Effect } from './effect.ts'
 import { isKept, openSource, uidsOf } from './open-source.ts'
 
-/** Without UIDPLUS, messages that other clients marked as deleted are unmarked meanwhile; at most so many. */
+/** The most messages, marked as deleted by other clients, that are unmarked meanwhile without UIDPLUS. */
 const OTHERS_MAX = 10_000
 /** Other clients may mark more at the same time. */
 const ROUNDS_MAX = 5
+/** Pauses before a server is asked again for messages that it shows although they have left. */
+const LATE_MS = [0, 1_000]
 
 const atom = (value: string) => ({ type: 'ATOM', value })
 const sequence = (value: string) => ({ type: 'SEQUENCE', value })
@@ -45,10 +48,25 @@ export async function removeFromOpen(
       ? await expungeByUid(connection, effect, uids)
       : await expungeAlone(connection, effect, uids),
   )
-  const kept = await searchPresent(connection, uids)
-  if (kept.length > 0)
-    throw new ProviderFailure('rejected', `The server keeps ${kept.length} of the messages.`)
+  requireNoneKept((await searchKept(connection, uids)).length)
   return { removed: [...removed], gone: uids.filter(uid => !removed.has(uid)) }
+}
+
+/** Those of ascending UIDs that have not left the open mailbox. A server may tell a session late which have. */
+export async function searchKept(connection: ImapConnection, uids: readonly number[]): Promise<Uint32Array> {
+  let kept = await searchPresent(connection, uids)
+  for (const pauseMs of LATE_MS) {
+    if (kept.length === 0) break
+    await sleep(pauseMs)
+    await connection.run({ name: 'NOOP' })
+    kept = await searchPresent(connection, kept)
+  }
+  return kept
+}
+
+/** Throws if a server says that messages left a mailbox which are still there. */
+export function requireNoneKept(count: number): void {
+  if (count > 0) throw new ProviderFailure('rejected', `The server keeps ${count} of the messages.`)
 }
 
 async function expungeByUid(

@@ -7,6 +7,7 @@ import { openWorld } from '../../../../test/servers/world.ts'
 import { letter, letters } from '../../conformance/arrangement.ts'
 import { all, failureOf } from '../../conformance/changing-steps.ts'
 import { draftOf } from '../../conformance/changing-messages.ts'
+import type { ChangedMessage } from '../../changing.ts'
 import { imapAccount } from '../mail.ts'
 import { Suspicions } from '../suspicions.ts'
 
@@ -26,7 +27,7 @@ async function arrange(faults: Faults = {}) {
     })
   const uids = async (mailbox: string) => {
     await world.uids(mailbox)
-    // Only now is the session told of everything.
+    // Only now does the server report everything to the session.
     await world.witness.command('NOOP')
     return world.uids(mailbox)
   }
@@ -64,6 +65,16 @@ function loseAnswer(proxy: ChaosProxy, command: RegExp, faults: Faults = {}): vo
   }
 }
 
+/** Adds a line before the answer to each such command, as often as there are lines. */
+function sayBefore(proxy: ChaosProxy, command: RegExp, lines: string[]): void {
+  proxy.faults = {
+    rewrite(line) {
+      const isAnswer = TAGGED.test(line) && command.test(proxy.stats.lines.at(-1) ?? '')
+      return isAnswer && lines.length > 0 ? `${lines.shift()}\r\n${line}` : line
+    },
+  }
+}
+
 const WITHOUT_MOVE: Faults = { hiddenCapabilities: ['MOVE'] }
 
 describe('a lost answer', () => {
@@ -97,8 +108,8 @@ describe('a lost answer', () => {
     async command => {
       await using arranged = await arrange()
       await using first = await arranged.connect()
-      await first.changing.addDraft(draftOf('INBOX', 1))
-      const replacement = { ...draftOf('INBOX', 2), former: null, draftKey: null }
+      await first.changing.addDraft(draftOf('INBOX', 1), true)
+      const replacement = { ...draftOf('INBOX', 2), former: null, draftKey: null, others: [] }
       loseAnswer(arranged.proxy, command)
 
       await using broken = await arranged.connect()
@@ -206,7 +217,7 @@ describe('a draft that is replaced', () => {
     await using arranged = await arrange()
     await using account = await arranged.connect()
     const former = { source: 'INBOX', cursor: null, key: 1 }
-    const replacement = { ...draftOf('INBOX', 2), former, draftKey: null }
+    const replacement = { ...draftOf('INBOX', 2), former, draftKey: null, others: [] }
     removeAfterAppend(arranged)
 
     expect(await account.changing.replaceDraft(replacement)).toEqual({ type: 'lost' })
@@ -219,9 +230,14 @@ describe('a draft that is replaced', () => {
   test('keeps the old content if the server does not have the new one', async () => {
     await using arranged = await arrange()
     await using account = await arranged.connect()
-    await account.changing.addDraft(draftOf('INBOX', 1))
+    await account.changing.addDraft(draftOf('INBOX', 1), true)
     removeAfterAppend(arranged)
-    const replacing = account.changing.replaceDraft({ ...draftOf('INBOX', 2), former: null, draftKey: null })
+    const replacing = account.changing.replaceDraft({
+      ...draftOf('INBOX', 2),
+      former: null,
+      draftKey: null,
+      others: [],
+    })
 
     expect(await failureOf(replacing)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: false })
     expect(await arranged.raws('INBOX')).toEqual([draftOf('INBOX', 1).raw])
@@ -277,6 +293,8 @@ describe('answers that lie or are missing', () => {
   test.each([
     ['more than was moved', 'COPYUID 7 1:4294967295 1:4294967295'],
     ['sets that do not correspond', 'COPYUID 7 1:2 1:9'],
+    ['one number for two messages', 'COPYUID 7 1:2 9,9'],
+    ['zero', 'COPYUID 7 1:2 0:1'],
     ['nonsense', 'COPYUID x y'],
     ['nothing', 'HIGHESTMODSEQ 9'],
   ])('COPYUID with %s gives no new keys', async (_, code) => {
@@ -294,5 +312,149 @@ describe('answers that lie or are missing', () => {
     await using account = await arranged.connect()
     const added = await account.changing.addMessage('INBOX', draftOf('INBOX', 1).message)
     expect(added.location?.key).toBe((await arranged.uids('INBOX'))[0])
+  })
+})
+
+describe('a mark beside those of another client', () => {
+  const at = (keys: number[]) => ({ source: 'INBOX', cursor: null, keys })
+
+  test('is made again where the server tells once what was before', async () => {
+    await using arranged = await arrange()
+    const keys = await arranged.world.deliver(letters(300))
+    await using account = await arranged.connect()
+    sayBefore(arranged.proxy, /^UID STORE/, [`* 1 FETCH (UID ${keys[0]} FLAGS ())`])
+
+    const batches = await all(account.changing.changeFlags(at(keys), { isRead: true }))
+
+    const changed = batches.flatMap(batch => batch.changed)
+    expect(changed.map(({ key }) => key)).toEqual(keys)
+    expect(changed.filter(({ flags }) => !flags.isRead)).toEqual([])
+  })
+
+  test('is a conflict if another client takes it away again and again, and the others are made', async () => {
+    await using arranged = await arrange()
+    const keys = await arranged.world.deliver(letters(300))
+    await using account = await arranged.connect()
+    let modseq = 1_000_000
+    const taken = new RegExp(`^\\* \\d+ FETCH .*\\bUID ${keys[0]}\\b`)
+    arranged.proxy.faults = {
+      rewrite: line =>
+        taken.test(line)
+          ? line
+              .replace(/ ?MODSEQ \(\d+\)/, '')
+              .replace(/FLAGS \([^)]*\)/, () => `FLAGS () MODSEQ (${(modseq += 1)})`)
+          : line,
+    }
+
+    const changed: ChangedMessage[] = []
+    const change = async () => {
+      for await (const batch of account.changing.changeFlags(at(keys), { isRead: true }))
+        changed.push(...batch.changed)
+    }
+    expect(await failureOf(change())).toMatchObject({ kind: 'conflict' })
+    expect(changed.filter(({ flags }) => flags.isRead).map(({ key }) => key)).toEqual(keys.slice(1))
+  })
+})
+
+describe('a server that tells late which messages left', () => {
+  /** Shows the messages until the next NOOP after the command. */
+  function tellLate({ proxy }: { proxy: ChaosProxy }, command: RegExp, keys: readonly number[]): void {
+    const untold: string[] = []
+    proxy.faults = {
+      hiddenCodes: ['COPYUID'],
+      rewrite(line) {
+        const last = proxy.stats.lines.at(-1) ?? ''
+        if (command.test(last) && /^\* (?:\d+ EXPUNGE|VANISHED)/.test(line)) {
+          untold.push(line)
+          return null
+        }
+        if (untold.length === 0) return line
+        if (last === 'NOOP' && TAGGED.test(line)) return [...untold.splice(0), line].join('\r\n')
+        return line.replace(/^(\* ESEARCH .*\bUID\b).*/, `$1 ALL ${keys.join(',')}`)
+      },
+    }
+  }
+
+  test('has moved them, wherever they are', async () => {
+    await using arranged = await arrange()
+    await arranged.world.createMailbox('Kept')
+    const keys = await arranged.world.deliver(letters(3))
+    await using account = await arranged.connect()
+    tellLate(arranged, /^UID MOVE/, keys)
+
+    const batches = await all(account.changing.move({ source: 'INBOX', cursor: null, keys }, 'Kept'))
+
+    const moved = batches.flatMap(batch => batch.moved)
+    expect(moved.map(({ key, location }) => [key, location])).toEqual(keys.map(key => [key, null]))
+    expect(batches.flatMap(({ gone }) => gone)).toEqual([])
+    expect((await arranged.uids('Kept')).length).toBe(3)
+  })
+
+  test('has removed them', async () => {
+    await using arranged = await arrange()
+    const keys = await arranged.world.deliver(letters(3))
+    await using account = await arranged.connect()
+    tellLate(arranged, /^UID EXPUNGE/, keys)
+
+    const batches = await all(account.changing.remove({ source: 'INBOX', cursor: null, keys }))
+
+    expect(batches).toEqual([{ removed: keys, gone: [] }])
+    expect(await arranged.uids('INBOX')).toEqual([])
+  })
+})
+
+describe('a list of mailboxes', () => {
+  test('may spell the new name of a mailbox in its own way', async () => {
+    await using arranged = await arrange()
+    await arranged.world.createMailbox('Work')
+    await using account = await arranged.connect()
+    arranged.proxy.faults = {
+      rewrite: line => (line.startsWith('* LIST ') ? line.replace('PROJECTS', 'Projects') : line),
+    }
+
+    const renamed = await account.changing.renameMailbox('Work', { name: 'PROJECTS' })
+
+    expect(renamed).toMatchObject([{ formerKey: 'Work', mailbox: { key: 'Projects', name: 'Projects' } }])
+  })
+
+  test.each([
+    [1, ['Projects']],
+    [Number.POSITIVE_INFINITY, []],
+  ])('may lack a mailbox that was renamed %d times', async (times, names) => {
+    await using arranged = await arrange()
+    await arranged.world.createMailbox('Work')
+    await using account = await arranged.connect()
+    let left = times
+    arranged.proxy.faults = {
+      rewrite(line) {
+        if (left === 0 || !/^\* LIST .*Projects/.test(line)) return line
+        left -= 1
+        return null
+      },
+    }
+
+    const renamed = await account.changing.renameMailbox('Work', { name: 'Projects' })
+
+    expect(renamed.map(({ mailbox }) => mailbox.name)).toEqual(names)
+  })
+
+  test.each([1, Number.POSITIVE_INFINITY])('may show a deleted mailbox %d times', async times => {
+    await using arranged = await arrange()
+    const { proxy, world } = arranged
+    await world.createMailbox('Work')
+    await using account = await arranged.connect()
+    let left = times
+    proxy.faults = {
+      rewrite(line) {
+        const isLate = proxy.stats.commands.has('DELETE') && proxy.stats.lines.at(-1)?.startsWith('LIST')
+        if (!isLate || !TAGGED.test(line) || left === 0) return line
+        left -= 1
+        return `* LIST (\\HasNoChildren) "/" Work\r\n${line}`
+      },
+    }
+
+    expect(await account.changing.deleteMailbox('Work')).toEqual([])
+
+    expect(proxy.stats.commands.get('UNSUBSCRIBE')).toBe(1)
   })
 })

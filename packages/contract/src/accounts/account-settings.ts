@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { tenantSettings } from './settings.ts'
+
+export const accountSettings = tenantSettings
+  .pick({
+    bodyStorage: true,
+    syncWindowDays: true,
+    calendarEnabled: true,
+    contactsEnabled: true,
+    undoSendSeconds: true,
+    trackOpens: true,
+    trackClicks: true,
+    trackingHoneypot: true,
+  })
+  .meta({ id: 'AccountSettings' })
+export type AccountSettings = z.infer<typeof accountSettings>
+
+/** The settings that an account sets for itself. It follows the tenant’s settings for the rest. */
+export const accountSettingsOverride = accountSettings.partial().meta({ id: 'AccountSettingsOverride' })
+export type AccountSettingsOverride = z.infer<typeof accountSettingsOverride>
+
+export const accountSettingsInput = z
+  .strictObject({ ...accountSettingsOverride.shape, sharedMailboxesEnabled: z.boolean().optional() })
+  .meta({ id: 'AccountSettingsInput' })
+export type AccountSettingsInput = z.infer<typeof accountSettingsInput>

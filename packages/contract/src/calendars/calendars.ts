@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { address, uuid } from '../shapes.ts'
+
+export const calendar = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    description: z.string().nullable(),
+    owner: address.nullable(),
+    isPrimary: z.boolean(),
+    access: z.enum(['owner', 'writer', 'reader', 'freebusy']).describe('What the account may do with it.'),
+    canEdit: z.boolean().describe('Whether events can be written to it.'),
+    color: z
+      .string()
+      .regex(/^#[0-9a-fA-F]{6}$/)
+      .nullable(),
+    timeZone: z.string().nullable().describe('An IANA name.'),
+    isHidden: z.boolean(),
+  })
+  .meta({ id: 'Calendar' })
+export type Calendar = z.infer<typeof calendar>
+
+/** The values of `changes` in `calendar.updated`. */
+export const calendarChange = calendar.omit({ id: true }).keyof()
+
+/** What the events `calendar.*` announce. */
+export const announcedCalendars = {
+  'calendar.initialized': z.object({ calendars: z.int(), events: z.int() }),
+  'calendar.created': z.object({ calendar }),
+  'calendar.updated': z.object({ calendar, changes: z.array(calendarChange) }),
+  'calendar.deleted': z.object({ calendar: calendar.describe('As last indexed.') }),
+}

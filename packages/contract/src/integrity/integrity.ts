@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { operation } from '../operation.ts'
+import { accountPath, queryBoolean, timestamp, uuid } from '../shapes.ts'
+
+const count = (description: string) => z.int().min(0).describe(description)
+
+const differences = {
+  missing: count('Messages that the provider listed and the index lacked.'),
+  extra: count('Messages of the index that the provider did not list.'),
+  changed: count('Messages whose flags or categories differed.'),
+  repaired: count('Differences of this comparison, or of those that led to it, that were repaired since.'),
+}
+
+export const mailboxIntegrity = z
+  .object({
+    mailboxId: uuid,
+    comparedAt: timestamp.nullable().describe('When it was last compared; null before the first time.'),
+    listed: count('Messages that the provider listed, within the sync window.'),
+    indexed: count('Messages that the index had.'),
+    ...differences,
+  })
+  .meta({ id: 'MailboxIntegrity' })
+export type MailboxIntegrity = z.infer<typeof mailboxIntegrity>
+
+export const accountIntegrity = z
+  .object({
+    state: z
+      .enum(['verified', 'behind', 'unverified'])
+      .describe(
+        '`verified`: every mailbox was found equal to its provider within the last 26 hours. `behind`: a difference is ' +
+          'not repaired yet. `unverified`: a mailbox was not compared yet, or too long ago, or its provider ' +
+          'contradicts itself.',
+      ),
+    verifiedAt: timestamp
+      .nullable()
+      .describe('The time for which the whole account was last found equal; null if it never was.'),
+    comparedAt: timestamp
+      .nullable()
+      .describe('The oldest of the last comparisons; null while a mailbox has had none.'),
+    ...differences,
+    mailboxes: z.array(mailboxIntegrity).describe('Mailboxes that hold messages, by their paths.'),
+  })
+  .meta({ id: 'AccountIntegrity' })
+export type AccountIntegrity = z.infer<typeof accountIntegrity>
+
+export const integrity = {
+  get: operation({
+    method: 'GET',
+    path: '/v1/accounts/{accountId}/integrity',
+    scope: 'read',
+    summary: 'Show whether the index holds what the provider holds.',
+    description:
+      'Once a day, each mailbox is listed at the provider, and the messages and flags within the sync window are ' +
+      'compared with the index. A difference is repaired by an ordinary sync, announced like any change, and compared ' +
+      'again. With `refresh=true` a comparison of every mailbox begins now, and the answer shows the last one; it is ' +
+      'complete once `comparedAt` is later than the request. Refreshing counts towards the 30 requests a minute for a ' +
+      'sync of the account, and needs an active account.',
+    refuses: ['account_not_found', 'account_paused', 'account_disabled', 'account_reauth_required'],
+    params: accountPath,
+    query: z.strictObject({
+      refresh: queryBoolean.default(false).describe('Whether to compare every mailbox now.'),
+    }),
+    output: accountIntegrity,
+  }),
+}

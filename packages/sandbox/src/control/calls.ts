@@ -1,0 +1,27 @@
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { parseInput } from '../world/invalid-input.ts'
+import type { ControlEnv } from './control-env.ts'
+
+const Filter = z.strictObject({
+  host: z.string().optional(),
+  method: z.string().optional(),
+  path: z.string().optional(),
+  user: z.string().optional(),
+  after: z.coerce.number().int().min(0).optional(),
+})
+
+export function callRoutes(): Hono<ControlEnv> {
+  const app = new Hono<ControlEnv>()
+  app.get('/calls', context => {
+    const { calls } = context.var.world
+    const items = calls.list(parseInput(Filter, context.req.query()))
+    const units = items.reduce((sum, call) => sum + call.units, 0)
+    return context.json({ items, units, forgotten: calls.forgotten })
+  })
+  app.delete('/calls', context => {
+    context.var.world.calls.clear()
+    return context.body(null, 204)
+  })
+  return app
+}

@@ -1,0 +1,27 @@
+import { Hono } from 'hono'
+import type { ControlEnv } from './control-env.ts'
+
+/** The keys of service accounts, and those that sign ID tokens. */
+export function keyRoutes(): Hono<ControlEnv> {
+  const app = new Hono<ControlEnv>()
+  // As the key files that Google lets an administrator download.
+  app.get('/service-accounts', context => {
+    const { accounts, origins } = context.var.world
+    const items = [...accounts.serviceAccounts.values()].map(account => ({
+      type: 'service_account',
+      project_id: 'sandbox',
+      private_key_id: account.keyId,
+      private_key: account.keys().privateKey,
+      client_email: account.email,
+      client_id: account.clientId,
+      auth_uri: `${origins['accounts.google.com']}/o/oauth2/auth`,
+      token_uri: `${origins['oauth2.googleapis.com']}/token`,
+    }))
+    return context.json({ items })
+  })
+  app.post('/keys/rotate', async context => {
+    await context.var.world.keys.rotate()
+    return context.body(null, 204)
+  })
+  return app
+}

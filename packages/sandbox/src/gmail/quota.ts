@@ -1,0 +1,141 @@
+import type { ApiError } from '../google/errors.ts'
+import type { Random } from '../world/random.ts'
+import { Refusal } from './api/refusal.ts'
+import type { GmailSettings } from './settings.ts'
+
+/** Units of each method, as documented for projects made before May 2026. A method that is not listed costs 5. */
+const CLASSIC: Readonly<Record<string, number>> = {
+  getProfile: 1,
+  'drafts.create': 10,
+  'drafts.delete': 10,
+  'drafts.send': 100,
+  'drafts.update': 15,
+  'history.list': 2,
+  'labels.get': 1,
+  'labels.list': 1,
+  'messages.batchDelete': 50,
+  'messages.batchModify': 50,
+  'messages.delete': 10,
+  'messages.import': 25,
+  'messages.insert': 25,
+  'messages.send': 100,
+  'settings.sendAs.create': 100,
+  'settings.sendAs.get': 1,
+  'settings.sendAs.list': 1,
+  'settings.sendAs.patch': 100,
+  'settings.sendAs.update': 100,
+  'settings.sendAs.verify': 100,
+  stop: 50,
+  'threads.delete': 20,
+  'threads.get': 10,
+  'threads.list': 10,
+  'threads.modify': 10,
+  'threads.trash': 10,
+  'threads.untrash': 10,
+  watch: 100,
+}
+
+/** What costs more in newer projects. */
+const STANDARD: Readonly<Record<string, number>> = {
+  ...CLASSIC,
+  'messages.get': 20,
+  'messages.attachments.get': 20,
+  'threads.get': 40,
+}
+
+const OTHER_UNITS = 5
+const USER_UNITS = { standard: 6_000, classic: 15_000 } as const
+const WINDOW_SECONDS = 60
+
+/** Counts the units that users and projects have used in the last minute. */
+export interface Quota {
+  /** Units of a method. */
+  unitsOf(method: string): number
+  /** Charges a call to its user and project. Throws Gmail's refusal if one of them has too few units left. */
+  charge(user: string, project: string, units: number): void
+}
+
+export function openQuota(settings: GmailSettings, now: () => number, random: Random): Quota {
+  const users = new Map<string, Window>()
+  const projects = new Map<string, Window>()
+  return {
+    unitsOf: method => (settings.quota === 'classic' ? CLASSIC : STANDARD)[method] ?? OTHER_UNITS,
+    charge(user, project, units) {
+      if (settings.quota === 'off') return
+      const second = Math.floor(now() / 1000)
+      const byUser = windowOf(users, `${user} ${project}`)
+      const byProject = windowOf(projects, project)
+      const userMax = settings.unitsPerMinute ?? USER_UNITS[settings.quota]
+      if (used(byProject, second) + units > settings.projectUnitsPerMinute) throw projectRefusal()
+      if (used(byUser, second) + units > userMax) throw userRefusal(settings.quotaAnswer, random)
+      spend(byUser, second, units)
+      spend(byProject, second, units)
+    },
+  }
+}
+
+interface Window {
+  spent: { second: number; units: number }[]
+  sum: number
+}
+
+function windowOf(windows: Map<string, Window>, key: string): Window {
+  const found = windows.get(key)
+  if (found) return found
+  const opened = { spent: [], sum: 0 }
+  windows.set(key, opened)
+  return opened
+}
+
+/** The units used in the minute that ends with this second. Older ones are forgotten, and later ones, if the clock was turned back. */
+function used(window: Window, second: number): number {
+  const inside = (at: number): boolean => at > second - WINDOW_SECONDS && at <= second
+  const first = window.spent[0]
+  const last = window.spent.at(-1)
+  if (first && last && (!inside(first.second) || !inside(last.second))) {
+    window.spent = window.spent.filter(entry => inside(entry.second))
+    window.sum = window.spent.reduce((sum, entry) => sum + entry.units, 0)
+  }
+  return window.sum
+}
+
+function spend(window: Window, second: number, units: number): void {
+  const last = window.spent.at(-1)
+  if (last?.second === second) last.units += units
+  else window.spent.push({ second, units })
+  window.sum += units
+}
+
+const LIMITED = { domain: 'usageLimits', location: undefined } satisfies Partial<ApiError>
+
+const message = (scope: string): string =>
+  `Quota exceeded for quota metric 'Queries' and limit 'Queries per minute${scope}' of service 'gmail.googleapis.com' for consumer 'project_number:1'.`
+
+const projectRefusal = (): Refusal =>
+  new Refusal({
+    ...LIMITED,
+    code: 403,
+    status: 'PERMISSION_DENIED',
+    message: message(''),
+    reason: 'rateLimitExceeded',
+  })
+
+function userRefusal(answer: GmailSettings['quotaAnswer'], random: Random): Refusal {
+  const code = answer === 'mixed' ? random.pick([403, 429] as const) : answer
+  if (code === 403)
+    return new Refusal({
+      ...LIMITED,
+      code,
+      status: 'PERMISSION_DENIED',
+      message: message(' per user'),
+      reason: 'userRateLimitExceeded',
+    })
+  return new Refusal({
+    ...LIMITED,
+    domain: 'global',
+    code,
+    status: 'RESOURCE_EXHAUSTED',
+    message: message(' per user'),
+    reason: 'rateLimitExceeded',
+  })
+}

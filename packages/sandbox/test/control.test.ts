@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { useSandbox } from './use-sandbox.ts'
+
+const used = useSandbox()
+const { ask, origin } = used
+
+test('lists an origin for each host, with pages on localhost', async () => {
+  const { body } = await ask('GET', '/hosts')
+  expect(body['gmail.googleapis.com']).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  expect(body['accounts.google.com']).toMatch(/^http:\/\/localhost:\d+$/)
+})
+
+test('refuses web pages and names that are not local', async () => {
+  const fromPage = await fetch(`${used.sandbox.controlUrl}/hosts`, {
+    headers: { origin: 'https://evil.test' },
+  })
+  expect(fromPage.status).toBe(403)
+})
+
+test('begins with three users and forgets others at a reset', async () => {
+  await ask('POST', '/users', { email: 'dora@gmail.test' })
+  expect((await ask('GET', '/users')).body.items).toHaveLength(4)
+  expect((await ask('POST', '/reset')).status).toBe(204)
+  const { items } = (await ask('GET', '/users')).body
+  expect(items.map((user: { email: string }) => user.email)).toEqual([
+    'ada@gmail.test',
+    'ben@gmail.test',
+    'cleo@corp.test',
+  ])
+})
+
+test('names the field that is wrong', async () => {
+  const { status, body } = await ask('POST', '/users', { email: 'nobody' })
+  expect(status).toBe(422)
+  expect(body.error).toMatch(/^email: /)
+})
+
+test('turns the clock', async () => {
+  const { body } = await ask('POST', '/clock', { now: '2030-01-01T00:00:00Z' })
+  expect(body.now).toMatch(/^2030-01-01T00:00:0/)
+})
+
+test('logs calls without their secrets', async () => {
+  await fetch(`${origin('www.googleapis.com')}/oauth2/v3/userinfo?access_token=ya29.secret&x=%zz&code=4%2F0A`)
+  const { items } = (await ask('GET', '/calls')).body
+  expect(items).toMatchObject([{ query: 'access_token=hidden&x=%zz&code=hidden', status: 401 }])
+})
+
+describe('faults', () => {
+  const call = () => fetch(`${origin('www.googleapis.com')}/anything`)
+
+  test('strike the calls that fit, as often as asked, and are in the call log', async () => {
+    await ask('POST', '/faults', { does: 'rate_limit', path: '/any*', count: 1, retryAfterSeconds: 7 })
+    const refused = await call()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '7'])
+    expect((await call()).status).toBe(404)
+    const { items } = (await ask('GET', '/calls')).body
+    expect(items).toMatchObject([
+      { path: '/anything', status: 429, fault: 'rate_limit' },
+      { path: '/anything', status: 404, fault: null },
+    ])
+  })
+
+  test('tear the body, and lose the answer', async () => {
+    await ask('POST', '/faults', { does: 'torn', count: 1 })
+    await expect(call().then(response => response.text())).rejects.toThrow('terminated')
+    await ask('POST', '/faults', { does: 'lost', count: 1 })
+    await expect(call()).rejects.toThrow('fetch failed')
+    expect((await call()).status).toBe(404)
+  })
+
+  test('strike by lot, which a seed repeats', async () => {
+    const strike = async (random: number) => {
+      await ask('POST', '/reset', { random })
+      await ask('POST', '/faults', { does: 'error', status: 500, probability: 0.3 })
+      const statuses: number[] = []
+      for (let count = 0; count < 40; count++) statuses.push((await call()).status)
+      return statuses
+    }
+    const first = await strike(7)
+    expect(new Set(first)).toEqual(new Set([404, 500]))
+    expect(await strike(7)).toEqual(first)
+    expect(await strike(8)).not.toEqual(first)
+  })
+
+  test('hang until the client goes', async () => {
+    await ask('POST', '/faults', { does: 'hang', count: 1 })
+    const patience = AbortSignal.timeout(50)
+    await expect(fetch(`${origin('www.googleapis.com')}/anything`, { signal: patience })).rejects.toThrow(
+      'aborted due to timeout',
+    )
+  })
+})

@@ -1,0 +1,89 @@
+import type { OperationMeta, TargetName } from '@waxwing/contract/operation.ts'
+import type { Transaction } from 'kysely'
+import type { Tables } from '../database/tables.ts'
+import type { AuditRow } from '../features/tenancy/audit-log/entry.ts'
+import type { LoneRows } from '../features/tenancy/audit-log/lone-rows.ts'
+import { recordRow } from '../features/tenancy/audit-log/record-rows.ts'
+import { actorOf, cutUserAgent, isRecorded, targetsOf } from '../features/tenancy/audit-log/rules.ts'
+import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
+import { newId } from '../kit/ids.ts'
+import type { Call } from './call.ts'
+
+type Meta = Pick<OperationMeta, 'audit' | 'makes' | 'targets' | 'successStatus'>
+
+/** The row of one call in the audit log. It is written once, whatever happens; calls without an action have none. */
+export interface AuditedCall {
+  /** Names further ids in the row. */
+  target(ids: Readonly<Record<TargetName, string>>): void
+  /** Writes the row of a success in the transaction of its effect, whose answer is given. */
+  recordEffect(tx: Transaction<Tables>, answer: unknown): Promise<void>
+  /** Writes the row of a success that committed nothing. */
+  recordSuccess(answer: unknown): Promise<void>
+  /** Writes the row of a refusal. If the call had an effect nevertheless, the row of that stays. */
+  recordRefusal(refusal: { status: number; reason: string }): Promise<void>
+  /** Throws if what the call made is not named. Used by tests. */
+  requireNamed(): void
+}
+
+export function auditCall(
+  meta: Meta,
+  call: Call,
+  { tenantId, credential }: Identity,
+  loneRows: LoneRows,
+): AuditedCall {
+  const { audit, makes, successStatus } = meta
+  if (audit === null) return UNAUDITED
+  const action = audit
+  const id = newId()
+  const inPath = targetsOf(meta, call.params)
+  const named: Record<string, string> = {}
+  let made: Record<string, string> = {}
+
+  function rowOf(status: number, targets: Record<string, string>, errorReason: string | null): AuditRow {
+    return {
+      id,
+      tenantId,
+      actor: actorOf(credential),
+      action,
+      surface: call.surface,
+      targets,
+      ip: call.ip,
+      userAgent: cutUserAgent(call.userAgent),
+      status,
+      errorReason,
+      requestId: call.requestId,
+    }
+  }
+
+  function successRow(answer: unknown): AuditRow {
+    made = { ...madeId(makes, answer), ...named }
+    return rowOf(successStatus, { ...inPath, ...made }, null)
+  }
+
+  return {
+    target: ids => void Object.assign(named, ids),
+    recordEffect: (tx, answer) => recordRow(tx, successRow(answer)),
+    recordSuccess: answer => loneRows.record(successRow(answer)),
+    async recordRefusal({ status, reason }) {
+      if (isRecorded(status)) await loneRows.record(rowOf(status, inPath, reason))
+    },
+    requireNamed() {
+      if (makes !== null && made[makes] === undefined)
+        throw new Error(`The audit log lacks the ${makes}: return it as id, or name it with context.target`)
+    },
+  }
+}
+
+const UNAUDITED: AuditedCall = {
+  target() {},
+  recordEffect: () => Promise.resolve(),
+  recordSuccess: () => Promise.resolve(),
+  recordRefusal: () => Promise.resolve(),
+  requireNamed() {},
+}
+
+function madeId(makes: TargetName | null, answer: unknown): Record<string, string> {
+  if (makes === null || typeof answer !== 'object' || answer === null) return {}
+  const { id } = answer as { id?: unknown }
+  return typeof id === 'string' ? { [makes]: id } : {}
+}

@@ -1,0 +1,60 @@
+import type { AccountInput } from '@waxwing/contract/accounts/account-inputs.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import { Secret } from '../../../kit/secret.ts'
+import type { Grant, SignIns } from '../../../providers/sign-in.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuseFailure } from '../../provider-failure.ts'
+import { refuse } from '../../refuse.ts'
+import { openChosenApp, requireNamedApps } from '../oauth-apps/choose-app.ts'
+import type { OAuthClients } from '../oauth-apps/clients.ts'
+import { holdApp } from '../oauth-apps/store.ts'
+import { connectWithGrant, requireRoomForGrant } from './connect-with-grant.ts'
+import { presentAccount } from './present.ts'
+import type { AccountKeys } from './secrets.ts'
+
+/** The time that all calls to the provider may take together. */
+const SECONDS_MAX = 50
+
+/** What connecting accounts by OAuth takes besides the database. */
+export interface OAuthServices {
+  accountKeys: AccountKeys
+  clients: OAuthClients
+  signIns: SignIns
+}
+
+/** Connects the mailbox of a refresh token that the caller has. Nothing is stored unless the provider accepts it. */
+export async function connectByToken(
+  context: RequestContext,
+  { accountKeys, clients, signIns }: OAuthServices,
+  input: AccountInput,
+): Promise<Account> {
+  const { db, tenantId } = context
+  const { provider, microsoftCloud, oauthAppId, externalRef, settings } = input
+  if (provider !== 'microsoft' && microsoftCloud !== undefined) refuse('not_microsoft')
+  await requireRoomForGrant(db, tenantId, provider, settings)
+  const named = { tenantId, appIds: oauthAppId === undefined ? {} : { [provider]: oauthAppId } }
+  const choosing = { ...named, microsoftCloud: microsoftCloud ?? null, account: null }
+  await requireNamedApps(db, choosing)
+  const client = await openChosenApp({ clients, db }, provider, choosing)
+  if (typeof client === 'string') refuse(client)
+  const signIn = signIns[provider] ?? refuse('provider_not_configured')
+  const signal = AbortSignal.timeout(SECONDS_MAX * 1_000)
+  const grant = await signIn
+    .adopt(client, new Secret(input.refreshToken), client.scopes, signal)
+    .catch((error: unknown) => refuseFailure(error, 'grant'))
+  requireHalves(grant, settings)
+  return context.change(async unit => {
+    // The app may have been deleted while the provider was asked.
+    if (client.appId !== null && !(await holdApp(unit, client.appId)))
+      refuse(oauthAppId === undefined ? 'provider_not_configured' : 'unknown_oauth_app')
+    const signedIn = { client, grant, asked: { calendar: true, contacts: true } }
+    return presentAccount(await connectWithGrant(unit, accountKeys, { ...signedIn, externalRef, settings }))
+  })
+}
+
+/** Who asks for a half by its name must have the permission. What only the tenant's settings turn on is left off. */
+function requireHalves({ halves }: Grant, settings: AccountInput['settings']): void {
+  const isMissing =
+    (settings?.calendarEnabled && !halves.calendar) || (settings?.contactsEnabled && !halves.contacts)
+  if (isMissing) refuse('scope_missing')
+}

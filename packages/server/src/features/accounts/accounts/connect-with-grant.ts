@@ -1,0 +1,195 @@
+import type { AccountSettingsInput } from '@waxwing/contract/accounts/account-settings.ts'
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
+import type { Db } from '../../../database/pool.ts'
+import { newId } from '../../../kit/ids.ts'
+import type { Grant, Halves, Identity, OAuthProvider } from '../../../providers/sign-in.ts'
+import type { ChangeUnit } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import type { Plan } from '../../tenancy/plans/plan.ts'
+import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
+import { findTenantSettings } from '../../tenancy/settings/store.ts'
+import type { OAuthClient } from '../oauth-apps/clients.ts'
+import { kindOf } from '../grants/rules.ts'
+import { withdrawRevocations } from '../grants/revocation.ts'
+import { storeGrant } from '../grants/store.ts'
+import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'
+import type { AccountView } from './account.ts'
+import { announceConnected } from './announce-connected.ts'
+import { refuseExisting } from './connect-imap.ts'
+import { isRenewable, isSameMailbox, planSettings, withoutHalves } from './rules.ts'
+import type { AccountKeys } from './secrets.ts'
+import {
+  findAccountIdByEmail,
+  findAccountIdBySubject,
+  hasRenewableAccount,
+  insertAccount,
+  lockAccount,
+  updateAccount,
+} from './store.ts'
+
+/** What somebody granted, and to which OAuth app. */
+export interface SignedIn {
+  client: OAuthClient
+  grant: Grant
+  /** The halves that the user was asked for. */
+  asked: Halves
+}
+
+export interface ConnectOptions extends SignedIn {
+  /** Absent or null: none is named. */
+  externalRef?: string | null | undefined
+  settings?: AccountSettingsInput | undefined
+}
+
+/**
+ * Refuses what can be refused before anybody signs in: an overdue payment, settings that the plan forbids, and a plan that
+ * allows no more accounts, unless one of the tenant's accounts waits for a new grant. Counts only within
+ * `connectWithGrant`.
+ */
+export async function requireRoomForGrant(
+  db: Db,
+  tenantId: string,
+  provider: OAuthProvider,
+  settings: AccountSettingsInput | undefined,
+): Promise<void> {
+  await requirePaid(db, tenantId)
+  await planNewSettings(db, tenantId, provider, settings)
+  if (await hasRenewableAccount(db, tenantId, kindOf(provider))) return
+  await requireAccountRoom(db, tenantId, await findTenantPlan(db, tenantId))
+}
+
+/**
+ * Makes an account of the mailbox that somebody signed in to, and announces it. An account of this mailbox that has lost
+ * its grant is renewed instead, unless another `externalRef` is named.
+ */
+export async function connectWithGrant(
+  unit: ChangeUnit,
+  keys: AccountKeys,
+  options: ConnectOptions,
+): Promise<AccountView> {
+  const plan = await lockTenantPlan(unit)
+  await requirePaid(unit.sql, unit.tenantId)
+  const { identity } = options.grant
+  const existingId = await findAccountIdOf(unit, identity)
+  if (existingId === null) return insertConnected(unit, keys, plan, options)
+  const existing = await lockAccount(unit, existingId)
+  if (!existing || !isSameMailbox(existing, options.client.provider, identity)) refuseExisting(existingId)
+  if (!isRenewable(existing, options.externalRef ?? null)) refuseExisting(existingId)
+  return renew(unit, keys, existing, options)
+}
+
+/** Gives an account a new grant of the same mailbox. Refuses `account_mismatch` for another one, or if it is gone. */
+export async function reconnectWithGrant(
+  unit: ChangeUnit,
+  keys: AccountKeys,
+  accountId: string,
+  signedIn: SignedIn,
+): Promise<AccountView> {
+  const { identity } = signedIn.grant
+  await lockTenantPlan(unit)
+  const account = (await lockAccount(unit, accountId)) ?? refuse('account_mismatch')
+  if (!isSameMailbox(account, signedIn.client.provider, identity)) refuse('account_mismatch')
+  const owner = identity.subject && (await findAccountIdBySubject(unit.sql, unit.tenantId, identity.subject))
+  if (owner && owner !== accountId) refuse('account_mismatch')
+  return renew(unit, keys, account, signedIn)
+}
+
+/** By its subject; where that is not known, by its address. */
+async function findAccountIdOf(unit: ChangeUnit, { subject, email }: Identity): Promise<string | null> {
+  const known = subject && (await findAccountIdBySubject(unit.sql, unit.tenantId, subject))
+  return known || findAccountIdByEmail(unit.sql, unit.tenantId, email)
+}
+
+async function insertConnected(
+  unit: ChangeUnit,
+  keys: AccountKeys,
+  plan: Plan | null,
+  { client, grant, asked, externalRef, settings }: ConnectOptions,
+): Promise<AccountView> {
+  const { tenantId } = unit
+  const planned = await planNewSettings(unit.sql, tenantId, client.provider, settings)
+  await requireAccountRoom(unit.sql, tenantId, plan)
+  const id = newId()
+  const { email, subject, displayName } = grant.identity
+  const account = await insertAccount(unit, {
+    id,
+    provider: kindOf(client.provider),
+    auth_method: 'oauth',
+    subject,
+    oauth_app_id: client.appId,
+    cloud: client.cloud,
+    email,
+    display_name: displayName,
+    external_ref: externalRef ?? null,
+    ...grantedHalves(grant),
+    settings_override: withoutHalves(planned.tenant, planned.bearer, { asked, granted: grant.halves }),
+    imap: null,
+    data_key: await keys.createDataKey(unit.sql, { id, tenant_id: tenantId }),
+  })
+  if (!account) return refuseExisting(await findAccountIdOf(unit, grant.identity))
+  await storeNewGrant(unit, keys, account, { client, grant })
+  announceConnected(unit, account, { reauthorized: false })
+  unit.wake(id)
+  return account
+}
+
+async function renew(
+  unit: ChangeUnit,
+  keys: AccountKeys,
+  account: AccountView,
+  { client, grant, asked }: SignedIn,
+): Promise<AccountView> {
+  const { identity, halves } = grant
+  await storeNewGrant(unit, keys, account, { client, grant })
+  const owner = await findAccountIdByEmail(unit.sql, unit.tenantId, identity.email)
+  const isFree = owner === null || owner === account.id
+  const after = await updateAccount(
+    unit,
+    account,
+    {
+      ...(isFree && { email: identity.email }),
+      subject: identity.subject ?? account.subject,
+      display_name: account.display_name ?? identity.displayName,
+      oauth_app_id: client.appId,
+      cloud: client.cloud,
+      ...grantedHalves(grant),
+      settings_override: withoutHalves(account.tenant_settings, account, { asked, granted: halves }),
+      closed_since: null,
+      ...(account.status !== 'paused' && { status: 'active', status_reason: null }),
+    },
+    { mustRestartSync: true },
+  )
+  announceConnected(unit, after, { reauthorized: true })
+  unit.wake(account.id)
+  return after
+}
+
+function grantedHalves({ halves }: Grant) {
+  return { granted_calendar: halves.calendar, granted_contacts: halves.contacts }
+}
+
+async function storeNewGrant(
+  unit: ChangeUnit,
+  keys: AccountKeys,
+  account: AccountView,
+  { client, grant }: Pick<SignedIn, 'client' | 'grant'>,
+): Promise<void> {
+  const { provider, clientId } = client
+  const { subject, email } = grant.identity
+  await withdrawRevocations(unit, { provider, clientId, subject, email })
+  await storeGrant(unit.sql, keys, account, { client, grant })
+}
+
+/** The settings of a new account. Refuses those that it cannot have, or that the plan forbids. */
+async function planNewSettings(
+  db: Db,
+  tenantId: string,
+  provider: OAuthProvider,
+  settings: AccountSettingsInput | undefined,
+) {
+  const tenant: TenantSettings = await findTenantSettings(db, tenantId)
+  await requireBodyStorage(db, tenantId, { before: tenant.bodyStorage, after: settings?.bodyStorage })
+  const none = { provider: kindOf(provider), imap: null, settings_override: {} }
+  const override = planSettings(tenant, none, settings ? { settings } : {})
+  return { tenant, bearer: { ...none, settings_override: override } }
+}

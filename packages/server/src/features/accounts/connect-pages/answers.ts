@@ -1,0 +1,45 @@
+import { PUBLIC_PAGE_POLICY, sourceHash } from '../../public-page.ts'
+import type { PublicAnswer } from '../../public-route.ts'
+import type { FlowEnd } from '../connect-sessions/flows.ts'
+import type { Refusal } from '../../refuse.ts'
+import { invalidReturnPage } from './ended-page.ts'
+import { SCRIPT } from './send-once.ts'
+
+/** There is no `form-action`: browsers apply it to redirects of the answer too, such as that to a provider. */
+const FORM_POLICY = [
+  PUBLIC_PAGE_POLICY,
+  `script-src ${sourceHash(SCRIPT)}`,
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+/** A page without a form. What it links to learns nothing of its address. */
+export function answerPage(status: number, body: string): PublicAnswer {
+  return { status, body }
+}
+
+/** A page with a form. With `no-referrer`, Chromium would post it with `Origin: null`. */
+export function answerForm(status: number, body: string): PublicAnswer {
+  return {
+    status,
+    body,
+    headers: { 'content-security-policy': FORM_POLICY, 'referrer-policy': 'same-origin' },
+  }
+}
+
+/** The form again, with what was refused. */
+export function answerRefused({ reason, retryAfterSeconds }: Refusal, body: string): PublicAnswer {
+  const answer = answerForm(reason === 'rate_limited' ? 429 : 422, body)
+  if (retryAfterSeconds === undefined) return answer
+  return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfterSeconds) } }
+}
+
+/** Sends the browser on by GET, and leaves the address of this request out of its history. */
+export function redirect(location: string, headers: Readonly<Record<string, string>> = {}): PublicAnswer {
+  return { status: 303, headers: { ...headers, location }, body: null }
+}
+
+/** Sends the browser to where a flow ended. A return that belongs to no flow gets a page, without the headers. */
+export function answerEnd(end: FlowEnd, headers: Readonly<Record<string, string>> = {}): PublicAnswer {
+  return end.outcome === 'returned' ? redirect(end.url, headers) : answerPage(400, invalidReturnPage())
+}

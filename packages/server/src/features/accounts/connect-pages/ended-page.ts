@@ -1,0 +1,121 @@
+import type { ConnectError } from '@waxwing/contract/accounts/connect-sessions.ts'
+import { html } from '../../../kit/html.ts'
+import { renderPublicPage } from '../../public-page.ts'
+
+/** What happened, and what a person can do about it. */
+type Ending = readonly [heading: string, advice: string]
+
+const START_AGAIN = 'Go back to where you got this link, and start again.'
+const SET_UP: Ending = [
+  'The sign-in is not set up correctly',
+  'You cannot mend this yourself. Tell whoever sent you here, and give them the code below.',
+]
+const NO_ROOM: Ending = [
+  'No more mailboxes can be connected',
+  'You cannot mend this yourself. Tell whoever sent you here, and give them the code below.',
+]
+const SIGN_IN_FAILED: Ending = [
+  'The sign-in did not work',
+  `The provider did not accept it. Nothing was connected. ${START_AGAIN}`,
+]
+
+const ENDINGS: Readonly<Record<ConnectError, Ending>> = {
+  access_denied: [
+    'Access was not granted',
+    `You, or your organization, did not allow it, so nothing was connected. ${START_AGAIN} If your organization must ` +
+      'approve the app first, ask its administrator.',
+  ],
+  access_token_rejected: SIGN_IN_FAILED,
+  account_exists: [
+    'This mailbox is already connected',
+    'Nothing was changed. To connect another mailbox, start again and sign in with that one.',
+  ],
+  account_mismatch: [
+    'You signed in to another mailbox',
+    'Nothing was changed. Start again, and choose the account whose mailbox is to be connected again.',
+  ],
+  billing_past_due: NO_ROOM,
+  cancelled: ['Cancelled', 'Nothing was connected. You can close this window.'],
+  internal_error: ['Something went wrong', `Nothing was connected. ${START_AGAIN}`],
+  invalid_client: SET_UP,
+  invalid_grant: SIGN_IN_FAILED,
+  oauth_app_secret_unreadable: SET_UP,
+  plan_limit_accounts: NO_ROOM,
+  provider_forbidden: [
+    'This account has no mailbox that can be connected',
+    'Its mail may be turned off, or your organization does not allow the access. Ask your administrator, or start ' +
+      'again with another account.',
+  ],
+  provider_not_configured: SET_UP,
+  provider_throttled: ['The provider is busy', `Nothing was connected. Wait some minutes. ${START_AGAIN}`],
+  provider_unavailable: [
+    'The provider does not answer',
+    `Nothing was connected. Wait some minutes. ${START_AGAIN}`,
+  ],
+  scope_denied: [
+    'A permission is missing',
+    `Access to your email was not granted, so nothing was connected. ${START_AGAIN} Tick the boxes that concern your ` +
+      'email.',
+  ],
+  scope_missing: SET_UP,
+  session_expired: ['This link has expired', 'Ask for a new one where you got it.'],
+  session_used: [
+    'This link was used already',
+    'Each link works once. If your mailbox is not connected yet, ask for a new link.',
+  ],
+  token_exchange_failed: SIGN_IN_FAILED,
+}
+
+/** Codes that tell a person nothing more. */
+const PLAIN: ReadonlySet<ConnectError> = new Set(['cancelled', 'session_expired', 'session_used'])
+
+/** Says why a flow ended without a mailbox. */
+export function failedPage(error: ConnectError): string {
+  const [heading, advice] = ENDINGS[error]
+  return renderPublicPage({
+    heading,
+    content: html`<p>${advice}</p>
+      ${!PLAIN.has(error) && html`<p class="soft">Code: <code>${error}</code></p>`}`,
+  })
+}
+
+/** Says that the mailbox is connected. It does not say which, since links are passed on. */
+export function connectedPage(): string {
+  return renderPublicPage({
+    heading: 'Your mailbox is connected',
+    content: html`<p>You can close this window.</p>`,
+  })
+}
+
+/** Answers a return from a provider that belongs to no sign-in of this browser. */
+export function invalidReturnPage(): string {
+  return renderPublicPage({
+    heading: 'This sign-in cannot be finished here',
+    content: html`<p>
+        Nothing was changed by this return. The sign-in may have been started in another browser, or more than
+        ten minutes ago.
+      </p>
+      <p>
+        It may also be finished already. Then your mailbox is connected: look where you got this link before
+        you start again there.
+      </p>`,
+  })
+}
+
+/** Answers Continue on a link that has begun as many sign-ins as it can. */
+export function spentPage(): string {
+  return renderPublicPage({
+    heading: 'This link was used too often',
+    content: html`<p>Ask for a new one where you got it.</p>`,
+  })
+}
+
+/** Answers a link that is none. */
+export function unknownLinkPage(): string {
+  return renderPublicPage({
+    heading: 'This link does not work',
+    content: html`<p>
+      It may be incomplete, or too old. Copy the whole link, or ask for a new one where you got it.
+    </p>`,
+  })
+}

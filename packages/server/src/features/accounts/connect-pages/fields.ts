@@ -1,0 +1,75 @@
+import { type Html, html } from '../../../kit/html.ts'
+
+export interface Field {
+  /** Also the id of the field. */
+  name: string
+  label: string
+  value: string
+  hint?: Html | string | null
+  /** What is wrong; null or absent if nothing is. */
+  error?: string | null
+  type?: 'text' | 'email' | 'password'
+  autocomplete?: string
+  inputmode?: 'numeric' | 'url'
+  isReadOnly?: boolean
+  isFocused?: boolean
+}
+
+/** A field with its label, its hint and what is wrong with it, which screen readers read with it. */
+export function textField(field: Field): Html {
+  const { name, label, value, hint = null, error = null, type = 'text', autocomplete = 'off' } = field
+  const { inputmode, isReadOnly = false, isFocused = false } = field
+  return html`<div class="field">
+    <label for="${name}">${label}</label>
+    <input
+      id="${name}"
+      name="${name}"
+      type="${type}"
+      value="${value}"
+      autocomplete="${autocomplete}"
+      autocapitalize="none"
+      spellcheck="false"
+      ${inputmode !== undefined && html` inputmode="${inputmode}"`}${isReadOnly && html` readonly`}${
+        isFocused && html` autofocus`
+      }${described(name, { hint, error })}
+    />
+    ${notes(name, { hint, error })}
+  </div>`
+}
+
+export interface Choice {
+  name: string
+  label: string
+  value: string
+  options: readonly (readonly [value: string, label: string])[]
+  error?: string | null
+}
+
+export function selectField({ name, label, value, options, error = null }: Choice): Html {
+  return html`<div class="field">
+    <label for="${name}">${label}</label>
+    <select id="${name}" name="${name}" ${described(name, { hint: null, error })}>
+      ${options.map(
+        ([option, words]) =>
+          html`<option value="${option}" ${option === value && html` selected`}>${words}</option>`,
+      )}
+    </select>
+    ${notes(name, { hint: null, error })}
+  </div>`
+}
+
+interface Notes {
+  hint: Html | string | null
+  error: string | null
+}
+
+function described(name: string, { hint, error }: Notes): Html | null {
+  const ids = [error !== null && `${name}-error`, hint !== null && `${name}-hint`].filter(Boolean).join(' ')
+  if (ids === '') return null
+  return html` aria-describedby="${ids}"${error !== null && html` aria-invalid="true"`}`
+}
+
+function notes(name: string, { hint, error }: Notes): Html {
+  return html`${error !== null && html`<span class="wrong" id="${name}-error">${error}</span>`}
+  ${hint !== null && html`<span class="hint" id="${name}-hint">${hint}</span>`}`
+}

@@ -1,0 +1,129 @@
+import { type HostedImapInput, hostedImapInput } from '@waxwing/contract/accounts/connect-sessions.ts'
+import type { z } from 'zod'
+import type { FoundServers } from '../../../providers/discovery.ts'
+
+/** The fields of the form, as they are filled in. */
+export interface ImapFields {
+  email: string
+  password: string
+  imapHost: string
+  imapPort: string
+  imapSecurity: string
+  imapUser: string
+  smtpHost: string
+  smtpPort: string
+  smtpSecurity: string
+  smtpUser: string
+  smtpPassword: string
+  /** Whether the mailbox has no SMTP server: `on` or empty, as a box sends it. */
+  readOnly: string
+}
+type ServerKind = 'imap' | 'smtp'
+export type FieldErrors = Partial<Record<keyof ImapFields, string>>
+
+export const EMPTY_FIELDS: ImapFields = {
+  email: '',
+  password: '',
+  imapHost: '',
+  imapPort: '',
+  imapSecurity: '',
+  imapUser: '',
+  smtpHost: '',
+  smtpPort: '',
+  smtpSecurity: '',
+  smtpUser: '',
+  smtpPassword: '',
+  readOnly: '',
+}
+
+/** Reads the form. Passwords are taken as they are, everything else without spaces around it. */
+export function readImapFields(form: URLSearchParams): ImapFields {
+  const names = Object.keys(EMPTY_FIELDS) as (keyof ImapFields)[]
+  return Object.fromEntries(
+    names.map(name => {
+      const value = form.get(name) ?? ''
+      return [name, name.endsWith('assword') ? value : value.trim()]
+    }),
+    // Every name of the fields is there.
+  ) as unknown as ImapFields
+}
+
+/** The fields of an address whose servers were found. */
+export function fieldsOf(email: string, found: Pick<FoundServers, 'imap' | 'smtp'> | null): ImapFields {
+  const fields = { ...EMPTY_FIELDS, email }
+  if (!found) return fields
+  const { imap, smtp } = found
+  return {
+    ...fields,
+    imapHost: imap.host,
+    imapPort: String(imap.port),
+    imapSecurity: imap.security,
+    imapUser: imap.user,
+    smtpHost: smtp?.host ?? '',
+    smtpPort: smtp ? String(smtp.port) : '',
+    smtpSecurity: smtp?.security ?? '',
+    smtpUser: smtp?.user ?? '',
+    readOnly: smtp ? '' : 'on',
+  }
+}
+
+export type CheckedFields =
+  | { outcome: 'valid'; input: HostedImapInput }
+  | { outcome: 'invalid'; errors: FieldErrors }
+
+/** Makes the input of the operation. A server without a host is left out: it is found by the address. */
+export function checkImapFields(fields: ImapFields): CheckedFields {
+  const server = (kind: ServerKind) => {
+    const host = fields[`${kind}Host`]
+    if (host === '') return undefined
+    const security = fields[`${kind}Security`]
+    const user = fields[`${kind}User`]
+    return {
+      host,
+      port: Number(fields[`${kind}Port`] || usualPort(kind, security)),
+      ...(security !== '' && { security }),
+      ...(user !== '' && { user }),
+    }
+  }
+  const [imap, smtp] = [server('imap'), fields.readOnly === '' ? server('smtp') : null]
+  const parsed = hostedImapInput.safeParse({
+    email: fields.email,
+    password: fields.password,
+    ...(fields.smtpPassword !== '' && { smtpPassword: fields.smtpPassword }),
+    ...(imap && { imap }),
+    ...(smtp !== undefined && { smtp }),
+  })
+  if (parsed.success) return { outcome: 'valid', input: parsed.data }
+  return { outcome: 'invalid', errors: errorsOf(parsed.error) }
+}
+
+/** The port of a server that is named without one. */
+function usualPort(kind: ServerKind, security: string): number {
+  const [tls, starttls] = kind === 'imap' ? [993, 143] : [465, 587]
+  return security === 'starttls' ? starttls : tls
+}
+
+/** By the path of what is wrong: the field, and what to enter there. */
+const WRONG: Readonly<Record<string, readonly [field: keyof ImapFields, text: string]>> = {
+  email: ['email', 'Enter a full email address, such as ada@example.com.'],
+  password: ['password', 'Enter your password.'],
+  smtpPassword: ['smtpPassword', 'Enter a password of at most 1,024 characters.'],
+  ...ofServer('imap', 'imap.example.com'),
+  ...ofServer('smtp', 'smtp.example.com'),
+}
+
+function ofServer(kind: ServerKind, example: string): typeof WRONG {
+  const name = kind.toUpperCase()
+  return {
+    [`${kind}.host`]: [`${kind}Host`, `Enter only the name of the ${name} server, such as ${example}.`],
+    [`${kind}.port`]: [`${kind}Port`, `Enter the port of the ${name} server, a number from 1 to 65535.`],
+    [`${kind}.security`]: [`${kind}Security`, `Choose the encryption of the ${name} server.`],
+    [`${kind}.user`]: [`${kind}User`, `Enter a login name for the ${name} server of at most 320 characters.`],
+  }
+}
+
+function errorsOf({ issues }: z.ZodError): FieldErrors {
+  return Object.fromEntries(
+    issues.map(({ path }) => WRONG[path.join('.')]).filter(wrong => wrong !== undefined),
+  )
+}

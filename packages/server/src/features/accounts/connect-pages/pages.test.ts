@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { findPasswordHint } from './app-passwords.ts'
+import { checkImapFields, EMPTY_FIELDS, fieldsOf, type ImapFields } from './imap-form.ts'
+import { scopesInWords } from './scope-words.ts'
+
+const GOOGLE = 'https://www.googleapis.com/auth/'
+const MODIFY = 'read, change and send your email'
+const PERSON = 'see your name and email address'
+
+test.each<[scopes: string[], words: string[]]>([
+  [
+    ['openid', 'email', 'profile', `${GOOGLE}gmail.modify`],
+    [MODIFY, PERSON],
+  ],
+  [[`${GOOGLE}gmail.modify`, `${GOOGLE}gmail.send`, `${GOOGLE}gmail.readonly`], [MODIFY]],
+  [
+    ['https://mail.google.com/', `${GOOGLE}gmail.modify`],
+    ['read, change, send and permanently delete your email'],
+  ],
+  [
+    [`${GOOGLE}gmail.readonly`, `${GOOGLE}gmail.send`],
+    ['read your email', 'send email as you'],
+  ],
+  [
+    [`${GOOGLE}calendar`, `${GOOGLE}contacts`],
+    ['see and change your calendars', 'see and change your contacts'],
+  ],
+  [
+    ['offline_access', 'User.Read', 'Mail.ReadWrite', 'Mail.Send'],
+    [MODIFY, PERSON],
+  ],
+  [[`${GOOGLE}drive`], [`${GOOGLE}drive`]],
+  [[], []],
+])('tells %j in words', (scopes, words) => expect(scopesInWords(scopes)).toEqual(words))
+
+test.each([
+  ['imap.gmail.com', /Google/],
+  ['IMAP.GMAIL.COM.', /Google/],
+  ['imap.mail.me.com', /Apple/],
+  ['imap.mail.yahoo.com', /Yahoo/],
+  ['outlook.office365.com', /Microsoft/],
+  ['imappro.zoho.eu', /Zoho/],
+])('knows what kind of password %s wants', (host, words) =>
+  expect(findPasswordHint(host)?.text).toMatch(words),
+)
+
+test.each(['imap.example.org', 'notgmail.com', 'gmail.com.example.org', ''])('knows nothing of %j', host =>
+  expect(findPasswordHint(host)).toBeNull(),
+)
+
+describe('the form of an IMAP mailbox', () => {
+  const servers = {
+    imap: { host: 'imap.example.org', port: 993, security: 'tls', user: 'ada' },
+    smtp: { host: 'smtp.example.org', port: 587, security: 'starttls', user: 'ada' },
+  } as const
+  const filled: ImapFields = { ...fieldsOf('ada@example.org', servers), password: ' secret ' }
+
+  test('becomes what was found, and the password as it is', () => {
+    expect(checkImapFields(filled)).toMatchObject({
+      outcome: 'valid',
+      input: { email: 'ada@example.org', password: ' secret ', ...servers },
+    })
+  })
+
+  test('leaves out what is empty, so that it is searched for', () => {
+    const checked = checkImapFields({ ...EMPTY_FIELDS, email: 'ada@example.org', password: 'x' })
+    expect(checked).toEqual({
+      outcome: 'valid',
+      input: { email: 'ada@example.org', password: 'x', appendSent: true },
+    })
+  })
+
+  test('has the usual ports for servers that are named without one', () => {
+    const bare = { ...filled, imapPort: '', smtpPort: '' }
+    expect(checkImapFields(bare)).toMatchObject({ input: { imap: { port: 993 }, smtp: { port: 587 } } })
+    const tls = { ...bare, imapSecurity: '', smtpSecurity: '' }
+    expect(checkImapFields(tls)).toMatchObject({ input: { imap: { port: 993 }, smtp: { port: 465 } } })
+  })
+
+  test('has no server for sending if the box is ticked', () => {
+    expect(checkImapFields({ ...filled, readOnly: 'on' })).toMatchObject({ input: { smtp: null } })
+  })
+
+  test.each<[change: Partial<ImapFields>, wrong: (keyof ImapFields)[]]>([
+    [{ email: 'ada' }, ['email']],
+    [{ password: '' }, ['password']],
+    [{ password: 'a\nb' }, ['password']],
+    [{ imapHost: 'imaps://imap.example.org' }, ['imapHost']],
+    [{ imapHost: 'imap.example.org:993' }, ['imapHost']],
+    [{ imapPort: '0' }, ['imapPort']],
+    [{ imapPort: '993.5', smtpPort: '65536' }, ['imapPort', 'smtpPort']],
+    [{ imapUser: 'x'.repeat(321) }, ['imapUser']],
+    [{ imapSecurity: 'ssl' }, ['imapSecurity']],
+    [{ smtpPassword: 'x'.repeat(1025) }, ['smtpPassword']],
+    [{ email: '', password: '', imapHost: ' ' }, ['email', 'password', 'imapHost']],
+  ])('says beside the field what is wrong with %j', (change, wrong) => {
+    const checked = checkImapFields({ ...filled, ...change })
+    expect(checked.outcome === 'invalid' && Object.keys(checked.errors).toSorted()).toEqual(wrong.toSorted())
+  })
+})

@@ -1,0 +1,130 @@
+import type {
+  AccountSettingsInput,
+  AccountSettingsOverride,
+} from '@waxwing/contract/accounts/account-settings.ts'
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import { isRedirectUri, type TenantSettings } from '@waxwing/contract/accounts/settings.ts'
+import { type OAuthProvider, oauthProvider } from '@waxwing/contract/shapes.ts'
+import type { Db } from '../../../database/pool.ts'
+import { newId } from '../../../kit/ids.ts'
+import type { SignIns } from '../../../providers/sign-in.ts'
+import { refuse } from '../../refuse.ts'
+import { findTenantSettings } from '../../tenancy/settings/store.ts'
+import type { AccountRow } from '../accounts/account.ts'
+import { planSettings } from '../accounts/rules.ts'
+import { findAccount } from '../accounts/store.ts'
+import { providerOf } from '../grants/rules.ts'
+import { chooseApp, type Choosing, requireNamedApps } from '../oauth-apps/choose-app.ts'
+import type { OAuthClients } from '../oauth-apps/clients.ts'
+import { requireBodyStorage } from '../plans/limits.ts'
+import type { NewSession } from './record.ts'
+import { digestSecret, newSecret } from './rules.ts'
+
+/** What a flow is asked for, hosted or headless. */
+export interface GivenFlow {
+  kind: NewSession['kind']
+  /** Undefined: all that have an app. */
+  providers?: readonly OAuthProvider[] | undefined
+  microsoftCloud?: Account['cloud'] | undefined
+  appIds: { [P in OAuthProvider]?: string | undefined }
+  redirectUri?: string | undefined
+  state?: string | undefined
+  externalRef?: string | null | undefined
+  loginHint?: string | undefined
+  accountId?: string | undefined
+  settings?: AccountSettingsInput | undefined
+  passwordImap?: boolean | undefined
+  ttlSeconds: number
+}
+
+export interface FlowServices {
+  clients: OAuthClients
+  signIns: SignIns
+}
+
+/** Decides what a new flow offers, or refuses it. Returns the session, and the token of its link. */
+export async function planSession(
+  { clients, signIns }: FlowServices,
+  db: Db,
+  tenantId: string,
+  given: GivenFlow,
+): Promise<{ session: NewSession; token: string }> {
+  const inherited = await findTenantSettings(db, tenantId)
+  requireRedirectUri(inherited, given.redirectUri)
+  const microsoftCloud = given.microsoftCloud ?? null
+  const appIds = Object.fromEntries(Object.entries(given.appIds).filter(([, id]) => id !== undefined))
+  const account =
+    given.accountId === undefined ? null : await requireLiveAccount(db, tenantId, given.accountId)
+  await requireNamedApps(db, { tenantId, appIds, microsoftCloud })
+
+  const asked = given.providers && [...new Set(given.providers)]
+  const own = account && providerOf(account.provider)
+  if (asked && account && (own === null || !asked.includes(own))) refuse('provider_not_allowed')
+  const candidates = account ? (own === null ? [] : [own]) : (asked ?? oauthProvider.options)
+  if (microsoftCloud !== null && !candidates.includes('microsoft')) refuse('not_microsoft')
+  const choosing = { tenantId, appIds, microsoftCloud, account }
+  const providers = await findConfigured({ clients, signIns, db }, candidates, choosing)
+  if ((asked || account) && providers.length < candidates.length) refuse('provider_not_configured')
+  if (Object.keys(appIds).some(provider => !providers.some(one => one === provider)))
+    refuse('provider_not_allowed')
+  const passwordImap = account ? own === null : (given.passwordImap ?? asked === undefined)
+  if (providers.length === 0 && !passwordImap) refuse('provider_not_configured')
+
+  const settings = account ? {} : await planOwnSettings(db, tenantId, inherited, { given, providers })
+  const token = newSecret()
+  const session: NewSession = {
+    id: newId(),
+    kind: given.kind,
+    digest: digestSecret(token) ?? Buffer.alloc(0),
+    providers,
+    passwordImap: passwordImap && given.kind === 'hosted',
+    microsoftCloud,
+    appIds,
+    redirectUri: given.redirectUri ?? null,
+    returnState: given.state ?? null,
+    externalRef: given.externalRef ?? null,
+    loginHint: given.loginHint ?? null,
+    settings,
+    isReconnect: account !== null,
+    accountId: account?.id ?? null,
+    ttlSeconds: given.ttlSeconds,
+  }
+  return { session, token }
+}
+
+/** What is listed was checked when it was listed; it is checked again here, since browsers are sent there. */
+function requireRedirectUri({ redirectUris }: TenantSettings, uri: string | undefined): void {
+  if (uri !== undefined && !(redirectUris.includes(uri) && isRedirectUri(uri))) {
+    refuse('redirect_uri_not_allowed')
+  }
+}
+
+async function requireLiveAccount(db: Db, tenantId: string, id: string): Promise<AccountRow> {
+  return (await findAccount(db, tenantId, id)) ?? refuse('unknown_account', { ids: [id] })
+}
+
+async function findConfigured(
+  { signIns, ...services }: FlowServices & { db: Db },
+  candidates: readonly OAuthProvider[],
+  choosing: Choosing,
+): Promise<OAuthProvider[]> {
+  const found: OAuthProvider[] = []
+  for (const provider of candidates) {
+    if (signIns[provider] && (await chooseApp(services, provider, choosing))) found.push(provider)
+  }
+  return found
+}
+
+async function planOwnSettings(
+  db: Db,
+  tenantId: string,
+  inherited: TenantSettings,
+  { given, providers }: { given: GivenFlow; providers: readonly OAuthProvider[] },
+): Promise<AccountSettingsOverride> {
+  if (!given.settings) return {}
+  const { bodyStorage } = given.settings
+  await requireBodyStorage(db, tenantId, { before: inherited.bodyStorage, after: bodyStorage })
+  const provider = providers.length > 0 ? 'gmail' : 'imap'
+  const bearer = { provider, imap: null, settings_override: {} } as const
+  return planSettings(inherited, bearer, { settings: given.settings })
+}

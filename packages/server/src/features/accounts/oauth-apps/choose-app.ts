@@ -1,0 +1,71 @@
+import type { Account } from '@waxwing/contract/accounts/accounts.ts'
+import { type OAuthProvider, oauthProvider } from '@waxwing/contract/shapes.ts'
+import type { Db } from '../../../database/pool.ts'
+import type { AccountRow } from '../accounts/account.ts'
+import {
+  type ClientName,
+  type ClientProblem,
+  type OAuthClient,
+  type OAuthClients,
+  requireNamedApp,
+} from './clients.ts'
+
+/** The apps that somebody named, and the cloud in which users of Microsoft sign in. */
+export interface NamedApps {
+  tenantId: string
+  appIds: Partial<Record<OAuthProvider, string>>
+  /** Null: the global one. */
+  microsoftCloud: Account['cloud']
+}
+
+/** What decides which app a user signs in with. */
+export interface Choosing extends NamedApps {
+  /** The account that signs in again. */
+  account: Pick<AccountRow, 'oauth_app_id'> | null
+}
+
+/**
+ * The app of a sign-in: the named one, else that of the account, else the tenant's oldest of the provider and cloud, else
+ * the operator's. Whether its secret can be read is not asked. Null if there is none.
+ */
+export async function chooseApp(
+  { clients, db }: { clients: OAuthClients; db: Db },
+  provider: OAuthProvider,
+  { tenantId, appIds, microsoftCloud, account }: Choosing,
+): Promise<ClientName | null> {
+  const cloud = cloudOf(provider, microsoftCloud)
+  const named = appIds[provider]
+  if (named !== undefined) return { provider, cloud, appId: named }
+  if (account?.oauth_app_id != null) return { provider, cloud, appId: account.oauth_app_id }
+  if (account && clients.hasOperators(provider)) return { provider, cloud, appId: null }
+  const chosen = await clients.findDefault(db, tenantId, { provider, cloud })
+  return chosen && { provider, cloud, ...chosen }
+}
+
+/** The app of a sign-in that is about to begin, with its secret. */
+export async function openChosenApp(
+  services: { clients: OAuthClients; db: Db },
+  provider: OAuthProvider,
+  choosing: Choosing,
+): Promise<OAuthClient | ClientProblem> {
+  const name = await chooseApp(services, provider, choosing)
+  return name === null
+    ? 'provider_not_configured'
+    : services.clients.find(services.db, choosing.tenantId, name)
+}
+
+/** Refuses named apps that the tenant does not have, and those of another provider or cloud than they are named for. */
+export async function requireNamedApps(
+  db: Db,
+  { tenantId, appIds, microsoftCloud }: NamedApps,
+): Promise<void> {
+  for (const provider of oauthProvider.options) {
+    const id = appIds[provider]
+    const cloud = cloudOf(provider, microsoftCloud)
+    if (id !== undefined) await requireNamedApp(db, tenantId, { provider, cloud }, id)
+  }
+}
+
+function cloudOf(provider: OAuthProvider, named: Account['cloud']): Account['cloud'] {
+  return provider === 'microsoft' ? (named ?? 'global') : null
+}

@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util'
+import { implement } from '@orpc/server'
+import { oauthApps } from '@waxwing/contract/accounts/oauth-apps.ts'
+import { newId } from '../../../kit/ids.ts'
+import { isPublicBase } from '../../../kit/link-base.ts'
+import { Secret } from '../../../kit/secret.ts'
+import type { SignIns } from '../../../providers/sign-in.ts'
+import type { RequestContext } from '../../context.ts'
+import { refuse } from '../../refuse.ts'
+import { presentApp } from './present.ts'
+import { type AppChange, recordApp, recordChangedApp, removeApp } from './record.ts'
+import { restartAccountsOf } from './restart.ts'
+import { requireCredential, requireFitting } from './rules.ts'
+import type { AppSecrets } from './secrets.ts'
+import { findCountedApp, listApps, lockApp } from './store.ts'
+
+export interface AppServices {
+  secrets: AppSecrets
+  signIns: SignIns
+  /** The address of the service. */
+  baseUrl(): string
+  /** Whether a sandbox plays the providers: it pushes to any address. */
+  isPlayed: boolean
+}
+
+const on = implement(oauthApps).$context<RequestContext>()
+
+export function oauthAppOperations({ secrets, signIns, baseUrl, isPlayed }: AppServices) {
+  const base = () => ({ isPublic: isPlayed || isPublicBase(baseUrl()) })
+  return {
+    list: on.list.handler(async ({ context }) => {
+      const rows = await listApps(context.db, context.tenantId)
+      return { items: rows.map(row => presentApp(row, baseUrl())) }
+    }),
+
+    create: on.create.handler(async ({ input: { body }, context }) => {
+      const { provider, name, clientId, clientSecret, scopes = null, gmailPush = null } = body
+      requireFitting(body, signIns, base())
+      requireCredential(body, signIns)
+      return context.change(async unit => {
+        const id = newId()
+        const secret = secrets.seal({ id, tenantId: unit.tenantId }, new Secret(clientSecret ?? ''))
+        const app = { id, provider, cloud: null, name, clientId, secret, scopes, gmailPush }
+        return presentApp(await recordApp(unit, { ...app, credentialType: 'secret' }), baseUrl())
+      })
+    }),
+
+    get: on.get.handler(async ({ input: { params }, context }) => {
+      const row = await findCountedApp(context.db, context.tenantId, params.appId)
+      return presentApp(row ?? refuse('oauth_app_not_found'), baseUrl())
+    }),
+
+    update: on.update.handler(async ({ input: { params, body }, context }) =>
+      context.change(async unit => {
+        const before = (await lockApp(unit, params.appId)) ?? refuse('oauth_app_not_found')
+        requireFitting({ ...body, provider: before.provider }, signIns, base())
+        const { name, clientSecret, scopes, gmailPush } = body
+        const change: AppChange = {
+          ...(name !== undefined && { name }),
+          ...(clientSecret !== undefined && { secret: secrets.seal(before, new Secret(clientSecret)) }),
+          ...(scopes !== undefined && { scopes }),
+          ...(gmailPush !== undefined && { gmailPush }),
+        }
+        const after = await recordChangedApp(unit, before, change)
+        const isPushChanged = !isDeepStrictEqual(after.gmailPush, before.gmailPush)
+        const which = isPushChanged ? 'all' : 'misconfigured'
+        if (clientSecret !== undefined || isPushChanged) {
+          for (const accountId of await restartAccountsOf(unit, before.id, which)) unit.wake(accountId)
+        }
+        return presentApp(after, baseUrl())
+      }),
+    ),
+
+    delete: on.delete.handler(async ({ input: { params }, context }) =>
+      context.change(async unit => {
+        await removeApp(unit, (await lockApp(unit, params.appId)) ?? refuse('oauth_app_not_found'))
+        return null
+      }),
+    ),
+  }
+}

@@ -1,0 +1,46 @@
+import type { GmailPush } from '@waxwing/contract/accounts/oauth-apps.ts'
+import type { OAuthProvider } from '@waxwing/contract/shapes.ts'
+import type { SignIns } from '../../../providers/sign-in.ts'
+import { refuse } from '../../refuse.ts'
+
+/** What of an app a request gives. */
+export interface GivenApp {
+  provider: OAuthProvider
+  clientSecret?: string | undefined
+  certificate?: string | undefined
+  privateKey?: string | undefined
+  cloud?: string | undefined
+  scopes?: string[] | null | undefined
+  gmailPush?: GmailPush | null | undefined
+}
+
+/** Refuses what an app of the provider cannot have: options of the other provider, and scopes that read no mail. */
+export function requireFitting(app: GivenApp, signIns: SignIns, base: { isPublic: boolean }): void {
+  if (app.provider === 'google') {
+    if (app.cloud !== undefined || app.certificate !== undefined || app.privateKey !== undefined)
+      refuse('not_microsoft')
+  } else if (app.gmailPush) {
+    refuse('gmail_push_unsupported')
+  }
+  if (app.scopes) requireMailScope(app.provider, app.scopes, signIns)
+  if (app.gmailPush && !base.isPublic) {
+    refuse('push_unavailable', undefined, {
+      message: 'Google can push only to a public https address. Ask the operator to set the base URL to one.',
+    })
+  }
+}
+
+/** Refuses an app without a credential, and one of a provider that is not offered. */
+export function requireCredential(app: GivenApp, signIns: SignIns): void {
+  const hasCertificate = app.certificate !== undefined && app.privateKey !== undefined
+  if (app.clientSecret === undefined && !hasCertificate) refuse('credential_missing')
+  if (!signIns[app.provider]) {
+    refuse('provider_unsupported', undefined, { message: 'Apps of this provider are not offered yet.' })
+  }
+}
+
+function requireMailScope(provider: OAuthProvider, scopes: readonly string[], signIns: SignIns): void {
+  if (signIns[provider]?.readsMail(scopes) !== false) return
+  const message = 'must have a scope that reads mail'
+  refuse('invalid_input', { issues: [{ path: ['scopes'], message }] })
+}

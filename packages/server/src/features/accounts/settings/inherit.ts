@@ -1,0 +1,127 @@
+import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import { type UnitOfWork, inTransaction } from '../../../events/unit-of-work.ts'
+import { type JobKind, enqueue } from '../../../jobs/enqueue.ts'
+import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
+import { newId } from '../../../kit/ids.ts'
+import { lockTenantSettings } from '../../tenancy/settings/store.ts'
+import { presentAccount } from '../accounts/present.ts'
+import { changedFields, mustRestart } from '../accounts/rules.ts'
+import { accountViews, wantedWith } from '../accounts/store.ts'
+
+/** Accounts that are announced in one transaction. */
+const BATCH_ACCOUNTS = 500
+const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
+
+const announceSettings: JobKind<{ announcementId: string }> = {
+  name: 'announce_settings',
+  parse(stored) {
+    const { announcementId } = stored as { announcementId: unknown }
+    if (typeof announcementId !== 'string') throw new TypeError('announcementId is missing')
+    return { announcementId }
+  },
+}
+
+/**
+ * Announces `account.updated` for each account that a change of its tenant's settings affects, and tells those to
+ * restart whose sync depends on it: the first ones now, and the others in a job. Returns the ids of the first that
+ * restart. The tenant's row must be locked and contain `after` already.
+ */
+export async function inheritSettings(
+  unit: UnitOfWork,
+  before: TenantSettings,
+  after: TenantSettings,
+): Promise<string[]> {
+  const { restarted, nextId } = await inheritBatch(unit, {
+    before,
+    after,
+    afterId: BEFORE_ALL_IDS,
+    changedAt: null,
+  })
+  if (nextId !== null) {
+    const announcementId = newId()
+    await sql`
+      insert into settings_announcement (id, tenant_id, before, after_id)
+      values (${announcementId}, ${unit.tenantId}, ${JSON.stringify(before)}::jsonb, ${nextId})
+    `.execute(unit.sql)
+    await enqueue(unit, announceSettings, [{ announcementId }])
+  }
+  return restarted
+}
+
+/**
+ * Announces to the other accounts, batch by batch. The row of the announcement moves on in the transaction of the batch,
+ * so however often the job is interrupted, each account is announced once.
+ */
+export function announceSettingsHandler(db: Db, wake: (accountId: string) => void): JobHandler {
+  return jobHandler(announceSettings, async ({ announcementId }, { tenantId, signal }) => {
+    for (;;) {
+      signal.throwIfAborted()
+      const restarted = await inTransaction(db, tenantId, unit => announceNext(unit, announcementId))
+      if (restarted === null) return
+      for (const accountId of restarted) wake(accountId)
+    }
+  })
+}
+
+/** Announces the next batch. @returns the ids of the accounts that restart; null if all are announced */
+async function announceNext(unit: UnitOfWork, announcementId: string): Promise<string[] | null> {
+  // What is announced is how the accounts are now, after any later change.
+  const after = await lockTenantSettings(unit)
+  const { rows } = await sql<{ before: TenantSettings; after_id: string; created_at: Date }>`
+    select before, after_id, created_at from settings_announcement
+    where id = ${announcementId} and tenant_id = ${unit.tenantId} for update
+  `.execute(unit.sql)
+  const [announcement] = rows
+  if (!announcement) return null
+  const { restarted, nextId } = await inheritBatch(unit, {
+    before: announcement.before,
+    after,
+    afterId: announcement.after_id,
+    changedAt: announcement.created_at,
+  })
+  await (
+    nextId === null
+      ? sql`delete from settings_announcement where id = ${announcementId}`
+      : sql`update settings_announcement set after_id = ${nextId} where id = ${announcementId}`
+  ).execute(unit.sql)
+  return restarted
+}
+
+interface Batch {
+  before: TenantSettings
+  after: TenantSettings
+  /** The accounts up to this id are done. */
+  afterId: string
+  /** Accounts that were connected later had the settings from the beginning. Null: just now. */
+  changedAt: Date | null
+}
+
+/** @returns the ids of the accounts that restart, and the id up to which accounts are done; null if all are */
+async function inheritBatch(
+  unit: UnitOfWork,
+  { before, after, afterId, changedAt }: Batch,
+): Promise<{ restarted: string[]; nextId: string | null }> {
+  const restarted: string[] = []
+  const views = await accountViews(unit.sql, unit.tenantId)
+    .where('account.id', '>', afterId)
+    .$if(changedAt !== null, query => query.where('account.created_at', '<=', changedAt!))
+    .orderBy('account.id')
+    .limit(BATCH_ACCOUNTS)
+    .execute()
+  for (const view of views) {
+    const shownBefore = presentAccount({ ...view, tenant_settings: before })
+    const account = presentAccount({ ...view, tenant_settings: after })
+    const changes = changedFields(shownBefore, account)
+    if (changes.length === 0) continue
+    unit.announce({ type: 'account.updated', accountId: view.id, data: { account, changes } })
+    if (mustRestart(shownBefore.settings, account.settings)) restarted.push(view.id)
+  }
+  await sql`
+    update account set sync_wanted = ${wantedWith(['restart'])}
+    where id in (select id from account where id = any(${restarted}::uuid[]) order by id for no key update)
+  `.execute(unit.sql)
+  const isLast = views.length < BATCH_ACCOUNTS
+  return { restarted, nextId: isLast ? null : (views.at(-1)?.id ?? null) }
+}

@@ -1,0 +1,23 @@
+import type { Gauge } from 'prom-client'
+import type { Db } from '../../../database/pool.ts'
+import { askingGauges } from '../../../kit/metrics.ts'
+import { countStates } from './store.ts'
+
+/** The states of healthy accounts are counted at most this often, since that reads the index of all of them. */
+const COUNTED_SECONDS = 300
+
+export function stateGauge(db: Db): Gauge {
+  let counted: { at: number; states: Promise<Record<string, number>> } | null = null
+  const ask = () => {
+    if (counted === null || performance.now() - counted.at > COUNTED_SECONDS * 1000) {
+      counted = { at: performance.now(), states: countStates(db) }
+      counted.states.catch(() => (counted = null))
+    }
+    return counted.states
+  }
+  return askingGauges(
+    'waxwing_accounts_integrity',
+    'Active accounts of the whole installation by the state of their integrity, counted every five minutes',
+    { label: 'state', ask },
+  )
+}

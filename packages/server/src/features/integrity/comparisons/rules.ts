@@ -1,0 +1,71 @@
+/** The number of messages of a mailbox that its provider listed, the number in the index, and what differs. */
+export interface ComparedCounts {
+  listed: number
+  indexed: number
+  /** Listed, and not in the index. */
+  missing: number
+  /** In the index, and not listed. */
+  extra: number
+  /** In both, with other flags. */
+  changed: number
+}
+
+/** The last comparison of a mailbox; `comparedAt` is null before the first one. */
+export interface MailboxComparison extends ComparedCounts {
+  mailboxId: string
+  comparedAt: Date | null
+  repaired: number
+  /** After how many hours it was to be compared again, since repairs did not help; 0 if they did. */
+  stuckHours: number
+  /** The provider contradicted itself or left questions unanswered, so it is not known whether the mailbox is equal. */
+  isDoubtful: boolean
+}
+
+export type IntegrityState = 'verified' | 'behind' | 'unverified'
+
+const HOUR_MS = 3_600_000
+/** A comparison counts this long: mailboxes are compared once a day, and one may be late. */
+export const VERIFIED_HOURS = 26
+/** A mailbox is compared again after 22 to 24 hours, so that comparisons spread over the day. */
+const AGAIN_HOURS = { min: 22, max: 24 }
+/** Differences that repairs do not reduce are looked at again after these times, each twice as long as the one before. */
+const STUCK_HOURS = { min: 1, max: 24 }
+
+export const openDifferences = ({ missing, extra, changed }: ComparedCounts) => missing + extra + changed
+
+/** The state of an account, by the last comparisons of all its mailboxes. */
+export function stateOf(comparisons: readonly MailboxComparison[], now: Date): IntegrityState {
+  if (comparisons.some(comparison => openDifferences(comparison) > 0)) return 'behind'
+  const isVerified = ({ comparedAt, isDoubtful }: MailboxComparison) =>
+    !isDoubtful && comparedAt !== null && now.getTime() - comparedAt.getTime() <= VERIFIED_HOURS * HOUR_MS
+  return comparisons.length > 0 && comparisons.every(isVerified) ? 'verified' : 'unverified'
+}
+
+export interface ComparisonPlan {
+  repaired: number
+  dueInSeconds: number
+  stuckHours: number
+}
+
+/**
+ * What a comparison says beside what it counted. Differences that an earlier one had found, and this one did not, are
+ * repaired. While repairs help, the mailbox is compared again at once.
+ * @param random from 0 to 1
+ */
+export function planComparison(
+  before: (ComparedCounts & Pick<MailboxComparison, 'repaired' | 'stuckHours'>) | null,
+  found: ComparedCounts,
+  random: number,
+): ComparisonPlan {
+  const openBefore = before ? openDifferences(before) : 0
+  const open = openDifferences(found)
+  const repaired = before && openBefore > 0 ? before.repaired + Math.max(0, openBefore - open) : 0
+  if (open === 0) {
+    const hours = AGAIN_HOURS.min + random * (AGAIN_HOURS.max - AGAIN_HOURS.min)
+    return { repaired, dueInSeconds: hours * 3600, stuckHours: 0 }
+  }
+  const isStuck = openBefore > 0 && open >= openBefore
+  const doubled = Math.min(STUCK_HOURS.max, Math.max(STUCK_HOURS.min, 2 * (before?.stuckHours ?? 0)))
+  const stuckHours = isStuck ? doubled : 0
+  return { repaired, dueInSeconds: stuckHours * 3600, stuckHours }
+}

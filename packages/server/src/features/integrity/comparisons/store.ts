@@ -1,0 +1,88 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../database/pool.ts'
+import { type MailboxComparison, VERIFIED_HOURS } from './rules.ts'
+
+/** The last comparison of every mailbox of the account that has messages to compare. */
+export async function findComparisons(db: Db, accountId: string): Promise<MailboxComparison[]> {
+  const { rows } = await sql<MailboxComparison>`
+    select mailbox.id as "mailboxId", compared_at as "comparedAt", coalesce(listed, 0) as listed,
+      coalesce(indexed, 0) as indexed, coalesce(missing, 0) as missing, coalesce(extra, 0) as extra,
+      coalesce(changed, 0) as changed, coalesce(repaired, 0) as repaired,
+      coalesce(stuck_hours, 0) as "stuckHours",
+      coalesce(is_doubtful, false) as "isDoubtful"
+    from mailbox left join mailbox_comparison on mailbox_id = mailbox.id
+    where mailbox.account_id = ${accountId} and source is not null and not is_deleted
+    order by mailbox.path, mailbox.id
+  `.execute(db)
+  return rows
+}
+
+/** When the account was last found equal to its provider; null if it never was. */
+export async function findVerifiedAt(db: Db, accountId: string): Promise<Date | null> {
+  const row = await db
+    .selectFrom('account')
+    .select('verified_at')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  return row?.verified_at ?? null
+}
+
+export interface ComparisonSchedule {
+  /** Seconds until each source of the account is to be compared, by source; negative if it is due. */
+  dueIn: Map<string, number>
+  /** Differences that are not repaired. */
+  openCount: number
+  /** Whether the account is marked as differing from its provider. */
+  differs: boolean
+}
+
+export async function findSchedule(db: Db, accountId: string): Promise<ComparisonSchedule> {
+  const account = await sql<{ differs: boolean }>`
+    select differs_since is not null as differs from account where id = ${accountId}
+  `.execute(db)
+  const { rows } = await sql<{ source: string; seconds: number; open: number }>`
+    select source, extract(epoch from min(due_at) - clock_timestamp())::float8 as seconds,
+      sum(missing + extra + changed)::int as open
+    from mailbox join mailbox_comparison on mailbox_id = mailbox.id
+    where mailbox.account_id = ${accountId} and source is not null and not is_deleted
+    group by source
+  `.execute(db)
+  return {
+    dueIn: new Map(rows.map(({ source, seconds }) => [source, seconds])),
+    openCount: rows.reduce((sum, { open }) => sum + open, 0),
+    differs: account.rows[0]?.differs ?? false,
+  }
+}
+
+const isActive = sql`account.status = 'active' and account.deleted_at is null`
+
+/** Active accounts of the installation that are known to differ from their provider. Reads only those. */
+export async function measureDiffering(db: Db): Promise<{ count: number; oldestSeconds: number }> {
+  const { rows } = await sql<{ count: number; seconds: number }>`
+    select count(*)::int as count,
+      coalesce(extract(epoch from clock_timestamp() - min(differs_since)), 0)::float8 as seconds
+    from account where differs_since is not null and ${isActive}
+  `.execute(db)
+  return { count: rows[0]?.count ?? 0, oldestSeconds: Math.max(0, rows[0]?.seconds ?? 0) }
+}
+
+/**
+ * Counts the active accounts of the installation by their state, as `stateOf` finds it. Reads the index of them all, so
+ * ask it rarely.
+ */
+export async function countStates(db: Db): Promise<Record<string, number>> {
+  const { count: behind } = await measureDiffering(db)
+  const { rows } = await sql<{ fresh: number; all: number }>`
+    with unproven as (
+      select distinct mailbox_comparison.account_id
+      from mailbox_comparison join mailbox on mailbox.id = mailbox_id
+      where (is_doubtful or compared_at is null) and source is not null and not is_deleted
+    )
+    select count(*) filter (where verified_at > clock_timestamp() - make_interval(hours => ${VERIFIED_HOURS}::int)
+        and differs_since is null and unproven.account_id is null)::int as fresh,
+      count(*)::int as all
+    from account left join unproven on unproven.account_id = account.id where ${isActive}
+  `.execute(db)
+  const { fresh = 0, all = 0 } = rows[0] ?? {}
+  return { verified: fresh, behind, unverified: Math.max(0, all - fresh - behind) }
+}

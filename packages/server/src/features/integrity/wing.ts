@@ -1,0 +1,12 @@
+import type { Resources, Wing } from '../../wing.ts'
+import { deleteOfAccount } from '../accounts/accounts/purge.ts'
+import { stateGauge } from './comparisons/gauge.ts'
+import { integrityOperations } from './comparisons/operations.ts'
+
+export function openIntegrity({ db }: Resources) {
+  return {
+    operations: { integrity: integrityOperations },
+    gauges: [stateGauge(db)],
+    purgeStep: (accountId, signal) => deleteOfAccount(db, ['mailbox_comparison'], accountId, signal),
+  } satisfies Wing
+}

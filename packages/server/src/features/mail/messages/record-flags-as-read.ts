@@ -1,0 +1,68 @@
+import { type RawBuilder, sql } from 'kysely'
+import { requiring } from '../../../database/precondition.ts'
+import { executeUnawaited } from '../../../database/unawaited.ts'
+import type { UnitOfWork } from '../../../events/unit-of-work.ts'
+import { presentMailboxReference, type ReferredMailbox } from '../mailboxes/present.ts'
+import { presentSummary, type SummaryRow } from './present.ts'
+import { holdMailAccount } from './record-account.ts'
+import { markingChangedKey } from './record-changed-keys.ts'
+import type { ChangedFlags } from './record-changed-flags.ts'
+import { type FlagColumns, planFlags } from './rules.ts'
+
+/** A message of an account whose first sync is complete, as it was read before it is changed. */
+export interface MessageAsRead {
+  row: SummaryRow
+  /** The only mailbox that it is in, and where its location is. */
+  mailbox: ReferredMailbox
+  /** `xmin` of the two rows: another one after each change of them. */
+  versions: { message: string; mailbox: string }
+}
+
+/**
+ * Records flags of a message as `recordChangedFlags` does, without asking what the message is now. If it or its mailbox is
+ * no longer as it was read, the commit fails with `isUnmet`, and nothing is recorded.
+ * @returns the message as it is now; null, and nothing is recorded, if it reads as before
+ */
+export async function recordFlagsAsRead(
+  unit: UnitOfWork,
+  accountId: string,
+  { at, flags }: ChangedFlags,
+  { row, mailbox, versions }: MessageAsRead,
+): Promise<SummaryRow | null> {
+  const { next, changes } = planFlags(row, flags)
+  if (changes.length === 0) return null
+  await holdMailAccount(unit, accountId)
+  const ids = { tenant: unit.tenantId, account: accountId, message: row.id, mailbox: mailbox.id }
+  const writing = writingIf(ids, versions, next)
+  const marking = markingChangedKey(accountId, at, sql`written`)
+  await executeUnawaited(
+    unit.sql,
+    sql`with written as (${writing}), marked as (${marking})
+    select ${requiring(sql<boolean>`exists (select from written)`)}`,
+  )
+  const recorded = { ...row, ...next }
+  const data = {
+    message: presentSummary(recorded),
+    mailboxes: [presentMailboxReference(mailbox)],
+    changes,
+  }
+  unit.announce({ type: 'message.updated', accountId, data })
+  return recorded
+}
+
+function writingIf(
+  ids: Record<'tenant' | 'account' | 'message' | 'mailbox', string>,
+  versions: MessageAsRead['versions'],
+  { is_read, is_flagged, is_draft, categories }: FlagColumns,
+): RawBuilder<unknown> {
+  return sql`
+    update message set is_read = ${is_read}, is_flagged = ${is_flagged}, is_draft = ${is_draft},
+      categories = ${categories}
+    from account, mailbox
+    where message.id = ${ids.message} and message.account_id = ${ids.account}
+      and message.xmin = ${versions.message}::xid
+      and mailbox.id = ${ids.mailbox} and mailbox.xmin = ${versions.mailbox}::xid
+      and account.id = ${ids.account} and account.tenant_id = ${ids.tenant} and account.deleted_at is null
+      and account.initialized_at is not null
+    returning message.id`
+}

@@ -1,0 +1,12 @@
+import { comparedAddress } from '../../../kit/compared-address.ts'
+
+/** A phrase or a subject as they are compared: without regard to case, however its characters are composed. */
+export function comparedText(text: string): string {
+  // Which of its two small letters a capital sigma becomes depends on what follows it.
+  return text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ')
+}
+
+/** An address, or a `@domain`, as they are compared: in lower case, with the domain as A-labels. */
+export function comparedParty(party: string): string {
+  return comparedAddress(party.normalize('NFC'))
+}

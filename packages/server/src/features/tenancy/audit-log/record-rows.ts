@@ -1,0 +1,74 @@
+import { type Transaction, sql } from 'kysely'
+import type { AuditAction, TargetName } from '@waxwing/contract/operation.ts'
+import type { Db } from '../../../database/pool.ts'
+import { executeUnawaited } from '../../../database/unawaited.ts'
+import type { Tables } from '../../../database/tables.ts'
+import { newId } from '../../../kit/ids.ts'
+import { type AuditRow, columns, COLUMNS, type StoredRow } from './entry.ts'
+
+/** Adds the row of what the transaction does. If that fails, so does the commit. */
+export async function recordRow(tx: Transaction<Tables>, row: AuditRow): Promise<void> {
+  const stored = storedRow(row)
+  const values = COLUMNS.map(name => (name === 'targets' ? JSON.stringify(stored.targets) : stored[name]))
+  await executeUnawaited(tx, sql`insert into audit_open (${columns}) values (${sql.join(values)})`)
+}
+
+/**
+ * Adds rows of calls that committed nothing. The row of a call whose commit was not confirmed may be there already, even
+ * chained: then it stays as it is.
+ */
+export async function recordLoneRows(db: Db, rows: readonly AuditRow[]): Promise<void> {
+  await sql`
+    insert into audit_open select * from ${recordset(rows)}
+    where not exists (select from audit_entry as entry where entry.tenant_id = given.tenant_id and entry.id = given.id)
+    on conflict (id) do nothing
+  `.execute(db)
+}
+
+/** Adds the row of a command that changes a tenant, in the transaction of the change. */
+export async function recordOperatorAction(
+  tx: Transaction<Tables>,
+  {
+    tenantId,
+    action,
+    targets,
+  }: { tenantId: string; action: AuditAction; targets: Record<TargetName, string> },
+): Promise<void> {
+  await recordRow(tx, {
+    id: newId(),
+    tenantId,
+    actor: { type: 'operator', id: null, label: null },
+    action,
+    surface: 'cli',
+    targets,
+    ip: null,
+    userAgent: null,
+    status: 200,
+    errorReason: null,
+    requestId: newId(),
+  })
+}
+
+/** One parameter, so that the statement is the same for any number of rows. */
+function recordset(rows: readonly AuditRow[]) {
+  return sql`json_populate_recordset(null::audit_open, ${JSON.stringify(rows.map(storedRow))}::json) as given`
+}
+
+function storedRow(row: AuditRow): StoredRow {
+  const { id, tenantId, actor, action, surface, targets, ip, userAgent, status, errorReason, requestId } = row
+  return {
+    id,
+    tenant_id: tenantId,
+    actor_type: actor.type,
+    actor_id: actor.id,
+    actor_label: actor.label,
+    action,
+    surface,
+    targets: { ...targets },
+    ip,
+    user_agent: userAgent,
+    status,
+    error_reason: errorReason,
+    request_id: requestId,
+  }
+}

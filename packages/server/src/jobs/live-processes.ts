@@ -1,0 +1,107 @@
+import { sql } from 'kysely'
+import type { Db } from '../database/pool.ts'
+import type { Logger } from '../kit/log.ts'
+import type { Share, Sharing } from '../kit/share.ts'
+import type { Instance } from './instance.ts'
+import { isLive } from './lease.ts'
+import type { Pulse } from './pulse.ts'
+import { WokenLoop } from './woken-loop.ts'
+
+/** The pulse reports changes, so the poll is only a safeguard. */
+const POLL_SECONDS = 600
+
+interface Process {
+  id: string
+  roles: string[]
+}
+
+export interface LiveProcessesOptions {
+  db: Db
+  instance: Instance
+  pulse: Pulse
+  log: Logger
+}
+
+/**
+ * The processes of the installation that hold a lease, as the database had them within the last second or two. A
+ * process whose lease has lapsed counts itself nevertheless.
+ */
+export class LiveProcesses implements Sharing, AsyncDisposable {
+  readonly #options: LiveProcessesOptions
+  readonly #loop: WokenLoop
+  readonly #listeners: Array<() => void> = []
+  #processes: readonly Process[] = []
+
+  private constructor(options: LiveProcessesOptions) {
+    this.#options = options
+    this.#loop = new WokenLoop({
+      look: () => this.#look(),
+      failure: 'Could not count the processes of the installation',
+      log: options.log,
+      listen: wake => options.pulse.ask({ isDue: () => this.#isDifferent(), onDue: wake }),
+    })
+  }
+
+  /** Resolves after the first look. If that fails, this process takes itself to be alone until one succeeds. */
+  static async start(options: LiveProcessesOptions): Promise<LiveProcesses> {
+    const live = new LiveProcesses(options)
+    await live.#loop.firstLook
+    return live
+  }
+
+  /** This process included. */
+  get count(): number {
+    return Math.max(1, this.#processes.length + (this.#isListed ? 0 : 1))
+  }
+
+  /** The processes with this role, without this one. */
+  countOthers(role: string): number {
+    return this.#processes.filter(({ id, roles }) => id !== this.#ownId && roles.includes(role)).length
+  }
+
+  /** The parts of all processes together are the limit, unless there are more processes than that. */
+  readonly share: Share = limit => shareOf(limit, { count: this.count, rank: this.#rank })
+
+  /** Calls the listener whenever a process has come or gone. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#loop[Symbol.asyncDispose]()
+  }
+
+  get #ownId(): string | null {
+    return this.#options.instance.lease?.id ?? null
+  }
+
+  get #isListed(): boolean {
+    return this.#processes.some(({ id }) => id === this.#ownId)
+  }
+
+  /** Those without a lease come last. */
+  get #rank(): number {
+    const rank = this.#processes.findIndex(({ id }) => id === this.#ownId)
+    return rank < 0 ? this.#processes.length : rank
+  }
+
+  #isDifferent() {
+    const known = this.#processes.map(({ id }) => id).join()
+    return sql<boolean>`(select coalesce(string_agg(id::text, ',' order by id), '') <> ${known}::text from instance where ${isLive})`
+  }
+
+  async #look(): Promise<number> {
+    const { rows } = await sql<Process>`
+      select id::text as id, roles from instance where ${isLive} order by instance.id
+    `.execute(this.#options.db)
+    const before = this.#processes.map(({ id }) => id).join()
+    this.#processes = rows
+    if (rows.map(({ id }) => id).join() !== before) for (const listener of this.#listeners) listener()
+    return POLL_SECONDS
+  }
+}
+
+/** Divides a limit among processes: the first ones get what is left over, and each at least 1. */
+export function shareOf(limit: number, { count, rank }: { count: number; rank: number }): number {
+  return Math.max(1, Math.floor(limit / count) + (rank < limit % count ? 1 : 0))
+}

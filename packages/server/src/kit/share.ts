@@ -1,0 +1,12 @@
+/** Returns this process's part of a limit that all processes of the installation keep together; at least 1. */
+export type Share = (limit: number) => number
+
+/** The part of a process that is alone. */
+export const whole: Share = limit => limit
+
+/** The share of this process, as it is now. */
+export interface Sharing {
+  share: Share
+  /** Calls the listener whenever the share has changed. */
+  onChange(listener: () => void): void
+}

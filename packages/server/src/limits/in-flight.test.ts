@@ -1,0 +1,33 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { IN_FLIGHT_MAX, createInFlight } from './in-flight.ts'
+
+describe('the count of requests in flight', () => {
+  test('counts each request once, however often its end is called', () => {
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ enter: fc.constantFrom('a', 'b') }) },
+      { weight: 2, arbitrary: fc.record({ leave: fc.nat(200) }) },
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), steps => {
+        const inFlight = createInFlight()
+        const entered: { key: string; leave: () => void; isGone: boolean }[] = []
+        const under = (key: string) => entered.filter(one => one.key === key && !one.isGone).length
+        for (const next of steps) {
+          if ('enter' in next) {
+            const isFull = under(next.enter) >= IN_FLIGHT_MAX
+            const leave = inFlight.enter(next.enter)
+            expect(leave === null).toBe(isFull)
+            if (leave) entered.push({ key: next.enter, leave, isGone: false })
+          } else {
+            const one = entered[next.leave % Math.max(1, entered.length)]
+            one?.leave()
+            if (one) one.isGone = true
+          }
+          expect(inFlight.total).toBe(under('a') + under('b'))
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

@@ -1,0 +1,67 @@
+import type { LiveProcesses } from '../jobs/live-processes.ts'
+import type { Clock } from '../kit/clock.ts'
+import type { Logger } from '../kit/log.ts'
+import type { MemoryWindows } from './memory-windows.ts'
+import type { TableWindows } from './table-windows.ts'
+import type { Windows } from './windows.ts'
+
+const MINUTE_MILLISECONDS = 60_000
+
+export interface SeveralOptions {
+  memory: MemoryWindows
+  table: TableWindows
+  live: Pick<LiveProcesses, 'countOthers' | 'onChange'>
+  clock: Clock
+  log: Logger
+}
+
+/**
+ * Counts in memory while no other process answers requests, otherwise in the table. When the first other one comes, the
+ * counts of the current minute move to the table; when the last one is gone, the table counts for a whole minute more,
+ * so that no minute is divided.
+ */
+export function createRateWindowsOfSeveral({ memory, table, live, clock, log }: SeveralOptions): Windows {
+  let sharedUntil = 0
+  let moving: Promise<void> | null = null
+  let isReported = false
+
+  function report(): void {
+    if (isReported || live.countOthers('api') === 0) return
+    log.warn(SEVERAL)
+    isReported = true
+  }
+  report()
+  live.onChange(report)
+
+  function isShared(): boolean {
+    if (live.countOthers('api') > 0) {
+      report()
+      sharedUntil = (Math.floor(clock.now() / MINUTE_MILLISECONDS) + 2) * MINUTE_MILLISECONDS
+    }
+    return clock.now() < sharedUntil
+  }
+
+  async function countShared(windows: Parameters<Windows['count']>[0]) {
+    try {
+      await (moving ??= table.add(memory.take()))
+      return await table.count(windows)
+    } catch (error) {
+      moving = null
+      log.warn({ error }, 'A request was not counted: the table of rate windows cannot be used')
+      return null
+    }
+  }
+
+  return {
+    count(windows) {
+      if (isShared()) return countShared(windows)
+      moving = null
+      return memory.count(windows)
+    },
+    spentSeconds: window => (isShared() ? table : memory).spentSeconds(window),
+  }
+}
+
+const SEVERAL =
+  'Several processes answer requests, and REDIS_URL is not set: requests of a minute are counted together, but requests ' +
+  'in progress, wrong credentials and what is limited by address are counted by each process for itself'

@@ -1,0 +1,16 @@
+import type { Secret } from '../kit/secret.ts'
+
+/**
+ * The access tokens of one account. Both methods throw `ProviderFailure`: `grant_refused` if the provider says for
+ * certain that the grant has ended, `misconfigured` if it refuses our OAuth app, `throttled` or `unavailable` if it
+ * cannot be asked now.
+ */
+export interface AccessTokens {
+  /** Returns a token that is good for at least a minute. */
+  get(signal?: AbortSignal): Promise<Secret>
+  /**
+   * Returns a token other than the one that the provider refused with 401. Called once for a refused call, which is then
+   * repeated once.
+   */
+  renew(refused: Secret, signal?: AbortSignal): Promise<Secret>
+}

@@ -1,0 +1,170 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { Secret } from '../../kit/secret.ts'
+import { ProviderFailure } from '../failure.ts'
+import type { CodeExchange, SignIn, SignInClient } from '../sign-in.ts'
+
+/** A provider with a person who signs in to one mailbox, and an OAuth app. */
+export interface SignInArrangement extends AsyncDisposable {
+  signIn: SignIn
+  client: SignInClient
+  redirectUri: string
+  email: string
+  /** The scopes that tell who signs in. */
+  identityScopes: readonly string[]
+  calendarScope: string
+  /** Signs in at the URL as the person, and grants what is asked for but these. Returns the redirect's URL. */
+  answer(authorizeUrl: string, without?: readonly string[]): Promise<URL>
+  /** A refresh token that was obtained elsewhere. */
+  grantElsewhere(scopes: readonly string[]): Promise<Secret>
+  /** What fails once, at the token endpoint or at the first call. */
+  failOnce(at: 'tokens' | 'mailbox', how: 'throttled' | 'down' | 'torn' | 'unauthorized'): Promise<void>
+}
+
+export const BOTH = { calendar: true, contacts: true }
+const NEITHER = { calendar: false, contacts: false }
+const never = new AbortController().signal
+const random = () => randomBytes(32).toString('base64url')
+
+/** Goes through the provider's pages. Returns what redeems the code. */
+export async function beginSignIn(
+  { signIn, client, redirectUri, email, answer }: SignInArrangement,
+  without: readonly string[] = [],
+): Promise<CodeExchange & { answered: URL; state: string }> {
+  const [state, nonce, codeVerifier] = [random(), random(), random()]
+  const scopes = signIn.scopesFor(null, BOTH)
+  const url = signIn.authorizeUrl({
+    clientId: client.clientId,
+    redirectUri,
+    scopes,
+    state,
+    nonce,
+    codeChallenge: createHash('sha256').update(codeVerifier).digest('base64url'),
+    loginHint: email,
+  })
+  const answered = await answer(url, without)
+  const code = answered.searchParams.get('code') ?? ''
+  return { client, redirectUri, code, codeVerifier, nonce, scopes, answered, state }
+}
+
+/** What every adapter promises by which users sign in. */
+export function describeSignIn(open: () => Promise<SignInArrangement>): void {
+  describe('sign-in', () => {
+    test('gives a grant of the mailbox, which can be refreshed until it is revoked', async () => {
+      await using arranged = await open()
+      const { signIn, client, redirectUri, email } = arranged
+      const begun = await beginSignIn(arranged)
+      expect(begun.answered.href.startsWith(redirectUri)).toBe(true)
+      expect(begun.answered.searchParams.get('state')).toBe(begun.state)
+      const grant = await signIn.exchange(begun, never)
+      expect(grant.identity.email).toBe(email)
+      expect(grant.identity.subject).toMatch(new RegExp(`^${signIn.provider}:.+`))
+      expect(grant.identity.displayName).not.toBeNull()
+      expect(grant.halves).toEqual(BOTH)
+      expect(signIn.readsMail(grant.scopes)).toBe(true)
+
+      const tokens = await signIn.refresh(client, grant.refreshToken, never)
+      expect(tokens.accessToken.reveal()).not.toBe(grant.accessToken.reveal())
+      expect(tokens.expiresInSeconds).toBeGreaterThan(0)
+      const latest = tokens.refreshToken ?? grant.refreshToken
+      await signIn.revoke(latest, never)
+      await expect(signIn.refresh(client, latest, never)).rejects.toMatchObject({ kind: 'grant_refused' })
+      await signIn.revoke(latest, never)
+    })
+
+    test('names the same subject again, also for a refresh token from elsewhere', async () => {
+      await using arranged = await open()
+      const { signIn, client } = arranged
+      const first = await signIn.exchange(await beginSignIn(arranged), never)
+      const second = await signIn.exchange(await beginSignIn(arranged), never)
+      expect(second.identity).toEqual(first.identity)
+      const elsewhere = await arranged.grantElsewhere(signIn.scopesFor(null, NEITHER))
+      const adopted = await signIn.adopt(client, elsewhere, null, never)
+      expect(adopted.identity).toEqual(first.identity)
+      expect(adopted.halves).toEqual(NEITHER)
+    })
+
+    test('takes an empty answer about the user for what it is: the mailbox alone is known', async () => {
+      await using arranged = await open()
+      const { signIn, client, email } = arranged
+      const mailOnly = signIn
+        .scopesFor(null, NEITHER)
+        .filter(scope => !arranged.identityScopes.includes(scope))
+      const adopted = await signIn.adopt(client, await arranged.grantElsewhere(mailOnly), null, never)
+      expect(adopted.identity).toEqual({ subject: null, email, displayName: null })
+    })
+
+    test.each<[string, (exchange: CodeExchange) => CodeExchange, kind: string]>([
+      ['another nonce', given => ({ ...given, nonce: random() }), 'rejected'],
+      ['another code verifier', given => ({ ...given, codeVerifier: random() }), 'grant_refused'],
+      ['another code', given => ({ ...given, code: random() }), 'grant_refused'],
+      ['another redirect', given => ({ ...given, redirectUri: 'http://127.0.0.1:1/no' }), 'rejected'],
+      [
+        'another secret',
+        given => ({ ...given, client: { ...given.client, clientSecret: new Secret('wrong') } }),
+        'misconfigured',
+      ],
+    ])('refuses a code with %s', async (_, change, kind) => {
+      await using arranged = await open()
+      const begun = await beginSignIn(arranged)
+      await expect(arranged.signIn.exchange(change(begun), never)).rejects.toMatchObject({ kind })
+    })
+
+    test('redeems a code once', async () => {
+      await using arranged = await open()
+      const begun = await beginSignIn(arranged)
+      await arranged.signIn.exchange(begun, never)
+      await expect(arranged.signIn.exchange(begun, never)).rejects.toMatchObject({ kind: 'grant_refused' })
+    })
+
+    test('says which permissions the user left out, and refuses a grant without mail', async () => {
+      await using arranged = await open()
+      const { signIn, client } = arranged
+      const withoutCalendar = await beginSignIn(arranged, [arranged.calendarScope])
+      expect((await signIn.exchange(withoutCalendar, never)).halves).toEqual({
+        calendar: false,
+        contacts: true,
+      })
+      const mail = signIn.scopesFor(null, NEITHER).filter(scope => signIn.readsMail([scope]))
+      await expect(signIn.exchange(await beginSignIn(arranged, mail), never)).rejects.toMatchObject({
+        kind: 'scope_missing',
+        reason: 'scope_denied',
+      })
+      const elsewhere = await arranged.grantElsewhere(arranged.identityScopes)
+      await expect(signIn.adopt(client, elsewhere, null, never)).rejects.toMatchObject({
+        kind: 'scope_missing',
+        reason: null,
+      })
+    })
+
+    test.each([
+      ['tokens', 'throttled', 'throttled'],
+      ['tokens', 'down', 'unavailable'],
+      ['tokens', 'torn', 'unavailable'],
+      ['mailbox', 'throttled', 'throttled'],
+      ['mailbox', 'down', 'unavailable'],
+      ['mailbox', 'unauthorized', 'access_refused'],
+    ] as const)('tells trouble with %s apart: %s', async (at, how, kind) => {
+      await using arranged = await open()
+      const begun = await beginSignIn(arranged)
+      await arranged.failOnce(at, how)
+      const failure = await arranged.signIn.exchange(begun, never).catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(ProviderFailure)
+      expect(failure).toMatchObject({ kind })
+    })
+
+    test('shows no token in a failure or a printed grant', async () => {
+      await using arranged = await open()
+      const { signIn, client } = arranged
+      const grant = await signIn.exchange(await beginSignIn(arranged), never)
+      const printed = JSON.stringify(grant) + String(grant.accessToken)
+      await signIn.revoke(grant.refreshToken, never)
+      const failure: unknown = await signIn
+        .refresh(client, grant.refreshToken, never)
+        .catch((error: unknown) => error)
+      const text = `${printed}${JSON.stringify(failure)}${failure instanceof Error ? failure.message : ''}`
+      for (const secret of [grant.accessToken, grant.refreshToken, client.clientSecret])
+        expect(text).not.toContain(secret.reveal())
+    })
+  })
+}

@@ -1,0 +1,64 @@
+import type { AccessTokens } from '../access-tokens.ts'
+import type { Capability, Offering } from '../connected-account.ts'
+import type { ProviderCalls } from '../http/provider-calls.ts'
+import { GmailApi } from './api.ts'
+import { gmailChanging } from './changing/changing.ts'
+import { gmailContent } from './content.ts'
+import type { Following } from './following.ts'
+import type { UserQuota } from './governor.ts'
+import { gmailIdentities } from './identities.ts'
+import { gmailMail } from './mail.ts'
+import { openPushing, type PushPlan } from './pushing.ts'
+import { gmailSearch } from './search.ts'
+import { gmailSending } from './sending.ts'
+
+const POLL_SECONDS = 30
+
+export interface GmailAccountOptions {
+  calls: ProviderCalls
+  tokens: AccessTokens
+  quota: UserQuota
+  /** Ends everything that is being asked. */
+  signal: AbortSignal
+  /** Whether the source of each message is to be kept: then it is fetched once, with the message. */
+  takesSources?: boolean
+  /** By what the mailbox is watched; by default it is only polled. */
+  pushPlan?: PushPlan
+  /** Whether the user lets the settings of the mailbox be read; by default Gmail decides. */
+  readsSettings?: () => Promise<boolean>
+  /** Interval of asking whether something happened. */
+  pollSeconds?: number
+  /** Milliseconds since 1970. */
+  now?: () => number
+}
+
+/** An account of Gmail. It holds no connection of its own, so any number of callers may use it side by side. */
+export function gmailAccount(options: GmailAccountOptions): Offering<Capability> {
+  const { calls, tokens, quota, signal, now = Date.now } = options
+  const closing = new AbortController()
+  const api = new GmailApi({ calls, tokens, quota, now })
+  const following: Following = {
+    api,
+    pushing: openPushing(api, options.pushPlan ?? null),
+    signal: AbortSignal.any([signal, closing.signal]),
+    takesSources: options.takesSources ?? false,
+    ignoredLabels: new Set(),
+    seenHistoryId: null,
+    recordedStates: new Map(),
+    behindSince: null,
+    counts: new Map(),
+    countedAt: null,
+    backfill: null,
+    healing: null,
+    listed: null,
+  }
+  return {
+    mail: gmailMail(following, options.pollSeconds ?? POLL_SECONDS),
+    content: gmailContent(following),
+    search: gmailSearch(following),
+    changing: gmailChanging(following.api),
+    sending: gmailSending(following.api),
+    identities: gmailIdentities(following.api, options.readsSettings ?? (() => Promise.resolve(true))),
+    [Symbol.asyncDispose]: async () => closing.abort(),
+  }
+}

@@ -1,0 +1,285 @@
+import type { z } from 'zod'
+import type { Secret } from '../../kit/secret.ts'
+import type { AccessTokens } from '../access-tokens.ts'
+import { ProviderFailure, restate } from '../failure.ts'
+import type { OpenAnswer } from '../http/exchange.ts'
+import type { ProviderAnswer, ProviderCall, ProviderCalls } from '../http/provider-calls.ts'
+import { readBatch, writeBatch } from './batch.ts'
+import { gmailFailure, QuotaRefused } from './failure.ts'
+import type { Urgency, UserQuota } from './governor.ts'
+
+export const GMAIL_HOST = 'gmail.googleapis.com'
+const MAILBOX_PATH = '/gmail/v1/users/me/'
+const BATCH_PATH = '/batch/gmail/v1'
+/** The documentation advises no more, since larger batches are likely to be throttled. 100 are the most. */
+export const BATCH_PARTS_MAX = 50
+const BATCH_BYTES_MAX = 32 * 1024 * 1024
+
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
+
+export interface GmailRequest<T> {
+  method?: ProviderCall['method']
+  /** Below the mailbox of the user, such as `labels`. An id in it is encoded by `segment`. */
+  path: string
+  query?: Query
+  json?: unknown
+  /** See `UNITS`. */
+  units: number
+  /** What is read of the answer; of an empty one, `undefined`. */
+  schema: z.ZodType<T>
+  answerBytesMax?: number
+}
+
+export interface AskOptions {
+  /** Bytes that the answer to a batch may have. */
+  answerBytesMax?: number
+  urgency?: Urgency
+  signal?: AbortSignal | undefined
+}
+
+export interface GmailApiOptions {
+  calls: ProviderCalls
+  tokens: AccessTokens
+  quota: UserQuota
+  /** Milliseconds since 1970. */
+  now: () => number
+}
+
+/** What a call needs, taken before it is made. */
+export interface Readied {
+  token: Secret
+}
+
+/** The answer to one part of a batch. */
+export type PartOutcome<T> = { value: T; failure: null } | { value: null; failure: ProviderFailure }
+
+/**
+ * The Gmail API as one user. Every method throws `ProviderFailure`: `throttled` if there is no room in the quota, or the
+ * provider says so. A request that the provider refuses for its token is repeated once with another one.
+ */
+export class GmailApi {
+  readonly #options: GmailApiOptions
+
+  constructor(options: GmailApiOptions) {
+    this.#options = options
+  }
+
+  /** The time by the clock that the options named, in milliseconds since 1970. */
+  now(): number {
+    return this.#options.now()
+  }
+
+  /** The seconds that the quota gives background work at least for the units. */
+  secondsFor(units: number): number {
+    return this.#options.quota.secondsFor(units)
+  }
+
+  /** What one batch may cost (see `UserQuota`). */
+  get batchUnitsMax(): number {
+    return this.#options.quota.batchUnitsMax
+  }
+
+  /** Throws `throttled` unless background work of this size could be done now. */
+  requireRoom(units: number): void {
+    this.#options.quota.requireRoom(units, 'background')
+  }
+
+  async ask<T>(request: GmailRequest<T>, options: AskOptions = {}): Promise<T> {
+    const answer = await this.call(callOf(request, options), request.units, options.urgency)
+    return readAnswer(request.schema, answer.content)
+  }
+
+  /**
+   * Asks for several things at once. The outcomes are in the order of the requests; a request whose answer is missing
+   * failed with `unavailable`. At most `BATCH_PARTS_MAX`.
+   */
+  async askAll<T>(
+    requests: ReadonlyArray<GmailRequest<T>>,
+    options: AskOptions = {},
+  ): Promise<Array<PartOutcome<T>>> {
+    const [only] = requests
+    if (!only) return []
+    if (requests.length === 1) return [await outcomeOf(() => this.ask(only, options))]
+    const { contentType, body } = writeBatch(
+      requests.map(({ method = 'GET', path, query, json }) => ({ method, path: pathOf(path, query), json })),
+    )
+    const answer = await this.call(
+      {
+        host: GMAIL_HOST,
+        method: 'POST',
+        path: BATCH_PATH,
+        headers: { 'content-type': contentType },
+        body,
+        isRepeatable: requests.every(({ method = 'GET' }) => method === 'GET'),
+        answerBytesMax: options.answerBytesMax ?? BATCH_BYTES_MAX,
+        signal: options.signal,
+      },
+      requests.reduce((sum, { units }) => sum + units, 0),
+      options.urgency,
+    )
+    const parts = readBatch(answer, requests.length)
+    return requests.map((request, index): PartOutcome<T> => {
+      const part = parts.get(index)
+      try {
+        if (!part) throw new ProviderFailure('unavailable', 'Gmail left out a part of its answer.')
+        const { method = 'GET' } = request
+        if (part.status < 200 || part.status > 299) throw gmailFailure(part, this.now(), method !== 'GET')
+        return { value: readAnswer(request.schema, part.content), failure: null }
+      } catch (error) {
+        if (!(error instanceof ProviderFailure)) throw error
+        return { value: null, failure: this.#pausedFor(error) }
+      }
+    })
+  }
+
+  /** Sends any call to Gmail with a token, within the quota. Resolves only with a success. */
+  async call(call: ProviderCall, units: number, urgency: Urgency = 'prompt'): Promise<ProviderAnswer> {
+    return this.callReadied(call, await this.ready(units, { urgency, signal: call.signal }))
+  }
+
+  /** Takes what a call needs besides its connection: units of the quota, and a token. */
+  async ready(units: number, { urgency = 'prompt', signal }: AskOptions = {}): Promise<Readied> {
+    const { tokens, quota } = this.#options
+    quota.take(units, urgency)
+    return { token: await beforeAcceptance(() => tokens.get(signal)) }
+  }
+
+  /** As `call`, with what `ready` took before. */
+  async callReadied(call: ProviderCall, readied: Readied): Promise<ProviderAnswer> {
+    const { calls } = this.#options
+    return this.#authorized(call, readied, async authorized => {
+      const answer = await calls.call(authorized)
+      return { status: answer.status, answer, refusal: () => Promise.resolve(answer) }
+    })
+  }
+
+  /** Sends a call that needs no token, such as one to an upload session, whatever its answer is. */
+  send(call: ProviderCall): Promise<ProviderAnswer> {
+    return this.#options.calls.call(call)
+  }
+
+  /** As `call`, for content that is read as it comes. */
+  async open(call: ProviderCall, units: number, urgency: Urgency = 'prompt'): Promise<OpenAnswer> {
+    const { calls } = this.#options
+    const readied = await this.ready(units, { urgency, signal: call.signal })
+    return this.#authorized(call, readied, async authorized => {
+      const answer = await calls.open(authorized)
+      return { status: answer.status, answer, refusal: () => readRefusal(answer) }
+    })
+  }
+
+  async #authorized<A>(
+    call: ProviderCall,
+    { token }: Readied,
+    send: (call: ProviderCall) => Promise<{
+      status: number
+      answer: A
+      refusal: () => Promise<ProviderAnswer>
+    }>,
+  ): Promise<A> {
+    const { tokens } = this.#options
+    const authorized = (secret: Secret) => ({
+      ...call,
+      headers: { ...call.headers, authorization: `Bearer ${secret.reveal()}` },
+    })
+    let sent = await send(authorized(token))
+    if (sent.status === 401 && isSentAgain(call)) {
+      await sent.refusal()
+      const renewed = await beforeAcceptance(() => tokens.renew(token, call.signal))
+      sent = await send(authorized(renewed))
+    }
+    if (sent.status >= 200 && sent.status <= 299) return sent.answer
+    if (sent.status === 401) {
+      await sent.refusal()
+      throw new ProviderFailure('access_refused', 'Gmail refuses the access token.')
+    }
+    throw this.#pausedFor(gmailFailure(await sent.refusal(), this.now(), call.method !== 'GET'))
+  }
+
+  /** Lets nobody ask while a quota is spent. @returns the failure with the seconds until then */
+  #pausedFor(failure: ProviderFailure): ProviderFailure {
+    if (!(failure instanceof QuotaRefused)) return failure
+    return new ProviderFailure('throttled', failure.message, {
+      retryAfterSeconds: this.#options.quota.refused(failure.retryAfterSeconds, failure.owner),
+    })
+  }
+}
+
+/** Runs what has no effect at the provider, whatever becomes of it. */
+export async function beforeAcceptance<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ProviderFailure)) throw error
+    throw restate(error, { isBeforeAcceptance: true })
+  }
+}
+
+/** A stream can be sent only once. */
+function isSentAgain({ body }: ProviderCall): boolean {
+  return body === undefined || typeof body === 'string' || body instanceof Uint8Array
+}
+
+/** A message of the provider that is longer tells nobody more. */
+const REFUSAL_BYTES_MAX = 64 * 1024
+
+async function readRefusal(answer: OpenAnswer): Promise<ProviderAnswer> {
+  await using opened = answer
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of opened.content) {
+    bytes += chunk.length
+    if (bytes > REFUSAL_BYTES_MAX) break
+    chunks.push(chunk)
+  }
+  return { status: answer.status, headers: answer.headers, content: Buffer.concat(chunks) }
+}
+
+async function outcomeOf<T>(work: () => Promise<T>): Promise<PartOutcome<T>> {
+  try {
+    return { value: await work(), failure: null }
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || error.isBusy) throw error
+    return { value: null, failure: error }
+  }
+}
+
+function callOf<T>(request: GmailRequest<T>, { signal }: AskOptions): ProviderCall {
+  const { method = 'GET', path, query, json, answerBytesMax } = request
+  return {
+    host: GMAIL_HOST,
+    method,
+    path: pathOf(path, query),
+    signal,
+    ...(json !== undefined && {
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+      body: JSON.stringify(json),
+    }),
+    ...(answerBytesMax !== undefined && { answerBytesMax }),
+  }
+}
+
+export function pathOf(path: string, query: Query = {}): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue
+    for (const one of typeof value === 'object' ? value : [value]) search.append(name, String(one))
+  }
+  return `${MAILBOX_PATH}${path}${search.size === 0 ? '' : `?${search}`}`
+}
+
+/** An id as a segment of a path. */
+export const segment = encodeURIComponent
+
+/** What an answer says. Throws `ProviderFailure`. */
+export function readAnswer<T>(schema: z.ZodType<T>, content: Buffer): T {
+  try {
+    const { success, data } = schema.safeParse(
+      content.length === 0 ? undefined : JSON.parse(content.toString()),
+    )
+    if (success) return data
+  } catch {
+    // What is not JSON, or is nested too deep to be read, is answered below.
+  }
+  throw new ProviderFailure('unavailable', 'Gmail answered what the service does not understand.')
+}

@@ -1,0 +1,137 @@
+import type { ArrivedStep, Cursor, FollowOptions, SourceStep, StatesStep } from '../mail.ts'
+import { BATCH_PARTS_MAX } from './api.ts'
+import { Backfill } from './backfill.ts'
+import { type GmailCursor, reachesBack, readCursor } from './cursor.ts'
+import { fetchMessages, idsOf, wantMessage } from './fetch.ts'
+import type { Following, Handed } from './following.ts'
+import { Healing } from './healing.ts'
+import { listIds } from './listing.ts'
+
+/** While a part of the history is missing, the newest messages are looked at, so that new mail is not among it. */
+const PEEKED = 100
+
+/**
+ * `MailProvider.arrivals`: messages to be tried again; then, if everything is to be listed, what the index lacks of the
+ * window. New mail comes with the history.
+ */
+export async function* bringMessages(
+  following: Following,
+  stored: Cursor | null,
+  options: FollowOptions,
+): AsyncGenerator<SourceStep, void, void> {
+  const cursor = readCursor(stored)
+  if (!cursor) return
+  yield* bringAll(following, cursor, options.retry, options)
+  if (cursor.hasGap) yield* peek(following, cursor, options)
+  // It is kept until its end is recorded.
+  if (cursor.listing !== 'healing') following.healing = null
+  if (options.onlyNew) return
+  if (cursor.listing === 'healing') yield* heal(following, cursor, options)
+  else if (cursor.listing === 'first' || !reachesBack(cursor, options.since))
+    yield* backfill(following, cursor, options)
+}
+
+async function* bringAll(
+  following: Following,
+  cursor: GmailCursor,
+  ids: FollowOptions['retry'],
+  { signal }: FollowOptions,
+): AsyncGenerator<ArrivedStep & { cursor: Cursor }, void, void> {
+  for (let left = ids.map(String); left.length > 0;) {
+    const asked = left.slice(0, BATCH_PARTS_MAX)
+    const fetched = await fetchMessages(following, asked.map(wantMessage), { signal })
+    const { messages, unreadable } = fetched
+    left = [...fetched.left.flatMap(idsOf), ...left.slice(asked.length)]
+    yield { type: 'arrived', origin: 'new', messages, unreadable, remaining: 0, cursor }
+    if (fetched.throttled) throw fetched.throttled
+  }
+}
+
+async function* peek(
+  following: Following,
+  cursor: GmailCursor,
+  options: FollowOptions,
+): AsyncGenerator<SourceStep, void, void> {
+  const { api, signal } = following
+  const after = options.since?.getTime() ?? null
+  const { messages } = await listIds(api, { after, pageSize: PEEKED }, undefined, { signal })
+  const ids = messages.map(({ id }) => id).filter(id => !options.skip.has(id))
+  const lacking = ids.length === 0 ? [] : await options.lacking(ids)
+  yield* bringAll(following, cursor, lacking, options)
+}
+
+async function* backfill(
+  following: Following,
+  cursor: GmailCursor,
+  options: FollowOptions,
+): AsyncGenerator<SourceStep, void, void> {
+  const since = options.since?.getTime() ?? null
+  const isWidened = cursor.listing === null
+  const before = isWidened ? cursor.listedSince : null
+  const going = following.backfill
+  // The window moves on with the clock; what falls out of it meanwhile is no harm.
+  const isGoingOn = going && going.before === before && (going.since ?? 0) <= (since ?? 0)
+  const listing = isGoingOn ? going : (following.backfill = new Backfill(following, { since, before }))
+  const origin = isWidened ? 'widened' : 'missing'
+  let number = cursor.step
+  for (let step; (step = await nextOf(listing, number, options));) {
+    number += 1
+    listing.handed = { step: number, ids: idsIn(step) }
+    yield { ...step, origin, cursor: { ...cursor, step: number } }
+  }
+  following.backfill = null
+  const done: GmailCursor = { ...cursor, step: number, listing: null, listedSince: listing.since }
+  yield { type: 'arrived', origin, messages: [], unreadable: [], remaining: 0, cursor: done }
+}
+
+async function* heal(
+  following: Following,
+  cursor: GmailCursor,
+  options: FollowOptions,
+): AsyncGenerator<SourceStep, void, void> {
+  const since = options.since?.getTime() ?? null
+  const going = following.healing
+  const isGoingOn = going !== null && (going.since ?? 0) <= (since ?? 0)
+  const healing = isGoingOn ? going : (following.healing = new Healing(following, since))
+  for (let remaining; (remaining = await healing.list(cursor.historyId)) !== null;) {
+    const progress: ArrivedStep = {
+      type: 'arrived',
+      origin: 'missing',
+      messages: [],
+      unreadable: [],
+      remaining,
+    }
+    yield { type: 'page', steps: [progress], cursor }
+  }
+  let number = cursor.step
+  for (let steps; (steps = await nextOf(healing, number, options));) {
+    number += 1
+    healing.handed = { step: number, ids: steps.flatMap(idsIn) }
+    yield { type: 'page', steps, cursor: { ...cursor, step: number } }
+  }
+  const done: GmailCursor = { ...cursor, step: number, listing: null, listedSince: healing.since }
+  yield { type: 'page', steps: [], cursor: done }
+}
+
+interface Listing<Step> {
+  handed: Handed | null
+  takeBack(ids: readonly string[]): void
+  next(options: FollowOptions): Promise<Step | null>
+}
+
+/** The next step of a listing, with what was handed over last if the follower broke off before it was recorded. */
+function nextOf<Step>(
+  listing: Listing<Step>,
+  recorded: number,
+  options: FollowOptions,
+): Promise<Step | null> {
+  const { handed } = listing
+  if (handed && handed.step !== recorded) listing.takeBack(handed.ids)
+  listing.handed = null
+  return listing.next(options)
+}
+
+function idsIn(step: Pick<ArrivedStep, 'messages' | 'unreadable'> | StatesStep): string[] {
+  const told = 'changes' in step ? step.changes : [...step.messages, ...step.unreadable]
+  return told.map(({ key }) => String(key))
+}

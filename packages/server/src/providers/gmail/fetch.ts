@@ -1,0 +1,215 @@
+import { ProviderFailure } from '../failure.ts'
+import type { RemoteMessage, UnreadableMessage } from '../mail.ts'
+import {
+  type AskOptions,
+  BATCH_PARTS_MAX,
+  type GmailApi,
+  type GmailRequest,
+  type PartOutcome,
+  segment,
+} from './api.ts'
+import { askTwice, isOfPart } from './ask-twice.ts'
+import { type DraftKeys, listDraftKeys, NO_DRAFT_KEYS } from './draft-keys.ts'
+import type { Following } from './following.ts'
+import { CHAT, DRAFT } from './labels.ts'
+import { locateMessages } from './locate.ts'
+import { MESSAGE_FIELDS, RAW_FIELDS, toRemoteMessage, toRemoteSource } from './message.ts'
+import { type Message, messageSchema, type RawMessage, rawMessageSchema, threadSchema } from './resources.ts'
+import { UNITS } from './units.ts'
+
+/** Headers may be long, and there are 1,000 parts at most. */
+const MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+/** The sources of a batch are in memory together. */
+const SOURCES_AT_ONCE = 10
+const SOURCES_BYTES_MAX = 16 * 1024 * 1024
+const THREAD_BYTES_MAX = 32 * 1024 * 1024
+
+/** What is fetched with one part of a batch. */
+export type Wanted = { type: 'message'; id: string } | { type: 'thread'; id: string; ids: readonly string[] }
+
+export interface Fetched {
+  messages: RemoteMessage[]
+  /** Ids that the provider does not have. */
+  gone: string[]
+  unreadable: UnreadableMessage[]
+  /**
+   * To be asked for again: a batch has no room for it, the provider was asked too much, or a message is no longer in its
+   * thread.
+   */
+  left: Wanted[]
+  /** Null if it was not asked too much. */
+  throttled: ProviderFailure | null
+}
+
+export const wantMessage = (id: string): Wanted => ({ type: 'message', id })
+export const idsOf = (wanted: Wanted): readonly string[] =>
+  wanted.type === 'message' ? [wanted.id] : wanted.ids
+export const unitsOf = ({ type }: Wanted): number =>
+  type === 'message' ? UNITS.messagesGet : UNITS.threadsGet
+
+export interface FetchOptions extends AskOptions {
+  /** Whether sources are taken along, if the account keeps them. */
+  withSources?: boolean
+}
+
+/**
+ * Fetches messages whole, as the index shows them, with one batch, which takes as many as the quota has room for. Chats
+ * are left out as if they were gone. Throws what says nothing about a message, such as that a token is refused.
+ */
+export async function fetchMessages(
+  following: Following,
+  wanted: readonly Wanted[],
+  options: FetchOptions,
+): Promise<Fetched> {
+  if (wanted.length > BATCH_PARTS_MAX) throw new Error(`More than ${BATCH_PARTS_MAX} parts`)
+  const count = countFitting(following.api, wanted)
+  const asked = wanted.slice(0, count)
+  const fetched: Fetched = {
+    messages: [],
+    gone: [],
+    unreadable: [],
+    left: wanted.slice(count),
+    throttled: null,
+  }
+  const found: Array<Message | RawMessage> = []
+  const outcomes = await askForMessages(following, asked, options)
+  for (const [index, { value, failure }] of outcomes.entries()) {
+    const one = asked[index]!
+    if (failure === null) {
+      const known = new Map(value.map(message => [message.id, message]))
+      for (const id of idsOf(one)) {
+        const message = known.get(id)
+        if (message && !message.labelIds.includes(CHAT)) found.push(message)
+        else if (message) fetched.gone.push(id)
+        else if (one.type === 'thread') fetched.left.push(wantMessage(id))
+        else fetched.unreadable.push({ key: id, reason: 'Gmail answered with another message' })
+      }
+    } else if (failure.kind === 'not_found') fetched.gone.push(...idsOf(one))
+    else if (failure.kind === 'throttled') {
+      fetched.left.push(one)
+      fetched.throttled = failure
+    } else if (!isOfPart(failure)) throw failure
+    else fetched.unreadable.push(...idsOf(one).map(key => ({ key, reason: failure.message })))
+  }
+  await addFound(following, fetched, found, options)
+  return fetched
+}
+
+/** Adds what was found; drafts only if the quota suffices for what is asked about them. */
+async function addFound(
+  following: Following,
+  fetched: Fetched,
+  found: ReadonlyArray<Message | RawMessage>,
+  options: AskOptions,
+): Promise<void> {
+  let drafts = NO_DRAFTS
+  try {
+    // Once something was refused, the list of drafts would be, too.
+    if (!fetched.throttled) drafts = await askAboutDrafts(following, found, options)
+  } catch (error) {
+    if (!(error instanceof ProviderFailure) || error.kind !== 'throttled') throw error
+    fetched.throttled = error
+  }
+  const labelling = { ignoredLabels: following.ignoredLabels, draftKeys: drafts.keys }
+  for (const message of found) {
+    if (fetched.throttled && isDraft(message)) fetched.left.push(wantMessage(message.id))
+    else if (drafts.outdated.has(message.id)) fetched.gone.push(message.id)
+    else if ('raw' in message) fetched.messages.push(toRemoteSource(message, labelling))
+    else fetched.messages.push(toRemoteMessage(message, labelling))
+  }
+}
+
+const isDraft = ({ labelIds }: Pick<Message, 'labelIds'>) => labelIds.includes(DRAFT)
+
+/** The number of the first ones, at least one, that a batch may ask for. */
+function countFitting({ batchUnitsMax }: GmailApi, wanted: readonly Wanted[]): number {
+  let units = 0
+  const end = wanted.findIndex(one => (units += unitsOf(one)) > batchUnitsMax)
+  return end < 0 ? wanted.length : Math.max(1, end)
+}
+
+interface AboutDrafts {
+  keys: DraftKeys['keys']
+  /** Ids of messages that a newer content of their draft has replaced. */
+  outdated: ReadonlySet<unknown>
+}
+
+const NO_DRAFTS: AboutDrafts = { keys: NO_DRAFT_KEYS.keys, outdated: new Set() }
+
+async function askAboutDrafts(
+  following: Following,
+  found: ReadonlyArray<Message | RawMessage>,
+  options: AskOptions,
+): Promise<AboutDrafts> {
+  if (!found.some(isDraft)) return NO_DRAFTS
+  const drafts = await listDraftKeys(following.api, options)
+  return { keys: drafts.keys, outdated: await findOutdated(following, found, drafts, options) }
+}
+
+/**
+ * Contents of drafts that were replaced since they were fetched, as clients do that save while somebody types: no draft
+ * has them any more. The list of drafts may be behind, so it is not believed alone.
+ */
+async function findOutdated(
+  following: Following,
+  found: ReadonlyArray<Message | RawMessage>,
+  { keys, isComplete }: DraftKeys,
+  { urgency }: AskOptions,
+): Promise<ReadonlySet<unknown>> {
+  const unlisted = found.filter(message => isDraft(message) && !keys.has(message.id)).map(({ id }) => id)
+  if (unlisted.length === 0 || !isComplete) return new Set()
+  return new Set((await locateMessages(following, unlisted, urgency)).gone)
+}
+
+/** With their sources, if these are wanted and together not too large to be in memory. */
+async function askForMessages(
+  following: Following,
+  wanted: readonly Wanted[],
+  options: FetchOptions,
+): Promise<Array<PartOutcome<Array<Message | RawMessage>>>> {
+  const isWithSources = options.withSources === true && following.takesSources
+  const { api } = following
+  if (!isWithSources) return askTwice(api, wanted.map(requestOf(false)), options)
+  const outcomes: Array<PartOutcome<Array<Message | RawMessage>>> = []
+  for (let at = 0; at < wanted.length; at += SOURCES_AT_ONCE) {
+    const some = wanted.slice(at, at + SOURCES_AT_ONCE)
+    const withSources = { ...options, answerBytesMax: SOURCES_BYTES_MAX }
+    const asked = await api.askAll(some.map(requestOf(true)), withSources).catch(error => {
+      if (error instanceof ProviderFailure && error.kind === 'unavailable') return null
+      throw error
+    })
+    // One that is too large for that is stored later, in pieces.
+    const isAnswered = asked?.every(({ failure }) => failure?.kind !== 'unavailable')
+    outcomes.push(...(asked && isAnswered ? asked : await askTwice(api, some.map(requestOf(false)), options)))
+  }
+  return outcomes
+}
+
+function requestOf(isWithSource: boolean) {
+  return (wanted: Wanted): GmailRequest<Array<Message | RawMessage>> => {
+    if (wanted.type === 'thread')
+      return {
+        path: `threads/${segment(wanted.id)}`,
+        query: { format: 'full', fields: `id,messages(${MESSAGE_FIELDS})` },
+        units: UNITS.threadsGet,
+        schema: threadSchema.transform(({ messages }) => messages),
+        answerBytesMax: THREAD_BYTES_MAX,
+      }
+    const request = {
+      path: `messages/${segment(wanted.id)}`,
+      units: UNITS.messagesGet,
+      answerBytesMax: isWithSource ? SOURCES_BYTES_MAX : MESSAGE_BYTES_MAX,
+    }
+    return isWithSource
+      ? {
+          ...request,
+          query: { format: 'raw', fields: RAW_FIELDS },
+          schema: rawMessageSchema.transform(message => [message]),
+        }
+      : {
+          ...request,
+          query: { format: 'full', fields: MESSAGE_FIELDS },
+          schema: messageSchema.transform(message => [message]),
+        }
+  }
+}

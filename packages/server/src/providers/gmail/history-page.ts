@@ -1,0 +1,181 @@
+import type { ArrivedStep, FollowOptions, GoneStep, MessageState, PageStep } from '../mail.ts'
+import { BATCH_PARTS_MAX } from './api.ts'
+import type { GmailCursor } from './cursor.ts'
+import { bringEditedDrafts } from './edited-drafts.ts'
+import { fetchMessages, idsOf, wantMessage } from './fetch.ts'
+import { type Following, noteTouched } from './following.ts'
+import type { Urgency } from './governor.ts'
+import { CHAT, flagsOf, mailboxKeysOf } from './labels.ts'
+import { locateMessages } from './locate.ts'
+import type { HistoryRecord } from './resources.ts'
+
+/** What became of a message by the records of a page. */
+interface Change {
+  id: string
+  isNew: boolean
+  isDeleted: boolean
+  /** Its labels; null if the records do not tell them, as for a message that has none. */
+  labelIds: readonly string[] | null
+  /** The id of its last record. */
+  recordId: string
+}
+
+/** What one batch of questions about a page brought. */
+interface Piece extends Pick<ArrivedStep, 'messages' | 'unreadable'> {
+  states: readonly MessageState[]
+  /** The changes that the states answer. */
+  answered: readonly Change[]
+}
+
+const NOTHING: Piece = { messages: [], unreadable: [], states: [], answered: [] }
+
+/**
+ * What the records of a page say of messages, in the order in which it is recorded: what arrived, what changed, what is
+ * gone. The quota may not suffice for all that a page asks for. So each piece but the last is recorded with the cursor of
+ * the page before, and each try comes further.
+ */
+export async function* readRecords(
+  following: Following,
+  history: readonly HistoryRecord[],
+  { before, after }: { before: GmailCursor; after: GmailCursor },
+  options: FollowOptions,
+): AsyncGenerator<PageStep, void, void> {
+  const { recordedStates } = following
+  const changes = foldRecords(history)
+  noteTouched(following, changes.keys())
+  const recordPart = function* (piece: Piece): Generator<PageStep, void, void> {
+    if (isNothing(piece)) return
+    yield { type: 'page', steps: stepsOf(piece), cursor: before }
+    const fetched = piece.messages.flatMap(({ key }) => changes.get(String(key)) ?? [])
+    for (const { id, recordId } of [...piece.answered, ...fetched]) recordedStates.set(id, recordId)
+  }
+  const sorted = await sortOut([...changes.values()], options)
+  let piece = NOTHING
+  try {
+    for await (const next of askFor(following, sorted, options)) {
+      yield* recordPart(piece)
+      piece = next
+    }
+  } catch (error) {
+    yield* recordPart(piece)
+    throw error
+  }
+  // A record tells older labels than a message that was fetched after it.
+  const unanswered = sorted.changed.filter(({ id, recordId }) => recordedStates.get(id) !== recordId)
+  const told = unanswered.flatMap(change => toldState(following, change))
+  const steps = stepsOf({ ...piece, states: [...told, ...piece.states] })
+  const gone: GoneStep = { type: 'gone', keys: sorted.gone, certainty: 'proof' }
+  yield { type: 'page', steps: [...steps, gone], cursor: after }
+  recordedStates.clear()
+}
+
+/** The changes of a page, and the ids of messages that are new or gone. */
+interface Sorted {
+  added: readonly string[]
+  changed: readonly Change[]
+  gone: string[]
+}
+
+async function sortOut(
+  changes: readonly Change[],
+  { lacking, skip }: Pick<FollowOptions, 'lacking' | 'skip'>,
+): Promise<Sorted> {
+  const there = changes.filter(({ isDeleted }) => !isDeleted)
+  const gone = changes.filter(({ isDeleted }) => isDeleted).map(({ id }) => id)
+  const readable = there.filter(({ id, isNew }) => isNew && !skip.has(id)).map(({ id }) => id)
+  const added = readable.length === 0 ? [] : await lacking(readable)
+  const isAdded = new Set(added)
+  return { added, changed: there.filter(({ id }) => !isAdded.has(id)), gone }
+}
+
+/** Asks for what records do not tell: new messages, new contents of drafts, and labels. */
+async function* askFor(
+  following: Following,
+  { added, changed, gone }: Sorted,
+  options: FollowOptions,
+): AsyncGenerator<Piece, void, void> {
+  const { recordedStates } = following
+  yield* bringNew(following, added, options)
+  if (gone.length > 0)
+    for await (const drafts of bringEditedDrafts(following, new Set(added), options))
+      yield { ...NOTHING, ...drafts }
+  const untold = changed.filter(
+    ({ id, labelIds, recordId }) => labelIds === null && recordedStates.get(id) !== recordId,
+  )
+  yield* locateUntold(following, untold, options)
+}
+
+/** Fetches messages. Those out of the window are left out. */
+async function* bringNew(
+  following: Following,
+  ids: readonly string[],
+  { since, signal }: Pick<FollowOptions, 'since' | 'signal'>,
+): AsyncGenerator<Piece, void, void> {
+  for (let left = ids; left.length > 0;) {
+    const asked = left.slice(0, BATCH_PARTS_MAX)
+    const fetched = await fetchMessages(following, asked.map(wantMessage), {
+      signal,
+      urgency: urgencyOf(left.length),
+      withSources: true,
+    })
+    const messages = fetched.messages.filter(({ receivedAt }) => since === null || receivedAt >= since)
+    yield { ...NOTHING, messages, unreadable: fetched.unreadable }
+    if (fetched.throttled) throw fetched.throttled
+    left = [...fetched.left.flatMap(idsOf), ...left.slice(asked.length)]
+  }
+}
+
+/** Asks for the labels of messages of the index. Of those that are gone, a later record says so. */
+async function* locateUntold(
+  following: Following,
+  untold: readonly Change[],
+  { lacking }: Pick<FollowOptions, 'lacking'>,
+): AsyncGenerator<Piece, void, void> {
+  if (untold.length === 0) return
+  const isLacking = new Set(await lacking(untold.map(({ id }) => id)))
+  const asked = untold.filter(({ id }) => !isLacking.has(id))
+  for (let at = 0; at < asked.length; at += BATCH_PARTS_MAX) {
+    const answered = asked.slice(at, at + BATCH_PARTS_MAX)
+    const ids = answered.map(({ id }) => id)
+    const { found, unreadable } = await locateMessages(following, ids, urgencyOf(asked.length - at))
+    const states = [...found].map(([key, state]) => ({ key, ...state }))
+    yield { messages: [], unreadable, states, answered }
+  }
+}
+
+/** What somebody did to many messages at once leaves a part of the quota to others. */
+function urgencyOf(left: number): Urgency {
+  return left > BATCH_PARTS_MAX ? 'background' : 'prompt'
+}
+
+const isNothing = (piece: Piece): boolean =>
+  piece.messages.length + piece.unreadable.length + piece.answered.length === 0
+
+function stepsOf({ messages, unreadable, states }: Piece): PageStep['steps'] {
+  return [
+    { type: 'arrived', origin: 'new', messages, unreadable, remaining: 0 },
+    { type: 'states', changes: [...states] },
+  ]
+}
+
+function toldState({ ignoredLabels }: Following, { id, labelIds }: Change): MessageState[] {
+  if (labelIds === null || labelIds.includes(CHAT)) return []
+  return [{ key: id, flags: flagsOf(labelIds), mailboxKeys: mailboxKeysOf(labelIds, ignoredLabels) }]
+}
+
+/** The records of each message as one change: the last ones count. */
+export function foldRecords(history: readonly HistoryRecord[]): Map<string, Change> {
+  const changes = new Map<string, Change>()
+  for (const record of history) {
+    const change = (id: string, next: Partial<Change>) => {
+      const before = changes.get(id) ?? { id, isNew: false, isDeleted: false, labelIds: null }
+      changes.set(id, { ...before, ...next, recordId: record.id })
+    }
+    for (const { message } of record.messagesAdded)
+      change(message.id, { isNew: true, isDeleted: false, labelIds: message.labelIds ?? null })
+    for (const { message } of [...record.labelsAdded, ...record.labelsRemoved])
+      change(message.id, { labelIds: message.labelIds ?? null })
+    for (const { message } of record.messagesDeleted) change(message.id, { isDeleted: true })
+  }
+  return changes
+}

@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+
+import { ProviderFailure } from '../failure.ts'
+import type { Cursor, MailProvider, Notice, RemoteMailbox } from '../mail.ts'
+import { BATCH_PARTS_MAX } from './api.ts'
+import { requestOfLabel } from './ask-label.ts'
+import { bringMessages } from './arrivals.ts'
+import { describeGap, narrowCursor, reachesBack, readCursor } from './cursor.ts'
+import type { Following } from './following.ts'
+import { askProfile, compareHistory } from './history.ts'
+import { isMailbox, toMailboxes } from './labels.ts'
+import { listPage } from './list-page.ts'
+import { locateMessages } from './locate.ts'
+import { type Label, labelsSchema } from './resources.ts'
+import { UNITS } from './units.ts'
+
+/** Where there are more labels than this, their messages are not counted. */
+const COUNTED_LABELS_MAX = 200
+
+/** A whole pass brings nothing of mail that the history lacks, only names and counts of labels. */
+const PASS_FACTOR = 12
+/** Each is asked about twice, which is to fit into a minute beside what others ask. */
+const DIFFERENCES_MAX = 100
+/** A notice can be lost, so a mailbox that is watched is asked as well, though less often. */
+const WATCHED_POLL_FACTOR = 5 / 3
+
+export function gmailMail(following: Following, pollSeconds: number): MailProvider {
+  let mailboxesLeftOut = 0
+  return {
+    async listMailboxes() {
+      // Before the history is read, so that nothing happens between the two.
+      await following.pushing.keep(following.signal)
+      const { mailboxes, leftOut } = await listMailboxes(following)
+      mailboxesLeftOut = leftOut
+      return mailboxes
+    },
+    get mailboxesLeftOut() {
+      return mailboxesLeftOut
+    },
+    hasChanged: ({ state }, stored) => hasChanged(state, stored),
+    compare: (_, options) => compareHistory(following, options.cursor, options),
+    arrivals: (_, options) => bringMessages(following, options.cursor, options),
+    isComplete(stored, since) {
+      const cursor = readCursor(stored)
+      return cursor !== null && cursor.listing === null && reachesBack(cursor, since)
+    },
+    gapOf(stored) {
+      const cursor = readCursor(stored)
+      return cursor && describeGap(cursor)
+    },
+    relist(stored) {
+      following.healing = null
+      const cursor = readCursor(stored)
+      return cursor ? { ...cursor, listing: 'healing' } : stored
+    },
+    narrow(stored, since) {
+      const cursor = readCursor(stored)
+      const narrowed = cursor && narrowCursor(cursor, since)
+      return narrowed === null || isDeepStrictEqual(narrowed, cursor) ? stored : narrowed
+    },
+    // Labels have ids that survive a rename.
+    isRenamed: () => false,
+    locate: (_, keys) => locateMessages(following, keys),
+    list: (_, options) => listPage(following, options),
+    differencesMax: DIFFERENCES_MAX,
+    async watch(_, seconds, signal) {
+      const { pushing } = following
+      await pushing.keep(signal)
+      const interval = pushing.isPushed ? pollSeconds * WATCHED_POLL_FACTOR : pollSeconds
+      return watch(following, { seconds, pollSeconds: interval, signal })
+    },
+    get isPushed() {
+      return following.pushing.isPushed
+    },
+    get pushProblem() {
+      return following.pushing.problem
+    },
+    passFactor: PASS_FACTOR,
+  }
+}
+
+interface State extends Cursor {
+  readonly historyId: string
+}
+
+async function listMailboxes(following: Following): Promise<{ mailboxes: RemoteMailbox[]; leftOut: number }> {
+  const { api, signal, counts } = following
+  const [{ historyId }, { labels }] = await Promise.all([
+    askProfile(following),
+    api.ask({ path: 'labels', units: UNITS.labelsList, schema: labelsSchema }, { signal }),
+  ])
+  following.seenHistoryId = historyId
+  following.ignoredLabels = new Set(labels.filter(label => !isMailbox(label)).map(({ id }) => id))
+  await countMessages(following, labels.filter(isMailbox), historyId).catch((error: unknown) => {
+    // Counts are not worth the units of new mail. Those that are not known now are asked for again.
+    if (!(error instanceof ProviderFailure) || error.kind !== 'throttled') throw error
+  })
+  const state: State = { historyId }
+  return toMailboxes(labels, state, id => counts.get(id) ?? null)
+}
+
+/** Counts the messages of labels, if anything has happened since they were counted. */
+async function countMessages(
+  following: Following,
+  labels: readonly Label[],
+  historyId: string,
+): Promise<void> {
+  const { api, signal, counts, countedAt } = following
+  const uncounted = countedAt === historyId ? labels.filter(({ id }) => !counts.has(id)) : labels
+  if (uncounted.length === 0 || labels.length > COUNTED_LABELS_MAX) return
+  for (let at = 0; at < uncounted.length; at += BATCH_PARTS_MAX) {
+    const asked = uncounted.slice(at, at + BATCH_PARTS_MAX)
+    const outcomes = await api.askAll(asked.map(requestOfLabel), { signal, urgency: 'background' })
+    // A count that is not told now is told later.
+    for (const { value } of outcomes)
+      if (value) counts.set(value.id, { total: value.messagesTotal ?? 0, unread: value.messagesUnread ?? 0 })
+  }
+  following.countedAt = historyId
+}
+
+/** Something happened after the cursor, or a missing part of the history is still to be made up for. */
+function hasChanged(state: Cursor | null, stored: Cursor | null): boolean {
+  const cursor = readCursor(stored)
+  if (!cursor || cursor.hasGap) return true
+  // The state that `listMailboxes` stored there.
+  const { historyId } = state as State
+  return historyId !== cursor.historyId
+}
+
+/** Asks for the history id from time to time. What it says of is read from the history. */
+async function watch(
+  following: Following,
+  { seconds, pollSeconds, signal }: { seconds: number; pollSeconds: number; signal: AbortSignal },
+): Promise<Notice> {
+  const until = performance.now() + seconds * 1_000
+  for (;;) {
+    const left = until - performance.now()
+    const isLast = left <= pollSeconds * 1_000
+    await sleep(Math.max(0, isLast ? left : pollSeconds * 1_000), undefined, { signal }).catch(() => {})
+    if (isLast || signal.aborted) return { arrived: false, changed: false, gone: false }
+    const seen = following.seenHistoryId
+    const { historyId } = await askProfile(following)
+    if (signal.aborted || historyId === seen) continue
+    following.seenHistoryId = historyId
+    return { arrived: true, changed: true, gone: false }
+  }
+}

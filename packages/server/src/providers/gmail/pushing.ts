@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { type FailureKind, isOfAccount, ProviderFailure } from '../failure.ts'
+import type { GrantedWatch } from '../granted-watch.ts'
+import type { GmailApi } from './api.ts'
+import { UNITS } from './units.ts'
+
+/** By what a mailbox is watched. */
+export interface PushPlan {
+  /** The Pub/Sub topic of the account's app; null if it has none (any more). */
+  topic: string | null
+  /** The watch that was begun before; null if there is none. */
+  watch: GrantedWatch | null
+  /** Keeps a watch that was granted, or forgets the one that was ended. */
+  record(watch: GrantedWatch | null): Promise<void>
+}
+
+/** Keeps Gmail notifying the topic of a mailbox's changes. */
+export interface Pushing {
+  readonly isPushed: boolean
+  /** Why Gmail does not notify, for people; null if it does, or was not asked to. */
+  readonly problem: string | null
+  /**
+   * Begins or renews the watch if that is due. Throws only if the account cannot be reached at all; a watch that is refused
+   * is asked for again later.
+   */
+  keep(signal: AbortSignal): Promise<void>
+}
+
+/** A watch ends after 7 days, and is to be renewed once a day (developers.google.com/workspace/gmail/api/guides/push). */
+const RENEW_MS = 24 * 3_600_000
+const REFUSED_MS = 3_600_000
+const FAILED_MS = 60_000
+
+/** Gmail has decided: the topic is not there, it may not publish to it, or the grant does not allow it. */
+const REFUSALS: ReadonlySet<FailureKind> = new Set([
+  'conflict',
+  'forbidden',
+  'not_found',
+  'rejected',
+  'scope_missing',
+])
+const watchSchema = z.object({ expiration: z.string().regex(/^\d{10,16}$/) })
+
+/** @param plan null: the mailbox is only polled */
+export function openPushing(api: GmailApi, plan: PushPlan | null): Pushing {
+  let watch = plan?.watch ?? null
+  let problem: string | null = null
+  let retryAt = 0
+  const isCurrent = () =>
+    watch !== null && watch.topic === plan?.topic && watch.expiresAt.getTime() > api.now()
+
+  async function stop(signal: AbortSignal): Promise<void> {
+    await api.ask({ method: 'POST', path: 'stop', units: UNITS.stop, schema: z.unknown() }, { signal })
+    watch = null
+    await plan?.record(null)
+  }
+
+  async function begin(topic: string, signal: AbortSignal): Promise<void> {
+    const { expiration } = await api.ask(
+      { method: 'POST', path: 'watch', json: { topicName: topic }, units: UNITS.watch, schema: watchSchema },
+      { signal },
+    )
+    const expiresAt = Math.min(Number(expiration), api.now() + 30 * RENEW_MS)
+    const renewAt = Math.min(api.now() + RENEW_MS, (api.now() + expiresAt) / 2)
+    watch = { topic, expiresAt: new Date(expiresAt), renewAt: new Date(renewAt) }
+    problem = null
+    await plan?.record(watch)
+  }
+
+  /** Gmail takes no second topic beside one of before, which this service may have forgotten. */
+  async function beginAlone(topic: string, signal: AbortSignal): Promise<void> {
+    try {
+      await begin(topic, signal)
+    } catch (error) {
+      if (!(error instanceof ProviderFailure) || error.kind !== 'rejected') throw error
+      await stop(signal)
+      await begin(topic, signal)
+    }
+  }
+
+  function fail(error: unknown): void {
+    // What is about the account is handled where it is followed.
+    if (!(error instanceof ProviderFailure) || isOfAccount(error)) throw error
+    const isRefused = REFUSALS.has(error.kind)
+    problem = isRefused ? `Gmail refuses to send notices: ${error.message}` : null
+    const pauseMs = Math.max(isRefused ? REFUSED_MS : FAILED_MS, (error.retryAfterSeconds ?? 0) * 1_000)
+    retryAt = api.now() + pauseMs
+  }
+
+  return {
+    get isPushed() {
+      return isCurrent()
+    },
+    get problem() {
+      return isCurrent() ? null : problem
+    },
+    async keep(signal) {
+      if (!plan || signal.aborted || api.now() < retryAt) return
+      const { topic } = plan
+      if (topic === null && watch === null) return
+      if (isCurrent() && watch && api.now() < watch.renewAt.getTime()) return
+      try {
+        await (topic === null ? stop(signal) : beginAlone(topic, signal))
+      } catch (error) {
+        if (!signal.aborted) fail(error)
+      }
+    },
+  }
+}

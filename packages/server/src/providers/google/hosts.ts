@@ -1,0 +1,8 @@
+/** The hosts of Google's sign-in. The sandbox plays the same ones. */
+export const HOSTS = {
+  pages: 'accounts.google.com',
+  tokens: 'oauth2.googleapis.com',
+  certificates: 'www.googleapis.com',
+  user: 'openidconnect.googleapis.com',
+  mail: 'gmail.googleapis.com',
+} as const

@@ -1,0 +1,67 @@
+import type { Halves } from '../sign-in.ts'
+
+const API = 'https://www.googleapis.com/auth/'
+const EVERYTHING_OF_MAIL = 'https://mail.google.com/'
+const MODIFY = `${API}gmail.modify`
+const SETTINGS = `${API}gmail.settings.basic`
+const CALENDAR = `${API}calendar`
+const CONTACTS = `${API}contacts`
+
+/** Scopes that tell who signs in. Google answers with the long names. */
+export const OPENID = 'openid'
+export const PROFILE = `${API}userinfo.profile`
+const LONG_NAMES: Readonly<Record<string, string>> = { email: `${API}userinfo.email`, profile: PROFILE }
+
+/** What `gmail.modify` allows besides itself. */
+const WITHIN_MODIFY = new Set(
+  ['readonly', 'metadata', 'labels', 'insert', 'compose', 'send'].map(name => `${API}gmail.${name}`),
+)
+
+export function scopesFor(scopesOfApp: readonly string[] | null, { calendar, contacts }: Halves): string[] {
+  const ofData = scopesOfApp ?? [
+    MODIFY,
+    SETTINGS,
+    ...(calendar ? [CALENDAR] : []),
+    ...(contacts ? [CONTACTS] : []),
+  ]
+  return [...new Set([OPENID, 'email', 'profile', ...ofData])]
+}
+
+/** Reads the `scope` of an answer. */
+export function parseScopes(text: string): string[] {
+  const names = text.split(' ').filter(name => name !== '')
+  return [...new Set(names.map(name => LONG_NAMES[name] ?? name))]
+}
+
+/** `gmail.metadata` shows headers only. */
+export function readsMail(scopes: readonly string[]): boolean {
+  return [EVERYTHING_OF_MAIL, MODIFY, `${API}gmail.readonly`].some(scope => scopes.includes(scope))
+}
+
+/** Whether the user lets the settings of the mailbox be read. Gmail asks for less, but only this says so to the user. */
+export function readsSettings(scopes: readonly string[]): boolean {
+  return scopes.includes(SETTINGS)
+}
+
+export function halvesOf(scopes: readonly string[]): Halves {
+  const has = (whole: string) => scopes.some(scope => scope === whole || scope.startsWith(`${whole}.`))
+  return { calendar: has(CALENDAR), contacts: has(CONTACTS) }
+}
+
+/** Whether mail can be read, and everything that was asked for mail was granted. Settings may be left out. */
+export function grantsMail(asked: readonly string[], granted: readonly string[]): boolean {
+  return readsMail(granted) && asked.filter(isOfMail).every(scope => covers(granted, scope))
+}
+
+function isOfMail(scope: string): boolean {
+  if (scope.startsWith(`${API}gmail.settings.`)) return false
+  return scope === EVERYTHING_OF_MAIL || scope.startsWith(`${API}gmail.`)
+}
+
+function covers(granted: readonly string[], scope: string): boolean {
+  return (
+    granted.includes(scope) ||
+    granted.includes(EVERYTHING_OF_MAIL) ||
+    (WITHIN_MODIFY.has(scope) && granted.includes(MODIFY))
+  )
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { ProviderFailure } from '../failure.ts'
+import type { Cursor, ListedMessage, ListedPage, ListOptions, SourceCursor } from '../mail.ts'
+import { uidSets } from './compare.ts'
+import { FLAGS_AT_ONCE } from './compare-source.ts'
+import { readCursor } from './cursor.ts'
+import { endOnAbort, type Following, isRenumbered, rememberChange, wireNameOf } from './follow.ts'
+import { SEARCH_CHUNK, searchSequence } from './search.ts'
+import { type FetchedFlags, flagsAndTimesOf, streamFlags } from './stream.ts'
+
+const uint32 = z.int().min(0).max(0xffff_ffff)
+
+/** Messages still to be listed have UIDs below `below` and sequence numbers of at most `high`, which only decrease. */
+const position = z.object({ below: uint32, high: uint32 })
+
+/** `MailProvider.list` on IMAP: the messages of 10,000 sequence numbers, the newest first. */
+export async function listPage(
+  following: Following,
+  { source, cursor: stored }: SourceCursor,
+  { since, after, signal }: ListOptions,
+): Promise<ListedPage> {
+  using _guard = endOnAbort(following, signal)
+  const { connection } = following
+  const wireName = wireNameOf(following, source)
+  if (connection.selected?.wireName !== wireName) {
+    rememberChange(following)
+    await connection.examine(wireName)
+  }
+  const opened = connection.selected
+  const cursor = readCursor(stored)
+  if (!opened || !cursor || isRenumbered(cursor, opened))
+    throw new ProviderFailure('conflict', 'The mailbox was renumbered in the meantime.')
+
+  const at = position.safeParse(after).data ?? { below: cursor.uidNext, high: opened.exists }
+  const high = Math.min(at.high, opened.exists)
+  if (high === 0 || at.below <= 1) return { messages: [], next: null }
+  const low = Math.max(1, high - SEARCH_CHUNK + 1)
+  const found = await searchSequence(connection, low, high, { uids: `1:${at.below - 1}`, since })
+  const uids = found.filter(uid => uid < at.below)
+  const fetched = await fetchFlags(following, uids)
+  const messages = [...uids].map((uid): ListedMessage => {
+    const { flags = null, receivedAt = null } = fetched.get(uid) ?? {}
+    return { key: uid, flags, mailboxKeys: [source], receivedAt }
+  })
+  const next: Cursor | null =
+    low > 1 ? { below: Math.min(at.below, uids[0] ?? at.below), high: low - 1 } : null
+  return { messages: messages.filter(message => isWithin(message, since)), next }
+}
+
+async function fetchFlags(
+  { connection }: Following,
+  uids: Uint32Array,
+): Promise<Map<number, Pick<FetchedFlags, 'flags' | 'receivedAt'>>> {
+  const fetched = new Map<number, Pick<FetchedFlags, 'flags' | 'receivedAt'>>()
+  for (const { set } of uidSets(uids, FLAGS_AT_ONCE)) {
+    for await (const batch of streamFlags(connection, flagsAndTimesOf(set)))
+      for (const { uid, flags, receivedAt } of batch) fetched.set(uid, { flags, receivedAt })
+  }
+  return fetched
+}
+
+/** SINCE compares only days, so the exact time is checked afterwards. */
+function isWithin({ receivedAt }: ListedMessage, since: Date | null): boolean {
+  return since === null || receivedAt === null || receivedAt >= since
+}

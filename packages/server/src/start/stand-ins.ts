@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import type { Logger } from '../kit/log.ts'
+
+const ANSWER_SECONDS = 10
+const ANSWER_BYTES_MAX = 65_536
+const HOSTS_MAX = 100
+
+const Origin = z.url({ protocol: /^https?$/ }).transform((text, context) => {
+  const url = new URL(text)
+  if (url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password) return url
+  context.addIssue({ code: 'custom', message: 'must be an origin' })
+  return z.NEVER
+})
+const Hosts = z.record(z.hostname(), Origin).refine(hosts => Object.keys(hosts).length <= HOSTS_MAX)
+
+/** A sandbox that the settings name, and that does not list the hosts that it plays. */
+export class SandboxUnusable extends Error {
+  override name = 'SandboxUnusable'
+}
+
+/**
+ * Asks the sandbox which hosts of providers it plays, and where. Null without a sandbox: then providers are called
+ * themselves. With one, only the hosts that it lists are.
+ */
+export async function findStandIns(
+  sandboxUrl: string | null,
+  log: Logger,
+): Promise<ReadonlyMap<string, URL> | null> {
+  if (sandboxUrl === null) return null
+  const hosts = await readHosts(sandboxUrl).catch((error: unknown) => {
+    throw new SandboxUnusable(
+      `The sandbox of WAXWING_SANDBOX_URL, ${sandboxUrl}, does not tell its hosts. Is it running? "npx @waxwing/sandbox" starts one.`,
+      { cause: error },
+    )
+  })
+  log.warn({ names: Object.keys(hosts) }, 'A sandbox plays the providers: no account here is real')
+  return new Map(Object.entries(hosts))
+}
+
+async function readHosts(sandboxUrl: string) {
+  const response = await fetch(`${sandboxUrl}/hosts`, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(ANSWER_SECONDS * 1000),
+  })
+  if (!response.ok) throw new Error(`GET /hosts answered ${response.status}`)
+  return Hosts.parse(JSON.parse(await readBounded(response)))
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`GET /hosts answered more than ${ANSWER_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

@@ -1,0 +1,87 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { ownAccount, pass, passUntilCaughtUp, readIndex } from '../../../test/memory-account.ts'
+import { LogServer, logMail } from '../../../test/memory-log.ts'
+import { openTestDatabase } from '../../../test/open-database.ts'
+import { inTransaction } from '../../events/unit-of-work.ts'
+import { recordChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
+import type { MailProvider } from '../../providers/mail.ts'
+
+/** An account with three indexed messages, whose provider does not answer about the first. */
+async function openAccount() {
+  await using opened = new AsyncDisposableStack()
+  const { db } = opened.use(await openTestDatabase())
+  const server = new LogServer('labels')
+  const inbox = server.create('INBOX', 'inbox')
+  const messages = ['one', 'two', 'three'].map(subject =>
+    server.deliver([inbox.key], subject, new Date(1.7e12)),
+  )
+  const owned = await ownAccount(db)
+  const connect = () => logMail(server).mail
+  await passUntilCaughtUp(db, owned, { connect })
+  const silent = messages[0]!.id
+  const connectSilent = (): MailProvider => {
+    const mail = connect()
+    return {
+      ...mail,
+      async locate(at, keys) {
+        const { found, gone } = await mail.locate(at, keys)
+        found.delete(silent)
+        const unreadable = keys.filter(key => key === silent).map(key => ({ key, reason: 'a test' }))
+        return { found, gone: gone.filter(key => key !== silent), unreadable }
+      },
+    }
+  }
+  const resources = opened.move()
+  return {
+    db,
+    server,
+    messages,
+    silent,
+    change: (keys: readonly string[]) =>
+      inTransaction(db, owned.tenantId, unit =>
+        recordChangedKeys(
+          unit,
+          owned.id,
+          keys.map(key => ({ source: 'history', key })),
+        ),
+      ),
+    pass: () => pass(db, owned, { connect }),
+    passSilent: () => pass(db, owned, { connect: connectSilent }),
+    subjects: async () => (await readIndex(db)).map(({ content }) => content).toSorted(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+test('a changed message about which the provider does not answer is fetched later, and the others are looked at', async () => {
+  await using account = await openAccount()
+  const { db, server, messages, silent } = account
+  await account.change(messages.map(({ id }) => id))
+  messages[1]!.isRead = true
+  server.messages.delete(messages[2]!.id)
+
+  await account.passSilent()
+
+  expect(await db.selectFrom('changed_key').selectAll().execute()).toEqual([])
+  const quarantined = await db.selectFrom('quarantined_message').select(['remote_id', 'reason']).execute()
+  expect(quarantined).toEqual([{ remote_id: silent, reason: 'a test' }])
+  const rows = await db.selectFrom('message').select(['subject', 'is_read']).orderBy('subject').execute()
+  expect(rows).toEqual([
+    { subject: 'one', is_read: false },
+    { subject: 'two', is_read: true },
+  ])
+})
+
+test('a missing message about which the provider does not answer stays until it answers', async () => {
+  await using account = await openAccount()
+  const { db, server, messages } = account
+  await sql`update message set missing_look = 0`.execute(db)
+  server.messages.delete(messages[0]!.id)
+  server.messages.delete(messages[1]!.id)
+
+  await account.passSilent()
+  expect(await account.subjects()).toEqual(['one', 'three'])
+
+  await account.pass()
+  expect(await account.subjects()).toEqual(['three'])
+})

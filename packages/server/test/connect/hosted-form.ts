@@ -1,0 +1,39 @@
+import type { ConnectSession } from '@waxwing/contract/accounts/connect-sessions.ts'
+import type { Answer } from '../caller.ts'
+import type { TestApp, TestAppOptions } from '../open-app.ts'
+
+export const FORM_BACK = 'https://app.example.com/connected?tab=mail'
+
+/** The API behind the form of a hosted session, as its page calls it. */
+export interface HostedForm {
+  id: string
+  token: string
+  post(body: unknown, client?: string): Promise<Answer<Record<string, unknown>>>
+  find(email: string): Promise<Answer<Record<string, unknown>>>
+  read(): Promise<ConnectSession>
+}
+
+/** Lets clients name their own addresses, as a proxy would. */
+export const behindProxy = (options: TestAppOptions = {}): TestAppOptions => ({
+  ...options,
+  config: { trustProxy: ['127.0.0.1'], ...options.config },
+})
+
+/** Creates a hosted session. */
+export async function openForm(app: TestApp, body: Record<string, unknown> = {}): Promise<HostedForm> {
+  await app.patch('/v1/settings', { redirectUris: [FORM_BACK] })
+  const made = await app.post<{ id: string; url: string }>('/v1/connect-sessions', body)
+  if (made.status !== 200) throw new Error(JSON.stringify(made.body))
+  const { id, url } = made.body
+  const token = url.slice(url.lastIndexOf('/') + 1)
+  const path = `/v1/hosted/connect-sessions/${token}`
+  const hosted = app.as(null)
+  return {
+    id,
+    token,
+    post: (form, client = '203.0.113.7') =>
+      hosted.post(`${path}/imap-accounts`, form, { 'x-forwarded-for': client }),
+    find: email => hosted.get(`${path}/autoconfig?email=${encodeURIComponent(email)}`),
+    read: async () => (await app.get<ConnectSession>(`/v1/connect-sessions/${id}`)).body,
+  }
+}

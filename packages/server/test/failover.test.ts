@@ -1,0 +1,244 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { SUPERUSER } from '../src/database/embedded/cluster.ts'
+import { clientSettings, type DatabaseAddress, openDatabase } from '../src/database/pool.ts'
+import { parseCredential } from '../src/features/tenancy/credentials/rules.ts'
+import { callerOf } from './caller.ts'
+import { type PostgresServer, startPostgresServer } from './postgres-server.ts'
+import { sampleAccount } from './sample-rows.ts'
+import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
+import { waitUntil } from './wait-until.ts'
+
+const VERSION = process.env['WAXWING_TEST_PG'] === '16' ? '16' : undefined
+/** With these, a commit outlives the processes of the server. */
+const LASTING = { synchronous_commit: 'on' }
+const CALLERS = 4
+const BILLION = 1_000_000_000n
+
+async function query<Row extends object>(address: DatabaseAddress, text: string): Promise<Row[]> {
+  const client = new Client(clientSettings(address, 'a test'))
+  await client.connect()
+  try {
+    return (await client.query<Row>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** A name for a database server that can be given to another one, as an address or a name in the DNS can. */
+async function openName(server: PostgresServer) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-name-'))
+  const name = path.join(folder, 'current')
+  const give = async ({ socketFolder }: PostgresServer) => {
+    await symlink(socketFolder, `${name}.new`)
+    await rename(`${name}.new`, name)
+  }
+  await give(server)
+  return {
+    url: `postgres://${SUPERUSER}:${server.password}@localhost/postgres?host=${encodeURIComponent(name)}`,
+    give,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  }
+}
+
+/** Commits of the primary wait for this standby from now on. */
+async function startSynchronousStandby(primary: PostgresServer, opened: AsyncDisposableStack) {
+  const backup = opened.use(await primary.takeBaseBackup())
+  const { socketFolder, password } = primary
+  const settings = {
+    ...LASTING,
+    primary_conninfo: `host=${socketFolder} user=${SUPERUSER} password=${password}`,
+  }
+  const standby = opened.use(await startPostgresServer(VERSION, settings, { backup, as: 'standby' }))
+  const admin = primary.address('postgres')
+  await query(admin, `alter system set synchronous_standby_names = '*'`)
+  await query(admin, 'select pg_reload_conf()')
+  await waitUntil('the standby to be synchronous', async () => {
+    const rows = await query(admin, `select from pg_stat_replication where sync_state = 'sync'`)
+    return rows.length > 0
+  })
+  return standby
+}
+
+interface FeedPage {
+  items: Array<{ id: string }>
+  nextCursor: string
+}
+
+/** Callers that change an account and create tokens, and one that follows the feed. Failures are repeated. */
+function startCallers(address: string, key: string | null, accountId: string) {
+  const over = new AbortController()
+  const caller = callerOf(address, key)
+  const found = { tokens: [] as string[], events: [] as string[], cursor: '' }
+  let answered = 0
+  const loops = [...Array.from({ length: CALLERS }, () => createTokens), changeAccount, follow].map(
+    async work => {
+      while (!over.signal.aborted) {
+        await work().catch(() => sleep(20))
+        answered += 1
+      }
+    },
+  )
+  async function createTokens() {
+    const { status, body } = await caller.post<{ token: string }>(`/v1/accounts/${accountId}/tokens`, {})
+    if (status === 200) found.tokens.push(idOf(body.token))
+  }
+  async function changeAccount() {
+    await caller.patch(`/v1/accounts/${accountId}`, { externalRef: String(answered) })
+  }
+  async function follow() {
+    const after = found.cursor && `&cursor=${encodeURIComponent(found.cursor)}`
+    const { status, body } = await caller.get<FeedPage>(`/v1/changes?limit=100${after}`)
+    if (status !== 200) return
+    found.events.push(...body.items.map(({ id }) => id))
+    found.cursor = body.nextCursor
+  }
+  return {
+    found,
+    async stop() {
+      over.abort()
+      await Promise.all(loops)
+    },
+  }
+}
+
+async function findEvents(server: PostgresServer): Promise<bigint[]> {
+  const rows = await query<{ id: string }>(
+    server.address('postgres'),
+    'select id::text from event order by event.id',
+  )
+  return rows.map(({ id }) => BigInt(id))
+}
+
+/** The id of a token's row, which its text has. */
+function idOf(token: string): string {
+  return parseCredential(token)?.id ?? 'none'
+}
+
+async function findTokens(server: PostgresServer): Promise<string[]> {
+  const rows = await query<{ id: string }>(server.address('postgres'), 'select id from account_token')
+  return rows.map(({ id }) => id)
+}
+
+/** An account of the first tenant of a database that a service has migrated. */
+async function addAccount(server: PostgresServer): Promise<string> {
+  await using database = openDatabase({ address: server.address('postgres'), applicationName: 'a test' })
+  const { db } = database
+  const { id } = await db.selectFrom('tenant').select('id').executeTakeFirstOrThrow()
+  return (await sampleAccount(db, id)).id
+}
+
+test('a service goes on with the standby: nothing that was acknowledged is missing, and no event id comes again', async () => {
+  await using opened = new AsyncDisposableStack()
+  const primary = opened.use(await startPostgresServer(VERSION, LASTING))
+  const name = opened.use(await openName(primary))
+  const folder = opened.use(await makeDataFolder())
+  const env = {
+    DATABASE_URL: name.url,
+    WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
+    WAXWING_ROLES: 'api,jobs',
+  }
+  const service = opened.use(await startServiceProcess(folder, { env }))
+  const standby = await startSynchronousStandby(primary, opened)
+  const callers = startCallers(service.address, service.key, await addAccount(primary))
+  const { found } = callers
+  await waitUntil('writes and events', async () => found.tokens.length > 50 && found.events.length > 10)
+
+  // A service that is pointed to the standby too early says what is wrong.
+  const tooEarly = await runWaxwing(['key', 'list'], {
+    env: { ...env, DATABASE_URL: standby.url('postgres') },
+  })
+  expect(tooEarly.stderr).toContain('The database is a standby, or is still recovering, and takes no writes.')
+
+  await primary.kill()
+  const acknowledged = { tokens: [...found.tokens], events: found.events.map(BigInt), cursor: found.cursor }
+  await name.give(standby)
+  await query(standby.address('postgres'), 'select pg_promote()')
+  await waitUntil(
+    'writes after the failover',
+    async () => found.tokens.length > acknowledged.tokens.length + 20,
+  )
+  await callers.stop()
+
+  expect(await findTokens(standby)).toEqual(expect.arrayContaining(acknowledged.tokens))
+  const events = await findEvents(standby)
+  expect(events).toEqual(expect.arrayContaining(acknowledged.events))
+  // Some may have been committed without an answer.
+  const old = events.filter(id => id < acknowledged.events.at(-1)! + BILLION)
+  expect(old.length).toBeLessThan(acknowledged.events.length + 50)
+  expect(events.length).toBeGreaterThan(old.length)
+  const before = acknowledged.cursor
+  const answer = await callerOf(service.address, service.key).get(
+    `/v1/changes?cursor=${encodeURIComponent(before)}`,
+  )
+  expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
+  expect(service.output().match(/The database was restored, moved or failed over/g)).toHaveLength(1)
+})
+
+test('a recovery to a point in time from a base backup and archived log begins a new history of the feed', async () => {
+  await using opened = new AsyncDisposableStack()
+  const archive = await mkdtemp(path.join(tmpdir(), 'waxwing-archive-'))
+  opened.defer(() => rm(archive, { recursive: true }))
+  // The server runs as another user than the tests.
+  await chmod(archive, 0o777)
+  const settings = { ...LASTING, archive_mode: 'on', archive_command: `cp %p ${archive}/%f` }
+  const source = opened.use(await startPostgresServer(VERSION, settings))
+  const folder = opened.use(await makeDataFolder())
+  const env = { WAXWING_SECRET_KEY: randomBytes(32).toString('base64'), WAXWING_ROLES: 'api,jobs' }
+  const service = opened.use(
+    await startServiceProcess(folder, { env: { ...env, DATABASE_URL: source.url('postgres') } }),
+  )
+  const backup = opened.use(await source.takeBaseBackup())
+  const accountId = await addAccount(source)
+  const accountPath = `/v1/accounts/${accountId}`
+  const caller = callerOf(service.address, service.key)
+  await caller.patch(accountPath, { externalRef: 'before' })
+  const kept = await caller.post<{ token: string }>(`${accountPath}/tokens`, {})
+  await query(source.address('postgres'), `select pg_create_restore_point('before the mistake')`)
+  await caller.patch(accountPath, { externalRef: 'after' })
+  await caller.post(`${accountPath}/tokens`, {})
+  const { body: page } = await caller.get<FeedPage>('/v1/changes')
+  service.kill('SIGKILL')
+  await service.ended
+  const [switched] = await query<{ file: string }>(
+    source.address('postgres'),
+    'select pg_walfile_name(pg_switch_wal()) as file',
+  )
+  await waitUntil('the log to be archived', async () => {
+    const rows = await query(
+      source.address('postgres'),
+      `select from pg_stat_archiver where last_archived_wal >= '${switched!.file}'`,
+    )
+    return rows.length > 0
+  })
+
+  const recovery = {
+    ...LASTING,
+    restore_command: `cp ${archive}/%f %p`,
+    recovery_target_name: 'before the mistake',
+    recovery_target_action: 'promote',
+  }
+  const restored = opened.use(await startPostgresServer(VERSION, recovery, { backup, as: 'recovery' }))
+  await waitUntil('the end of the recovery', async () => {
+    const rows = await query(restored.address('postgres'), 'select where not pg_is_in_recovery()')
+    return rows.length > 0
+  })
+  expect(await findTokens(restored)).toEqual([idOf(kept.body.token)])
+  const again = opened.use(
+    await startServiceProcess(folder, { env: { ...env, DATABASE_URL: restored.url('postgres') } }),
+  )
+  const later = callerOf(again.address, service.key)
+  expect((await later.get(accountPath)).body).toMatchObject({ externalRef: 'before' })
+  expect(await later.get(`/v1/changes?cursor=${encodeURIComponent(page.nextCursor)}`)).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_cursor' },
+  })
+  await later.patch(accountPath, { externalRef: 'again' })
+  const newest = (await findEvents(restored)).at(-1)!
+  expect(newest).toBeGreaterThan(BigInt(page.items.at(-1)!.id) + BILLION)
+})

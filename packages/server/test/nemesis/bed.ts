@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { SUPERUSER } from '../../src/database/embedded/cluster.ts'
+import { migrate } from '../../src/database/migrate.ts'
+import { type Database, openDatabase } from '../../src/database/pool.ts'
+import { type PostgresServer, startPostgresServer } from '../postgres-server.ts'
+import type { Random } from '../seeded.ts'
+import { startDovecot } from '../servers/dovecot.ts'
+import { type FaultProxy, startFaultProxy } from '../servers/fault-proxy.ts'
+import type { MailServer } from '../servers/mail-server.ts'
+import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
+import { makeDataFolder } from '../service-process.ts'
+import { waitUntil } from '../wait-until.ts'
+import { startCapture } from './capture.ts'
+import type { History } from './history.ts'
+import { LAYOUTS, type Layout, openPlace, type Place } from './processes.ts'
+import { type Receivers, startReceivers, type TemperName, TEMPERS } from './receivers.ts'
+import { findOwnerOfPort, watchSessions } from './sessions.ts'
+
+/** Everything in which the service lives during a run, and what can be done to it. */
+export interface Bed extends AsyncDisposable {
+  places: readonly Place[]
+  postgres: PostgresServer
+  /** Past all proxies, for what the run itself reads. */
+  database: Database
+  mail: MailServer
+  sink: SmtpSink
+  receivers: Receivers
+  endpoints: ReadonlyMap<string, TemperName>
+  imapProxy: FaultProxy
+  smtpProxy: FaultProxy
+  /** The API key of the tenant. */
+  key: string
+  /** The settings with which the command line works on the same installation. */
+  env: Record<string, string>
+  /** The folder of stored files. */
+  blobFolder: string
+  /** Where the API may be asked now; some of them may be stopped or cut off. */
+  addresses(): string[]
+  /** Closes what is noted when it ends. */
+  endSessions(): Promise<void>
+}
+
+const PLACE_NAMES = ['one', 'two', 'three'] as const
+/** Commits reach the disk before they are acknowledged, as in production. */
+const DURABLE = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' }
+
+export async function openBed(layout: Layout, random: Random, history: History): Promise<Bed> {
+  await using opened = new AsyncDisposableStack()
+  const postgres = opened.use(await startPostgresServer(undefined, DURABLE))
+  await migrate(postgres.address('postgres'))
+  const database = opened.use(
+    openDatabase({ address: postgres.address('postgres'), applicationName: 'nemesis' }),
+  )
+  await startCapture(database.db)
+  const mail = opened.use(await startDovecot({ connectionsPerUserMax: 50 }))
+  const sink = opened.use(await startSmtpSink())
+  const endpoints = new Map(TEMPERS.map((temper, number) => [`e${number}-${temper}`, temper]))
+  const receivers = opened.use(await startReceivers(endpoints, random.fork('receivers'), history))
+
+  const places: Array<Place & AsyncDisposable> = []
+  const namesOfProcesses = () => new Map(places.flatMap(({ names }) => [...names]))
+  const sessions = watchSessions(async port => {
+    const names = namesOfProcesses()
+    const pid = await findOwnerOfPort(port, [...names.keys()])
+    return pid === null ? null : (names.get(pid) ?? null)
+  }, history)
+  const imapProxy = opened.use(await startFaultProxy({ host: mail.host, port: mail.directPort }, sessions))
+  const smtpProxy = opened.use(await startFaultProxy({ host: '127.0.0.1', port: sink.port }))
+
+  const folder = opened.use(await makeDataFolder())
+  const env = {
+    WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
+    WAXWING_DATA_DIR: folder.path,
+    WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
+    WAXWING_ALLOW_PLAINTEXT: 'true',
+    WAXWING_WEBHOOK_ALLOW: '127.0.0.1/32',
+    WAXWING_WEBHOOK_ALLOW_HTTP: 'true',
+    WAXWING_CONNECTIONS_PER_HOST: '500',
+    WAXWING_LINKS_URL: 'https://links.example.com',
+  }
+  const databaseUrl = ({ host, port }: { host: string; port: number }) =>
+    `postgres://${SUPERUSER}:${postgres.password}@${host}:${port}/postgres`
+  const socket = { path: join(postgres.socketFolder, '.s.PGSQL.5432') }
+  for (const [number, roles] of LAYOUTS[layout].entries()) {
+    const databaseProxy = opened.use(await startFaultProxy(socket))
+    const name = PLACE_NAMES[number] ?? `${number}`
+    places.push(opened.use(await openPlace({ name, roles, folder, databaseProxy, databaseUrl, env })))
+  }
+  const [first, ...others] = places
+  if (!first) throw new Error('A layout has processes')
+  // The first one makes the key.
+  await first.start()
+  const { firstKey } = first
+  if (firstKey === null) throw new Error('The first start printed no key')
+  await Promise.all(others.map(place => place.start()))
+
+  const owned = opened.move()
+  return {
+    places,
+    postgres,
+    database,
+    mail,
+    sink,
+    receivers,
+    endpoints,
+    imapProxy,
+    smtpProxy,
+    key: firstKey,
+    env: {
+      ...env,
+      DATABASE_URL: `${databaseUrl({ host: 'localhost', port: 5432 })}?host=${encodeURIComponent(postgres.socketFolder)}`,
+    },
+    blobFolder: join(folder.path, 'blobs'),
+    addresses: () => places.flatMap(({ address }) => address ?? []),
+    endSessions: () => sessions.end(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Starts the database server again. The memory that its processes shared may be in use for a moment longer. */
+export async function restartDatabase({ postgres }: Pick<Bed, 'postgres'>): Promise<void> {
+  await waitUntil('the database to start', () =>
+    postgres.start().then(
+      () => true,
+      () => false,
+    ),
+  )
+}

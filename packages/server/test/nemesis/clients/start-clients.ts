@@ -1,0 +1,69 @@
+import type { Random } from '../../seeded.ts'
+import type { RunAccounts } from '../accounts.ts'
+import type { Bed } from '../bed.ts'
+import type { History } from '../history.ts'
+import { openApiClient } from './api-client.ts'
+import { changeMail } from './change-mail.ts'
+import { changePasswords } from './change-passwords.ts'
+import type { ClientRun, RunAccount } from './client-run.ts'
+import { editEndpoints, type RunEndpoint } from './edit-endpoints.ts'
+import { FEED_READERS, type Position, readFeedForever } from './read-feed.ts'
+import { sendMail } from './send-mail.ts'
+import { useOtherProgram } from './use-other-program.ts'
+import { writeDrafts } from './write-drafts.ts'
+
+/** Everybody who uses the service during a run. */
+export interface Clients {
+  /** Ends once the run is over and each client has the outcome of its last request. Rejects if one of them fails. */
+  done: Promise<unknown>
+  /** How far each reader of the feed has come. They read on until `endReading`. */
+  positions: readonly Position[]
+  endReading(): Promise<void>
+}
+
+interface Options {
+  bed: Bed
+  accounts: RunAccounts
+  endpoints: readonly RunEndpoint[]
+  history: History
+  random: Random
+  signal: AbortSignal
+}
+
+export function startClients({ bed, accounts, endpoints, history, random, signal }: Options): Clients {
+  const reading = new AbortController()
+  const open = (name: string, own: readonly RunAccount[], until = signal): ClientRun => {
+    const options = { actor: name, addresses: () => bed.addresses(), key: bed.key, history, signal: until }
+    const api = openApiClient({ ...options, random: random.fork(name) })
+    return { name, bed, api, accounts: own, history, random: random.fork(`${name} acts`), signal: until }
+  }
+  const [even, odd] = [0, 1].map(half => accounts.changed.filter((_, index) => index % 2 === half))
+  const edited = endpoints.filter((_, index) => index % 4 === 0)
+  const done = Promise.all([
+    sendMail(open('sender 1', accounts.sending)),
+    sendMail(open('sender 2', accounts.sending)),
+    writeDrafts(open('writer', accounts.sending)),
+    changeMail(open('changer 1', even ?? [])),
+    changeMail(open('changer 2', odd ?? [])),
+    changePasswords(open('locksmith', accounts.locked)),
+    editEndpoints(open('editor', []), edited),
+    useOtherProgram(
+      open('other program', []),
+      accounts.foreign.map(({ client }) => client),
+    ),
+  ])
+  const readers = Object.entries(FEED_READERS).map(([name, readOnce]) => {
+    const position: Position = { lastId: null, cursor: null }
+    return { position, done: readFeedForever(open(name, [], reading.signal), readOnce, position) }
+  })
+  // Rejections are reported where `done` is awaited.
+  done.catch(() => {})
+  return {
+    done,
+    positions: readers.map(({ position }) => position),
+    async endReading() {
+      reading.abort()
+      await Promise.all(readers.map(reader => reader.done))
+    },
+  }
+}

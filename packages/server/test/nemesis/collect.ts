@@ -1,0 +1,177 @@
+import { readdir } from 'node:fs/promises'
+import { sql } from 'kysely'
+import { blobKey } from '../../src/kit/blobs/blob-key.ts'
+import { callerOf } from '../caller.ts'
+import { runWaxwing } from '../service-process.ts'
+import { readFeed } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+import type { Bed } from './bed.ts'
+import { readOwners, readStaleWrites, readTransitions } from './capture.ts'
+import type { RunAccount } from './clients/client-run.ts'
+import type { RunEndpoint } from './clients/edit-endpoints.ts'
+import type { EndState, EndpointState, MailboxState, OutboxState, Resources } from './evidence.ts'
+import type { Snapshot } from './snapshot.ts'
+import { claims, compareAccount } from './settle.ts'
+
+const IN_FLIGHT_MAX = 16
+const REST_SECONDS_MAX = 15
+
+/** Reads how everything stands at the end of a run. */
+export async function collectEnd(
+  bed: Bed,
+  {
+    accounts,
+    endpoints,
+    before,
+  }: {
+    accounts: readonly RunAccount[]
+    endpoints: readonly RunEndpoint[]
+    before: Snapshot
+  },
+): Promise<EndState> {
+  const { db } = bed.database
+  const compared = []
+  for (const account of accounts) compared.push({ account, ...(await compareAccount(bed, account)) })
+  const caller = callerOf(bed.addresses()[0] ?? '', bed.key)
+  const { rows: events } = await sql<EndState['events'][number]>`
+    select id::text, type, account_id as "accountId", extract(epoch from created_at)::float8 * 1000 as "createdAt"
+    from event order by event.id
+  `.execute(db)
+  return {
+    events,
+    feed: (await readFeed(caller)).events,
+    endpoints: await readEndpoints(bed, endpoints),
+    deliveries: await readDeliveries(bed, endpoints),
+    outbox: await readOutbox(bed),
+    accepted: await bed.sink.accepted(),
+    mailboxes: compared.map(({ account, index, truth, state }): MailboxState => {
+      const was = before.states.get(account.id)
+      if (!was) throw new Error('There is an account that was not there before')
+      return { accountId: account.id, index, truth, before: was, after: state, afterEventId: before.eventId }
+    }),
+    flags: compared.flatMap(({ account, mailboxes }) =>
+      mailboxes.flatMap(({ messages }) =>
+        messages.map(({ subject, flags }) => ({
+          accountId: account.id,
+          subject: subject ?? '',
+          isRead: flags.includes('\\Seen'),
+          isFlagged: flags.includes('\\Flagged'),
+        })),
+      ),
+    ),
+    owners: await readOwners(db),
+    staleWrites: await readStaleWrites(db),
+    transitions: await readTransitions(db),
+    audit: await readAudit(bed),
+    resources: await readResources(bed),
+  }
+}
+
+async function readEndpoints({ database: { db } }: Bed, endpoints: readonly RunEndpoint[]) {
+  const { rows } = await sql<{ id: string; createdAt: number; fromEventId: string; isEnabled: boolean }>`
+    select id, extract(epoch from created_at)::float8 * 1000 as "createdAt", from_event_id::text as "fromEventId",
+      is_enabled as "isEnabled"
+    from webhook_endpoint
+  `.execute(db)
+  return rows.flatMap(({ id, ...row }): EndpointState[] => {
+    const endpoint = endpoints.find(one => one.id === id)
+    return endpoint ? [{ ...row, name: endpoint.name, isSteady: !endpoint.wasDisabled }] : []
+  })
+}
+
+async function readDeliveries({ database: { db } }: Bed, endpoints: readonly RunEndpoint[]) {
+  const names = new Map(endpoints.map(({ id, name }) => [id, name]))
+  const { rows } = await sql<{ endpointId: string; eventId: string; isDue: boolean }>`
+    select endpoint_id as "endpointId", event_id::text as "eventId", due_at is not null as "isDue"
+    from webhook_delivery
+  `.execute(db)
+  return rows.map(({ endpointId, eventId, isDue }) => ({
+    endpoint: names.get(endpointId) ?? endpointId,
+    eventId,
+    isDue,
+  }))
+}
+
+async function readOutbox({ database: { db } }: Bed): Promise<OutboxState[]> {
+  const { rows } = await sql<OutboxState>`
+    select id, coalesce(subject, '') as key, internet_message_id as "internetMessageId", status,
+      error_reason as reason, task is not null or due_at is not null as "isBusy"
+    from outbox order by created_at
+  `.execute(db)
+  return rows
+}
+
+async function readAudit({ database: { db }, env }: Bed): Promise<EndState['audit']> {
+  const { rows } = await sql<{ requestId: string; status: number }>`
+    select request_id as "requestId", status from audit_entry
+    union all select request_id, status from audit_open
+  `.execute(db)
+  const { code, stdout } = await runWaxwing(['audit', 'verify', '--json'], { env })
+  if (code !== 0 && code !== 2) throw new Error(`The audit log could not be verified: ${stdout}`)
+  return { rows, findings: code === 0 ? 0 : 1 }
+}
+
+async function readResources(bed: Bed): Promise<Resources> {
+  const inFlight = await countInFlight(bed)
+  const count = async (query: string) => {
+    const { rows } = await sql<{ count: string }>`${sql.raw(query)}`.execute(bed.database.db)
+    return Number(rows[0]?.count)
+  }
+  /** What comes and goes is zero at some moment; what was left behind never is. */
+  const least = async (query: string) => {
+    let found = Infinity
+    await waitUntil(
+      'nothing',
+      async () => (found = Math.min(found, await count(query))) === 0,
+      REST_SECONDS_MAX,
+    ).catch(() => null)
+    return found
+  }
+  const { rows: dead } = await sql<{ place: string }>`
+    select place from (${sql.raw(claims())}) as claim (place, instance_id)
+    where not exists (select from instance where id = instance_id and heartbeat_until > clock_timestamp())
+  `.execute(bed.database.db)
+  return {
+    advisoryLocks: await least(`select count(*) from pg_locks where locktype = 'advisory' and objsubid = 2`),
+    preparedTransactions: await count('select count(*) from pg_prepared_xacts'),
+    openTransactions: await least(`select count(*) from pg_stat_activity
+      where state like 'idle in transaction%' and state_change < clock_timestamp() - interval '5 seconds'`),
+    deadClaims: dead.map(({ place }) => `a row of ${place}`),
+    orphanFiles: await findOrphanFiles(bed),
+    processes: await Promise.all(bed.places.map(place => place.state())),
+    inFlight,
+  }
+}
+
+/** Opens as many requests as one key may have in flight, which all wait, and counts those that were let in. */
+async function countInFlight({ addresses, key }: Bed): Promise<Resources['inFlight']> {
+  const [address = ''] = addresses()
+  const caller = callerOf(address, key)
+  const { body } = await caller.get<{ nextCursor: string }>('/v1/changes?start=now')
+  const path = `/v1/changes?waitSeconds=1&cursor=${encodeURIComponent(body.nextCursor)}`
+  let accepted = 0
+  const isFree = async () => {
+    const answers = await Promise.all(Array.from({ length: IN_FLIGHT_MAX }, () => caller.get(path)))
+    accepted = Math.max(accepted, answers.filter(({ status }) => status === 200).length)
+    return accepted === IN_FLIGHT_MAX
+  }
+  await waitUntil('all to be let in', isFree, REST_SECONDS_MAX).catch(() => null)
+  return { allowed: IN_FLIGHT_MAX, accepted }
+}
+
+async function findOrphanFiles({ database: { db }, blobFolder }: Bed): Promise<string[]> {
+  const { rows } = await sql<Parameters<typeof blobKey>[0]>`
+    select id, tenant_id, account_id from message_blob
+  `.execute(db)
+  const known = new Set(rows.map(blobKey))
+  const entries = await readdir(blobFolder, { recursive: true, withFileTypes: true }).catch(() => [])
+  return entries
+    .filter(entry => entry.isFile())
+    .map(entry => `${entry.parentPath}/${entry.name}`.slice(blobFolder.length + 1))
+    .filter(file => !known.has(file) && !isHead(file))
+}
+
+/** Heads of the audit log are beside the stored messages. */
+function isHead(file: string): boolean {
+  return !/^[0-9a-f]{8}-/.test(file)
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Random } from '../seeded.ts'
+import type { LinkFaults } from '../servers/fault-proxy.ts'
+import type { SinkAnswer, SinkMoment } from '../servers/smtp-sink.ts'
+import { type Bed, restartDatabase } from './bed.ts'
+import type { FaultKind, PlannedFault } from './fault-plan.ts'
+import type { History } from './history.ts'
+import type { Place } from './processes.ts'
+
+const SLOW_MILLISECONDS = 300
+const SHORT_BYTES = [200, 20_000] as const
+const RUDE_SHARE = 0.3
+
+interface Doing {
+  bed: Bed
+  place: Place
+  random: Random
+  /** Waits for as long as the fault lasts. */
+  last: () => Promise<unknown>
+}
+
+const FAULTS: Record<FaultKind, (doing: Doing) => Promise<unknown>> = {
+  async kill_process({ place, last }) {
+    await place.kill()
+    await last()
+    await place.start()
+  },
+  async stop_process({ place, last }) {
+    place.stop()
+    await last()
+    place.resume()
+  },
+  restart_process: ({ place }) => place.roll(),
+  cut_database: ({ place, last }) => withLink(place.databaseProxy, { stalled: 'both' }, last),
+  cut_database_one_way: ({ place, last, random }) =>
+    withLink(place.databaseProxy, { stalled: random.pick(['to_server', 'to_client'] as const) }, last),
+  database_fast: doing => restart(doing, () => doing.bed.postgres.stop('fast')),
+  database_immediate: doing => restart(doing, () => doing.bed.postgres.stop('immediate')),
+  database_kill: doing => restart(doing, () => doing.bed.postgres.kill()),
+  async database_stopped({ bed, last }) {
+    await bed.postgres.freeze()
+    await last()
+    await bed.postgres.thaw()
+  },
+  async database_slow({ bed, last }) {
+    await setCommitDelay(bed, 100_000)
+    await last()
+    await setCommitDelay(bed, 0)
+  },
+  imap_cut: async ({ bed }) => bed.imapProxy.cutAll(),
+  imap_stalled: ({ bed, last }) => withLink(bed.imapProxy, { stalled: 'both' }, last),
+  imap_one_way: ({ bed, last }) => withLink(bed.imapProxy, { stalled: 'to_client' }, last),
+  imap_slow: ({ bed, last }) => withLink(bed.imapProxy, { latencyMs: SLOW_MILLISECONDS }, last),
+  imap_short: ({ bed, last, random }) =>
+    withNewLinks(bed.imapProxy, { cutAfterBytes: random.between(...SHORT_BYTES) }, last),
+  imap_silent: ({ bed, last }) => withNewLinks(bed.imapProxy, { isSilent: true }, last),
+  smtp_cut: async ({ bed }) => bed.smtpProxy.cutAll(),
+  smtp_stalled: ({ bed, last }) => withLink(bed.smtpProxy, { stalled: 'both' }, last),
+  smtp_one_way: ({ bed, last }) => withLink(bed.smtpProxy, { stalled: 'to_client' }, last),
+  async smtp_rude({ bed, last, random }) {
+    bed.sink.behave = moment => (random.chance(RUDE_SHARE) ? beRude(moment, random) : null)
+    await last()
+    bed.sink.behave = () => null
+  },
+}
+
+/** Does one fault and undoes it, and notes both. */
+export async function doFault(
+  bed: Bed,
+  fault: PlannedFault,
+  random: Random,
+  history: History,
+): Promise<void> {
+  const { kind, seconds, process } = fault
+  const place = bed.places[process ?? 0]
+  if (!place) throw new Error(`There is no process ${process}`)
+  const name = process === null ? null : place.processName
+  const from = Date.now()
+  await FAULTS[kind]({ bed, place, random, last: () => sleep(seconds * 1_000) })
+  history.add({ type: 'fault', kind, process: name, from, at: Date.now(), about: `${seconds.toFixed(1)} s` })
+}
+
+interface Link {
+  setFaults(faults: LinkFaults): void
+  cutAll(): void
+}
+
+async function withLink(link: Link, faults: LinkFaults, last: () => Promise<unknown>): Promise<void> {
+  link.setFaults(faults)
+  await last()
+  link.setFaults({})
+}
+
+/** For faults of new connections: those that are open are cut before and after. */
+async function withNewLinks(link: Link, faults: LinkFaults, last: () => Promise<unknown>): Promise<void> {
+  link.setFaults(faults)
+  link.cutAll()
+  await last()
+  link.setFaults({})
+  link.cutAll()
+}
+
+async function restart({ bed, last }: Doing, stop: () => Promise<void>): Promise<void> {
+  await stop()
+  await last()
+  await restartDatabase(bed)
+}
+
+async function setCommitDelay({ database }: Bed, microseconds: number): Promise<void> {
+  await sql.raw(`alter system set commit_delay = ${microseconds}`).execute(database.db)
+  await sql.raw(`alter system set commit_siblings = 0`).execute(database.db)
+  await sql`select pg_reload_conf()`.execute(database.db)
+}
+
+function beRude({ step }: SinkMoment, random: Random): SinkAnswer | null {
+  if (step === 'mail') return '421 4.7.0 busy'
+  if (step === 'rcpt') return '450 4.2.0 later'
+  if (step === 'dot') return random.chance(0.7) ? { does: 'accept_and_drop' } : '554 5.7.1 no'
+  if (step === 'connect') return { does: 'drop' }
+  return null
+}

@@ -1,0 +1,110 @@
+import type { FeedEvent } from '../sync/followed-account.ts'
+import type { IndexState } from '../sync/fold-feed.ts'
+import type { HistoryEntry } from './history.ts'
+
+/** What the checks judge: the history, and how everything stood after it had come to rest. */
+export interface Evidence {
+  history: readonly HistoryEntry[]
+  end: EndState
+}
+
+export interface EndState {
+  /** The rows of the event log, in the order of their ids. */
+  events: CommittedEvent[]
+  /** The feed, read from its beginning after everything was at rest. */
+  feed: FeedEvent[]
+  endpoints: EndpointState[]
+  /** Deliveries that the database still has: they wait, or were given up. */
+  deliveries: Array<{ endpoint: string; eventId: string; isDue: boolean }>
+  outbox: OutboxState[]
+  /** What the SMTP server accepted, in the order of its journal. */
+  accepted: Array<{ messageId: string }>
+  mailboxes: MailboxState[]
+  /** Flags at the provider, by account and subject. */
+  flags: Array<{ accountId: string; subject: string; isRead: boolean; isFlagged: boolean }>
+  owners: OwnerChange[]
+  /** Cursors that a process moved although the account belonged to another one. */
+  staleWrites: Array<{ accountId: string; writer: string; owner: string | null }>
+  /** Changes of a status, in order. */
+  transitions: Transition[]
+  audit: { rows: Array<{ requestId: string; status: number }>; findings: number }
+  resources: Resources
+}
+
+export interface CommittedEvent {
+  id: string
+  type: string
+  accountId: string | null
+  /** Milliseconds since the epoch. */
+  createdAt: number
+}
+
+export interface EndpointState {
+  /** The name in the history. */
+  name: string
+  createdAt: number
+  /** Events up to this id are from before it was created. */
+  fromEventId: string
+  isEnabled: boolean
+  /** Whether it was never disabled, not for a moment. */
+  isSteady: boolean
+}
+
+export interface OutboxState {
+  id: string
+  /** The Idempotency-Key of the request, which is also the subject. */
+  key: string
+  internetMessageId: string
+  status: string
+  reason: string | null
+  /** Whether something is still to be done for it. */
+  isBusy: boolean
+}
+
+/** An account at two times: before the first fault, and at the end. */
+export interface MailboxState {
+  accountId: string
+  /** The index, and what the mail server has, in the same words. */
+  index: string[]
+  truth: string[]
+  before: IndexState
+  after: IndexState
+  /** The last event of the feed before `before` was read. */
+  afterEventId: string
+}
+
+export interface OwnerChange {
+  accountId: string
+  /** Milliseconds since the epoch. */
+  at: number
+  /** The process that owns the account from now on; null if none does. */
+  owner: string | null
+  /** The process that changed the row. */
+  writer: string | null
+  instanceId: string | null
+  epoch: number
+  /** The seconds that were left of the former owner's lease; null if it had none. */
+  leaseSeconds: number | null
+}
+
+export interface Transition {
+  kind: 'outbox' | 'account'
+  id: string
+  from: string
+  to: string
+  reason: string | null
+}
+
+/** Things that must go back to where they were. */
+export interface Resources {
+  advisoryLocks: number
+  preparedTransactions: number
+  openTransactions: number
+  /** Rows that are claimed by a process that is dead, by table. */
+  deadClaims: string[]
+  /** Files of the blob store that are neither whole nor named by a row. */
+  orphanFiles: string[]
+  processes: Array<{ name: string; openFiles: number; openFilesAtFirst: number; exitedBy: string | null }>
+  /** Requests that could be in flight at the same time at the end, of those that the limit allows. */
+  inFlight: { allowed: number; accepted: number }
+}

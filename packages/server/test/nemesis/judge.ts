@@ -1,0 +1,33 @@
+import { checkAudit } from './checks/audit.ts'
+import { checkDeliveries } from './checks/deliveries.ts'
+import { checkEvents } from './checks/events.ts'
+import { checkFeed } from './checks/feed.ts'
+import { checkIdempotency } from './checks/idempotency.ts'
+import { checkLimits } from './checks/limits.ts'
+import { checkMailboxes } from './checks/mailboxes.ts'
+import { checkOwners } from './checks/owners.ts'
+import { checkResources } from './checks/resources.ts'
+import { checkNoDoubleSend, checkNoLostSend } from './checks/sends.ts'
+import { checkStatuses } from './checks/statuses.ts'
+import type { Evidence } from './evidence.ts'
+import type { Check, Violation } from './violation.ts'
+
+const CHECKS: readonly Check[] = [
+  checkFeed,
+  checkDeliveries,
+  checkNoDoubleSend,
+  checkNoLostSend,
+  checkMailboxes,
+  checkEvents,
+  checkOwners,
+  checkIdempotency,
+  checkLimits,
+  checkStatuses,
+  checkAudit,
+  checkResources,
+]
+
+/** Runs every check on the evidence of a run. */
+export function judge(evidence: Evidence): Violation[] {
+  return CHECKS.flatMap(check => check(evidence))
+}

@@ -1,0 +1,166 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { callerOf } from '../caller.ts'
+import { createEndpoint } from '../notifications/open-webhooks.ts'
+import { type Random, seeded } from '../seeded.ts'
+import { readFeed } from '../sync/followed-account.ts'
+import { waitUntil } from '../wait-until.ts'
+import { openAccounts } from './accounts.ts'
+import { type Bed, openBed } from './bed.ts'
+import type { RunEndpoint } from './clients/edit-endpoints.ts'
+import { type Clients, startClients } from './clients/start-clients.ts'
+import { collectEnd } from './collect.ts'
+import { doFault } from './do-fault.ts'
+import { type PlannedFault, planFaults } from './fault-plan.ts'
+import { entriesOf, type History, openHistory } from './history.ts'
+import { judge } from './judge.ts'
+import type { Layout } from './processes.ts'
+import { settle, type Unsettled } from './settle.ts'
+import { takeSnapshot } from './snapshot.ts'
+import type { Violation } from './violation.ts'
+
+export interface RunOptions {
+  seed: number
+  layout: Layout
+  /** How long faults are done for; setting up and coming to rest take their own time. */
+  seconds: number
+  accounts: number
+  /** The folder of the history, the logs of all processes and the result. */
+  folder: string
+  /** Shorter faults, for a run that is part of the tests. */
+  isShort: boolean
+  say: (line: string) => void
+}
+
+export interface RunResult {
+  violations: Violation[]
+  /** What was not at rest after the time that it has. */
+  unsettled: Unsettled
+  counts: Record<string, number>
+}
+
+const SETTLE_SECONDS_MAX = 300
+const READERS_SECONDS_MAX = 60
+const VIOLATIONS_SHOWN_MAX = 40
+
+/** Runs the service under faults and judges what came of it. */
+export async function runNemesis(options: RunOptions): Promise<RunResult> {
+  const { seed, layout, seconds, folder, isShort } = options
+  const begun = performance.now()
+  const say = (line: string) =>
+    options.say(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(6)} s  ${line}`)
+  await mkdir(folder, { recursive: true })
+  using history = openHistory(join(folder, 'history.jsonl'))
+  const random = seeded(`nemesis ${seed} ${layout}`)
+  say(`seed ${seed}, layout ${layout}, ${seconds} s of faults, ${options.accounts} accounts`)
+  await using bed = await openBed(layout, random.fork('bed'), history)
+  try {
+    await using accounts = await openAccounts(bed, options.accounts, random.fork('accounts'))
+    const endpoints = await openEndpoints(bed)
+    const before = await takeSnapshot(bed, accounts.all)
+    say(`ready: ${accounts.all.length} accounts are followed, ${endpoints.length} endpoints`)
+
+    const over = new AbortController()
+    const signal = over.signal
+    const clients = startClients({
+      bed,
+      accounts,
+      endpoints,
+      history,
+      random: random.fork('clients'),
+      signal,
+    })
+    const faults = planFaults(random.fork('faults'), { seconds, processes: bed.places.length, isShort })
+    await doFaults({ bed, faults, seconds, random: random.fork('doing'), history, say })
+    over.abort()
+    bed.receivers.calm()
+    await clients.done
+    say('the faults are over, coming to rest')
+
+    const unsettled = await settle(bed, { accounts: accounts.all, endpoints }, SETTLE_SECONDS_MAX)
+    for (const what of unsettled) say(`  not at rest: ${what}`)
+    await endReading(bed, clients)
+    await bed.endSessions()
+    const end = await collectEnd(bed, { accounts: accounts.all, endpoints, before })
+    await writeFile(join(folder, 'end.json'), JSON.stringify(end, null, 1))
+    const violations = judge({ history: history.entries, end })
+    const result = { violations, unsettled, counts: countEntries(history) }
+    report(result, say)
+    return result
+  } finally {
+    for (const [number, place] of bed.places.entries())
+      await writeFile(join(folder, `process-${number}.log`), place.output())
+  }
+}
+
+async function openEndpoints(bed: Bed): Promise<RunEndpoint[]> {
+  const caller = callerOf(bed.addresses()[0] ?? '', bed.key)
+  const endpoints: RunEndpoint[] = []
+  for (const name of bed.endpoints.keys()) {
+    const { endpoint } = await createEndpoint(caller, bed.receivers.urlOf(name))
+    endpoints.push({ name, id: endpoint.id, wasDisabled: false })
+  }
+  return endpoints
+}
+
+interface Doing {
+  bed: Bed
+  faults: readonly PlannedFault[]
+  seconds: number
+  random: Random
+  history: History
+  say: (line: string) => void
+}
+
+/** Does what is planned: at most one fault of processes and one of their world at a time. */
+async function doFaults({ bed, faults, seconds, random, history, say }: Doing): Promise<void> {
+  const begun = performance.now()
+  const elapsed = () => (performance.now() - begun) / 1_000
+  const doTrack = async (track: readonly PlannedFault[]) => {
+    for (const fault of track) {
+      await sleep(Math.max(0, fault.atSeconds - elapsed()) * 1_000)
+      // What came before took longer than planned.
+      if (elapsed() > seconds) return
+      const whose = fault.process === null ? '' : ` of ${bed.places[fault.process]?.processName}`
+      say(`${fault.kind}${whose}, ${fault.seconds.toFixed(1)} s`)
+      await doFault(bed, fault, random, history)
+    }
+  }
+  await Promise.all([
+    doTrack(faults.filter(({ process }) => process !== null)),
+    doTrack(faults.filter(({ process }) => process === null)),
+    sleep(seconds * 1_000),
+  ])
+}
+
+/** Lets the readers of the feed read to its end. */
+async function endReading(bed: Bed, { positions, endReading: end }: Clients): Promise<void> {
+  const { events } = await readFeed(callerOf(bed.addresses()[0] ?? '', bed.key))
+  const last = BigInt(events.at(-1)?.id ?? 0)
+  const haveRead = async () => positions.every(({ lastId }) => lastId !== null && BigInt(lastId) >= last)
+  await waitUntil('the readers of the feed', haveRead, READERS_SECONDS_MAX).catch(() => null)
+  await end()
+}
+
+function countEntries({ entries }: History): Record<string, number> {
+  const requests = entriesOf(entries, 'request')
+  const webhooks = entriesOf(entries, 'webhook')
+  return {
+    'requests answered with a success': requests.filter(({ outcome }) => outcome === 'ok').length,
+    'requests refused': requests.filter(({ outcome }) => outcome === 'refused').length,
+    'requests without a clear outcome': requests.filter(({ outcome }) => outcome === 'unknown').length,
+    'webhooks acknowledged': webhooks.filter(({ status }) => status !== null && status < 300).length,
+    'webhooks not acknowledged': webhooks.filter(({ status }) => status === null || status >= 300).length,
+    'sessions of followers': entriesOf(entries, 'session').length,
+    faults: entriesOf(entries, 'fault').length,
+  }
+}
+
+function report({ violations, counts }: RunResult, say: (line: string) => void): void {
+  for (const [what, count] of Object.entries(counts)) say(`  ${String(count).padStart(7)} ${what}`)
+  say(`${violations.length} violations`)
+  for (const { invariant, message } of violations.slice(0, VIOLATIONS_SHOWN_MAX))
+    say(`  ${invariant}: ${message}`)
+  if (violations.length > VIOLATIONS_SHOWN_MAX) say(`  and ${violations.length - VIOLATIONS_SHOWN_MAX} more`)
+}

@@ -1,0 +1,128 @@
+import { sql } from 'kysely'
+import type { Db } from '../../src/database/pool.ts'
+import { callerOf } from '../caller.ts'
+import { passTime } from '../notifications/open-webhooks.ts'
+import { hurry } from '../sending/killable-sending.ts'
+import { readTruth } from '../servers/reference.ts'
+import { readMailboxes, readMessages } from '../sync/followed-account.ts'
+import type { IndexState } from '../sync/fold-feed.ts'
+import { describeIndex, describeTruth } from '../sync/rest.ts'
+import { waitUntil } from '../wait-until.ts'
+import type { Bed } from './bed.ts'
+import type { RunAccount } from './clients/client-run.ts'
+import type { RunEndpoint } from './clients/edit-endpoints.ts'
+import { inBatchesOf } from './in-batches.ts'
+
+const AT_ONCE = 6
+/** Between two looks, in which the service is asked to sync and everything that waits becomes due. */
+const HURRY_SECONDS = 2
+/** Longer than any pause of a delivery. */
+const DELIVERY_SECONDS = 86_400
+
+/** What is still to be done, in words; nothing once everything is at rest. */
+export type Unsettled = string[]
+
+/**
+ * Waits until nothing is left to do: mailboxes equal their servers, sends and deliveries have ended, and claims of dead
+ * processes are gone. Returns what is still open after that time, which the checks then judge.
+ */
+export async function settle(
+  bed: Bed,
+  { accounts, endpoints }: { accounts: readonly RunAccount[]; endpoints: readonly RunEndpoint[] },
+  secondsMax: number,
+): Promise<Unsettled> {
+  let open: Unsettled = ['everything']
+  let hurriedAt = 0
+  const isSettled = async () => {
+    if (performance.now() - hurriedAt > HURRY_SECONDS * 1_000) {
+      await hurryAll(bed, accounts, endpoints)
+      hurriedAt = performance.now()
+    }
+    open = await findUnsettled(bed.database.db).catch(error => [String(error)])
+    if (open.length === 0) open = await findDiffering(bed, accounts).catch(error => [String(error)])
+    return open.length === 0
+  }
+  await waitUntil('everything to be at rest', isSettled, secondsMax).catch(() => null)
+  return open
+}
+
+async function hurryAll(
+  { database: { db }, addresses, key }: Bed,
+  accounts: readonly RunAccount[],
+  endpoints: readonly RunEndpoint[],
+): Promise<void> {
+  const [address = ''] = addresses()
+  await hurry(db)
+  for (const { id } of endpoints) await passTime(db, id, DELIVERY_SECONDS).catch(() => {})
+  await inBatchesOf(AT_ONCE, accounts, async ({ id }) => {
+    await callerOf(address, key)
+      .post(`/v1/accounts/${id}/sync`)
+      .catch(() => {})
+  })
+}
+
+/** Counts of rows for which something is to be done. */
+const WAITING: Readonly<Record<string, string>> = {
+  'sends that wait': `select count(*) from outbox where task is not null or due_at is not null or status = 'sending'`,
+  'deliveries that wait': `select count(*) from webhook_delivery
+    join webhook_endpoint on id = endpoint_id and is_enabled where due_at is not null`,
+  'events that no follower has read': `select count(*) from event_follower where after_id < (
+    select coalesce(max(id), 0) from event where event.tenant_id = event_follower.tenant_id)`,
+  'rows of the audit log that wait for their chain': 'select count(*) from audit_open',
+  'accounts that nobody follows': `select count(*) from account left join instance on instance.id = owner_instance
+    where status = 'active' and deleted_at is null and (heartbeat_until is null or heartbeat_until < clock_timestamp())`,
+  'accounts that are not active': `select count(*) from account where status <> 'active'`,
+  'claims of dead processes': `select count(*) from (${claims()}) as claim (place, instance_id)
+    where not exists (select from instance where id = instance_id and heartbeat_until > clock_timestamp())`,
+}
+
+/** Every row that a process claims, with its table. */
+export function claims(): string {
+  const columns = [
+    ['outbox', 'claimed_by'],
+    ['outbox', 'task_by'],
+    ['job', 'claimed_by'],
+    ['recurring_task', 'claimed_by'],
+    ['pending_answer', 'claimed_by'],
+    ['webhook_dispatch', 'owner'],
+    ['account', 'owner_instance'],
+  ]
+  return columns
+    .map(([table, column]) => `select '${table}', ${column} from ${table} where ${column} is not null`)
+    .join(' union all ')
+}
+
+async function findUnsettled(db: Db): Promise<Unsettled> {
+  const open: Unsettled = []
+  for (const [what, query] of Object.entries(WAITING)) {
+    const { rows } = await sql<{ count: string }>`${sql.raw(query)}`.execute(db)
+    const count = Number(rows[0]?.count)
+    if (count > 0) open.push(`${count} ${what}`)
+  }
+  return open
+}
+
+async function findDiffering(bed: Bed, accounts: readonly RunAccount[]): Promise<Unsettled> {
+  const differing = await inBatchesOf(AT_ONCE, accounts, async account => {
+    const { index, truth } = await compareAccount(bed, account)
+    return index.join('\n') === truth.join('\n') ? [] : [`${account.user.user} differs from its server`]
+  })
+  return differing.flat()
+}
+
+/** The index of an account and what its server has, in the same words. */
+export async function compareAccount(bed: Bed, { id, user }: RunAccount) {
+  const mailboxes = await readTruth(bed.mail, user)
+  const state = await readIndex(bed, id)
+  return { truth: describeTruth(mailboxes), index: describeIndex(state), mailboxes, state }
+}
+
+export async function readIndex({ addresses, key }: Bed, accountId: string): Promise<IndexState> {
+  const caller = callerOf(addresses()[0] ?? '', key)
+  const mailboxes = await readMailboxes(caller, accountId)
+  const messages = await readMessages(caller, accountId)
+  return {
+    mailboxes: new Map(mailboxes.map(mailbox => [mailbox.id, mailbox])),
+    messages: new Map(messages.map(message => [message.id, message])),
+  }
+}

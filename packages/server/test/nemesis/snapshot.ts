@@ -1,0 +1,31 @@
+import { callerOf } from '../caller.ts'
+import { readFeed } from '../sync/followed-account.ts'
+import type { IndexState } from '../sync/fold-feed.ts'
+import { waitUntil } from '../wait-until.ts'
+import type { Bed } from './bed.ts'
+import type { RunAccount } from './clients/client-run.ts'
+import { inBatchesOf } from './in-batches.ts'
+import { readIndex } from './settle.ts'
+
+const AT_ONCE = 6
+
+/** The index of all accounts at a moment without an event. */
+export interface Snapshot {
+  states: Map<string, IndexState>
+  /** The last event of the feed at that moment. */
+  eventId: string
+}
+
+export function takeSnapshot(bed: Bed, accounts: readonly RunAccount[]): Promise<Snapshot> {
+  const caller = callerOf(bed.addresses()[0] ?? '', bed.key)
+  return waitUntil('a moment without an event', async () => {
+    const { events, cursor } = await readFeed(caller)
+    const states = await inBatchesOf(
+      AT_ONCE,
+      accounts,
+      async ({ id }) => [id, await readIndex(bed, id)] as const,
+    )
+    if ((await readFeed(caller, cursor)).events.length > 0) return null
+    return { states: new Map(states), eventId: events.at(-1)?.id ?? '0' }
+  })
+}

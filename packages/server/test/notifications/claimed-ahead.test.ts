@@ -1,0 +1,59 @@
+import type { ServerResponse } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitUntil } from '../wait-until.ts'
+import { countFailed, createEndpoint, happen, openWebhookApp, type WebhookApp } from './open-webhooks.ts'
+
+const EVENTS = 200
+/** Answers after which the endpoint counts as quick, and has some claimed ahead. */
+const QUICK_ANSWERS = 60
+/** One of so many answers fails, which is too few for the endpoint to be failing. */
+const FAILING = 4
+
+let opened: WebhookApp
+beforeAll(async () => {
+  opened = await openWebhookApp()
+})
+afterAll(() => opened[Symbol.asyncDispose]())
+
+test('what was claimed ahead of an endpoint is not posted when it was disabled', async () => {
+  const { app, receiver } = opened
+  const { endpoint } = await createEndpoint(app, `${receiver.url}/disabled`)
+  const { endpoint: other } = await createEndpoint(app, `${receiver.url}/other`, {
+    eventTypes: ['account.purged'],
+  })
+  const hanging: ServerResponse[] = []
+  receiver.tempers['/disabled'] = response => {
+    if (receiver.idsAt('/disabled').length <= QUICK_ANSWERS) response.writeHead(204).end()
+    else hanging.push(response)
+  }
+  await happen(app, EVENTS)
+  await waitUntil('requests that hang', async () => hanging.length >= 8)
+  const path = `/v1/webhooks/${endpoint.id}`
+  await app.patch(path, { isEnabled: false })
+  // The dispatcher hears of changes in their order.
+  await app.post(`/v1/webhooks/${other.id}/test`, {})
+  await waitUntil('a later change to be heard of', async () => receiver.idsAt('/other').length > 0)
+  const before = receiver.idsAt('/disabled').length
+  for (const response of hanging) response.writeHead(204).end()
+  await waitUntil(
+    'them to be recorded',
+    async () => (await countFailed(app, endpoint.id)) === EVENTS - before,
+  )
+  expect(receiver.idsAt('/disabled')).toHaveLength(before)
+  await app.delete(path)
+})
+
+test('what was claimed ahead of an endpoint that fails is claimed again at once', async () => {
+  const { app, receiver } = opened
+  const { endpoint } = await createEndpoint(app, `${receiver.url}/fails`)
+  receiver.tempers['/fails'] = response => {
+    // The deliveries themselves are held, so that nothing else makes the endpoint due.
+    const fails = receiver.idsAt('/fails').length % FAILING === 0
+    if (fails) response.writeHead(500, { 'retry-after': '86400' }).end()
+    else response.writeHead(204).end()
+  }
+  const ids = await happen(app, EVENTS)
+  await waitUntil('all of them', async () => receiver.idsAt('/fails').length >= EVENTS)
+  expect(receiver.idsAt('/fails').toSorted()).toEqual(ids.toSorted())
+  await app.delete(`/v1/webhooks/${endpoint.id}`)
+})

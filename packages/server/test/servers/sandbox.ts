@@ -1,0 +1,99 @@
+import { openSandbox, type SandboxOptions } from '../../../sandbox/src/open-sandbox.ts'
+import type { Call } from '../../../sandbox/src/world/calls.ts'
+
+export type { Call as SandboxCall }
+
+/** Names and fields as the control API of the sandbox has them; see docs/sandbox.md. */
+type Json = Record<string, unknown>
+
+export interface SandboxServer extends AsyncDisposable {
+  readonly controlUrl: string
+  /** Origin of each provider host. */
+  readonly hosts: Readonly<Record<string, string>>
+  origin(host: string): string
+  /** Begins again: with the seed that the sandbox was started with, unless another is given. */
+  reset(seed?: Json): Promise<void>
+  addUser(email: string, options?: { name?: string; messages?: number }): Promise<void>
+  changeUser(email: string, changes: { suspended?: boolean; passwordChanged?: true }): Promise<void>
+  addClient(client: Json): Promise<void>
+  /** Delivers a message from outside; lines must end in CRLF. */
+  deliver(email: string, message: string | Uint8Array): Promise<{ id: string; threadId: string }>
+  grant(
+    user: string,
+    scopes: readonly string[],
+    clientId?: string,
+  ): Promise<{ accessToken: string; refreshToken: string }>
+  /** Signs in and answers the consent page at an authorize URL, in place of a person. Without `scopes` all are allowed. */
+  authorize(
+    url: string,
+    user: string,
+    options?: { scopes?: readonly string[]; deny?: boolean },
+  ): Promise<{ redirectUrl: string }>
+  /** Returns the id of the fault. */
+  addFault(rule: Json): Promise<number>
+  clearFaults(): Promise<void>
+  expireHistory(user?: string): Promise<void>
+  configurePushes(settings: Json): Promise<Json>
+  turnClock(seconds: number): Promise<void>
+  /** Signs claims with the keys by which the sandbox's Google signs. */
+  sign(claims: Json): Promise<string>
+  calls(filter?: Record<string, string | number>): Promise<{ items: Call[]; units: number }>
+}
+
+const DEFAULT_CLIENT = 'sandbox'
+
+/** Starts a sandbox in this process, on free ports, and drives it by its control API. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<SandboxServer> {
+  const sandbox = await openSandbox(options)
+  return {
+    ...driveSandbox(sandbox),
+    sign: claims => sandbox.world.keys.sign(claims),
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+  }
+}
+
+/** A sandbox that runs wherever it may. */
+export type DrivenSandbox = Omit<SandboxServer, 'sign' | typeof Symbol.asyncDispose>
+
+/** Drives a running sandbox by its control API. */
+export function driveSandbox({
+  controlUrl,
+  hosts,
+}: Pick<SandboxServer, 'controlUrl' | 'hosts'>): DrivenSandbox {
+  const ask = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array
+    const response = await fetch(`${controlUrl}${path}`, {
+      method,
+      ...(body !== undefined && { body: isRaw ? (body as string) : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    return (text === '' ? undefined : JSON.parse(text)) as T
+  }
+  return {
+    controlUrl,
+    hosts,
+    origin(host) {
+      const origin = hosts[host]
+      if (origin === undefined) throw new Error(`the sandbox does not play ${host}`)
+      return origin
+    },
+    reset: seed => ask('POST', '/reset', seed),
+    addUser: (email, given) => ask('POST', '/users', { email, ...given }),
+    changeUser: (email, changes) => ask('PATCH', `/users/${email}`, changes),
+    addClient: client => ask('POST', '/clients', client),
+    deliver: (email, message) => ask('POST', `/users/${email}/messages`, message),
+    grant: (user, scopes, clientId = DEFAULT_CLIENT) => ask('POST', '/grants', { user, scopes, clientId }),
+    authorize: (url, user, given) => ask('POST', '/authorizations', { url, user, ...given }),
+    addFault: async rule => (await ask<{ id: number }>('POST', '/faults', rule)).id,
+    clearFaults: () => ask('DELETE', '/faults'),
+    expireHistory: user => ask('POST', '/history/expire', user === undefined ? {} : { user }),
+    configurePushes: settings => ask('PATCH', '/pushes', settings),
+    turnClock: seconds => ask('POST', '/clock', { advanceSeconds: seconds }),
+    calls: (filter = {}) =>
+      ask(
+        'GET',
+        `/calls?${new URLSearchParams(Object.entries(filter).map(([key, value]) => [key, String(value)] as [string, string]))}`,
+      ),
+  }
+}

@@ -1,0 +1,125 @@
+// `npm run dev`: the service with a sandbox in place of the providers, on data that is gone at the end.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { openSandbox, type Sandbox } from '../packages/sandbox/src/open-sandbox.ts'
+
+const PROGRAM = fileURLToPath(new URL('../packages/server/bin/waxwing.js', import.meta.url))
+const START_SECONDS_MAX = 120
+const LOOK_MILLISECONDS = 200
+const PUSHES = {
+  topic: 'projects/sandbox/topics/gmail',
+  subscription: 'projects/sandbox/subscriptions/waxwing',
+  serviceAccount: 'pushes@sandbox.iam.gserviceaccount.test',
+}
+
+const { values: ports } = parseArgs({
+  options: {
+    port: { type: 'string', default: '8025' },
+    'sandbox-port': { type: 'string', default: '8040' },
+  },
+})
+const baseUrl = `http://127.0.0.1:${ports.port}`
+
+async function run(): Promise<number> {
+  await using opened = new AsyncDisposableStack()
+  const sandbox = opened.use(await openSandbox({ port: Number(ports['sandbox-port']) }))
+  const folder = await mkdtemp(join(tmpdir(), 'waxwing-dev-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  // PostgreSQL does not run as root, and must be able to enter.
+  await chmod(folder, 0o711)
+  const service = spawn(process.execPath, [PROGRAM, 'serve'], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...settings(sandbox, folder) },
+  })
+  const ended = once(service, 'exit')
+  passSignals(service)
+  const isReady = await Promise.race([waitUntilReady(), ended.then(() => false)])
+  if (isReady) {
+    sandbox.world.gmail.configurePushes({ subscriptions: [{ ...PUSHES, endpoint: `${baseUrl}/push/gmail` }] })
+    const key = (await readFile(join(folder, 'first-api-key'), 'utf8')).trim()
+    console.log(welcome(sandbox, key, await makeLink(key)))
+  }
+  const [code] = await ended
+  return typeof code === 'number' ? code : 1
+}
+
+function settings({ controlUrl, world }: Sandbox, folder: string): Record<string, string> {
+  const [client] = world.accounts.clients.values()
+  return {
+    WAXWING_PORT: ports.port,
+    WAXWING_METRICS_PORT: '0',
+    WAXWING_DATA_DIR: folder,
+    WAXWING_LOG_FORMAT: 'pretty',
+    WAXWING_SANDBOX_URL: controlUrl,
+    WAXWING_GOOGLE_CLIENT_ID: client?.clientId ?? '',
+    WAXWING_GOOGLE_CLIENT_SECRET: client?.clientSecret ?? '',
+    WAXWING_GOOGLE_PUSH_TOPIC: PUSHES.topic,
+    WAXWING_GOOGLE_PUSH_SUBSCRIPTION: PUSHES.subscription,
+    WAXWING_GOOGLE_PUSH_SERVICE_ACCOUNT: PUSHES.serviceAccount,
+  }
+}
+
+/** Ctrl-C reaches the service from the terminal; this process ends when the service has. */
+function passSignals(service: ChildProcess) {
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', () => service.kill('SIGTERM'))
+  // npm may end without a word.
+  const parent = process.ppid
+  setInterval(() => {
+    if (process.ppid !== parent) service.kill('SIGTERM')
+  }, LOOK_MILLISECONDS).unref()
+}
+
+async function waitUntilReady(): Promise<boolean> {
+  const deadline = performance.now() + START_SECONDS_MAX * 1000
+  while (performance.now() < deadline) {
+    const answer = await fetch(`${baseUrl}/health/ready`).catch(() => null)
+    if (answer?.ok) return true
+    await setTimeout(LOOK_MILLISECONDS)
+  }
+  return false
+}
+
+/** A link that connects one mailbox. */
+async function makeLink(key: string): Promise<string> {
+  const response = await fetch(`${baseUrl}/v1/connect-sessions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({}),
+  })
+  const { url } = (await response.json()) as { url?: string }
+  return url ?? `(no link: HTTP ${response.status})`
+}
+
+function welcome({ controlUrl, smtp, world }: Sandbox, key: string, link: string): string {
+  const users = world.users.list().map(({ email }) => email)
+  const first = users[0] ?? 'ada@gmail.test'
+  return `
+Waxwing runs at ${baseUrl}, with a sandbox in place of Google. Nothing of it is kept.
+
+Connect a mailbox (choose ${users.join(', ')}; there are no passwords):
+
+  ${link}
+
+Use the API:
+
+  export WAXWING_KEY=${key}
+  curl -H "Authorization: Bearer $WAXWING_KEY" ${baseUrl}/v1/accounts
+
+Let a message arrive:
+
+  printf 'From: Zoe <zoe@example.com>\\r\\nSubject: Hello\\r\\n\\r\\nHow are you?\\r\\n' |
+    curl --data-binary @- ${controlUrl}/users/${first}/messages
+
+Every operation: ${baseUrl}/docs   The sandbox: ${controlUrl}, SMTP ${smtp.host}:${smtp.port}, docs/sandbox.md
+Ctrl-C ends both.
+`
+}
+
+process.exitCode = await run()

@@ -1,0 +1,103 @@
+/** `npm run nemesis`: runs the service under faults and checks every promise afterwards; see docs/nemesis.md. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect, parseArgs } from 'node:util'
+import { LAYOUTS, type Layout } from '../packages/server/test/nemesis/processes.ts'
+import { runNemesis } from '../packages/server/test/nemesis/run.ts'
+import { installServers } from '../packages/server/test/servers/install.ts'
+
+const HELP = `Runs three processes of the service on one database while they, the database, the networks and the servers around
+them fail, and checks afterwards that every promise was kept. docs/nemesis.md says what is promised.
+
+Usage: npm run nemesis -- [options]
+
+  --minutes <number>   minutes of faults in each layout, 10 by default; setting up and coming to rest come on top
+  --seed <number>      decides what happens and when; drawn if not given
+  --layout <name>      together: each process has every role; apart: api, sync and jobs; both (default): one after the
+                       other
+  --accounts <number>  mailboxes, 60 by default
+  --help               this text
+
+The exit code is 0 if every promise was kept, 1 if not, 2 if it could not be found out. The folder with the history and
+the logs of a run that failed is kept, and named at the end.
+`
+
+class WrongUsage extends Error {}
+
+interface Options {
+  minutes: number
+  seed: number
+  layouts: Layout[]
+  accounts: number
+}
+
+function readOptions(): Options | null {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '10' },
+      seed: { type: 'string' },
+      layout: { type: 'string', default: 'both' },
+      accounts: { type: 'string', default: '60' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help === true) return null
+  const all = Object.keys(LAYOUTS) as Layout[]
+  const layouts = values.layout === 'both' ? all : all.filter(layout => layout === values.layout)
+  if (layouts.length === 0) throw new WrongUsage('--layout must be together, apart or both')
+  return {
+    minutes: readNumber('minutes', values.minutes, 0.25, 1_440),
+    seed: readNumber('seed', values.seed ?? String(Math.floor(Math.random() * 1e6)), 0, 1e9),
+    layouts,
+    accounts: readNumber('accounts', values.accounts, 6, 500),
+  }
+}
+
+function readNumber(name: string, text: string, least: number, most: number): number {
+  const number = Number(text)
+  if (number >= least && number <= most) return number
+  throw new WrongUsage(`--${name} must be a number from ${least} to ${most}`)
+}
+
+async function runAll({ minutes, seed, layouts, accounts }: Options): Promise<boolean> {
+  await installServers()
+  let isKept = true
+  for (const layout of layouts) {
+    const folder = await mkdtemp(join(tmpdir(), `waxwing-nemesis-${seed}-${layout}-`))
+    const say = (line: string) => void process.stdout.write(`${line}\n`)
+    const common = { seed, layout, accounts, folder, isShort: false, say }
+    try {
+      const { violations, unsettled } = await runNemesis({ ...common, seconds: minutes * 60 })
+      if (violations.length === 0 && unsettled.length === 0) {
+        await rm(folder, { recursive: true })
+        continue
+      }
+    } catch (error) {
+      say(`The history and the logs: ${folder}`)
+      throw error
+    }
+    isKept = false
+    say(`The history and the logs: ${folder}`)
+    say(
+      `To repeat it: npm run nemesis -- --seed ${seed} --layout ${layout} --minutes ${minutes} --accounts ${accounts}`,
+    )
+  }
+  return isKept
+}
+
+try {
+  const options = readOptions()
+  if (options) process.exitCode = (await runAll(options)) ? 0 : 1
+  else process.stdout.write(HELP)
+} catch (error) {
+  process.stderr.write(describeError(error))
+  process.exitCode = 2
+}
+
+function describeError(error: unknown): string {
+  if (error instanceof WrongUsage) return `${error.message}\n\n${HELP}`
+  // An option that `parseArgs` does not know.
+  if (error instanceof TypeError && 'code' in error) return `${error.message}\n\n${HELP}`
+  return `${inspect(error)}\n`
+}

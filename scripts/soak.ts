@@ -1,0 +1,48 @@
+/**
+ * `npm run soak [-- name …]` runs the tests that go on at random, or with large numbers, for longer than CI does; with
+ * names, only those whose files have such a name. What the environment sets wins.
+ */
+import { spawn } from 'node:child_process'
+
+const NUMBERS = {
+  /** Kills of the service and the database while messages are sent. */
+  WAXWING_TEST_KILLS: '200',
+  /** Random walks on each mail server, and on Gmail. */
+  WAXWING_SEEDS: '20',
+  /** Entries of a mail merge, and how many merges of 1,000 are sent. */
+  WAXWING_TEST_MERGE: '1000',
+  WAXWING_TEST_MERGES: '20',
+  /** Random walks of passes on each kind of provider. */
+  WAXWING_TEST_PASSES: '300',
+  /** Kills between a new token and its storing. */
+  WAXWING_TEST_TOKEN_KILLS: '200',
+  /** Events of a replayed range. */
+  WAXWING_TEST_REPLAY: '1000000',
+  /** Messages of a mailbox that is compared with its server. */
+  WAXWING_TEST_MAILBOX: '1000000',
+  /** Guessed links of connect flows. */
+  WAXWING_TEST_GUESSES: '10000',
+  /** Seconds of a download that goes on while its process is told to stop. */
+  WAXWING_TEST_DOWNLOAD_SECONDS: '65',
+}
+
+const FILES = [
+  'random-kills',
+  'any-change',
+  'any-history',
+  'mail/pass.test',
+  'merge-arrivals',
+  'many-sends',
+  'access-tokens',
+  'large-replay',
+  'large-mailbox',
+  'guesses',
+  'rolling-restart',
+]
+
+const named = process.argv.slice(2)
+const vitest = spawn('vitest', ['run', ...(named.length > 0 ? named : FILES)], {
+  stdio: 'inherit',
+  env: { ...NUMBERS, ...process.env },
+})
+vitest.on('exit', code => process.exit(code ?? 1))
