@@ -24,6 +24,13 @@ describe('openDatabase', () => {
     expect((await sql`select 1 as one`.execute(db)).rows).toEqual([{ one: 1 }])
   })
 
+  test('reads bytes into memory of their own', async () => {
+    await using database = await openTestDatabase()
+    const { rows } = await sql<{ key: Buffer }>`select '\\x00ff10'::bytea as key`.execute(database.db)
+    expect(rows).toEqual([{ key: Buffer.of(0, 255, 16) }])
+    expect(rows[0]?.key.buffer.byteLength).toBe(3)
+  })
+
   test('loses a transaction that its process left open for five seconds, and goes on with another connection', async () => {
     await using database = await openTestDatabase({ connectionsMax: 1 })
     const { db } = database

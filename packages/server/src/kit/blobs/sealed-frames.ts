@@ -6,6 +6,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
+import { ByteQueue } from '../byte-queue.ts'
 import { SealError } from '../seal.ts'
 
 /*
@@ -20,6 +21,8 @@ const FORMAT_VERSION = 1
 const SALT_BYTES = 32
 const TAG_BYTES = 16
 const FRAME_BYTES = 64 * 1024
+const HEAD_BYTES = 1 + SALT_BYTES
+const SEALED_FRAME_BYTES = FRAME_BYTES + TAG_BYTES
 const KEY_BYTES = 32
 
 /** The key and the context that a file is sealed with. */
@@ -37,16 +40,13 @@ export async function* sealFrames(
   const file = fileOf(sealing, salt)
   yield Buffer.concat([Buffer.of(FORMAT_VERSION), salt])
   let number = 0
-  let rest: Buffer = Buffer.alloc(0)
+  const waiting = new ByteQueue()
   for await (const bytes of content) {
-    rest = Buffer.concat([rest, bytes])
+    waiting.push(bytes)
     // The last frame is sealed differently, so a frame that may be the last one waits until more comes.
-    while (rest.length > FRAME_BYTES) {
-      yield sealFrame(file, number++, false, rest.subarray(0, FRAME_BYTES))
-      rest = rest.subarray(FRAME_BYTES)
-    }
+    while (waiting.length > FRAME_BYTES) yield sealFrame(file, number++, false, waiting.take(FRAME_BYTES))
   }
-  yield sealFrame(file, number, true, rest)
+  yield sealFrame(file, number, true, waiting.take(waiting.length))
 }
 
 /** @throws SealError before it yields anything of a frame that is not what was sealed */
@@ -56,22 +56,20 @@ export async function* openFrames(
 ): AsyncGenerator<Buffer> {
   let file: FileSeal | null = null
   let number = 0
-  let rest: Buffer = Buffer.alloc(0)
+  const waiting = new ByteQueue()
   for await (const bytes of sealed) {
-    rest = Buffer.concat([rest, bytes])
+    waiting.push(bytes)
     if (!file) {
-      if (rest.length < 1 + SALT_BYTES) continue
-      if (rest[0] !== FORMAT_VERSION) throw new SealError('The sealed file has an unknown format')
-      file = fileOf(sealing, rest.subarray(1, 1 + SALT_BYTES))
-      rest = rest.subarray(1 + SALT_BYTES)
+      if (waiting.length < HEAD_BYTES) continue
+      const head = waiting.take(HEAD_BYTES)
+      if (head[0] !== FORMAT_VERSION) throw new SealError('The sealed file has an unknown format')
+      file = fileOf(sealing, head.subarray(1))
     }
-    while (rest.length > FRAME_BYTES + TAG_BYTES) {
-      yield openFrame(file, number++, false, rest.subarray(0, FRAME_BYTES + TAG_BYTES))
-      rest = rest.subarray(FRAME_BYTES + TAG_BYTES)
-    }
+    while (waiting.length > SEALED_FRAME_BYTES)
+      yield openFrame(file, number++, false, waiting.take(SEALED_FRAME_BYTES))
   }
-  if (!file || rest.length < TAG_BYTES) throw new SealError('The sealed file is cut off')
-  yield openFrame(file, number, true, rest)
+  if (!file || waiting.length < TAG_BYTES) throw new SealError('The sealed file is cut off')
+  yield openFrame(file, number, true, waiting.take(waiting.length))
 }
 
 interface FileSeal {
@@ -96,7 +94,10 @@ function nonceOf(number: number, isLast: boolean): Buffer {
 function sealFrame({ key, context }: FileSeal, number: number, isLast: boolean, content: Buffer): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonceOf(number, isLast), { authTagLength: TAG_BYTES })
   cipher.setAAD(context)
-  return Buffer.concat([cipher.update(content), cipher.final(), cipher.getAuthTag()])
+  const sealed = cipher.update(content)
+  // In this mode it returns nothing, but computes the tag.
+  cipher.final()
+  return Buffer.concat([sealed, cipher.getAuthTag()])
 }
 
 function openFrame({ key, context }: FileSeal, number: number, isLast: boolean, frame: Buffer): Buffer {
@@ -105,7 +106,9 @@ function openFrame({ key, context }: FileSeal, number: number, isLast: boolean, 
   decipher.setAuthTag(frame.subarray(frame.length - TAG_BYTES))
   const content = decipher.update(frame.subarray(0, frame.length - TAG_BYTES))
   try {
-    return Buffer.concat([content, decipher.final()])
+    // In this mode it returns nothing, but checks the tag.
+    decipher.final()
+    return content
   } catch {
     throw new SealError('The sealed file does not open with this key and context')
   }
