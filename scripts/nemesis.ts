@@ -97,13 +97,17 @@ async function runAll({ minutes, seed, runs, accounts }: Options): Promise<boole
   return isKept
 }
 
-try {
-  const options = readOptions()
-  if (options) process.exitCode = (await runAll(options)) ? 0 : 1
-  else process.stdout.write(HELP)
-} catch (error) {
-  process.stderr.write(describeError(error))
-  process.exitCode = 2
+/** Returns the exit code. */
+async function run(): Promise<number> {
+  try {
+    const options = readOptions()
+    if (options) return (await runAll(options)) ? 0 : 1
+    process.stdout.write(HELP)
+    return 0
+  } catch (error) {
+    process.stderr.write(describeError(error))
+    return 2
+  }
 }
 
 function describeError(error: unknown): string {
@@ -112,3 +116,7 @@ function describeError(error: unknown): string {
   if (error instanceof TypeError && 'code' in error) return `${error.message}\n\n${HELP}`
   return `${inspect(error)}\n`
 }
+
+// Left to itself, Node closes every handle before it ends, and some runs then looped for ever in its `CleanupHandles`, over
+// sockets whose connections were long gone.
+process.exit(await run())

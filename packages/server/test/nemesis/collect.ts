@@ -28,6 +28,8 @@ const IN_FLIGHT_MAX = 16
 const REST_SECONDS_MAX = 15
 /** A process lets go of a deleted account long before this. */
 const LEAVE_SECONDS_MAX = 60
+/** A busy machine may take Redis to be gone for a while. */
+const COUNTED_SECONDS_MAX = 60
 
 /** Reads how everything stands at the end of a run. */
 export async function collectEnd(
@@ -126,12 +128,13 @@ async function readDeleted(
 
 /** Whether every process that answers counts requests again. */
 async function readWindows({ stores, addresses }: Bed, countedKey: string): Promise<WindowsState> {
-  const isCounted = async (address: string) =>
-    (await callerOf(address, countedKey).get('/v1/accounts')).headers.has('ratelimit-limit')
-  const areCounted = async () => (await Promise.all(addresses().map(isCounted))).every(Boolean)
-  const found = await waitUntil('requests to be counted', areCounted, REST_SECONDS_MAX).catch(() => false)
+  const counting = addresses().map(address => {
+    const isCounted = async () =>
+      (await callerOf(address, countedKey).get('/v1/accounts')).headers.has('ratelimit-limit')
+    return waitUntil('requests to be counted', isCounted, COUNTED_SECONDS_MAX).catch(() => false)
+  })
   const keeper = stores ? 'redis' : addresses().length > 1 ? 'table' : 'memory'
-  return { keeper, isCounted: found }
+  return { keeper, isCounted: (await Promise.all(counting)).every(Boolean) }
 }
 
 async function readEndpoints({ database: { db } }: Bed, endpoints: readonly RunEndpoint[]) {

@@ -80,9 +80,7 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
     const before = await takeSnapshot(bed, accounts.all)
     say(`ready: ${accounts.all.length} accounts are followed, ${endpoints.length} endpoints`)
 
-    const over = new AbortController()
-    const signal = over.signal
-    const clients = startClients({
+    await using clients = startClients({
       bed,
       accounts,
       endpoints,
@@ -90,7 +88,6 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
       limitedKey: keys.limited,
       history,
       random: random.fork('clients'),
-      signal,
     })
     const faults = planFaults(random.fork('faults'), {
       seconds,
@@ -99,9 +96,8 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
       isShort,
     })
     await doFaults({ bed, faults, seconds, random: random.fork('doing'), history, say })
-    over.abort()
     bed.receivers.calm()
-    await clients.done
+    await clients.end()
     say('the faults are over, coming to rest')
 
     const unsettled = await settle(bed, { accounts: accounts.all, endpoints }, SETTLE_SECONDS_MAX)

@@ -16,10 +16,10 @@ import { spendWindows } from './spend-windows.ts'
 import { useOtherProgram } from './use-other-program.ts'
 import { writeDrafts } from './write-drafts.ts'
 
-/** Everybody who uses the service during a run. */
-export interface Clients {
-  /** Ends once the run is over and each client has the outcome of its last request. Rejects if one of them fails. */
-  done: Promise<unknown>
+/** Everybody who uses the service during a run. Disposing them ends them, whatever happened. */
+export interface Clients extends AsyncDisposable {
+  /** Resolves once each client has the outcome of its last request. Rejects if one of them has failed. */
+  end(): Promise<void>
   /** How far each reader of the feed has come. They read on until `endReading`. */
   positions: readonly Position[]
   endReading(): Promise<void>
@@ -35,13 +35,12 @@ interface Options {
   limitedKey: string
   history: History
   random: Random
-  signal: AbortSignal
 }
 
 export function startClients(options: Options): Clients {
-  const { bed, accounts, endpoints, leaving, limitedKey, history, random, signal } = options
-  const reading = new AbortController()
-  const open = (name: string, own: readonly RunAccount[], key = bed.key, until = signal): ClientRun => {
+  const { bed, accounts, endpoints, leaving, limitedKey, history, random } = options
+  const [over, reading] = [new AbortController(), new AbortController()]
+  const open = (name: string, own: readonly RunAccount[], key = bed.key, until = over.signal): ClientRun => {
     const given = { actor: name, addresses: () => bed.addresses(), key, history, signal: until }
     const api = openApiClient({ ...given, random: random.fork(name) })
     return { name, bed, api, accounts: own, history, random: random.fork(`${name} acts`), signal: until }
@@ -68,14 +67,22 @@ export function startClients(options: Options): Clients {
     const position: Position = { lastId: null, cursor: null }
     return { position, done: readFeedForever(open(name, [], bed.key, reading.signal), readOnce, position) }
   })
-  // Rejections are reported where `done` is awaited.
+  // Rejections are reported by `end`.
   done.catch(() => {})
   return {
-    done,
+    async end() {
+      over.abort()
+      await done
+    },
     positions: readers.map(({ position }) => position),
     async endReading() {
       reading.abort()
       await Promise.all(readers.map(reader => reader.done))
+    },
+    async [Symbol.asyncDispose]() {
+      over.abort()
+      reading.abort()
+      await Promise.allSettled([done, ...readers.map(reader => reader.done)])
     },
   }
 }
