@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { inspect, parseArgs } from 'node:util'
 import { LAYOUTS, type Layout } from '../packages/server/test/nemesis/processes.ts'
 import { runNemesis } from '../packages/server/test/nemesis/run.ts'
+import { STORES, type StoresKind } from '../packages/server/test/nemesis/stores.ts'
 import { installServers } from '../packages/server/test/servers/install.ts'
 
 const HELP = `Runs three processes of the service on one database while they, the database, the networks and the servers around
@@ -16,6 +17,8 @@ Usage: npm run nemesis -- [options]
   --seed <number>      decides what happens and when; drawn if not given
   --layout <name>      together: each process has every role; apart: api, sync and jobs; both (default): one after the
                        other
+  --stores <kind>      redis-and-s3: the processes share both; none: only the database and a folder; by default, the
+                       seed decides, and of both layouts one has them and the other has not
   --accounts <number>  mailboxes, 60 by default
   --help               this text
 
@@ -28,7 +31,7 @@ class WrongUsage extends Error {}
 interface Options {
   minutes: number
   seed: number
-  layouts: Layout[]
+  runs: Array<{ layout: Layout; stores: StoresKind }>
   accounts: number
 }
 
@@ -38,6 +41,7 @@ function readOptions(): Options | null {
       minutes: { type: 'string', default: '10' },
       seed: { type: 'string' },
       layout: { type: 'string', default: 'both' },
+      stores: { type: 'string' },
       accounts: { type: 'string', default: '60' },
       help: { type: 'boolean' },
     },
@@ -46,10 +50,16 @@ function readOptions(): Options | null {
   const all = Object.keys(LAYOUTS) as Layout[]
   const layouts = values.layout === 'both' ? all : all.filter(layout => layout === values.layout)
   if (layouts.length === 0) throw new WrongUsage('--layout must be together, apart or both')
+  const given = STORES.find(kind => kind === values.stores)
+  if (values.stores !== undefined && !given) throw new WrongUsage('--stores must be redis-and-s3 or none')
+  const seed = readNumber('seed', values.seed ?? String(Math.floor(Math.random() * 1e6)), 0, 1e9)
   return {
     minutes: readNumber('minutes', values.minutes, 0.25, 1_440),
-    seed: readNumber('seed', values.seed ?? String(Math.floor(Math.random() * 1e6)), 0, 1e9),
-    layouts,
+    seed,
+    runs: layouts.map((layout, index) => ({
+      layout,
+      stores: given ?? ((Math.floor(seed) + index) % 2 === 0 ? 'redis-and-s3' : 'none'),
+    })),
     accounts: readNumber('accounts', values.accounts, 6, 500),
   }
 }
@@ -60,13 +70,13 @@ function readNumber(name: string, text: string, least: number, most: number): nu
   throw new WrongUsage(`--${name} must be a number from ${least} to ${most}`)
 }
 
-async function runAll({ minutes, seed, layouts, accounts }: Options): Promise<boolean> {
+async function runAll({ minutes, seed, runs, accounts }: Options): Promise<boolean> {
   await installServers()
   let isKept = true
-  for (const layout of layouts) {
+  for (const { layout, stores } of runs) {
     const folder = await mkdtemp(join(tmpdir(), `waxwing-nemesis-${seed}-${layout}-`))
     const say = (line: string) => void process.stdout.write(`${line}\n`)
-    const common = { seed, layout, accounts, folder, isShort: false, say }
+    const common = { seed, layout, stores, accounts, folder, isShort: false, say }
     try {
       const { violations, unsettled } = await runNemesis({ ...common, seconds: minutes * 60 })
       if (violations.length === 0 && unsettled.length === 0) {
@@ -80,19 +90,24 @@ async function runAll({ minutes, seed, layouts, accounts }: Options): Promise<bo
     isKept = false
     say(`The history and the logs: ${folder}`)
     say(
-      `To repeat it: npm run nemesis -- --seed ${seed} --layout ${layout} --minutes ${minutes} --accounts ${accounts}`,
+      `To repeat it: npm run nemesis -- --seed ${seed} --layout ${layout} --stores ${stores} --minutes ${minutes} ` +
+        `--accounts ${accounts}`,
     )
   }
   return isKept
 }
 
-try {
-  const options = readOptions()
-  if (options) process.exitCode = (await runAll(options)) ? 0 : 1
-  else process.stdout.write(HELP)
-} catch (error) {
-  process.stderr.write(describeError(error))
-  process.exitCode = 2
+/** Returns the exit code. */
+async function run(): Promise<number> {
+  try {
+    const options = readOptions()
+    if (options) return (await runAll(options)) ? 0 : 1
+    process.stdout.write(HELP)
+    return 0
+  } catch (error) {
+    process.stderr.write(describeError(error))
+    return 2
+  }
 }
 
 function describeError(error: unknown): string {
@@ -101,3 +116,7 @@ function describeError(error: unknown): string {
   if (error instanceof TypeError && 'code' in error) return `${error.message}\n\n${HELP}`
   return `${inspect(error)}\n`
 }
+
+// Left to itself, Node closes every handle before it ends, and some runs then looped for ever in its `CleanupHandles`, over
+// sockets whose connections were long gone.
+process.exit(await run())

@@ -36,7 +36,7 @@ export async function openAccounts(bed: Bed, count: number, random: Random): Pro
     // Two of five are the other program's, two the API's; the rest sends, but for one whose password changes.
     const kind = number === count - 1 ? 'locked' : KINDS[number % KINDS.length]!
     const client = kind === 'foreign' ? await furnish(bed.mail, user, world, random.fork(user.user)) : null
-    if (!client) await world.deliver(Array.from({ length: LETTERS }, (_, nth) => letter(user.email, nth)))
+    if (!client) await world.deliver(Array.from({ length: LETTERS }, (_, nth) => letterTo(user.email, nth)))
     return { user, kind, client }
   })
   const accounts = await inBatchesOf(AT_ONCE, made, async ({ user, kind, client }) => {
@@ -70,7 +70,8 @@ export async function openAccounts(bed: Bed, count: number, random: Random): Pro
 const KINDS = ['foreign', 'changed', 'sending', 'foreign', 'changed'] as const
 type Kind = (typeof KINDS)[number] | 'locked'
 
-function letter(email: string, number: number) {
+/** One of the messages that lie in the mailboxes of `changed` accounts before anything happens. */
+export function letterTo(email: string, number: number) {
   const head = `From: ada@a.test\r\nTo: ${email}\r\nSubject: letter ${number}\r\nMessage-ID: <${number}.${email}>`
   return { raw: `${head}\r\n\r\nHello\r\n`, internalDate: new Date(Date.UTC(2026, 0, 1) + number * 1_000) }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SUPERUSER } from '../../src/database/embedded/cluster.ts'
 import { migrate } from '../../src/database/migrate.ts'
@@ -15,7 +16,8 @@ import { startCapture } from './capture.ts'
 import type { History } from './history.ts'
 import { LAYOUTS, type Layout, openPlace, type Place } from './processes.ts'
 import { type Receivers, startReceivers, type TemperName, TEMPERS } from './receivers.ts'
-import { findOwnerOfPort, watchSessions } from './sessions.ts'
+import { findOwnerOfPort, type SessionWatch, watchSessions } from './sessions.ts'
+import { openStores, type Stores, type StoresKind } from './stores.ts'
 
 /** Everything in which the service lives during a run, and what can be done to it. */
 export interface Bed extends AsyncDisposable {
@@ -29,23 +31,29 @@ export interface Bed extends AsyncDisposable {
   endpoints: ReadonlyMap<string, TemperName>
   imapProxy: FaultProxy
   smtpProxy: FaultProxy
-  /** The API key of the tenant. */
+  /** Null if the processes share only the database and a folder. */
+  stores: Stores | null
+  sessions: SessionWatch
+  /** The tenant whose feed is read and whose endpoints get webhooks, and a key of it. */
+  tenantId: string
   key: string
   /** The settings with which the command line works on the same installation. */
   env: Record<string, string>
-  /** The folder of stored files. */
-  blobFolder: string
+  /** The names of all stored files or objects. */
+  listStored(): Promise<string[]>
   /** Where the API may be asked now; some of them may be stopped or cut off. */
   addresses(): string[]
-  /** Closes what is noted when it ends. */
-  endSessions(): Promise<void>
 }
 
 const PLACE_NAMES = ['one', 'two', 'three'] as const
 /** Commits reach the disk before they are acknowledged, as in production. */
 const DURABLE = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' }
 
-export async function openBed(layout: Layout, random: Random, history: History): Promise<Bed> {
+export async function openBed(
+  { layout, stores: kind }: { layout: Layout; stores: StoresKind },
+  random: Random,
+  history: History,
+): Promise<Bed> {
   await using opened = new AsyncDisposableStack()
   const postgres = opened.use(await startPostgresServer(undefined, DURABLE))
   await migrate(postgres.address('postgres'))
@@ -68,6 +76,8 @@ export async function openBed(layout: Layout, random: Random, history: History):
   const imapProxy = opened.use(await startFaultProxy({ host: mail.host, port: mail.directPort }, sessions))
   const smtpProxy = opened.use(await startFaultProxy({ host: '127.0.0.1', port: sink.port }))
 
+  const stores = kind === 'none' ? null : opened.use(await openStores())
+
   const folder = opened.use(await makeDataFolder())
   const env = {
     WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
@@ -78,6 +88,7 @@ export async function openBed(layout: Layout, random: Random, history: History):
     WAXWING_WEBHOOK_ALLOW_HTTP: 'true',
     WAXWING_CONNECTIONS_PER_HOST: '500',
     WAXWING_LINKS_URL: 'https://links.example.com',
+    ...stores?.env,
   }
   const databaseUrl = ({ host, port }: { host: string; port: number }) =>
     `postgres://${SUPERUSER}:${postgres.password}@${host}:${port}/postgres`
@@ -95,6 +106,7 @@ export async function openBed(layout: Layout, random: Random, history: History):
   if (firstKey === null) throw new Error('The first start printed no key')
   await Promise.all(others.map(place => place.start()))
 
+  const { id: tenantId } = await database.db.selectFrom('tenant').select('id').executeTakeFirstOrThrow()
   const owned = opened.move()
   return {
     places,
@@ -106,16 +118,25 @@ export async function openBed(layout: Layout, random: Random, history: History):
     endpoints,
     imapProxy,
     smtpProxy,
+    stores,
+    sessions,
+    tenantId,
     key: firstKey,
     env: {
       ...env,
       DATABASE_URL: `${databaseUrl({ host: 'localhost', port: 5432 })}?host=${encodeURIComponent(postgres.socketFolder)}`,
     },
-    blobFolder: join(folder.path, 'blobs'),
+    listStored: () => (stores ? stores.listObjects() : listFiles(join(folder.path, 'blobs'))),
     addresses: () => places.flatMap(({ address }) => address ?? []),
-    endSessions: () => sessions.end(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+async function listFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  return entries
+    .filter(entry => entry.isFile())
+    .map(entry => `${entry.parentPath}/${entry.name}`.slice(folder.length + 1))
 }
 
 /** Starts the database server again. The memory that its processes shared may be in use for a moment longer. */

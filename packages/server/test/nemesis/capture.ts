@@ -23,7 +23,8 @@ const STATEMENTS = [
     instance_id uuid, writer text, epoch bigint, lease_seconds float8)`,
   'create table nemesis.stale_write (account_id uuid, writer text, owner text)',
   `create table nemesis.transition (
-    number bigint generated always as identity, kind text, id uuid, was text, becomes text, reason text)`,
+    number bigint generated always as identity, tenant_id uuid, kind text, id uuid, was text, becomes text,
+    reason text)`,
   `create function nemesis.process() returns text language sql as
     $$ select nullif(current_setting('${PROCESS_SETTING}', true), '') $$`,
   onRows(
@@ -41,9 +42,10 @@ const STATEMENTS = [
         where id = old.owner_instance and isfinite(heartbeat_until)));
     end if`,
   ),
+  // Whoever renames a mailbox inserts its cursor, unchanged, under the new source.
   onRows(
     'cursor_moves',
-    'insert or update of cursor on public.sync_cursor',
+    'update of cursor on public.sync_cursor',
     `insert into nemesis.stale_write
       select new.account_id, nemesis.process(), process from public.account
       left join nemesis.instance on instance.id = owner_instance
@@ -53,16 +55,16 @@ const STATEMENTS = [
     'status_changes',
     'update of status on public.outbox',
     `if old.status <> new.status then
-      insert into nemesis.transition (kind, id, was, becomes, reason)
-      values ('outbox', new.id, old.status, new.status, old.error_reason);
+      insert into nemesis.transition (tenant_id, kind, id, was, becomes, reason)
+      values (new.tenant_id, 'outbox', new.id, old.status, new.status, old.error_reason);
     end if`,
   ),
   onRows(
     'account_changes',
     'update of status on public.account',
     `if old.status <> new.status then
-      insert into nemesis.transition (kind, id, was, becomes, reason)
-      values ('account', new.id, old.status, new.status, old.status_reason);
+      insert into nemesis.transition (tenant_id, kind, id, was, becomes, reason)
+      values (new.tenant_id, 'account', new.id, old.status, new.status, old.status_reason);
     end if`,
   ),
 ]
@@ -74,11 +76,12 @@ function onRows(name: string, event: string, action: string): string {
     create trigger nemesis_${name} after ${event} for each row execute function nemesis.${name}()`
 }
 
-export async function readOwners(db: Db): Promise<OwnerChange[]> {
+export async function readOwners(db: Db, tenantId: string): Promise<OwnerChange[]> {
   const { rows } = await sql<OwnerChange>`
     select account_id as "accountId", extract(epoch from at)::float8 * 1000 as at, process as owner, writer,
       instance_id as "instanceId", epoch::float8 as epoch, lease_seconds as "leaseSeconds"
-    from nemesis.owner left join nemesis.instance on instance.id = instance_id order by number
+    from nemesis.owner left join nemesis.instance on instance.id = instance_id
+    where account_id in (select id from account where tenant_id = ${tenantId}) order by number
   `.execute(db)
   return rows
 }
@@ -90,9 +93,10 @@ export async function readStaleWrites(db: Db) {
   return rows
 }
 
-export async function readTransitions(db: Db): Promise<Transition[]> {
+export async function readTransitions(db: Db, tenantId: string): Promise<Transition[]> {
   const { rows } = await sql<Transition>`
-    select kind, id, was as "from", becomes as "to", reason from nemesis.transition order by number
+    select kind, id, was as "from", becomes as "to", reason from nemesis.transition
+    where tenant_id = ${tenantId} order by number
   `.execute(db)
   return rows
 }

@@ -60,6 +60,15 @@ describe('the judge of a run', () => {
       },
     ],
     [
+      'a time without an owner in which the database was stopped',
+      ({ history, end }) => {
+        history.push({ ...sampleStop('one', 6_000, 30_000), kind: 'database_stopped', process: null })
+        end.owners[1]!.at = 5_000
+        end.owners[2]!.at = 66_000
+        end.owners[3]!.at = 67_000
+      },
+    ],
+    [
       'a send with an unknown outcome whose copy turned up',
       ({ end }) => {
         end.transitions.push({

@@ -1,7 +1,7 @@
-import { readdir } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { blobKey } from '../../src/kit/blobs/blob-key.ts'
 import { callerOf } from '../caller.ts'
+import { tablesWith } from '../database-text.ts'
 import { runWaxwing } from '../service-process.ts'
 import { readFeed } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -9,12 +9,27 @@ import type { Bed } from './bed.ts'
 import { readOwners, readStaleWrites, readTransitions } from './capture.ts'
 import type { RunAccount } from './clients/client-run.ts'
 import type { RunEndpoint } from './clients/edit-endpoints.ts'
-import type { EndState, EndpointState, MailboxState, OutboxState, Resources } from './evidence.ts'
+import type {
+  Bounds,
+  DeletedAccount,
+  EndState,
+  EndpointState,
+  MailboxState,
+  OutboxState,
+  Resources,
+  WindowsState,
+} from './evidence.ts'
+import { entriesOf, type History } from './history.ts'
+import type { Leaver } from './leavers.ts'
 import type { Snapshot } from './snapshot.ts'
 import { claims, compareAccount } from './settle.ts'
 
 const IN_FLIGHT_MAX = 16
 const REST_SECONDS_MAX = 15
+/** A process lets go of a deleted account long before this. */
+const LEAVE_SECONDS_MAX = 60
+/** A busy machine may take Redis to be gone for a while. */
+const COUNTED_SECONDS_MAX = 60
 
 /** Reads how everything stands at the end of a run. */
 export async function collectEnd(
@@ -22,28 +37,42 @@ export async function collectEnd(
   {
     accounts,
     endpoints,
+    leavers,
+    countedKey,
     before,
+    bounds,
+    history,
   }: {
     accounts: readonly RunAccount[]
     endpoints: readonly RunEndpoint[]
+    leavers: readonly Leaver[]
+    /** A key of a tenant with a limit that it is far from. */
+    countedKey: string
     before: Snapshot
+    bounds: Bounds
+    history: History
   },
 ): Promise<EndState> {
+  const { tenantId } = bed
   const { db } = bed.database
+  const deleted = await readDeleted(bed, leavers, history)
+  await bed.sessions.end()
   const compared = []
   for (const account of accounts) compared.push({ account, ...(await compareAccount(bed, account)) })
   const caller = callerOf(bed.addresses()[0] ?? '', bed.key)
   const { rows: events } = await sql<EndState['events'][number]>`
     select id::text, type, account_id as "accountId", extract(epoch from created_at)::float8 * 1000 as "createdAt"
-    from event order by event.id
+    from event where tenant_id = ${tenantId} order by event.id
   `.execute(db)
+  const addressesOfLeavers = new Set(leavers.map(({ user }) => user.email))
+  const followers = bed.places.filter(({ roles }) => roles.includes('sync'))
   return {
     events,
     feed: (await readFeed(caller)).events,
     endpoints: await readEndpoints(bed, endpoints),
     deliveries: await readDeliveries(bed, endpoints),
     outbox: await readOutbox(bed),
-    accepted: await bed.sink.accepted(),
+    accepted: (await bed.sink.accepted()).filter(({ from }) => !addressesOfLeavers.has(from)),
     mailboxes: compared.map(({ account, index, truth, state }): MailboxState => {
       const was = before.states.get(account.id)
       if (!was) throw new Error('There is an account that was not there before')
@@ -59,12 +88,53 @@ export async function collectEnd(
         })),
       ),
     ),
-    owners: await readOwners(db),
+    owners: await readOwners(db, tenantId),
     staleWrites: await readStaleWrites(db),
-    transitions: await readTransitions(db),
+    transitions: await readTransitions(db, tenantId),
     audit: await readAudit(bed),
     resources: await readResources(bed),
+    deleted,
+    windows: await readWindows(bed, countedKey),
+    loneFollower: followers.length === 1 ? (followers[0]?.name ?? null) : null,
+    bounds,
   }
+}
+
+/** Reads what is left of the accounts whose deletion was acknowledged. */
+async function readDeleted(
+  { database: { db }, sink, sessions }: Bed,
+  leavers: readonly Leaver[],
+  { entries }: History,
+): Promise<DeletedAccount[]> {
+  const ids = new Set(entriesOf(entries, 'deletion').map(({ accountId }) => accountId))
+  const gone = leavers.filter(({ id }) => ids.has(id))
+  const isLeft = async () => gone.every(({ user }) => !sessions.followed().has(user.user))
+  await waitUntil('deleted accounts to be left', isLeft, LEAVE_SECONDS_MAX).catch(() => null)
+  const accepted = await sink.accepted()
+  const read = gone.map(async ({ id, user, word }): Promise<DeletedAccount> => {
+    const { rows } = await sql<{ type: string }>`
+      select type from event where account_id = ${id} or data->>'accountId' = ${id} order by event.id
+    `.execute(db)
+    return {
+      accountId: id,
+      tablesLeft: await tablesWith(db, word),
+      acceptedCount: accepted.filter(({ from }) => from === user.email).length,
+      events: rows.map(({ type }) => type),
+      isFollowed: sessions.followed().has(user.user),
+    }
+  })
+  return Promise.all(read)
+}
+
+/** Whether every process that answers counts requests again. */
+async function readWindows({ stores, addresses }: Bed, countedKey: string): Promise<WindowsState> {
+  const counting = addresses().map(address => {
+    const isCounted = async () =>
+      (await callerOf(address, countedKey).get('/v1/accounts')).headers.has('ratelimit-limit')
+    return waitUntil('requests to be counted', isCounted, COUNTED_SECONDS_MAX).catch(() => false)
+  })
+  const keeper = stores ? 'redis' : addresses().length > 1 ? 'table' : 'memory'
+  return { keeper, isCounted: (await Promise.all(counting)).every(Boolean) }
 }
 
 async function readEndpoints({ database: { db } }: Bed, endpoints: readonly RunEndpoint[]) {
@@ -92,11 +162,11 @@ async function readDeliveries({ database: { db } }: Bed, endpoints: readonly Run
   }))
 }
 
-async function readOutbox({ database: { db } }: Bed): Promise<OutboxState[]> {
+async function readOutbox({ database: { db }, tenantId }: Bed): Promise<OutboxState[]> {
   const { rows } = await sql<OutboxState>`
     select id, coalesce(subject, '') as key, internet_message_id as "internetMessageId", status,
       error_reason as reason, task is not null or due_at is not null as "isBusy"
-    from outbox order by created_at
+    from outbox where tenant_id = ${tenantId} order by created_at
   `.execute(db)
   return rows
 }
@@ -159,19 +229,15 @@ async function countInFlight({ addresses, key }: Bed): Promise<Resources['inFlig
   return { allowed: IN_FLIGHT_MAX, accepted }
 }
 
-async function findOrphanFiles({ database: { db }, blobFolder }: Bed): Promise<string[]> {
+async function findOrphanFiles({ database: { db }, listStored }: Bed): Promise<string[]> {
   const { rows } = await sql<Parameters<typeof blobKey>[0]>`
     select id, tenant_id, account_id from message_blob
   `.execute(db)
   const known = new Set(rows.map(blobKey))
-  const entries = await readdir(blobFolder, { recursive: true, withFileTypes: true }).catch(() => [])
-  return entries
-    .filter(entry => entry.isFile())
-    .map(entry => `${entry.parentPath}/${entry.name}`.slice(blobFolder.length + 1))
-    .filter(file => !known.has(file) && !isHead(file))
+  return (await listStored()).filter(name => !known.has(name) && isOfAccount(name))
 }
 
-/** Heads of the audit log are beside the stored messages. */
-function isHead(file: string): boolean {
-  return !/^[0-9a-f]{8}-/.test(file)
+/** Heads of the audit log and the mark of the installation are beside the stored messages. */
+function isOfAccount(name: string): boolean {
+  return /^[0-9a-f]{8}-/.test(name)
 }

@@ -7,6 +7,7 @@ import { type Bed, restartDatabase } from './bed.ts'
 import type { FaultKind, PlannedFault } from './fault-plan.ts'
 import type { History } from './history.ts'
 import type { Place } from './processes.ts'
+import type { Stores } from './stores.ts'
 
 const SLOW_MILLISECONDS = 300
 const SHORT_BYTES = [200, 20_000] as const
@@ -63,6 +64,39 @@ const FAULTS: Record<FaultKind, (doing: Doing) => Promise<unknown>> = {
     await last()
     bed.sink.behave = () => null
   },
+  async redis_stopped({ bed, last }) {
+    const stores = requireStores(bed)
+    stores.signalRedis('SIGSTOP')
+    await last()
+    stores.signalRedis('SIGCONT')
+  },
+  async redis_killed({ bed, last }) {
+    const stores = requireStores(bed)
+    stores.signalRedis('SIGKILL')
+    await last()
+    await stores.restartRedis()
+  },
+  redis_slow: ({ bed, last }) =>
+    withLink(requireStores(bed).redisProxy, { latencyMs: SLOW_MILLISECONDS }, last),
+  redis_one_way: ({ bed, last }) => withLink(requireStores(bed).redisProxy, { stalled: 'to_client' }, last),
+  redis_cut: async ({ bed }) => requireStores(bed).redisProxy.cutAll(),
+  redis_flushed: ({ bed }) => requireStores(bed).flushRedis(),
+  async s3_failing({ bed, last }) {
+    const { s3 } = requireStores(bed)
+    s3.faults = [{ answer: { status: 500, code: 'InternalError' } }]
+    await last()
+    s3.faults = []
+  },
+  s3_stalled: ({ bed, last }) => withLink(requireStores(bed).s3Proxy, { stalled: 'both' }, last),
+  s3_slow: ({ bed, last }) => withLink(requireStores(bed).s3Proxy, { latencyMs: SLOW_MILLISECONDS }, last),
+  s3_short: ({ bed, last, random }) =>
+    withNewLinks(requireStores(bed).s3Proxy, { cutAfterBytes: random.between(...SHORT_BYTES) }, last),
+  s3_cut: async ({ bed }) => requireStores(bed).s3Proxy.cutAll(),
+}
+
+function requireStores({ stores }: Bed): Stores {
+  if (!stores) throw new Error('This run has neither Redis nor S3')
+  return stores
 }
 
 /** Does one fault and undoes it, and notes both. */

@@ -29,6 +29,37 @@ export interface EndState {
   transitions: Transition[]
   audit: { rows: Array<{ requestId: string; status: number }>; findings: number }
   resources: Resources
+  deleted: DeletedAccount[]
+  windows: WindowsState
+  /** The only place whose processes follow accounts; null if there are several. */
+  loneFollower: string | null
+  /** What is allowed to take time. */
+  bounds: Bounds
+}
+
+export interface Bounds {
+  /** Seconds for which two processes may follow one account. */
+  shared: number
+  /** Seconds for which an account may have no living owner; null where the machine is too busy to judge it. */
+  unowned: number | null
+}
+
+/** Where requests of a minute are counted, and whether they are at the end. */
+export interface WindowsState {
+  keeper: 'redis' | 'table' | 'memory'
+  isCounted: boolean
+}
+
+/** What is left of an account whose deletion was acknowledged. */
+export interface DeletedAccount {
+  accountId: string
+  /** Tables in which a word is found that only this account had. */
+  tablesLeft: string[]
+  /** Messages that the mail server accepted from it. All were to be sent long after the deletion. */
+  acceptedCount: number
+  /** The types of the events about it, in order. */
+  events: string[]
+  isFollowed: boolean
 }
 
 export interface CommittedEvent {

@@ -24,10 +24,31 @@ export const WORLD_FAULTS = [
   'smtp_one_way',
   'smtp_rude',
 ] as const
-export type FaultKind = (typeof PROCESS_FAULTS)[number] | (typeof WORLD_FAULTS)[number]
+/** Faults of Redis and of the object store. */
+export const STORE_FAULTS = [
+  'redis_stopped',
+  'redis_killed',
+  'redis_slow',
+  'redis_one_way',
+  'redis_cut',
+  'redis_flushed',
+  's3_failing',
+  's3_stalled',
+  's3_slow',
+  's3_short',
+  's3_cut',
+] as const
+export type FaultKind =
+  | (typeof PROCESS_FAULTS)[number]
+  | (typeof WORLD_FAULTS)[number]
+  | (typeof STORE_FAULTS)[number]
+
+/** Faults of different tracks overlap; those of one track come one after the other. */
+export type FaultTrack = 'processes' | 'world' | 'stores'
 
 /** Something that will be done, and undone later. */
 export interface PlannedFault {
+  track: FaultTrack
   kind: FaultKind
   /** Seconds after the start. */
   atSeconds: number
@@ -41,6 +62,8 @@ export interface PlanOptions {
   /** Length of the whole run; no fault begins in its last tenth. */
   seconds: number
   processes: number
+  /** Whether there are Redis and an object store, which can fail. */
+  hasStores: boolean
   /** Faults last shorter, and come sooner one after the other. */
   isShort: boolean
 }
@@ -50,20 +73,26 @@ const STOP_SECONDS = { long: [5, 60], short: [5, 14] } as const
 const DATABASE_STOPPED_SECONDS = { long: [10, 30], short: [5, 8] } as const
 const OTHER_SECONDS = { long: [3, 25], short: [2, 6] } as const
 
-/**
- * Decides what happens when. The same seed makes the same plan. What is done to processes and what is done to the
- * world around them overlap; two faults of the same sort never do.
- */
+/** Decides what happens when. The same seed makes the same plan. */
 export function planFaults(random: Random, options: PlanOptions): PlannedFault[] {
   const tracks = [
-    planTrack(random.fork('processes'), PROCESS_FAULTS, options),
-    planTrack(random.fork('world'), WORLD_FAULTS, options),
+    planTrack(random, 'processes', options),
+    planTrack(random, 'world', options),
+    ...(options.hasStores ? [planTrack(random, 'stores', options)] : []),
   ]
   return tracks.flat().toSorted((one, other) => one.atSeconds - other.atSeconds)
 }
 
-function planTrack(random: Random, kinds: readonly FaultKind[], options: PlanOptions): PlannedFault[] {
+const KINDS: Record<FaultTrack, readonly FaultKind[]> = {
+  processes: PROCESS_FAULTS,
+  world: WORLD_FAULTS,
+  stores: STORE_FAULTS,
+}
+
+function planTrack(parent: Random, track: FaultTrack, options: PlanOptions): PlannedFault[] {
   const { seconds, processes, isShort } = options
+  const random = parent.fork(track)
+  const kinds = KINDS[track]
   const pace = isShort ? 'short' : 'long'
   const faults: PlannedFault[] = []
   let waiting: FaultKind[] = []
@@ -72,13 +101,13 @@ function planTrack(random: Random, kinds: readonly FaultKind[], options: PlanOpt
     if (waiting.length === 0) waiting = shuffle(random, kinds)
     const kind = waiting.shift()
     if (kind === undefined) break
-    const isOfProcess = (PROCESS_FAULTS as readonly FaultKind[]).includes(kind)
     const lasts = Math.min(durationOf(random, kind, pace), seconds - at)
     faults.push({
+      track,
       kind,
       atSeconds: at,
       seconds: lasts,
-      process: isOfProcess ? random.between(0, processes - 1) : null,
+      process: track === 'processes' ? random.between(0, processes - 1) : null,
     })
     at += lasts + between(random, PAUSE_SECONDS[pace])
   }

@@ -68,6 +68,21 @@ export interface SessionEntry extends Timed {
   user: string
 }
 
+/** A stored message that was downloaded, and the digest of what was sent to the mailbox. */
+export interface BodyEntry extends Timed {
+  type: 'body'
+  accountId: string
+  subject: string
+  digest: string
+  sentDigest: string
+}
+
+/** An account whose deletion and purge was acknowledged. */
+export interface DeletionEntry extends Timed {
+  type: 'deletion'
+  accountId: string
+}
+
 /** Something that the nemesis did. `process` is the one that it was done to. */
 export interface FaultEntry extends Timed {
   type: 'fault'
@@ -76,7 +91,14 @@ export interface FaultEntry extends Timed {
   about: string
 }
 
-export type HistoryEntry = RequestEntry | PageEntry | WebhookEntry | SessionEntry | FaultEntry
+export type HistoryEntry =
+  | RequestEntry
+  | PageEntry
+  | WebhookEntry
+  | SessionEntry
+  | BodyEntry
+  | DeletionEntry
+  | FaultEntry
 
 /** Everything that happened, in the order in which it ended. */
 export interface History extends Disposable {

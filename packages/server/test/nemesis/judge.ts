@@ -1,4 +1,6 @@
 import { checkAudit } from './checks/audit.ts'
+import { checkBodies } from './checks/bodies.ts'
+import { checkDeletions } from './checks/deletions.ts'
 import { checkDeliveries } from './checks/deliveries.ts'
 import { checkEvents } from './checks/events.ts'
 import { checkFeed } from './checks/feed.ts'
@@ -9,6 +11,7 @@ import { checkOwners } from './checks/owners.ts'
 import { checkResources } from './checks/resources.ts'
 import { checkNoDoubleSend, checkNoLostSend } from './checks/sends.ts'
 import { checkStatuses } from './checks/statuses.ts'
+import { checkUnowned } from './checks/unowned.ts'
 import type { Evidence } from './evidence.ts'
 import type { Check, Violation } from './violation.ts'
 
@@ -18,11 +21,14 @@ const CHECKS: readonly Check[] = [
   checkNoDoubleSend,
   checkNoLostSend,
   checkMailboxes,
+  checkBodies,
   checkEvents,
   checkOwners,
+  checkUnowned,
   checkIdempotency,
   checkLimits,
   checkStatuses,
+  checkDeletions,
   checkAudit,
   checkResources,
 ]

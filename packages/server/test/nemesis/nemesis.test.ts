@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { runNemesis } from './run.ts'
 
 /** `npm run nemesis` runs longer, with more accounts and other seeds. */
-const SHORT = { seed: 1, seconds: 30, accounts: 10, isShort: true }
+const SHORT = { seed: 1, seconds: 20, accounts: 10, isShort: true }
 
 test(
   'while processes, the database and networks fail, every promise is kept',
@@ -16,6 +16,7 @@ test(
     const result = await runNemesis({
       ...SHORT,
       layout: 'together',
+      stores: 'redis-and-s3',
       folder,
       say: line => void said.push(line),
     })

@@ -1,10 +1,12 @@
 import {
+  sampleBody,
   sampleEvent,
   type SampleEvidence,
   sampleMessage,
   samplePage,
   sampleRequest,
   sampleSession,
+  sampleStop,
   sampleWebhook,
 } from './sample-evidence.ts'
 import type { Invariant } from './violation.ts'
@@ -121,6 +123,12 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
     /isRead true was acknowledged, and is false/,
   ],
   [
+    'I5',
+    'a stored message with other bytes',
+    ({ history }) => void history.push(sampleBody({ digest: 'another digest' })),
+    /“one” in account-1 was downloaded with other bytes than were sent/,
+  ],
+  [
     'I6',
     'a change that the feed never reported',
     ({ end }) =>
@@ -151,6 +159,26 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
     'two processes that follow one account',
     ({ history }) => void history.push(sampleSession({ process: 'three', from: 30_000, at: 45_000 })),
     /two and three both followed ada for 15\.0 s/,
+  ],
+  [
+    'I7',
+    'an account that nobody owned for too long',
+    ({ end }) => {
+      end.owners[1]!.at = 5_000
+      end.owners[2]!.at = 36_000
+      end.owners[3]!.at = 50_000
+    },
+    /account account-2 had no living owner for 31\.0 s/,
+  ],
+  [
+    'I7',
+    'an account that a killed process kept for too long',
+    ({ history, end }) => {
+      history.push({ ...sampleStop('one', 5_000, 6_000), kind: 'kill_process' })
+      end.owners[1]!.at = 40_000
+      end.owners[2]!.at = 41_000
+    },
+    /account account-2 had no living owner for 36\.0 s/,
   ],
   [
     'I7',
@@ -197,7 +225,25 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
         method: 'GET',
         window: { limit: 2, remaining: 0, resetSeconds: 58 },
       }),
-    /limited client: 3 requests were accepted in the window until .*, of 2/,
+    /limited client: in the window until .*, 3 requests were accepted, of 2/,
+  ],
+  [
+    'I9',
+    'a place of a window that was given twice',
+    ({ history }) => void (findRequest(history, 'limited 1').window!.remaining = 1),
+    /limited client: in the window until .*, places given twice: 1/,
+  ],
+  [
+    'I9',
+    'a request that was counted elsewhere while Redis was stopped',
+    ({ history }) => void history.push({ ...sampleStop('one', -4_000, 5_000), kind: 'redis_stopped' }),
+    /limited client: limited 0 was counted while Redis was stopped/,
+  ],
+  [
+    'I9',
+    'requests that are no longer counted',
+    ({ end }) => void (end.windows.isCounted = false),
+    /requests are not counted at the end/,
   ],
   [
     'I9',
@@ -224,6 +270,36 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
     ({ end }) =>
       void end.transitions.push({ kind: 'outbox', id: 'send-3', from: 'sending', to: 'sent', reason: null }),
     /outbox send-3 became sent 1 times, and send\.sent came 0 times/,
+  ],
+  [
+    'I12',
+    'something that a purge left',
+    ({ end }) => void end.deleted[0]!.tablesLeft.push('template'),
+    /something of the deleted account account-9 is left in template/,
+  ],
+  [
+    'I12',
+    'a send of a deleted account',
+    ({ end }) => void (end.deleted[0]!.acceptedCount = 1),
+    /1 messages of the deleted account account-9 were sent/,
+  ],
+  [
+    'I12',
+    'a deleted account that is followed',
+    ({ end }) => void (end.deleted[0]!.isFollowed = true),
+    /the deleted account account-9 is still followed/,
+  ],
+  [
+    'I12',
+    'a change that was announced after the deletion',
+    ({ end }) => void end.deleted[0]!.events.splice(3, 0, 'message.created'),
+    /the last events of the deleted account account-9 are account\.deleted, message\.created, account\.purged/,
+  ],
+  [
+    'I12',
+    'a purge that was announced twice',
+    ({ end }) => void end.deleted[0]!.events.push('account.purged'),
+    /are account\.deleted, account\.purged, account\.purged/,
   ],
   [
     'I13',

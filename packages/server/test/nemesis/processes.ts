@@ -17,6 +17,8 @@ export type Layout = keyof typeof LAYOUTS
 
 /** A place for a process: one runs in it at a time, but for a moment in a rolling restart. */
 export interface Place {
+  /** What the names of its processes begin with. */
+  readonly name: string
   readonly roles: readonly Role[]
   /** Stands between its processes and the database. */
   readonly databaseProxy: FaultProxy
@@ -107,6 +109,7 @@ export async function openPlace(options: PlaceOptions): Promise<Place & AsyncDis
     waitUntil('the process to start', () => launch().catch(() => null), START_SECONDS_MAX)
 
   return {
+    name,
     roles,
     databaseProxy,
     get processName() {

@@ -12,23 +12,29 @@ import type { RunEndpoint } from './clients/edit-endpoints.ts'
 import { type Clients, startClients } from './clients/start-clients.ts'
 import { collectEnd } from './collect.ts'
 import { doFault } from './do-fault.ts'
+import type { Bounds } from './evidence.ts'
+import { type Failover, measureFailovers, percentile } from './failovers.ts'
 import { type PlannedFault, planFaults } from './fault-plan.ts'
 import { entriesOf, type History, openHistory } from './history.ts'
 import { judge } from './judge.ts'
+import { openLeavers } from './leavers.ts'
 import type { Layout } from './processes.ts'
 import { settle, type Unsettled } from './settle.ts'
 import { takeSnapshot } from './snapshot.ts'
+import type { StoresKind } from './stores.ts'
+import { createKeyOfTenant } from './tenants.ts'
 import type { Violation } from './violation.ts'
 
 export interface RunOptions {
   seed: number
   layout: Layout
+  stores: StoresKind
   /** How long faults are done for; setting up and coming to rest take their own time. */
   seconds: number
   accounts: number
   /** The folder of the history, the logs of all processes and the result. */
   folder: string
-  /** Shorter faults, for a run that is part of the tests. */
+  /** Shorter faults, and no promise of speed is judged: for a run that is part of the tests. */
   isShort: boolean
   say: (line: string) => void
 }
@@ -43,49 +49,74 @@ export interface RunResult {
 const SETTLE_SECONDS_MAX = 300
 const READERS_SECONDS_MAX = 60
 const VIOLATIONS_SHOWN_MAX = 40
+const LEAVERS = { short: 2, long: 6 } as const
+/** Requests of the limited tenant in a minute, and of one that stays far from its limit. */
+const CALLS_PER_MINUTE = { limited: 57, counted: 100_000 } as const
+const COUNTED_SECONDS_MAX = 60
+const BOUNDS: Record<'short' | 'long', Bounds> = {
+  short: { shared: 30, unowned: null },
+  long: { shared: 10, unowned: 30 },
+}
 
 /** Runs the service under faults and judges what came of it. */
 export async function runNemesis(options: RunOptions): Promise<RunResult> {
-  const { seed, layout, seconds, folder, isShort } = options
+  const { seed, layout, stores, seconds, folder, isShort } = options
+  const pace = isShort ? 'short' : 'long'
   const begun = performance.now()
   const say = (line: string) =>
     options.say(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(6)} s  ${line}`)
   await mkdir(folder, { recursive: true })
   using history = openHistory(join(folder, 'history.jsonl'))
   const random = seeded(`nemesis ${seed} ${layout}`)
-  say(`seed ${seed}, layout ${layout}, ${seconds} s of faults, ${options.accounts} accounts`)
-  await using bed = await openBed(layout, random.fork('bed'), history)
+  say(
+    `seed ${seed}, layout ${layout}, stores ${stores}, ${seconds} s of faults, ${options.accounts} accounts`,
+  )
+  await using bed = await openBed({ layout, stores }, random.fork('bed'), history)
   try {
     await using accounts = await openAccounts(bed, options.accounts, random.fork('accounts'))
+    const leaving = await openLeavers(bed, LEAVERS[pace])
+    const keys = await openLimitedTenants(bed)
     const endpoints = await openEndpoints(bed)
     const before = await takeSnapshot(bed, accounts.all)
     say(`ready: ${accounts.all.length} accounts are followed, ${endpoints.length} endpoints`)
 
-    const over = new AbortController()
-    const signal = over.signal
-    const clients = startClients({
+    await using clients = startClients({
       bed,
       accounts,
       endpoints,
+      leaving,
+      limitedKey: keys.limited,
       history,
       random: random.fork('clients'),
-      signal,
     })
-    const faults = planFaults(random.fork('faults'), { seconds, processes: bed.places.length, isShort })
+    const faults = planFaults(random.fork('faults'), {
+      seconds,
+      processes: bed.places.length,
+      hasStores: bed.stores !== null,
+      isShort,
+    })
     await doFaults({ bed, faults, seconds, random: random.fork('doing'), history, say })
-    over.abort()
     bed.receivers.calm()
-    await clients.done
+    await clients.end()
     say('the faults are over, coming to rest')
 
     const unsettled = await settle(bed, { accounts: accounts.all, endpoints }, SETTLE_SECONDS_MAX)
     for (const what of unsettled) say(`  not at rest: ${what}`)
+    say('at rest')
     await endReading(bed, clients)
-    await bed.endSessions()
-    const end = await collectEnd(bed, { accounts: accounts.all, endpoints, before })
+    const end = await collectEnd(bed, {
+      accounts: accounts.all,
+      endpoints,
+      leavers: leaving.leavers,
+      countedKey: keys.counted,
+      before,
+      bounds: BOUNDS[pace],
+      history,
+    })
     await writeFile(join(folder, 'end.json'), JSON.stringify(end, null, 1))
     const violations = judge({ history: history.entries, end })
     const result = { violations, unsettled, counts: countEntries(history) }
+    reportFailovers(measureFailovers(history.entries), say)
     report(result, say)
     return result
   } finally {
@@ -104,6 +135,20 @@ async function openEndpoints(bed: Bed): Promise<RunEndpoint[]> {
   return endpoints
 }
 
+/** Keys of two tenants with limits. Every process that answers knows their plans. */
+async function openLimitedTenants(bed: Bed): Promise<{ limited: string; counted: string }> {
+  const keys = {
+    limited: await createKeyOfTenant(bed, 'limited', CALLS_PER_MINUTE.limited),
+    counted: await createKeyOfTenant(bed, 'counted', CALLS_PER_MINUTE.counted),
+  }
+  for (const address of bed.addresses()) {
+    const isCounted = async () =>
+      (await callerOf(address, keys.counted).get('/v1/accounts')).headers.has('ratelimit-limit')
+    await waitUntil('requests to be counted', isCounted, COUNTED_SECONDS_MAX)
+  }
+  return keys
+}
+
 interface Doing {
   bed: Bed
   faults: readonly PlannedFault[]
@@ -113,7 +158,7 @@ interface Doing {
   say: (line: string) => void
 }
 
-/** Does what is planned: at most one fault of processes and one of their world at a time. */
+/** Does what is planned: at most one fault of each track at a time. */
 async function doFaults({ bed, faults, seconds, random, history, say }: Doing): Promise<void> {
   const begun = performance.now()
   const elapsed = () => (performance.now() - begun) / 1_000
@@ -127,11 +172,8 @@ async function doFaults({ bed, faults, seconds, random, history, say }: Doing): 
       await doFault(bed, fault, random, history)
     }
   }
-  await Promise.all([
-    doTrack(faults.filter(({ process }) => process !== null)),
-    doTrack(faults.filter(({ process }) => process === null)),
-    sleep(seconds * 1_000),
-  ])
+  const tracks = Map.groupBy(faults, ({ track }) => track)
+  await Promise.all([...[...tracks.values()].map(doTrack), sleep(seconds * 1_000)])
 }
 
 /** Lets the readers of the feed read to its end. */
@@ -150,6 +192,10 @@ function countEntries({ entries }: History): Record<string, number> {
     'requests answered with a success': requests.filter(({ outcome }) => outcome === 'ok').length,
     'requests refused': requests.filter(({ outcome }) => outcome === 'refused').length,
     'requests without a clear outcome': requests.filter(({ outcome }) => outcome === 'unknown').length,
+    'requests refused at the limit of a minute': requests.filter(({ code }) => code === 'rate_limited')
+      .length,
+    'stored messages downloaded': entriesOf(entries, 'body').length,
+    'accounts deleted': entriesOf(entries, 'deletion').length,
     'webhooks acknowledged': webhooks.filter(({ status }) => status !== null && status < 300).length,
     'webhooks not acknowledged': webhooks.filter(({ status }) => status === null || status >= 300).length,
     'sessions of followers': entriesOf(entries, 'session').length,
@@ -163,4 +209,16 @@ function report({ violations, counts }: RunResult, say: (line: string) => void):
   for (const { invariant, message } of violations.slice(0, VIOLATIONS_SHOWN_MAX))
     say(`  ${invariant}: ${message}`)
   if (violations.length > VIOLATIONS_SHOWN_MAX) say(`  and ${violations.length - VIOLATIONS_SHOWN_MAX} more`)
+}
+
+function reportFailovers(failovers: readonly Failover[], say: (line: string) => void): void {
+  for (const isDisturbed of [false, true]) {
+    const seconds = failovers.filter(one => one.isDisturbed === isDisturbed).map(one => one.seconds)
+    if (seconds.length === 0) continue
+    const [half, most] = [0.5, 0.99].map(share => percentile(seconds, share)?.toFixed(1))
+    const meanwhile = isDisturbed ? 'with another fault meanwhile' : 'with no other fault meanwhile'
+    say(
+      `  ${seconds.length} accounts of killed processes were followed again, ${meanwhile}: p50 ${half} s, p99 ${most} s`,
+    )
+  }
 }

@@ -2,8 +2,9 @@ import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { FeedEvent } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
-import type { EndState, Evidence, MailboxState } from './evidence.ts'
+import type { DeletedAccount, EndState, Evidence, MailboxState } from './evidence.ts'
 import type {
+  BodyEntry,
   FaultEntry,
   HistoryEntry,
   PageEntry,
@@ -58,6 +59,7 @@ export function sampleEvidence(): SampleEvidence {
       samplePage('poller', ids.slice(0, 3)),
       samplePage('poller', ids.slice(3)),
       ...ids.map(id => sampleWebhook(id)),
+      sampleBody(),
       sampleSession({ process: 'one', from: 0, at: 20_000 }),
       sampleSession({ process: 'two', from: 15_000, at: 60_000 }),
     ],
@@ -98,6 +100,10 @@ export function sampleEvidence(): SampleEvidence {
         processes: [{ name: 'one', openFiles: 80, openFilesAtFirst: 50, exitedBy: null }],
         inFlight: { allowed: 16, accepted: 16 },
       },
+      deleted: [sampleDeleted()],
+      windows: { keeper: 'redis', isCounted: true },
+      loneFollower: null,
+      bounds: { shared: 10, unowned: 30 },
     },
   }
 }
@@ -162,9 +168,19 @@ function sampleSend(id: string, key: string, given: Partial<EndState['outbox'][n
   return { id, key, internetMessageId: `<${id}>`, status: 'sent', reason: null, isBusy: false, ...given }
 }
 
+export function sampleBody(given: Partial<BodyEntry> = {}): BodyEntry {
+  const digests = { digest: 'digest of one', sentDigest: 'digest of one' }
+  return { type: 'body', from: 0, at: 1, accountId: ACCOUNT, subject: 'one', ...digests, ...given }
+}
+
+function sampleDeleted(): DeletedAccount {
+  const events = ['account.connected', 'message.created', 'account.deleted', 'account.purged']
+  return { accountId: 'account-9', tablesLeft: [], acceptedCount: 0, events, isFollowed: false }
+}
+
 function owner(given: Partial<EndState['owners'][number]>): EndState['owners'][number] {
   const nobody = { owner: null, writer: null, instanceId: null, epoch: 0, leaseSeconds: null }
-  return { accountId: ACCOUNT, at: 0, ...nobody, ...given }
+  return { accountId: 'account-2', at: 0, ...nobody, ...given }
 }
 
 function sampleMailbox(): MailboxState {

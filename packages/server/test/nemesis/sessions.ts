@@ -15,11 +15,15 @@ interface Session {
 /** A line of IMAP that is longer has nothing for us. */
 const LINE_LENGTH_MAX = 4_096
 
+export interface SessionWatch extends FaultProxyOptions {
+  /** The users whose accounts are followed now. */
+  followed(): Set<string>
+  /** Notes the sessions that are still open. */
+  end(): Promise<void>
+}
+
 /** Notes which process follows which account: only followers wait in IDLE. */
-export function watchSessions(
-  findProcess: FindProcess,
-  history: History,
-): FaultProxyOptions & { end(): Promise<void> } {
+export function watchSessions(findProcess: FindProcess, history: History): SessionWatch {
   const open = new Map<number, Session>()
   const close = async (session: Session) => {
     const { user, followsFrom } = session
@@ -47,6 +51,10 @@ export function watchSessions(
       open.delete(number)
       if (session) void close(session)
     },
+    followed: () =>
+      new Set(
+        [...open.values()].flatMap(({ user, followsFrom }) => (followsFrom === null ? [] : (user ?? []))),
+      ),
     async end() {
       await Promise.all([...open.values()].map(close))
       open.clear()

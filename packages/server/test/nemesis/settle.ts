@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../../src/database/pool.ts'
 import { callerOf } from '../caller.ts'
+import { makeTaskDue } from '../make-task-due.ts'
 import { passTime } from '../notifications/open-webhooks.ts'
 import { hurry } from '../sending/killable-sending.ts'
 import { readTruth } from '../servers/reference.ts'
@@ -47,12 +48,17 @@ export async function settle(
 }
 
 async function hurryAll(
-  { database: { db }, addresses, key }: Bed,
+  { database: { db, pool }, addresses, key }: Bed,
   accounts: readonly RunAccount[],
   endpoints: readonly RunEndpoint[],
 ): Promise<void> {
   const [address = ''] = addresses()
   await hurry(db)
+  await sql`
+    update account set purge_after = clock_timestamp()
+    where purge_after > clock_timestamp() and purge_failures > 0
+  `.execute(db)
+  await makeTaskDue(pool, 'purge_accounts').catch(() => {})
   for (const { id } of endpoints) await passTime(db, id, DELIVERY_SECONDS).catch(() => {})
   await inBatchesOf(AT_ONCE, accounts, async ({ id }) => {
     await callerOf(address, key)
@@ -71,7 +77,9 @@ const WAITING: Readonly<Record<string, string>> = {
   'rows of the audit log that wait for their chain': 'select count(*) from audit_open',
   'accounts that nobody follows': `select count(*) from account left join instance on instance.id = owner_instance
     where status = 'active' and deleted_at is null and (heartbeat_until is null or heartbeat_until < clock_timestamp())`,
-  'accounts that are not active': `select count(*) from account where status <> 'active'`,
+  'accounts that are not active': `select count(*) from account where status <> 'active' and deleted_at is null`,
+  'accounts that wait for their purge': `select count(*) from account
+    where deleted_at is not null and purged_at is null`,
   'claims of dead processes': `select count(*) from (${claims()}) as claim (place, instance_id)
     where not exists (select from instance where id = instance_id and heartbeat_until > clock_timestamp())`,
 }

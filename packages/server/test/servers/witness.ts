@@ -32,7 +32,12 @@ export async function openWitness(
   socket.setNoDelay()
   await once(socket, 'connect')
   const session = openSession(socket)
-  await session.command(`LOGIN ${quote(user)} ${quote(password)}`)
+  try {
+    await session.command(`LOGIN ${quote(user)} ${quote(password)}`)
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
   return session
 }
 

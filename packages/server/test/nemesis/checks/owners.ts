@@ -2,27 +2,25 @@ import type { EndState, OwnerChange } from '../evidence.ts'
 import { entriesOf, type FaultEntry, type HistoryEntry, type SessionEntry } from '../history.ts'
 import type { Check, Violation } from '../violation.ts'
 
-/** Two processes may follow one account for this long. */
-const OVERLAP_SECONDS_MAX = 10
 /** A process whose lease is valid keeps its accounts, but for the moment between two clocks. */
 const LEASE_SECONDS_SPARE = 0.5
 
 /** I7: one process at a time follows an account, and only the owner writes. */
 export const checkOwners: Check = ({ history, end }) => [
-  ...findSharedSessions(history),
+  ...findSharedSessions(history, end.bounds.shared),
   ...findEarlyChanges(end.owners),
   ...findStaleWrites(end),
 ]
 
 /** A process that is stopped cannot close its connection, so that time does not count. */
-function findSharedSessions(history: readonly HistoryEntry[]): Violation[] {
+function findSharedSessions(history: readonly HistoryEntry[], secondsMax: number): Violation[] {
   const stops = entriesOf(history, 'fault').filter(({ kind }) => kind === 'stop_process')
   const byUser = Map.groupBy(entriesOf(history, 'session'), ({ user }) => user)
   return [...byUser].flatMap(([user, sessions]) =>
     sessions.flatMap((one, index) =>
       sessions.slice(index + 1).flatMap(other => {
         const seconds = one.process === other.process ? 0 : sharedSeconds(one, other, stops)
-        if (seconds <= OVERLAP_SECONDS_MAX) return []
+        if (seconds <= secondsMax) return []
         const both = `${one.process} and ${other.process}`
         return [broken(`${both} both followed ${user} for ${seconds.toFixed(1)} s`)]
       }),

@@ -1,10 +1,10 @@
 import type { Check, Violation } from '../violation.ts'
 
-/** Files and connections that a process may have open more at the end than when it had just started. */
+/** What a process may have open more at the end than when it had just started, beside a connection for each account. */
 const OPEN_FILES_SPARE = 60
 
 /** I14: nothing is left behind: locks, transactions, claims of the dead, files, connections. */
-export const checkResources: Check = ({ end: { resources } }) => {
+export const checkResources: Check = ({ end: { resources, mailboxes } }) => {
   const { advisoryLocks, preparedTransactions, openTransactions, deadClaims, orphanFiles, processes } =
     resources
   const counts: Array<[number, string]> = [
@@ -18,7 +18,7 @@ export const checkResources: Check = ({ end: { resources } }) => {
     ...deadClaims.map(what => broken(`${what} is claimed by a process that is dead`)),
     ...processes.flatMap(({ name, openFiles, openFilesAtFirst, exitedBy }) => [
       ...(exitedBy === null ? [] : [broken(`${name} ended by itself: ${exitedBy}`)]),
-      ...(openFiles > openFilesAtFirst + OPEN_FILES_SPARE
+      ...(openFiles > openFilesAtFirst + mailboxes.length + OPEN_FILES_SPARE
         ? [broken(`${name} has ${openFiles} files open, at first ${openFilesAtFirst}`)]
         : []),
     ]),

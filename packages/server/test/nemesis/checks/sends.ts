@@ -20,9 +20,11 @@ export const checkNoDoubleSend: Check = ({ end }) => {
 export const checkNoLostSend: Check = ({ history, end }) => {
   const counts = countAccepted(end.accepted)
   const entries = new Map(end.outbox.map(entry => [entry.id, entry]))
+  const kept = new Set(end.mailboxes.map(({ accountId }) => accountId))
   const promised = new Set(
     entriesOf(history, 'request')
       .filter(({ outcome, path, method }) => outcome === 'ok' && method === 'POST' && isSend(path))
+      .filter(({ path }) => kept.has(accountOf(path)))
       .flatMap(({ madeId }) => madeId ?? []),
   )
   const missing = [...promised].filter(id => !entries.has(id))
@@ -36,8 +38,12 @@ export const checkNoLostSend: Check = ({ history, end }) => {
 }
 
 /** Whether a request to this path sends a message. */
-export function isSend(path: string): boolean {
+function isSend(path: string): boolean {
   return /\/(outbox|drafts\/[^/]+\/send)$/.test(path)
+}
+
+function accountOf(path: string): string {
+  return /^\/v1\/accounts\/([^/]+)\//.exec(path)?.[1] ?? ''
 }
 
 function judge({ id, status, reason, isBusy }: OutboxState, accepted: number): Violation[] {

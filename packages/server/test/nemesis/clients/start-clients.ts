@@ -2,20 +2,24 @@ import type { Random } from '../../seeded.ts'
 import type { RunAccounts } from '../accounts.ts'
 import type { Bed } from '../bed.ts'
 import type { History } from '../history.ts'
+import type { Leaver } from '../leavers.ts'
 import { openApiClient } from './api-client.ts'
 import { changeMail } from './change-mail.ts'
 import { changePasswords } from './change-passwords.ts'
 import type { ClientRun, RunAccount } from './client-run.ts'
+import { deleteAccounts } from './delete-accounts.ts'
 import { editEndpoints, type RunEndpoint } from './edit-endpoints.ts'
+import { readBodies } from './read-bodies.ts'
 import { FEED_READERS, type Position, readFeedForever } from './read-feed.ts'
 import { sendMail } from './send-mail.ts'
+import { spendWindows } from './spend-windows.ts'
 import { useOtherProgram } from './use-other-program.ts'
 import { writeDrafts } from './write-drafts.ts'
 
-/** Everybody who uses the service during a run. */
-export interface Clients {
-  /** Ends once the run is over and each client has the outcome of its last request. Rejects if one of them fails. */
-  done: Promise<unknown>
+/** Everybody who uses the service during a run. Disposing them ends them, whatever happened. */
+export interface Clients extends AsyncDisposable {
+  /** Resolves once each client has the outcome of its last request. Rejects if one of them has failed. */
+  end(): Promise<void>
   /** How far each reader of the feed has come. They read on until `endReading`. */
   positions: readonly Position[]
   endReading(): Promise<void>
@@ -25,16 +29,20 @@ interface Options {
   bed: Bed
   accounts: RunAccounts
   endpoints: readonly RunEndpoint[]
+  /** Accounts that are deleted, and a key of their tenant. */
+  leaving: { leavers: readonly Leaver[]; key: string }
+  /** A key of a tenant whose requests are limited. */
+  limitedKey: string
   history: History
   random: Random
-  signal: AbortSignal
 }
 
-export function startClients({ bed, accounts, endpoints, history, random, signal }: Options): Clients {
-  const reading = new AbortController()
-  const open = (name: string, own: readonly RunAccount[], until = signal): ClientRun => {
-    const options = { actor: name, addresses: () => bed.addresses(), key: bed.key, history, signal: until }
-    const api = openApiClient({ ...options, random: random.fork(name) })
+export function startClients(options: Options): Clients {
+  const { bed, accounts, endpoints, leaving, limitedKey, history, random } = options
+  const [over, reading] = [new AbortController(), new AbortController()]
+  const open = (name: string, own: readonly RunAccount[], key = bed.key, until = over.signal): ClientRun => {
+    const given = { actor: name, addresses: () => bed.addresses(), key, history, signal: until }
+    const api = openApiClient({ ...given, random: random.fork(name) })
     return { name, bed, api, accounts: own, history, random: random.fork(`${name} acts`), signal: until }
   }
   const [even, odd] = [0, 1].map(half => accounts.changed.filter((_, index) => index % 2 === half))
@@ -46,7 +54,10 @@ export function startClients({ bed, accounts, endpoints, history, random, signal
     changeMail(open('changer 1', even ?? [])),
     changeMail(open('changer 2', odd ?? [])),
     changePasswords(open('locksmith', accounts.locked)),
+    readBodies(open('reader of bodies', accounts.changed)),
     editEndpoints(open('editor', []), edited),
+    deleteAccounts(open('leaver', [], leaving.key), leaving.leavers),
+    spendWindows(open('spender', [], limitedKey)),
     useOtherProgram(
       open('other program', []),
       accounts.foreign.map(({ client }) => client),
@@ -54,16 +65,24 @@ export function startClients({ bed, accounts, endpoints, history, random, signal
   ])
   const readers = Object.entries(FEED_READERS).map(([name, readOnce]) => {
     const position: Position = { lastId: null, cursor: null }
-    return { position, done: readFeedForever(open(name, [], reading.signal), readOnce, position) }
+    return { position, done: readFeedForever(open(name, [], bed.key, reading.signal), readOnce, position) }
   })
-  // Rejections are reported where `done` is awaited.
+  // Rejections are reported by `end`.
   done.catch(() => {})
   return {
-    done,
+    async end() {
+      over.abort()
+      await done
+    },
     positions: readers.map(({ position }) => position),
     async endReading() {
       reading.abort()
       await Promise.all(readers.map(reader => reader.done))
+    },
+    async [Symbol.asyncDispose]() {
+      over.abort()
+      reading.abort()
+      await Promise.allSettled([done, ...readers.map(reader => reader.done)])
     },
   }
 }
