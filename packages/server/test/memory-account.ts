@@ -4,6 +4,7 @@ import { newId } from '../src/kit/ids.ts'
 import { silentLog } from '../src/kit/log.ts'
 import { ProviderFailure } from '../src/providers/failure.ts'
 import type { MailProvider } from '../src/providers/mail.ts'
+import { NO_BODIES } from '../src/sync/mail/bodies.ts'
 import { Doubts } from '../src/sync/mail/doubts.ts'
 import { LookTimes } from '../src/sync/mail/look-times.ts'
 import { type PassOptions, runPass } from '../src/sync/mail/pass.ts'
@@ -55,8 +56,7 @@ export async function openSession(
     since: null,
     signal: new AbortController().signal,
     progressed: () => undefined,
-    hasMail: () => undefined,
-    keepSources: () => Promise.resolve(),
+    bodies: NO_BODIES,
     doubts,
     looks: new LookTimes(),
     mailboxes: new Map(),

@@ -12,7 +12,8 @@ import type { Tables } from '../src/database/tables.ts'
 import { findFeedHead, readFeed } from '../src/features/notifications/changes/store.ts'
 import { type MessageFilters, listSummaries } from '../src/features/mail/messages/store.ts'
 import { listStale } from '../src/features/mail/content/rewrite-documents.ts'
-import { listUnstored } from '../src/features/mail/content/unstored.ts'
+import { listFullAccounts, listUnstored, listUnstoredOf } from '../src/features/mail/content/unstored.ts'
+import { listUnindexed } from '../src/features/mail/content/body-index.ts'
 import { listStaleAccounts } from '../src/features/mail/search/record-version.ts'
 import { bandStatement } from '../src/features/mail/search/store.ts'
 import { findThread, listThreads } from '../src/features/mail/threads/store.ts'
@@ -61,9 +62,12 @@ const HOT: Record<string, (db: Db) => Promise<unknown>> = {
   'threads of an account': threads(),
   'threads of a mailbox': threads(ID),
   'a thread': db => findThread(db, ID, 'thread'),
-  'messages to store': db => listUnstored(db, ID, { since: null, below: null }),
-  'new messages to store, farther down': db =>
-    listUnstored(db, ID, { since: ID, below: { receivedAt: new Date(0), id: ID } }),
+  'messages to store': db => listUnstored(db, ID, null),
+  'messages to store, farther down': db => listUnstored(db, ID, { receivedAt: new Date(0), id: ID }),
+  'new messages to store': db => listUnstoredOf(db, ID, [ID]),
+  'accounts that store every message': db =>
+    listFullAccounts(db, [{ id: ID, tenantId: ID, instanceId: ID, epoch: '1' }]),
+  'stored bodies to index': db => listUnindexed(db, { ownerId: ID, after: ID }),
   'accounts whose documents to rewrite': db =>
     listStaleAccounts(db, { id: ID, tenant_id: ID, search_version: 0 }, 100),
   'documents to rewrite': db => listStale(db, ID, { receivedAt: new Date(0), id: ID }),

@@ -3,10 +3,13 @@ import { expect, test } from 'vitest'
 import type { Db } from '../src/database/pool.ts'
 import { measureTroubles } from '../src/features/accounts/accounts/following.ts'
 import { measureDiffering } from '../src/features/integrity/comparisons/store.ts'
+import { listUnindexed } from '../src/features/mail/content/body-index.ts'
+import { listFullAccounts } from '../src/features/mail/content/unstored.ts'
 import { newId } from '../src/kit/ids.ts'
 import {
   claimAccounts,
   findAttention,
+  FIRST_ID,
   hasUnfollowed,
   listOwned,
   releaseOfDead,
@@ -30,6 +33,14 @@ const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>
   'a claim': (db, instanceId) => claimAccounts(db, instanceId, 50),
   'accounts in trouble': db => measureTroubles(db),
   'accounts that differ': db => measureDiffering(db),
+  'which of some accounts store every message': async (db, instanceId) => {
+    const owned = await listOwned(db, instanceId, HALFWAY, 50)
+    return listFullAccounts(
+      db,
+      owned.map(account => ({ ...account, tenantId: '' })),
+    )
+  },
+  'stored bodies to index': (db, instanceId) => listUnindexed(db, { ownerId: instanceId, after: FIRST_ID }),
 }
 
 /** The accounts of the dead process are in trouble until they are released. */

@@ -76,17 +76,17 @@ describe('openWakes', () => {
   test('calls each listener for its own channels, and calls onListening of a late one at once', async () => {
     await using database = await openTestDatabase()
     await using listener = await openListener(database)
-    const mail: string[] = []
+    const bodies: string[] = []
     let began = 0
-    listener.wakes.on(['waxwing_mail'], {
-      onWake: ids => void mail.push(...ids),
+    listener.wakes.on(['waxwing_body'], {
+      onWake: ids => void bodies.push(...ids),
       onListening: () => void began++,
     })
     expect(began).toBe(1)
     await using waker = openWaker(database.db, silentLog)
     waker.wake('a')
-    waker.wake('b', 'waxwing_mail')
-    await vi.waitUntil(() => listener.heard.length + mail.length === 2, { timeout: 60_000 })
-    expect([listener.heard, mail]).toEqual([['a'], ['b']])
+    waker.wake('b', 'waxwing_body')
+    await vi.waitUntil(() => listener.heard.length + bodies.length === 2, { timeout: 60_000 })
+    expect([listener.heard, bodies]).toEqual([['a'], ['b']])
   })
 })

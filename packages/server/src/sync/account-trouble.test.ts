@@ -24,7 +24,7 @@ async function openFollowed() {
   await using opened = new AsyncDisposableStack()
   const { db } = opened.use(await openTestDatabase())
   const owned = await ownAccount(db)
-  const follower = opened.use(await openMailFollower({ db, log: silentLog, onMail: () => undefined }))
+  const follower = opened.use(await openMailFollower({ db, log: silentLog }))
   const server = new MemoryServer()
   server.create('INBOX')
   // A first pass that brings nothing is followed by a pause.

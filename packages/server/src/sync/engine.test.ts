@@ -65,7 +65,7 @@ async function openEngine({ pollSeconds = 0.2, accounts = 1, share = QUICK_SHARE
     }),
   )
   const pulse = opened.use(new CountedPulse(db))
-  const follower = opened.use(openMailFollower({ db, log: silentLog, onMail: () => undefined }))
+  const follower = opened.use(openMailFollower({ db, log: silentLog }))
   const engine = opened.use(
     await SyncEngine.start({
       db,

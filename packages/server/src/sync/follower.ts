@@ -36,10 +36,15 @@ export interface Following {
  */
 export type Follow = (following: Following) => Promise<'caught_up' | 'more'>
 
+/** An account while this process owns it. Disposing ends what goes on beside following it, before it is released. */
+export interface FollowedAccount extends AsyncDisposable {
+  follow: Follow
+}
+
 /** Follows one kind of data of accounts, such as mail. There is one of each kind in a process. */
 export interface Follower {
   /** Called once for each account that this process owns. */
-  begin(): Follow
+  begin(owned: OwnedAccount): FollowedAccount
   /** Metrics of the whole installation, for processes that follow accounts. */
   gauges: readonly Metric[]
 }

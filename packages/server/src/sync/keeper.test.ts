@@ -58,7 +58,7 @@ test('whichever call of a provider fails, its account comes through the next pas
   const failures = SITES.flatMap(site => NTH.map(nth => ({ site, nth })))
   const accounts = await ownAccounts(db, failures.length)
   const [budget, turns] = [new HostBudget(failures.length), new Turns(TURNS)]
-  await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
+  await using follower = openMailFollower({ db, log: silentLog })
   const open = { count: 0 }
   const trials = failures.map((failure, index) =>
     begin(db, accounts[index]!, failure, { budget, turns, follower, open }),
@@ -138,7 +138,7 @@ test.each([
   await using database = await openTestDatabase()
   const { db } = database
   const [owned] = await ownAccounts(db, 1)
-  await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
+  await using follower = openMailFollower({ db, log: silentLog })
   await using keeper = follow(db, owned!, { budget: new HostBudget(1), follower }, () => {
     throw new ProviderFailure(kind, 'The grant was revoked, or it is too little.')
   })
@@ -150,7 +150,7 @@ test('waits for a quota without holding what others need, and without taking it 
   await using database = await openTestDatabase()
   const { db } = database
   const [throttled, other] = await ownAccounts(db, 2)
-  await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
+  await using follower = openMailFollower({ db, log: silentLog })
   const resources = { budget: new HostBudget(1), follower }
   let asked = 0
   const connect = () => {
@@ -203,7 +203,7 @@ test('begins a pass when the interface changes what is read of the inbox, over t
     }
     return { ...others, mail: { ...mail, watch, compare } }
   }
-  await using follower = openMailFollower({ db, log: silentLog, onMail: () => undefined })
+  await using follower = openMailFollower({ db, log: silentLog })
   await using _keeper = follow(db, owned!, { budget: new HostBudget(1), follower }, connect)
 
   await waitUntil('the change to be looked at again', async () => {

@@ -4,7 +4,7 @@ import type { Logger } from '../kit/log.ts'
 import { ProviderFailure } from '../providers/failure.ts'
 import { backoffMs } from './backoff.ts'
 import { describeFailure } from './describe-failure.ts'
-import type { Follow, Follower } from './follower.ts'
+import type { FollowedAccount, Follower } from './follower.ts'
 import type { ConnectionPermit, Connector, ConnectorOf } from '../connections/connections.ts'
 import { LoginRefusals } from './login-refusals.ts'
 import { Nudge, pause } from '../jobs/nudge.ts'
@@ -52,7 +52,7 @@ export class Keeper implements AsyncDisposable {
   readonly #report: RuntimeReport
   readonly #findConnector: () => Promise<Connector>
   readonly #refusals: LoginRefusals
-  readonly #followOver: Follow
+  readonly #followed: FollowedAccount
   readonly #log: Logger
   readonly #leave = new AbortController()
   #restart = new AbortController()
@@ -69,7 +69,7 @@ export class Keeper implements AsyncDisposable {
     this.#log = options.log.child({ accountId: owned.id })
     this.#findConnector = options.connectorOf(owned)
     this.#refusals = new LoginRefusals(options.refusalSeconds)
-    this.#followOver = options.follower.begin()
+    this.#followed = options.follower.begin(owned)
     this.finished = this.#run()
   }
 
@@ -105,6 +105,7 @@ export class Keeper implements AsyncDisposable {
     lease.addEventListener('abort', stop)
     await this.#keep()
     lease.removeEventListener('abort', stop)
+    await this.#followed[Symbol.asyncDispose]()
     if (lease.aborted) return
     await releaseAccounts(db, [this.owned]).catch((error: unknown) =>
       this.#log.warn({ error }, 'Could not release the account; it is tried again'),
@@ -158,7 +159,7 @@ export class Keeper implements AsyncDisposable {
     begun?.[Symbol.dispose]()
     this.#refusals.clear()
     await recordMisconfigured(db, this.owned, null)
-    return await this.#followOver({
+    return await this.#followed.follow({
       owned: this.owned,
       connected,
       isOneAtATime: connector.isOneAtATime,

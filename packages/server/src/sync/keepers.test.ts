@@ -35,7 +35,7 @@ async function openKeepers(accounts: number) {
   server.deliver('INBOX', 'first', new Date(1.6e12))
   const budget = new HostBudget(accounts)
   const connections = { cut: 0 }
-  const follower = opened.use(openMailFollower({ db, log: silentLog, onMail: () => undefined }))
+  const follower = opened.use(openMailFollower({ db, log: silentLog }))
   const keepers = opened.use(
     new Keepers(
       {

@@ -308,38 +308,77 @@ order by received_at desc, id desc offset $7 limit 1
 left join found on true
 order by found.received_at desc, found.id desc;
 
--- new messages to store, farther down
+-- messages to store, farther down
 with found as (
 select looked.id, looked.received_at, placed.*
 from (
 select id, received_at from message
 where account_id = $1 and true
-and id >= $2
-and (received_at, id) < ($3, $4::uuid)
-order by received_at desc, id desc limit $5) as looked
+and (received_at, id) < ($2, $3::uuid)
+order by received_at desc, id desc limit $4) as looked
 cross join lateral (
 select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
 from message join message_mailbox as held
 on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
 join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
 left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
-where message.id = looked.id and not is_draft and missing_look is null and coalesce(size, 0) <= $6
+where message.id = looked.id and not is_draft and missing_look is null and coalesce(size, 0) <= $5
 limit 1
 ) as placed
 where not exists (select from message_blob where message_id = looked.id offset 0)
-order by looked.received_at desc, looked.id desc limit $7
+order by looked.received_at desc, looked.id desc limit $6
 )
 select found.*, last.id as end_id, last.received_at as end_received_at
-from (select count(*) < $8 as is_short from found) as listed
+from (select count(*) < $7 as is_short from found) as listed
 left join lateral (
 select id, received_at from message
-where account_id = $9 and listed.is_short
-and id >= $10
-and (received_at, id) < ($11, $12::uuid)
-order by received_at desc, id desc offset $13 limit 1
+where account_id = $8 and listed.is_short
+and (received_at, id) < ($9, $10::uuid)
+order by received_at desc, id desc offset $11 limit 1
 ) as last on true
 left join found on true
 order by found.received_at desc, found.id desc;
+
+-- new messages to store
+select looked.id, looked.received_at, placed.*
+from (
+select message.id, received_at, nth
+from unnest($1::uuid[]) with ordinality as told (id, nth) join message on message.id = told.id
+where account_id = $2
+) as looked
+cross join lateral (
+select is_draft, size::float8 as size, false as is_renumbered, false as is_kept, mailbox.source, sync_cursor.cursor, held.uid::float8 as uid, message.remote_id
+from message join message_mailbox as held
+on held.message_id = message.id and (held.uid is not null or message.remote_id is not null)
+join mailbox on mailbox.id = held.mailbox_id and mailbox.source is not null
+left join sync_cursor on sync_cursor.account_id = mailbox.account_id and sync_cursor.source = mailbox.source
+where message.id = looked.id and not is_draft and missing_look is null and coalesce(size, 0) <= $3
+limit 1
+) as placed
+where not exists (select from message_blob where message_id = looked.id offset 0)
+order by nth;
+
+-- accounts that store every message
+select account.id, account.updated_at::text as version, initialized_at is not null as "isInitialized"
+from unnest(
+$1::uuid[], $2::uuid[],
+$3::bigint[]
+) as held (id, instance_id, epoch)
+join account on account.id = held.id and owner_instance = instance_id and owner_epoch = epoch
+join tenant on tenant.id = account.tenant_id
+where account.deleted_at is null and account.status = 'active' and tenant.suspended_at is null
+and coalesce(account.settings_override ->> 'bodyStorage', tenant.settings ->> 'bodyStorage') = 'full';
+
+-- stored bodies to index
+with looked as (
+select id, message_id, tenant_id, account_id from message_blob
+where message_id is not null and not is_indexed and id > $1
+order by id limit $2
+)
+select looked.*, account.owner_instance is not distinct from $3::uuid and account.deleted_at is null
+and exists (select from message_search where message_search.message_id = looked.message_id offset 0) as is_own
+from looked join account on account.id = looked.account_id
+order by looked.id;
 
 -- accounts whose documents to rewrite
 select id, tenant_id, search_version from account

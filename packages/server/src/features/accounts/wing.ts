@@ -2,11 +2,11 @@ import { requireSealedValue } from '../../database/sealed-value.ts'
 import { everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import type { Resources, Wing } from '../../wing.ts'
-import { recordLiveAccounts } from '../tenancy/usage/store.ts'
 import { accountOperations } from './accounts/operations.ts'
 import { measureFailingPurges, purgeDueAccounts } from './accounts/purge.ts'
+import { beginLiveWalk, sampleLiveAccounts } from './accounts/sample-live-accounts.ts'
 import { accountKeys } from './accounts/secrets.ts'
-import { countAccounts, liveAccounts } from './accounts/store.ts'
+import { countAccounts } from './accounts/store.ts'
 import { autoconfigOperations } from './autoconfig/operations.ts'
 import { gmailPushReceiver } from './gmail-push/receive.ts'
 import { operatorsTerms } from './gmail-push/rules.ts'
@@ -33,6 +33,7 @@ export async function openAccounts(resources: Resources) {
   const credentialPepper = await requireSealedValue(db, keyRing, 'credential_pepper')
   const endingKeys = await openEndingKeys(db, keyRing)
   const oauth = { accountKeys: signIn.accountKeys, clients, signIns }
+  const liveWalk = beginLiveWalk()
   return {
     operations: {
       accounts: accountOperations({ ...signIn, credentialPepper, endingKeys, oauth }),
@@ -60,7 +61,7 @@ export async function openAccounts(resources: Resources) {
       {
         name: 'sample_live_accounts',
         schedule: everyMinutes(10),
-        run: () => recordLiveAccounts(db, liveAccounts),
+        run: signal => sampleLiveAccounts(db, liveWalk, signal),
       },
       {
         name: 'purge_accounts',

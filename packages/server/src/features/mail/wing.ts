@@ -40,15 +40,43 @@ const SEARCHED_ACCOUNTS_MAX = 100_000
 const SEARCHES = { atOnce: 4, waitingMax: 64 }
 
 export function openMail(resources: Resources) {
-  const { db, keyRing, config, blobs, connections, limits, clock, log, metrics, waker, wakes, opened } =
-    resources
+  const {
+    db,
+    keyRing,
+    config,
+    blobs,
+    connections,
+    limits,
+    clock,
+    log,
+    metrics,
+    instance,
+    waker,
+    wakes,
+    opened,
+  } = resources
   const stored = { db, blobs, accountKeys: accountKeys(keyRing), log }
   // Apart from the reader of the API, whose callers wait.
   const reader = opened.use(openMessageReader({ readsAtOnce: BODIES_READ_AT_ONCE }))
-  const isPolled = config.roles.includes('jobs')
-  const bodies = opened.use(openBodyIndex({ ...stored, reader, isPolled }))
+  const isFollowing = config.roles.includes('sync')
+  const bodies = opened.use(
+    openBodyIndex({
+      ...stored,
+      reader,
+      findOwnerId: () => (isFollowing ? (instance.lease?.id ?? null) : null),
+      isFollowed: (accountId): boolean => bodyStoring.isFollowed(accountId),
+      tellOwner: accountId => waker.wake(accountId, 'waxwing_body'),
+    }),
+  )
   const source = { ...stored, connections, bodies }
-  const onMail = (accountId: string) => waker.wake(accountId, 'waxwing_mail')
+  const bodyStoring: BodyStoring = opened.use(new BodyStoring({ ...source, reader, clock }))
+  if (isFollowing) {
+    wakes.on(['waxwing_wake'], {
+      onWake: ids => bodyStoring.wake(ids),
+      onListening: () => bodyStoring.wake(null),
+    })
+    wakes.on(['waxwing_body'], { onWake: ids => bodies.look(ids), onListening: () => undefined })
+  }
   const content: ReadContext = {
     ...source,
     reader: opened.use(openMessageReader()),
@@ -89,12 +117,6 @@ export function openMail(resources: Resources) {
       { name: 'sweep_thread_links', schedule: dailyAt(3, 23), run: signal => sweepThreadLinks(db, signal) },
     ],
     startWorkers(workers) {
-      const bodyStoring = workers.use(new BodyStoring({ ...source, reader, clock }))
-      const news = {
-        onWake: (ids: string[]) => bodyStoring.wake(ids),
-        onListening: () => bodyStoring.wake(null),
-      }
-      wakes.on(['waxwing_wake', 'waxwing_mail'], news)
       const rewritten = new Counter({
         name: 'waxwing_search_documents_rewritten_total',
         help: 'Search documents that this process has rewritten by the rules of its release',
@@ -115,8 +137,12 @@ export function openMail(resources: Resources) {
       openMailFollower({
         db,
         log,
-        onMail,
-        keepSources: (account, sources) => keepSources({ ...source, reader }, account, sources),
+        storeBodies(owned) {
+          const followed = bodyStoring.follow(owned)
+          // The last owner may have stored bodies that it did not index.
+          bodies.look([owned.id])
+          return { ...followed, keepSources: sources => keepSources({ ...source, reader }, owned, sources) }
+        },
       }),
     ),
   } satisfies Wing

@@ -10,7 +10,7 @@ import { recordPage } from './record-page.ts'
 import { isDataError, type Recording, recordPiecemeal } from './record-piecemeal.ts'
 import {
   followOptions,
-  keepSourcesOf,
+  handOverRecorded,
   mailboxesOf,
   recordCursor,
   type Session,
@@ -161,10 +161,13 @@ async function recordStep(
     mailboxes: mailboxesOf(session, message.mailboxKeys),
   }))
   const isNews = step.origin !== 'widened'
+  /** Those of an attempt that was rolled back do no harm: nobody finds them. */
+  const recorded: string[] = []
   const recordThere: Recording = async (unit, account, recordable) => {
     const removed = await removedKeysIn(unit.sql, session, followed)
     const there = recordable.filter(({ message }) => !removed.has(message.key))
-    await recordArrivals(unit, account, there, isNews)
+    const { ids } = await recordArrivals(unit, account, there, isNews)
+    recorded.push(...ids)
   }
   const commit = (recordable: readonly Arrival[], failed: readonly UnreadableMessage[]) =>
     underFence(session, async (unit, account) => {
@@ -182,8 +185,7 @@ async function recordStep(
     await commit([], [...step.unreadable, ...refused])
   }
   for (const { key } of [...step.messages, ...step.unreadable]) retries.delete(key)
-  await keepSourcesOf(session, step.messages)
-  if (session.isInitialized && arrivals.length > 0) session.hasMail()
+  await handOverRecorded(session, step.messages, recorded)
 }
 
 /**

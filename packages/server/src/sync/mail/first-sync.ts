@@ -15,5 +15,5 @@ export async function completeFirstSync(session: Session): Promise<void> {
     if (counts) unit.announce({ type: 'account.initialized', accountId: account.id, data: counts })
   })
   session.isInitialized = true
-  session.hasMail()
+  session.bodies.wake()
 }

@@ -28,7 +28,7 @@ async function openFollowed(
   const deliver = (subject: string) => server.deliver([inbox.key], subject, new Date(1.7e12 + ++delivered))
   for (let nth = 1; nth <= 50; nth++) deliver(`old ${nth}`)
   const owned = await ownAccount(db)
-  const follower = opened.use(openMailFollower({ db, log: silentLog, onMail: () => undefined }))
+  const follower = opened.use(openMailFollower({ db, log: silentLog }))
   const connections = { count: 0 }
   const held = new AsyncDisposableStack()
   const start = () =>

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { MailProvider } from '../../providers/mail.ts'
+import type { Bodies } from './bodies.ts'
 import type { Remaining } from './bring-arrivals.ts'
 import { type Doubts, SECOND_LOOK_SECONDS } from './doubts.ts'
 import type { ConnectionPermit } from '../../connections/connections.ts'
@@ -50,8 +51,7 @@ export interface FollowMailOptions {
   pollSeconds: number
   log: Logger
   onProgress(): void
-  onMail(): void
-  keepSources: Session['keepSources']
+  bodies: Bodies
 }
 
 /**
@@ -129,7 +129,7 @@ function reportPause({ seconds, reason }: Pause, { report }: FollowMailOptions):
 }
 
 function openSession(options: FollowMailOptions, isInitialized: boolean): Session {
-  const { db, owned, provider, isOneAtATime, stall, doubts, looks, onMail, keepSources, log } = options
+  const { db, owned, provider, isOneAtATime, stall, doubts, looks, bodies, log } = options
   const { syncWindowDays } = options
   return {
     db,
@@ -140,8 +140,7 @@ function openSession(options: FollowMailOptions, isInitialized: boolean): Sessio
     since: syncWindowDays === null ? null : new Date(Date.now() - syncWindowDays * DAY_MS),
     signal: stall.signal,
     progressed: () => stall.progressed(),
-    hasMail: onMail,
-    keepSources,
+    bodies,
     doubts,
     looks,
     mailboxes: new Map(),

@@ -3,7 +3,9 @@ import type { Logger } from '../../kit/log.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { Follower } from '../follower.ts'
+import type { OwnedAccount } from '../ownership.ts'
 import { Place } from '../turns.ts'
+import { type Bodies, NO_BODIES } from './bodies.ts'
 import { Doubts } from './doubts.ts'
 import { followMail } from './follow-mail.ts'
 import { LookTimes } from './look-times.ts'
@@ -14,10 +16,8 @@ import { Verification } from './verification/verification.ts'
 export interface MailFollowerOptions {
   db: Db
   log: Logger
-  /** Called with the id of each account that has new mail, or whose first sync is complete. */
-  onMail(accountId: string): void
-  /** Called with the sources that came with messages of an account, by lasting id; never rejects. By default they are dropped. */
-  keepSources?(account: { id: string; tenantId: string }, sources: ReadonlyMap<string, Buffer>): Promise<void>
+  /** Called for each account that this process begins to follow; by default nobody stores bodies. */
+  storeBodies?(owned: OwnedAccount): Bodies
 }
 
 /** Disposing it waits for a statement under way. */
@@ -27,25 +27,27 @@ export interface MailFollower extends Follower, AsyncDisposable {}
 export function openMailFollower({
   db,
   log,
-  onMail,
-  keepSources = () => Promise.resolve(),
+  storeBodies = () => NO_BODIES,
 }: MailFollowerOptions): MailFollower {
   const statistics = new TableStatistics(db, log)
   return {
-    begin() {
+    begin(owned) {
+      const bodies = storeBodies(owned)
       const remembered = {
         place: new Place(),
         doubts: new Doubts(),
         looks: new LookTimes(),
         verification: new Verification(),
       }
-      return ({ connected, ...following }) => {
-        const { mail } = connected
-        if (!mail) throw new ProviderFailure('unsupported', 'The provider of this account offers no mail.')
-        const hasMail = () => onMail(following.owned.id)
-        const keep = (sources: ReadonlyMap<string, Buffer>) => keepSources(following.owned, sources)
-        const calls = { onMail: hasMail, keepSources: keep }
-        return followMail({ ...following, ...remembered, ...calls, db, provider: mail, statistics })
+      return {
+        follow({ connected, ...following }) {
+          const { mail } = connected
+          if (!mail) throw new ProviderFailure('unsupported', 'The provider of this account offers no mail.')
+          // Whoever changes the settings asks for a new connection, so no change of them is missed.
+          bodies.wake()
+          return followMail({ ...following, ...remembered, bodies, db, provider: mail, statistics })
+        },
+        [Symbol.asyncDispose]: () => bodies[Symbol.asyncDispose](),
       }
     },
     gauges: [

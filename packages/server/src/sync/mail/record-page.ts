@@ -18,7 +18,7 @@ import { changedKeysIn } from './changed-keys.ts'
 import { isDataError, recordPiecemeal } from './record-piecemeal.ts'
 import {
   ChangedMeanwhile,
-  keepSourcesOf,
+  handOverRecorded,
   mailboxesOf,
   recordCursor,
   type Session,
@@ -33,22 +33,29 @@ type Parts = PageStep['steps']
  * @throws ChangedMeanwhile if a message arrived or is gone that the interface changed, and may be older than the change
  */
 export async function recordPage(session: Session, followed: FollowedSource, page: PageStep): Promise<void> {
+  /** Those of an attempt that was rolled back do no harm: nobody finds them. */
+  const recorded: string[] = []
   try {
-    await recordParts(session, followed, page)
+    await recordParts(session, followed, page, recorded)
   } catch (error) {
     if (!isDataError(error)) throw error
-    await recordParts(session, followed, await withoutArrivals(session, followed, page))
+    const rest = await withoutArrivals(session, followed, page, recorded)
+    await recordParts(session, followed, rest, recorded)
   }
-  const arrived = arrivedIn(page.steps)
-  await keepSourcesOf(session, arrived)
-  if (session.isInitialized && arrived.length > 0) session.hasMail()
+  await handOverRecorded(session, arrivedIn(page.steps), recorded)
 }
 
 const arrivedIn = (parts: Parts): RemoteMessage[] =>
   parts.flatMap(part => (part.type === 'arrived' ? part.messages : []))
 
-async function recordParts(session: Session, followed: FollowedSource, page: PageStep): Promise<void> {
-  const records = page.steps.map(part => prepare(session, followed, part))
+/** @param recorded takes the ids of the messages that are recorded */
+async function recordParts(
+  session: Session,
+  followed: FollowedSource,
+  page: PageStep,
+  recorded: string[],
+): Promise<void> {
+  const records = page.steps.map(part => prepare(session, followed, part, recorded))
   await underFence(session, async (unit, account) => {
     const changed = await requireUnchanged(unit, session, followed, page.steps)
     for (const record of records) await record(unit, account, changed)
@@ -56,11 +63,16 @@ async function recordParts(session: Session, followed: FollowedSource, page: Pag
   })
 }
 
-/** Records what arrived with a page piece by piece. @returns the rest of the page, with what the database refused */
+/**
+ * Records what arrived with a page piece by piece.
+ * @param recorded takes the ids of the messages that are recorded
+ * @returns the rest of the page, with what the database refused
+ */
 async function withoutArrivals(
   session: Session,
   followed: FollowedSource,
   page: PageStep,
+  recorded: string[],
 ): Promise<PageStep> {
   const steps: Array<Parts[number]> = []
   for (const part of page.steps) {
@@ -74,7 +86,8 @@ async function withoutArrivals(
       async (unit, account, arrivals) => {
         const messages = arrivals.map(({ message }) => message)
         await requireUnchanged(unit, session, followed, [{ ...part, messages }])
-        await recordArrivals(unit, account, arrivals, isNews(part))
+        const { ids } = await recordArrivals(unit, account, arrivals, isNews(part))
+        recorded.push(...ids)
       },
     )
     steps.push({ ...part, messages: [], unreadable: [...part.unreadable, ...refused] })
@@ -116,7 +129,12 @@ async function concerns(
 
 type Record = (unit: UnitOfWork, account: MailAccount, changed: ReadonlySet<MessageKey>) => Promise<void>
 
-function prepare(session: Session, followed: FollowedSource, part: Parts[number]): Record {
+function prepare(
+  session: Session,
+  followed: FollowedSource,
+  part: Parts[number],
+  recorded: string[],
+): Record {
   if (part.type === 'states') {
     const changes = changesOf(session, part.changes)
     return (unit, account, changed) =>
@@ -130,7 +148,8 @@ function prepare(session: Session, followed: FollowedSource, part: Parts[number]
   if (part.type === 'gone') return recordGoneIn(followed, part)
   const arrivals = arrivalsOf(session, part)
   return async (unit, account) => {
-    await recordArrivals(unit, account, arrivals, isNews(part))
+    const { ids } = await recordArrivals(unit, account, arrivals, isNews(part))
+    recorded.push(...ids)
     await quarantine(unit, account.id, followed.source, part.unreadable)
   }
 }

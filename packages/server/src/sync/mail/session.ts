@@ -8,6 +8,7 @@ import type { FollowedSource, MailAccount, PlacedMailbox } from '../../features/
 import { listHeldDrafts } from '../../features/mail/messages/store.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { Cursor, FollowOptions, MailProvider, RemoteMessage } from '../../providers/mail.ts'
+import type { Bodies } from './bodies.ts'
 import type { Doubts } from './doubts.ts'
 import type { LookTimes } from './look-times.ts'
 import { fenceAccount, type OwnedAccount } from '../ownership.ts'
@@ -29,10 +30,7 @@ export interface Session {
   signal: AbortSignal
   /** Called with every step that makes progress; a session that makes none is ended. */
   progressed(): void
-  /** Called after new mail is recorded, and when the first sync is complete. */
-  hasMail(): void
-  /** Called with the sources that came with messages, by lasting id, after these are recorded. */
-  keepSources(sources: ReadonlyMap<string, Buffer>): Promise<void>
+  bodies: Bodies
   doubts: Doubts
   looks: LookTimes
   /** The mailboxes as they were last listed, by the provider's key. */
@@ -120,13 +118,15 @@ export async function followOptions(session: Session, followed: FollowedSource):
   }
 }
 
-/** Hands over the sources that came with messages, which are recorded by now. */
-export async function keepSourcesOf(
-  session: Pick<Session, 'keepSources'>,
+/** Hands over messages that are recorded by now, and the sources that came with them. */
+export async function handOverRecorded(
+  { bodies }: Session,
   messages: readonly RemoteMessage[],
+  messageIds: readonly string[],
 ): Promise<void> {
   const sources = new Map(
     messages.flatMap(({ key, source }) => (source ? [[String(key), source] as const] : [])),
   )
-  if (sources.size > 0) await session.keepSources(sources)
+  if (sources.size > 0) await bodies.keepSources(sources)
+  if (messageIds.length > 0) bodies.onRecorded(messageIds)
 }

@@ -221,12 +221,6 @@ export async function countAccounts(db: Db, tenantId: string): Promise<number> {
   return count
 }
 
-/** Counts the active accounts of each tenant that has any. Suspended tenants are left out. */
-export const liveAccounts = sql`
-  select account.tenant_id, count(*)::int as live from account join tenant on tenant.id = account.tenant_id
-  where account.status = 'active' and account.deleted_at is null and tenant.suspended_at is null
-  group by account.tenant_id`
-
 export interface AccountChange {
   email?: string
   display_name?: string | null

@@ -3,7 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import { askingGauges } from '../../../kit/metrics.ts'
 import { countStates } from './store.ts'
 
-/** The states of healthy accounts are counted at most this often, since that reads the index of all of them. */
+/** The states are counted at most this often, since that reads all accounts that are not verified. */
 const COUNTED_SECONDS = 300
 
 export function stateGauge(db: Db): Gauge {
@@ -17,7 +17,7 @@ export function stateGauge(db: Db): Gauge {
   }
   return askingGauges(
     'waxwing_accounts_integrity',
-    'Active accounts of the whole installation by the state of their integrity, counted every five minutes',
+    'Accounts that the processes of the installation follow, by the state of their integrity, counted every five minutes',
     { label: 'state', ask },
   )
 }

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { runAlone } from '../../../database/alone.ts'
 import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import { WokenLoop } from '../../../jobs/woken-loop.ts'
@@ -11,48 +10,46 @@ import { type ReadContent, recordContents } from '../messages/record-contents.ts
 import { openStored, type StoredContext } from './stored-source.ts'
 
 const BATCH_BODIES = 20
+/** Bodies that one statement looks at; those of accounts that other processes follow are left to these. */
+const LOOKED_AT_MAX = 100
 /** Interval of the search for bodies whose indexing failed or whose process died. */
 const LOOK_SECONDS = 60
-/** Seconds until the next look for a body that was just stored, while another process indexes. */
-const BUSY_SECONDS = 1
 
 export interface BodyIndexContext extends StoredContext {
   /** Separate from the reader of the API, so that callers do not wait for messages that are being indexed. */
   reader: MessageReader
-  /**
-   * Whether this process also looks for bodies that another one stored and did not index. Otherwise it looks only when
-   * woken.
-   */
-  isPolled: boolean
+  /** Under which id this process owns accounts now; null if it follows none. */
+  findOwnerId(): string | null
+  /** Whether this process follows the account. */
+  isFollowed(accountId: string): boolean
+  /** Tells the process that follows the account, if there is one. */
+  tellOwner(accountId: string): void
 }
 
-/** Adds the words of stored bodies to the index. */
+/** Adds the words of stored bodies to the index, in the process that follows their account. */
 export interface BodyIndex extends AsyncDisposable {
-  /** Announces that a body was stored. Returns at once and never throws. */
-  wake(): void
+  /** Announces that a body of the account was stored, by any process. Returns at once and never throws. */
+  wake(accountId: string): void
+  /** Looks for bodies to index if this process follows one of the accounts. Returns at once and never throws. */
+  look(accountIds: readonly string[]): void
 }
 
 export function openBodyIndex(context: BodyIndexContext): BodyIndex {
-  const { db, log } = context
-  /** Whether a body was stored here since the last run began. */
-  let isWanted = false
-  async function look(signal: AbortSignal): Promise<number> {
-    if (!isWanted && !context.isPolled) return LOOK_SECONDS
-    const wasWanted = isWanted
-    isWanted = false
-    let isDone = false
-    try {
-      isDone = await runAlone(db, 'stored_bodies', () => indexAll(context, signal))
-    } finally {
-      if (!isDone) isWanted ||= wasWanted
-    }
-    return isWanted ? BUSY_SECONDS : LOOK_SECONDS
+  const { log } = context
+  async function indexOwn(signal: AbortSignal): Promise<number> {
+    const ownerId = context.findOwnerId()
+    if (ownerId !== null) await indexAll(context, ownerId, signal)
+    return LOOK_SECONDS
   }
-  const loop = new WokenLoop({ look, failure: 'Stored bodies could not be indexed', log })
+  const loop = new WokenLoop({ look: indexOwn, failure: 'Stored bodies could not be indexed', log })
+  const look = (accountIds: readonly string[]) => {
+    if (accountIds.some(id => context.isFollowed(id))) loop.wake()
+  }
   return {
-    wake() {
-      isWanted = true
-      loop.wake()
+    look,
+    wake(accountId) {
+      if (context.isFollowed(accountId)) loop.wake()
+      else context.tellOwner(accountId)
     },
     [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose](),
   }
@@ -65,37 +62,51 @@ interface StoredRow {
   account_id: string
 }
 
-async function indexAll(context: BodyIndexContext, signal: AbortSignal): Promise<void> {
-  let after = '00000000-0000-0000-0000-000000000000'
-  while (!signal.aborted) {
-    const rows = await listUnindexed(context.db, after)
-    const last = rows.at(-1)
-    if (!last) return
-    after = last.id
-    for (const [tenantId, ofTenant] of Map.groupBy(rows, row => row.tenant_id)) {
-      const read = await Promise.all(ofTenant.map(row => readBody(context, row)))
-      const bodies = read.flatMap(body => body ?? [])
-      if (bodies.length === 0) continue
-      await inTransaction(context.db, tenantId, async unit => {
-        await recordBodies(unit, bodies)
-        await recordContents(
-          unit,
-          bodies.flatMap(({ content }) => content ?? []),
-        )
-      })
-    }
+async function indexAll(context: BodyIndexContext, ownerId: string, signal: AbortSignal): Promise<void> {
+  let after: string | null = '00000000-0000-0000-0000-000000000000'
+  while (!signal.aborted && after !== null) {
+    const { own, end } = await listUnindexed(context.db, { ownerId, after })
+    after = end
+    for (let at = 0; at < own.length && !signal.aborted; at += BATCH_BODIES)
+      await indexBatch(context, own.slice(at, at + BATCH_BODIES))
   }
 }
 
-async function listUnindexed(db: Db, after: string): Promise<StoredRow[]> {
-  const { rows } = await sql<StoredRow>`
-    select blob.id, blob.message_id, blob.tenant_id, blob.account_id
-    from message_blob as blob join account on account.id = blob.account_id
-    where blob.message_id is not null and not blob.is_indexed and blob.id > ${after} and account.deleted_at is null
-      and exists (select from message_search where message_search.message_id = blob.message_id offset 0)
-    order by blob.id limit ${BATCH_BODIES}
+async function indexBatch(context: BodyIndexContext, rows: readonly StoredRow[]): Promise<void> {
+  for (const [tenantId, ofTenant] of Map.groupBy(rows, row => row.tenant_id)) {
+    const read = await Promise.all(ofTenant.map(row => readBody(context, row)))
+    const bodies = read.flatMap(body => body ?? [])
+    if (bodies.length === 0) continue
+    await inTransaction(context.db, tenantId, async unit => {
+      await recordBodies(unit, bodies)
+      await recordContents(
+        unit,
+        bodies.flatMap(({ content }) => content ?? []),
+      )
+    })
+  }
+}
+
+/** The next bodies to index of accounts with this owner, and where to continue; null at the end. */
+export async function listUnindexed(
+  db: Db,
+  { ownerId, after }: { ownerId: string; after: string },
+): Promise<{ own: StoredRow[]; end: string | null }> {
+  const { rows } = await sql<StoredRow & { is_own: boolean }>`
+    with looked as (
+      select id, message_id, tenant_id, account_id from message_blob
+      where message_id is not null and not is_indexed and id > ${after}
+      order by id limit ${LOOKED_AT_MAX}
+    )
+    select looked.*, account.owner_instance is not distinct from ${ownerId}::uuid and account.deleted_at is null
+      and exists (select from message_search where message_search.message_id = looked.message_id offset 0) as is_own
+    from looked join account on account.id = looked.account_id
+    order by looked.id
   `.execute(db)
-  return rows
+  return {
+    own: rows.filter(row => row.is_own),
+    end: rows.length < LOOKED_AT_MAX ? null : rows.at(-1)!.id,
+  }
 }
 
 /** Returns null if it must be tried again. */

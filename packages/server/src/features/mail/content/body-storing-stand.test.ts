@@ -1,21 +1,33 @@
 import { describe, expect, test } from 'vitest'
-import { beginLook, settleBatch, type Stand } from './body-storing-stand.ts'
+import {
+  addArrived,
+  ARRIVED_MAX,
+  beginStand,
+  isToLook,
+  settleBatch,
+  type Stand,
+} from './body-storing-stand.ts'
 
-const ACCOUNT = { id: 'account', tenant_id: 'tenant', version: '1' }
+const ACCOUNT = { id: 'account', isInitialized: true }
 const HOUR = 3600
-const ALL = { since: null, below: null }
+const ALL = { below: null }
 
 const at = (seconds: number) => 1_800_000_000_000 + seconds * 1000
-const begin = (seconds: number, before?: Stand, version = '1') =>
-  beginLook(before, { ...ACCOUNT, version }, at(seconds))
+const begin = (seconds: number, before: Stand | null = null, version = '1') =>
+  beginStand(before, { ...ACCOUNT, version }, at(seconds))
+const look = (stand: Stand, seconds: number) => isToLook(stand, at(seconds))
+
+/** A stand that has looked at all messages. */
+function looked(): Stand {
+  return Object.assign(begin(0), { whole: null })
+}
 
 /** Lets each look at all messages fail as soon as it begins. @returns the seconds between the looks */
 function failAgainAndAgain(stand: Stand, from: number, times: number): number[] {
   const pauses: number[] = []
   let failedAt = from
   for (let seconds = from; pauses.length < times; seconds += 1) {
-    begin(seconds, stand)
-    if (stand.whole === null) continue
+    if (!look(stand, seconds)) continue
     settleBatch(stand, false, at(seconds))
     pauses.push(seconds - failedAt)
     failedAt = seconds
@@ -24,16 +36,18 @@ function failAgainAndAgain(stand: Stand, from: number, times: number): number[] 
 }
 
 describe('after a batch that could not be stored', () => {
-  test('looks at nothing, and at all messages again after a pause', () => {
+  test('looks at nothing but new mail, and at all messages again after a pause', () => {
     const stand = begin(0)
+    expect(look(stand, 0)).toBe(true)
     expect(stand.whole).toEqual(ALL)
-    begin(10, stand)
+    addArrived(stand, ['a'])
     settleBatch(stand, false, at(10))
-    expect(stand).toMatchObject({ news: null, whole: null })
-    expect(begin(39, stand).whole).toBeNull()
-    // New mail is tried meanwhile.
-    expect(stand.news).not.toBeNull()
-    expect(begin(40, stand).whole).toEqual(ALL)
+    expect(look(stand, 39)).toBe(false)
+    addArrived(stand, ['b'])
+    expect(look(stand, 39)).toBe(true)
+    expect(stand).toMatchObject({ arrived: ['b'], whole: null })
+    expect(look(stand, 40)).toBe(true)
+    expect(stand).toMatchObject({ arrived: [], whole: ALL })
   })
 
   test('doubles the pause with each failure, up to an hour', () => {
@@ -55,15 +69,33 @@ describe('after a batch that could not be stored', () => {
   })
 })
 
-test('looks at all messages each hour, and each time at mail since five minutes before the last look', () => {
-  const stand = begin(0)
-  expect(stand.news).toBeNull()
-  stand.whole = null
-  expect(begin(HOUR, stand)).toMatchObject({ whole: null, news: { since: expect.any(String), below: null } })
-  const { since } = stand.news!
-  // A look that did not reach its end continues.
-  expect(begin(HOUR + 600, stand).news).toEqual({ since, below: null })
+test('goes on when the settings were read again and are the same', () => {
+  const stand = looked()
+  addArrived(stand, ['a'])
+  expect(begin(10, stand)).toBe(stand)
+  expect(stand).toMatchObject({ arrived: ['a'], whole: null })
+})
+
+test('waits for the room that the plan lacked even if the settings have changed', () => {
+  const stand = Object.assign(looked(), { neededBytes: 7 })
+  expect(begin(10, stand, '2')).toMatchObject({ whole: ALL, neededBytes: 7 })
+})
+
+test('looks at all messages each hour', () => {
+  const stand = looked()
+  expect(look(stand, HOUR)).toBe(false)
+  expect(look(stand, HOUR + 1)).toBe(true)
   expect(stand.whole).toEqual(ALL)
-  stand.news = null
-  expect(begin(HOUR + 601, stand).news!.since! > since!).toBe(true)
+})
+
+test('looks at all messages once new ones that are too many to be kept are stored', () => {
+  const stand = looked()
+  const ids = Array.from({ length: ARRIVED_MAX + 1 }, (_, nth) => String(nth))
+  addArrived(stand, ids)
+  expect(look(stand, 0)).toBe(true)
+  expect(stand.arrived).toEqual(ids.slice(0, ARRIVED_MAX))
+  expect(stand.whole).toBeNull()
+  stand.arrived = []
+  expect(look(stand, 0)).toBe(true)
+  expect(stand).toMatchObject({ whole: ALL, isBehind: false })
 })

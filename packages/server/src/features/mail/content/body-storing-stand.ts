@@ -1,28 +1,25 @@
-import { firstIdAt } from '../../../kit/ids.ts'
 import type { FullAccount } from './unstored.ts'
-import type { Walk } from './walk.ts'
+import type { WalkPlace } from './walk.ts'
 
 /** Interval at which all messages of an account are looked at again, in case some could not be stored. */
 const WHOLE_LOOK_MINUTES = 60
-/**
- * New mail is what was created since this long before the last look, to cover open transactions and differing clocks.
- */
-const OVERLAP_MINUTES = 5
-/** Batches of one account stored at once. Each mostly waits for the disk and for the thread that reads words. */
-const STORING_AT_ONCE = 3
 /** After a batch that could not be stored, the next look at all messages begins no sooner than this. */
 const RETRY_SECONDS = 30
 /** The pause doubles with each consecutive failure, up to this. */
 const RETRY_SECONDS_MAX = 3600
+/** New messages whose ids are kept, about 1 MB for an account. Any others are found by a look at all messages. */
+export const ARRIVED_MAX = 10_000
 
-/** Progress of storing the bodies of one account. Kept in memory only, to save queries. */
+/** Progress of storing the bodies of one account. Kept in memory only: the rows show what is left to store. */
 export interface Stand {
-  account: FullAccount
-  /** A walk through new mail, which is stored before older mail. Null if there is none. */
-  news: Walk | null
-  newsAt: number
+  version: FullAccount['version']
+  /** Ids of messages that were recorded and not looked at yet. They come before all others, the first one first. */
+  arrived: string[]
+  /** Whether there were more of those than are kept. */
+  isBehind: boolean
   /** A walk through all messages. Null after its end, or after a batch that could not be stored. */
-  whole: Walk | null
+  whole: { below: WalkPlace | null } | null
+  /** When it began. */
   wholeAt: number
   /** When all messages are looked at again after a batch could not be stored. Null if none failed. */
   retryAt: number | null
@@ -30,41 +27,59 @@ export interface Stand {
   retrySeconds: number
   /** The size of a message that exceeded the room in the plan. Storing waits until there is that much room. */
   neededBytes: number
-  /** Earlier batches, which are being stored while the next one is fetched. */
-  storing: Promise<void>[]
 }
 
-/** Decides what to look at now: new mail, and all messages if that is due. `now`: milliseconds since 1970. */
-export function beginLook(before: Stand | undefined, account: FullAccount, now: number): Stand {
-  if (before?.account.version !== account.version) {
-    return {
-      account,
-      news: null,
-      newsAt: now,
-      whole: { since: null, below: null },
+/**
+ * The progress of an account whose settings were just read. If they have changed, all of its messages are looked at.
+ * `now`: milliseconds since 1970.
+ */
+export function beginStand(before: Stand | null, { version }: FullAccount, now: number): Stand {
+  if (before?.version === version) return before
+  return {
+    version,
+    arrived: [],
+    isBehind: false,
+    whole: { below: null },
+    wholeAt: now,
+    retryAt: null,
+    retrySeconds: RETRY_SECONDS,
+    neededBytes: before?.neededBytes ?? 0,
+  }
+}
+
+/** Takes down messages that were recorded. */
+export function addArrived(stand: Stand, messageIds: readonly string[]): void {
+  const room = ARRIVED_MAX - stand.arrived.length
+  stand.arrived.push(...messageIds.slice(0, room))
+  if (messageIds.length > room) stand.isBehind = true
+}
+
+/** Begins a look at all messages if that is due. @returns whether there is anything to look at now */
+export function isToLook(stand: Stand, now: number): boolean {
+  const isEmpty = stand.arrived.length === 0 && stand.whole === null
+  const isStale = stand.whole === null && now - stand.wholeAt > WHOLE_LOOK_MINUTES * 60_000
+  const isDue = stand.retryAt !== null && now >= stand.retryAt
+  // After a failure, the look that is due then finds what was not kept.
+  const isLeft = isEmpty && stand.isBehind && stand.retryAt === null
+  if (isStale || isDue || isLeft)
+    Object.assign(stand, {
+      arrived: [],
+      isBehind: false,
+      whole: { below: null },
       wholeAt: now,
       retryAt: null,
-      retrySeconds: RETRY_SECONDS,
-      neededBytes: 0,
-      storing: before?.storing ?? Array.from({ length: STORING_AT_ONCE }, () => Promise.resolve()),
-    }
-  }
-  const since = before.news?.since ?? firstIdAt(before.newsAt - OVERLAP_MINUTES * 60_000)
-  const isStale = before.whole === null && now - before.wholeAt > WHOLE_LOOK_MINUTES * 60_000
-  const isDue = before.retryAt !== null && now >= before.retryAt
-  if (isStale || isDue)
-    Object.assign(before, { whole: { since: null, below: null }, wholeAt: now, retryAt: null })
-  return Object.assign(before, { news: { since, below: null }, newsAt: now })
+    })
+  return stand.arrived.length > 0 || stand.whole !== null
 }
 
-/** After a failure, only mail that is newer is tried until the pause is over. A success makes the pause short again. */
+/** After a failure, only newer mail is tried until the pause is over. A success makes the pause short again. */
 export function settleBatch(stand: Stand, isStored: boolean, now: number): void {
   if (isStored) {
     stand.retrySeconds = RETRY_SECONDS
     if (stand.retryAt !== null) stand.retryAt = Math.min(stand.retryAt, now + RETRY_SECONDS * 1000)
     return
   }
-  stand.news = null
+  stand.arrived = []
   stand.whole = null
   if (stand.retryAt !== null) return
   stand.retryAt = now + stand.retrySeconds * 1000

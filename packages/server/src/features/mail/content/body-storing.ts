@@ -1,23 +1,28 @@
-import { runAlone } from '../../../database/alone.ts'
 import { Nudge, pause } from '../../../jobs/nudge.ts'
 import { WokenLoop } from '../../../jobs/woken-loop.ts'
 import type { Clock } from '../../../kit/clock.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { findStorageRoom } from '../../tenancy/plans/store.ts'
-import { beginLook, settleBatch, type Stand } from './body-storing-stand.ts'
+import { addArrived, beginStand, isToLook, settleBatch, type Stand } from './body-storing-stand.ts'
 import { type BatchContext, fetchBatch, storeAlone, storeTogether } from './store-batch.ts'
 import {
+  BATCH_MESSAGES_MAX,
   cutBatch,
   findFullAccount,
   listFullAccounts,
   listUnstored,
+  listUnstoredOf,
+  type Owned,
   type UnstoredMessage,
 } from './unstored.ts'
-import type { Walk } from './walk.ts'
 
-/** Interval at which every account is looked at. In between, only accounts with news are. */
+/** Interval at which accounts with something left to store are looked at, in case the reason is gone. */
 const LOOK_SECONDS = 60
 const ACCOUNTS_AT_ONCE = 4
+/** Batches of one account stored at once. Each mostly waits for the disk and for the thread that reads words. */
+const STORING_AT_ONCE = 3
+/** Accounts whose settings one statement reads. */
+const SETTINGS_AT_ONCE = 50
 /** A single failure may be the message's fault; this many in a row are the provider's. */
 const FAILURES_MAX = 2
 
@@ -25,19 +30,43 @@ interface BodyStoringContext extends BatchContext {
   clock: Clock
 }
 
+/** What tells that an account that this process follows has something to store. No method throws. */
+export interface FollowedBodies extends AsyncDisposable {
+  /** Called with the ids of messages after they are recorded. Returns at once. */
+  onRecorded(messageIds: readonly string[]): void
+  /** Called when the settings of the account may have changed. Returns at once. */
+  wake(): void
+}
+
+interface Followed {
+  readonly owned: Owned
+  readonly stop: AbortController
+  /** Null unless the account is known to store every message. */
+  stand: Stand | null
+  /** The last turn. Never rejects. */
+  turn: Promise<unknown>
+  /** Earlier batches, which are being stored while the next one is fetched. They never reject. */
+  storing: Array<Promise<void>>
+  /** When the next turn may begin, by `performance.now()`. */
+  restsUntil: number
+}
+
 /**
- * Stores the source of every indexed message of the accounts whose `bodyStorage` is `full`, newest first, in batches
- * that alternate between accounts. Runs in one process of the installation at a time.
+ * Stores the source of every indexed message of the accounts that this process follows and whose `bodyStorage` is
+ * `full`, in batches that alternate between accounts: new mail first, then all messages, newest first. While the first
+ * sync of an account runs, at most half of the time is used for its bodies.
  */
 export class BodyStoring implements AsyncDisposable {
   readonly #context: BodyStoringContext
-  readonly #stands = new Map<string, Stand>()
+  readonly #followed = new Map<string, Followed>()
+  /** Accounts whose settings are to be read. */
+  readonly #told = new Set<Followed>()
   /** Accounts with messages to store, first come, first served. */
-  readonly #line = new Set<string>()
-  readonly #told = new Set<string>()
-  /** When to look at every account, by `performance.now()`. */
+  readonly #line = new Set<Followed>()
+  readonly #running = new Set<Followed>()
+  /** When to look at the accounts with something left to store, by `performance.now()`. */
   #lookAt = 0
-  /** Ends a wait for running batches: one has ended, or an account has news. */
+  /** Ends a wait: a turn has ended, or an account has news. */
   readonly #stirred = new Nudge()
   readonly #loop: WokenLoop
 
@@ -49,144 +78,263 @@ export class BodyStoring implements AsyncDisposable {
   }
 
   /**
-   * Announces that these accounts may have messages to store; null means all accounts. Returns at once and never
-   * throws.
+   * Stores the bodies of an account until that is disposed, which waits for what is being stored. What an earlier owner
+   * has left is found.
    */
+  follow(owned: Owned): FollowedBodies {
+    const before = this.#followed.get(owned.id)
+    const followed: Followed = {
+      owned,
+      stop: new AbortController(),
+      stand: null,
+      turn: before ? settled(before) : Promise.resolve(),
+      storing: Array.from({ length: STORING_AT_ONCE }, () => Promise.resolve()),
+      restsUntil: 0,
+    }
+    this.#followed.set(owned.id, followed)
+    this.#tell(followed)
+    return {
+      onRecorded: messageIds => {
+        const { stand } = followed
+        // Before the settings are read, the look at all messages is still to come.
+        if (!stand) return
+        addArrived(stand, messageIds)
+        if (isToLook(stand, this.#context.clock.now())) this.#enlist(followed)
+      },
+      wake: () => this.#tell(followed),
+      [Symbol.asyncDispose]: () => this.#end(followed),
+    }
+  }
+
+  isFollowed(accountId: string): boolean {
+    return this.#followed.has(accountId)
+  }
+
+  /** Announces that the settings of these accounts may have changed; null means all accounts. Never throws. */
   wake(accountIds: readonly string[] | null): void {
-    if (accountIds === null) this.#lookAt = 0
-    else for (const id of accountIds) this.#told.add(id)
+    for (const id of accountIds ?? this.#followed.keys()) {
+      const followed = this.#followed.get(id)
+      if (followed) this.#tell(followed)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop[Symbol.asyncDispose]()
+    await Promise.all([...this.#followed.values()].map(followed => this.#end(followed)))
+  }
+
+  async #end(followed: Followed): Promise<void> {
+    followed.stop.abort()
+    for (const set of [this.#told, this.#line]) set.delete(followed)
+    await settled(followed)
+    const { id } = followed.owned
+    if (this.#followed.get(id) === followed) this.#followed.delete(id)
+  }
+
+  #tell(followed: Followed): void {
+    if (followed.stop.signal.aborted) return
+    this.#told.add(followed)
+    this.#stir()
+  }
+
+  #enlist(followed: Followed): void {
+    if (followed.stop.signal.aborted) return
+    this.#line.add(followed)
+    this.#stir()
+  }
+
+  #stir(): void {
     this.#stirred.fire()
     this.#loop.wake()
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#loop[Symbol.asyncDispose]()
-  }
-
+  /** Gives turns until no account has anything to store now. @returns the seconds until the next look */
   async #look(signal: AbortSignal): Promise<number> {
-    try {
-      const isDone = await runAlone(this.#context.db, 'store_bodies', () => this.#storeAll(signal))
-      // Another process is running it, and was woken too.
-      if (!isDone) this.#rest(LOOK_SECONDS)
-    } catch (error) {
-      // Wakes may have been lost, so the next look is at every account.
-      this.#rest(0)
-      throw error
+    while (!signal.aborted) {
+      this.#stirred.clear()
+      if (performance.now() >= this.#lookAt) this.#lookAround()
+      await this.#readSettings()
+      this.#giveTurns()
+      const resting = [...this.#line].filter(followed => !this.#running.has(followed))
+      if (this.#running.size === 0 && resting.length === 0 && this.#told.size === 0) break
+      const mayWait = this.#running.size >= ACCOUNTS_AT_ONCE ? [] : resting
+      const until = Math.min(this.#lookAt, ...mayWait.map(({ restsUntil }) => restsUntil))
+      if (this.#told.size === 0) await pause(until - performance.now(), signal, this.#stirred.signal)
     }
     return Math.max(0, this.#lookAt - performance.now()) / 1_000
   }
 
-  #rest(seconds: number): void {
-    this.#told.clear()
-    this.#line.clear()
-    this.#lookAt = performance.now() + seconds * 1_000
+  #lookAround(): void {
+    this.#lookAt = performance.now() + LOOK_SECONDS * 1_000
+    const now = this.#context.clock.now()
+    for (const followed of this.#followed.values())
+      if (followed.stand && isToLook(followed.stand, now)) this.#line.add(followed)
   }
 
-  /** Stores batches until every account has come to its end. */
-  async #storeAll(signal: AbortSignal): Promise<void> {
-    const running = new Map<string, Promise<void>>()
-    try {
-      while (!signal.aborted) {
-        this.#stirred.clear()
-        await this.#enlist()
-        for (const id of this.#line) {
-          if (running.size >= ACCOUNTS_AT_ONCE) break
-          const stand = this.#stands.get(id)
-          if (running.has(id)) continue
-          this.#line.delete(id)
-          if (!stand) continue
-          const turn = this.#giveTurn(stand, signal).finally(() => {
-            running.delete(id)
-            this.#stirred.fire()
-          })
-          running.set(id, turn)
-        }
-        if (running.size === 0) return
-        await pause(this.#lookAt - performance.now(), signal, this.#stirred.signal)
-      }
-    } finally {
-      await Promise.all(running.values())
-      await Promise.all([...this.#stands.values()].flatMap(({ storing }) => storing))
-    }
-  }
-
-  /** Queues the accounts that were announced, or all of them if that is due. */
-  async #enlist(): Promise<void> {
-    const isDue = performance.now() >= this.#lookAt
-    if (!isDue && this.#told.size === 0) return
-    const told = isDue ? null : [...this.#told]
-    this.#told.clear()
-    if (isDue) this.#lookAt = performance.now() + LOOK_SECONDS * 1000
+  /** Reads whether accounts store every message, those that were told first. */
+  async #readSettings(): Promise<void> {
+    const page = [...this.#told].slice(0, SETTINGS_AT_ONCE)
+    if (page.length === 0) return
+    // Before they are read, so that a change meanwhile is read again.
+    for (const followed of page) this.#told.delete(followed)
     const { db, clock } = this.#context
-    const accounts = await listFullAccounts(db, told)
-    for (const account of accounts) {
-      this.#stands.set(account.id, beginLook(this.#stands.get(account.id), account, clock.now()))
-      this.#line.add(account.id)
+    try {
+      const accounts = await listFullAccounts(
+        db,
+        page.map(({ owned }) => owned),
+      )
+      const full = new Map(accounts.map(account => [account.id, account]))
+      for (const followed of page) {
+        const account = full.get(followed.owned.id)
+        followed.stand = account ? beginStand(followed.stand, account, clock.now()) : null
+        if (followed.stand && isToLook(followed.stand, clock.now())) this.#enlist(followed)
+      }
+    } catch (error) {
+      for (const followed of page) this.#tell(followed)
+      throw error
     }
-    if (!isDue) return
-    const full = new Set(accounts.map(({ id }) => id))
-    for (const id of this.#stands.keys()) if (!full.has(id)) this.#stands.delete(id)
   }
 
-  async #giveTurn(stand: Stand, signal: AbortSignal): Promise<void> {
-    const { id: accountId, tenant_id: tenantId } = stand.account
+  #giveTurns(): void {
+    for (const followed of this.#line) {
+      if (this.#running.size >= ACCOUNTS_AT_ONCE) return
+      if (this.#running.has(followed) || followed.restsUntil > performance.now()) continue
+      this.#line.delete(followed)
+      this.#running.add(followed)
+      followed.turn = followed.turn
+        .then(() => this.#takeTurn(followed))
+        .then(() => {
+          this.#running.delete(followed)
+          this.#stirred.fire()
+        })
+    }
+  }
+
+  /** Never rejects. */
+  async #takeTurn(followed: Followed): Promise<void> {
+    const { stand, owned, stop } = followed
+    if (!stand || stop.signal.aborted) return
+    const startedAt = performance.now()
     try {
-      const hasMore = await takeTurn(this.#context, stand, signal)
-      if (hasMore) this.#line.add(accountId)
+      const { hasMore, isFirstSync } = await storeNext(this.#context, followed, stand)
+      // The first sync and other accounts have as much time before the next batch as this one took.
+      if (isFirstSync) followed.restsUntil = 2 * performance.now() - startedAt
+      if (hasMore) this.#enlist(followed)
     } catch (error) {
+      const { id: accountId, tenantId } = owned
       this.#context.log.warn({ error, accountId, tenantId }, 'Bodies of an account cannot be stored')
     }
   }
 }
 
-/** Fetches a batch and stores it in the background. @returns whether there is more to do now */
-async function takeTurn(context: BodyStoringContext, stand: Stand, signal: AbortSignal): Promise<boolean> {
-  const account = await findFullAccount(context.db, stand.account)
-  const look = stand.news ?? stand.whole
-  if (!account || !look) return false
-  const room = await findRoom(context, stand)
-  if (room < stand.neededBytes) return false
-  stand.neededBytes = 0
+async function settled({ turn, storing }: Followed): Promise<void> {
+  await turn
+  await Promise.all(storing)
+}
 
-  const { found: listed, end } = await listUnstored(context.db, account.id, look)
-  const batch = cutBatch(listed, room)
-  const [first] = listed
-  if (first && batch.length === 0) {
-    const { tenant_id: tenantId, id: accountId } = account
-    context.log.info({ tenantId, accountId }, 'Bodies are no longer stored: the plan has no room for more')
-    stand.neededBytes = first.size ?? 0
-    look.below = null
-    return false
-  }
-  if (!(await storeBatch(context, account, { stand, look, batch, signal }))) return false
-  if (batch.length < listed.length) return true
-  if (end) look.below = end
-  else {
-    const kind = look.since === null ? 'all' : 'new'
-    context.log.debug({ accountId: account.id, kind }, 'Looked for bodies to store')
-    if (stand.news === look) stand.news = null
-    else if (stand.whole === look) stand.whole = null
-  }
-  return stand.news !== null || stand.whole !== null
+/** What a turn came to. */
+interface Outcome {
+  /** Whether there is more to store now. */
+  hasMore: boolean
+  isFirstSync: boolean
+}
+
+const NOTHING: Outcome = { hasMore: false, isFirstSync: false }
+
+/** Fetches a batch and stores it, in the background unless the first sync runs. */
+async function storeNext(context: BodyStoringContext, followed: Followed, stand: Stand): Promise<Outcome> {
+  const found = await findFullAccount(context.db, followed.owned)
+  if (!found) return NOTHING
+  const { account, isInitialized } = found
+  const room = await findRoom(context, followed)
+  if (room < stand.neededBytes) return NOTHING
+  stand.neededBytes = 0
+  const turn: Turn = { context, followed, stand, account, room }
+  const mayGoOn = await (stand.arrived.length > 0 ? storeArrived(turn) : storeWalked(turn))
+  if (!isInitialized) await Promise.all(followed.storing)
+  return { hasMore: mayGoOn && isToLook(stand, context.clock.now()), isFirstSync: !isInitialized }
 }
 
 interface Turn {
+  context: BodyStoringContext
+  followed: Followed
   stand: Stand
-  look: Walk
-  batch: readonly UnstoredMessage[]
-  signal: AbortSignal
+  account: AccountView
+  /** Bytes that the plan allows to store. */
+  room: number
 }
 
-/** Fetches a batch while earlier ones are stored. Returns false if the provider or the storage is in trouble. */
+/** Stores messages that were recorded just now. @returns whether to go on now */
+async function storeArrived(turn: Turn): Promise<boolean> {
+  const { context, stand, account, room } = turn
+  let ids = stand.arrived.splice(0, BATCH_MESSAGES_MAX)
+  try {
+    const found = await listUnstoredOf(context.db, account.id, ids)
+    const batch = cutBatch(found, room)
+    if (lacksRoom(turn, found, batch)) return false
+    const isDone = await storeBatch(turn, batch, ({ id }) => (ids = ids.slice(ids.indexOf(id) + 1)))
+    if (isDone && batch.length === found.length) ids = []
+    if (ids.length === 0 && stand.arrived.length === 0) logLook(turn, 'new')
+    return isDone
+  } finally {
+    stand.arrived.unshift(...ids)
+  }
+}
+
+/** Stores the next messages of the walk through all. @returns whether to go on now */
+async function storeWalked(turn: Turn): Promise<boolean> {
+  const { context, stand, account, room } = turn
+  const walk = stand.whole
+  if (!walk) return false
+  const { found, end } = await listUnstored(context.db, account.id, walk.below)
+  const batch = cutBatch(found, room)
+  if (lacksRoom(turn, found, batch)) {
+    walk.below = null
+    return false
+  }
+  const goOnBelow = ({ received_at: receivedAt, id }: UnstoredMessage) => (walk.below = { receivedAt, id })
+  if (!(await storeBatch(turn, batch, goOnBelow))) return false
+  if (batch.length < found.length) return true
+  if (end) walk.below = end
+  else {
+    logLook(turn, 'all')
+    if (stand.whole === walk) stand.whole = null
+  }
+  return true
+}
+
+function logLook({ context, account }: Turn, kind: 'new' | 'all'): void {
+  context.log.debug({ accountId: account.id, kind }, 'Looked for bodies to store')
+}
+
+/** Whether the plan has no room for the first message. */
+function lacksRoom(
+  { context, stand, account }: Turn,
+  [first]: readonly UnstoredMessage[],
+  batch: readonly UnstoredMessage[],
+): boolean {
+  if (!first || batch.length > 0) return false
+  const { tenant_id: tenantId, id: accountId } = account
+  context.log.info({ tenantId, accountId }, 'Bodies are no longer stored: the plan has no room for more')
+  stand.neededBytes = first.size ?? 0
+  return true
+}
+
+/**
+ * Fetches a batch while earlier ones are stored. Returns false if the provider or the storage is in trouble.
+ * @param onTried called with a message when it and all before it were tried, whatever came of them
+ */
 async function storeBatch(
-  context: BodyStoringContext,
-  account: AccountView,
-  { stand, look, batch, signal }: Turn,
+  { context, followed, stand, account }: Turn,
+  batch: readonly UnstoredMessage[],
+  onTried: (message: UnstoredMessage) => void,
 ): Promise<boolean> {
+  const { storing, stop } = followed
+  const { signal } = stop
   const { sources, left, isThrottled } = await fetchBatch(context, account, batch, signal)
   if (sources.length > 0) {
-    await stand.storing.shift()
-    stand.storing.push(
+    await storing.shift()
+    storing.push(
       storeTogether(context, account, sources)
         .catch((error: unknown) => {
           context.log.warn({ error, accountId: account.id }, 'Bodies could not be stored')
@@ -199,8 +347,8 @@ async function storeBatch(
   let failures = 0
   for (const message of left) {
     if (signal.aborted) return false
-    // Continues below this message whatever its outcome. A later look at all messages tries it again.
-    look.below = { receivedAt: message.received_at, id: message.id }
+    // A later look at all messages tries it again.
+    onTried(message)
     const outcome = await storeAlone(context, account, message, signal)
     if (outcome === 'failed') {
       context.log.warn({ accountId: account.id }, 'Bodies could not be stored')
@@ -212,14 +360,14 @@ async function storeBatch(
     if (failures === FAILURES_MAX) return false
   }
   const last = batch.at(-1)
-  if (last) look.below = { receivedAt: last.received_at, id: last.id }
+  if (last) onTried(last)
   return true
 }
 
 /** If the plan has a limit, waits for the batches being stored, since they use some of the room. */
-async function findRoom({ db }: BatchContext, stand: Stand): Promise<number> {
-  const room = await findStorageRoom(db, stand.account.tenant_id)
+async function findRoom({ db }: BatchContext, { owned, storing }: Followed): Promise<number> {
+  const room = await findStorageRoom(db, owned.tenantId)
   if (room === Infinity) return room
-  await Promise.all(stand.storing)
-  return findStorageRoom(db, stand.account.tenant_id)
+  await Promise.all(storing)
+  return findStorageRoom(db, owned.tenantId)
 }

@@ -82,7 +82,7 @@ export function listStale(
     where not exists (
       select from message_search where message_id = looked.id and version >= ${SEARCH_VERSION} offset 0
     )`
-  return walkOn(db, accountId, { walk: { since: null, below }, limit: BATCH_MESSAGES_MAX, choose })
+  return walkOn(db, accountId, { below, limit: BATCH_MESSAGES_MAX, choose })
 }
 
 /** Splits messages into groups with no more stored bodies than are kept in memory at once. */

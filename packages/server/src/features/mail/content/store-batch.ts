@@ -77,7 +77,7 @@ export async function storeTogether(
   account: AccountView,
   sources: readonly FetchedSource[],
 ): Promise<boolean> {
-  const { db, blobs, accountKeys, bodies } = context
+  const { db, blobs, accountKeys, bodies, log } = context
   if (sources.length === 0) return true
   const sealingOf = accountKeys.blobSealing(account)
   // Before the files, so that no file is without a row.
@@ -87,7 +87,8 @@ export async function storeTogether(
   )
   const files = written.flatMap(file => file ?? [])
   const bound = await bindBlobs(db, files)
-  if (files.some(({ row, read }) => read === undefined || !bound.has(row.id))) bodies.wake()
+  if (files.some(({ row, read }) => read === undefined || !bound.has(row.id))) bodies.wake(account.id)
+  log.debug({ accountId: account.id, count: bound.size }, 'Stored bodies')
   const unbound = rows.filter(({ id }) => !bound.has(id))
   if (unbound.length === 0) return true
   await Promise.all(unbound.map(row => blobs.remove(blobKey(row))))

@@ -23,8 +23,8 @@ export interface StoredContext {
 /** The dependencies for reading and storing messages. */
 export interface SourceContext extends StoredContext {
   connections: Connections
-  /** Called when messages were stored: their words come into the index soon. */
-  bodies: { wake(): void }
+  /** Called when messages of an account were stored: their words come into the index soon. */
+  bodies: { wake(accountId: string): void }
 }
 
 /**
@@ -184,7 +184,7 @@ async function beginCopy(
     async commit() {
       const bytes = await writer.commit()
       const isBound = await bindBlob(db, row, message.id, bytes)
-      if (isBound) bodies.wake()
+      if (isBound) bodies.wake(account.id)
       else await discard()
       return isBound
     },

@@ -6,55 +6,105 @@ import { findAccountView } from '../../accounts/accounts/store.ts'
 import { type LocationRow, located, locationColumns, toLocation } from '../messages/location.ts'
 import type { SourceRow } from './source.ts'
 import { STORED_BYTES_MAX } from './stored-source.ts'
-import { type Walk, type WalkPlace, walkOn } from './walk.ts'
+import { type WalkPlace, walkOn } from './walk.ts'
 
 /**
  * Size of the messages that are fetched at once: that much is in memory for an account, and again for each batch being
  * stored.
  */
 export const BATCH_BYTES_MAX = 1024 * 1024
-const BATCH_MESSAGES_MAX = 100
+export const BATCH_MESSAGES_MAX = 100
 
 /** A message without stored content, and its location at the provider. */
 export interface UnstoredMessage extends SourceRow, Location {
   received_at: Date
 }
 
-export interface FullAccount {
+/** An account as the process that follows it owns it. */
+export interface Owned {
   id: string
-  tenant_id: string
-  /** Changes with the settings of the account. */
-  version: string
+  tenantId: string
+  instanceId: string
+  /** Grows with each change of the owner. */
+  epoch: string
 }
 
-/** Accounts that store every message, are reachable, and whose first sync is complete. `ids` selects some of them. */
-export async function listFullAccounts(db: Db, ids: readonly string[] | null): Promise<FullAccount[]> {
+export interface FullAccount {
+  id: string
+  /** Changes with the settings of the account. */
+  version: string
+  /** Whether the first sync is complete. */
+  isInitialized: boolean
+}
+
+/** Those of the accounts that are still owned like this, store every message, and are reachable. */
+export async function listFullAccounts(db: Db, owned: readonly Owned[]): Promise<FullAccount[]> {
   const { rows } = await sql<FullAccount>`
-    select account.id, account.tenant_id, account.updated_at::text as version
-    from account join tenant on tenant.id = account.tenant_id
-    where account.deleted_at is null and account.status = 'active' and account.initialized_at is not null
-      and tenant.suspended_at is null
+    select account.id, account.updated_at::text as version, initialized_at is not null as "isInitialized"
+    from unnest(
+      ${owned.map(({ id }) => id)}::uuid[], ${owned.map(({ instanceId }) => instanceId)}::uuid[],
+      ${owned.map(({ epoch }) => epoch)}::bigint[]
+    ) as held (id, instance_id, epoch)
+    join account on account.id = held.id and owner_instance = instance_id and owner_epoch = epoch
+    join tenant on tenant.id = account.tenant_id
+    where account.deleted_at is null and account.status = 'active' and tenant.suspended_at is null
       and coalesce(account.settings_override ->> 'bodyStorage', tenant.settings ->> 'bodyStorage') = 'full'
-      ${ids === null ? sql`` : sql`and account.id = any(${ids}::uuid[])`}
-    order by account.id
   `.execute(db)
   return rows
 }
 
 /** The account, if it is still one of those. */
-export async function findFullAccount(db: Db, { id, tenant_id }: FullAccount): Promise<AccountView | null> {
-  const [full] = await listFullAccounts(db, [id])
-  return full ? findAccountView(db, tenant_id, id) : null
+export async function findFullAccount(
+  db: Db,
+  owned: Owned,
+): Promise<{ account: AccountView; isInitialized: boolean } | null> {
+  const [full] = await listFullAccounts(db, [owned])
+  const account = full ? await findAccountView(db, owned.tenantId, owned.id) : null
+  return full && account ? { account, isInitialized: full.isInitialized } : null
 }
 
-/** The next messages of a walk that are to be stored, and where to continue; null at the end of the account. */
+/**
+ * The next messages of a walk, newest first, that are to be stored, and where to continue; null at the end of the
+ * account.
+ * @param below continues below this message; null starts at the newest
+ */
 export async function listUnstored(
   db: Db,
   accountId: string,
-  walk: Walk,
+  below: WalkPlace | null,
 ): Promise<{ found: UnstoredMessage[]; end: WalkPlace | null }> {
-  // `offset 0`, since the planner would rather read all of the table once than use an index for each message.
-  const choose = (looked: RawBuilder<unknown>) => sql<Omit<UnstoredMessage, 'key'> & LocationRow>`
+  const { found, end } = await walkOn(db, accountId, {
+    below,
+    limit: BATCH_MESSAGES_MAX,
+    choose: chooseUnstored,
+  })
+  return { found: found.map(toUnstored), end }
+}
+
+/** Those of the messages that are to be stored, in the order of the ids. */
+export async function listUnstoredOf(
+  db: Db,
+  accountId: string,
+  messageIds: readonly string[],
+): Promise<UnstoredMessage[]> {
+  const { rows } = await sql<UnstoredRow>`
+    ${chooseUnstored(sql`(
+      select message.id, received_at, nth
+      from unnest(${[...messageIds]}::uuid[]) with ordinality as told (id, nth) join message on message.id = told.id
+      where account_id = ${accountId}
+    ) as looked`)}
+    order by nth
+  `.execute(db)
+  return rows.map(toUnstored)
+}
+
+type UnstoredRow = Omit<UnstoredMessage, 'key'> & LocationRow
+
+const toUnstored = (row: UnstoredRow): UnstoredMessage => ({ ...row, ...toLocation(row) })
+
+/** `offset 0`, since the planner would rather read all of the table once than use an index for each message. */
+function chooseUnstored(looked: RawBuilder<unknown>): RawBuilder<UnstoredRow> {
+  return sql<UnstoredRow>`
     select looked.id, looked.received_at, placed.*
     from ${looked}
     cross join lateral (
@@ -64,8 +114,6 @@ export async function listUnstored(
       limit 1
     ) as placed
     where not exists (select from message_blob where message_id = looked.id offset 0)`
-  const { found, end } = await walkOn(db, accountId, { walk, limit: BATCH_MESSAGES_MAX, choose })
-  return { found: found.map(row => ({ ...row, ...toLocation(row) })), end }
 }
 
 /**

@@ -10,14 +10,6 @@ export interface WalkPlace {
   id: string
 }
 
-/** The part of an account's messages that a walk covers. */
-export interface Walk {
-  /** Only messages with this id or a later one, which were created since then. Null means all messages. */
-  since: string | null
-  /** Continues below this message. Null starts at the newest. */
-  below: WalkPlace | null
-}
-
 interface WalkedRow {
   id: string
   received_at: Date
@@ -26,27 +18,28 @@ interface WalkedRow {
 /**
  * Finds the next wanted messages of a walk, and where to continue: null at the end of the account. One statement does
  * both, so that no message is skipped when others are deleted at the same time.
+ * @param below continues below this message; null starts at the newest
  * @param choose selects the wanted rows from the walked ones, called `looked`
  */
 export async function walkOn<Row extends WalkedRow>(
   db: Db,
   accountId: string,
   {
-    walk,
+    below,
     limit,
     choose,
-  }: { walk: Walk; limit: number; choose: (from: RawBuilder<unknown>) => RawBuilder<Row> },
+  }: { below: WalkPlace | null; limit: number; choose: (from: RawBuilder<unknown>) => RawBuilder<Row> },
 ): Promise<{ found: Row[]; end: WalkPlace | null }> {
   const isShort = sql`listed.is_short`
   const { rows } = await sql<Row & { end_id: string | null; end_received_at: Date }>`
     with found as (
-      ${choose(sql`(${walked(accountId, walk)} limit ${LOOKED_AT_MAX}) as looked`)}
+      ${choose(sql`(${walked(accountId, below)} limit ${LOOKED_AT_MAX}) as looked`)}
       order by looked.received_at desc, looked.id desc limit ${limit}
     )
     select found.*, last.id as end_id, last.received_at as end_received_at
     from (select count(*) < ${limit} as is_short from found) as listed
     left join lateral (
-      ${walked(accountId, walk, isShort)} offset ${LOOKED_AT_MAX - 1} limit 1
+      ${walked(accountId, below, isShort)} offset ${LOOKED_AT_MAX - 1} limit 1
     ) as last on true
     left join found on true
     order by found.received_at desc, found.id desc
@@ -59,11 +52,10 @@ export async function walkOn<Row extends WalkedRow>(
   return { found, end }
 }
 
-function walked(accountId: string, { since, below }: Walk, condition = sql`true`): RawBuilder<unknown> {
+function walked(accountId: string, below: WalkPlace | null, condition = sql`true`): RawBuilder<unknown> {
   return sql`
     select id, received_at from message
     where account_id = ${accountId} and ${condition}
-      ${since === null ? sql`` : sql`and id >= ${since}`}
       ${below === null ? sql`` : sql`and (received_at, id) < (${below.receivedAt}, ${below.id}::uuid)`}
     order by received_at desc, id desc`
 }

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
 
 /** Days for which usage is kept, today included. */
@@ -86,14 +86,19 @@ export async function foldCounts(db: Db, signal: AbortSignal): Promise<void> {
   }
 }
 
-/**
- * Notes how many accounts tenants have live now, if it is more than at any other time of the day.
- * @param counts a query of `tenant_id` and `live`
- */
-export async function recordLiveAccounts(db: Db, counts: RawBuilder<unknown>): Promise<void> {
+/** Notes how many accounts tenants have live now, if it is more than at any other time of the day. */
+export async function recordLiveAccounts(
+  db: Db,
+  counts: ReadonlyArray<{ tenantId: string; live: number }>,
+): Promise<void> {
+  const counted = counts.filter(({ live }) => live > 0)
+  if (counted.length === 0) return
   await sql`
     insert into usage_day as kept (tenant_id, day, live_accounts)
-    select tenant_id, ${today}, live from (${counts}) as sampled order by tenant_id
+    select tenant_id, ${today}, live
+    from unnest(${counted.map(({ tenantId }) => tenantId)}::uuid[], ${counted.map(({ live }) => live)}::int[])
+      as sampled (tenant_id, live)
+    order by tenant_id
     on conflict (tenant_id, day) do update set live_accounts = excluded.live_accounts
       where kept.live_accounts < excluded.live_accounts
   `.execute(db)

@@ -11,19 +11,12 @@ import type { Db } from '../../../database/pool.ts'
 import { inTransaction } from '../../../events/unit-of-work.ts'
 import { environmentKeyRing } from '../../../kit/key-ring.ts'
 import { assignPlan } from '../../accounts/plans/assign.ts'
-import { liveAccounts } from '../../accounts/accounts/store.ts'
+import { beginLiveWalk, sampleLiveAccounts } from '../../accounts/accounts/sample-live-accounts.ts'
 import { MODULES, NO_LIMITS } from '../plans/plan.ts'
 import { createPlan } from '../plans/store.ts'
 import { setSuspended } from '../tenants/store.ts'
 import { countUsage } from './count.ts'
-import {
-  deleteOldUsage,
-  foldCounts,
-  KEPT_DAYS,
-  listStoredBytes,
-  listUsageDays,
-  recordLiveAccounts,
-} from './store.ts'
+import { deleteOldUsage, foldCounts, KEPT_DAYS, listStoredBytes, listUsageDays } from './store.ts'
 
 const NEVER = new AbortController().signal
 const NONE = { read: 0, write: 0, send: 0, admin: 0 }
@@ -240,7 +233,7 @@ describe('days', () => {
     await using app = await openTestApp()
     const { db, tenantId } = app
     const sample = async () => {
-      await recordLiveAccounts(db, liveAccounts)
+      await sampleLiveAccounts(db, beginLiveWalk(), NEVER)
       return (await readUsage(app)).days.map(({ liveAccounts: live }) => live)
     }
     await sampleAccount(db, tenantId, { status: 'paused' })
@@ -256,11 +249,28 @@ describe('days', () => {
     const other = await app.createTenant('other')
     await sampleAccount(db, other.tenantId)
     await setSuspended(db, tenantId, true)
-    await recordLiveAccounts(db, liveAccounts)
+    await sampleLiveAccounts(db, beginLiveWalk(), NEVER)
     expect((await readUsage(other)).days.map(({ liveAccounts: live }) => live)).toEqual([1])
     await setSuspended(db, tenantId, false)
     expect((await readUsage(app)).days.map(({ liveAccounts: live }) => live)).toEqual([2])
     expect(await sample()).toEqual([3])
+  })
+
+  test('show all live accounts of tenants that have more than one statement reads', async () => {
+    await using app = await openTestApp()
+    const { db, tenantId } = app
+    const others = [await app.createTenant('one'), await app.createTenant('two')]
+    const insert = (id: string, count: number) =>
+      sql`
+        insert into account (id, tenant_id, provider, email, auth_method)
+        select gen_random_uuid(), ${id}, 'imap', n || '@a.test', 'password' from generate_series(1, ${count}::int) as n
+      `.execute(db)
+    await insert(tenantId, 450)
+    await insert(others[0]!.tenantId, 200)
+    await insert(others[1]!.tenantId, 1)
+    await sampleLiveAccounts(db, beginLiveWalk(), NEVER)
+    const shown = await Promise.all([app, ...others].map(async caller => (await readUsage(caller)).days))
+    expect(shown.map(days => days.map(({ liveAccounts: live }) => live))).toEqual([[450], [200], [1]])
   })
 
   test('have null stored bytes until they were listed, and the bytes of the listing afterwards', async () => {
