@@ -108,5 +108,5 @@ test('an account whose server floods is deleted at once', async () => {
 
   expect((await app.delete(`/v1/accounts/${accountId}`)).status).toBe(200)
 
-  await waitUntil('the end of the connection', async () => server.openConnections === 0, 10)
+  await waitUntil('the end of the connection', async () => server.openConnections === 0)
 })

@@ -169,7 +169,7 @@ describe('the counted size of stored bodies', () => {
       ),
       { numRuns: 15, endOnFailure: true },
     )
-  }, 120_000)
+  })
 
   test(`stays within the plan when ${PARALLEL} messages come at once, and uses the room`, async () => {
     await using storage = await openStorage(1, PARALLEL)
