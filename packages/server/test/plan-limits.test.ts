@@ -1,6 +1,6 @@
 import type { Account } from '@waxwing/contract/accounts/accounts.ts'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { assignPlan } from '../src/features/accounts/plans/assign.ts'
 import { changePlan } from '../src/features/accounts/plans/change.ts'
 import { NO_LIMITS, type PlanLimits } from '../src/features/tenancy/plans/plan.ts'
@@ -10,6 +10,9 @@ import { type Caller } from './caller.ts'
 import { openTestApp, type TestApp } from './open-app.ts'
 import { sampleAccount } from './sample-rows.ts'
 import { connectSender, GRACE, openSendingApp, type SendingApp } from './sending/open-sending.ts'
+import { waitForDay } from './wait-for-day.ts'
+
+beforeEach(waitForDay)
 
 const PARALLEL = 200
 /** Requests that one key may have in flight. */

@@ -12,7 +12,7 @@
  *     WAXWING_FUZZ_SEED=123 npx vitest run door-fuzz            # those of a seed again
  */
 import { Agent, request } from 'node:http'
-import fc from 'fast-check'
+import fc from '../property.ts'
 import { expect, test } from 'vitest'
 import { type FuzzAnswer, type SentRequest, problemsOf } from './held-against-document.ts'
 import { ExpectedRows } from './held-against-log.ts'

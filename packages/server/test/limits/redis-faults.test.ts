@@ -174,6 +174,7 @@ test('requests in progress end while Redis is gone, and do not count when it is 
     async () => (await caller.get('/v1/accounts')).status === 429,
   )
   redis.kill('SIGSTOP')
+  await waitUntil('a request that is not counted', async () => !(await isCounted()))
   await happen(app)
   for (const waiting of waits) expect((await waiting).status).toBe(200)
   redis.kill('SIGCONT')

@@ -14,7 +14,7 @@ import type { Snapshot } from './snapshot.ts'
 import { claims, compareAccount } from './settle.ts'
 
 const IN_FLIGHT_MAX = 16
-const REST_SECONDS_MAX = 15
+const REST_SECONDS_MAX = 60
 
 /** Reads how everything stands at the end of a run. */
 export async function collectEnd(
