@@ -4,6 +4,7 @@ import { Secret } from '../../src/kit/secret.ts'
 import { assignPlan } from '../../src/features/accounts/plans/assign.ts'
 import { NO_LIMITS } from '../../src/features/tenancy/plans/plan.ts'
 import { createPlan } from '../../src/features/tenancy/plans/store.ts'
+import { RENEW } from '../../src/limits/redis/scripts.ts'
 import { findFreePort, readMetric } from '../metrics.ts'
 import { happen } from '../notifications/open-webhooks.ts'
 import { openTestApp, type TestApp } from '../open-app.ts'
@@ -173,6 +174,8 @@ test('requests in progress end while Redis is gone, and do not count when it is 
     'all of them to be in progress',
     async () => (await caller.get('/v1/accounts')).status === 429,
   )
+  // A script that Redis does not know is sent twice, and later calls overtake it.
+  await waitUntil('a renewal', async () => (await redis.command('script', 'exists', RENEW.sha)) === '1')
   redis.kill('SIGSTOP')
   await waitUntil('a request that is not counted', async () => !(await isCounted()))
   await happen(app)
