@@ -1,14 +1,9 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { findFreePorts } from './servers/daemon.ts'
 
 /** Finds a port for metrics, which must be known before the service starts. */
 export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
+  const [port = 0] = await findFreePorts(1)
+  return port
 }
 
 /** The value of a metric without labels, or NaN. */

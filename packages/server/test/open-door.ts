@@ -132,7 +132,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
   const tenant = await createTenant(db, 'default')
   if (!tenant) throw new Error('The test database has a tenant already')
   let skewMilliseconds = 0
-  const clock = { now: () => Date.now() + skewMilliseconds }
+  let stoppedAt: number | null = null
+  const clock = { now: () => (stoppedAt ?? Date.now()) + skewMilliseconds }
   const lines: string[] = []
   const answers: string[] = []
   const answeredIds: string[] = []
@@ -194,6 +195,8 @@ export async function openTestDoor(options: DoorOptions = {}) {
     clock,
     /** Makes the door refuse requests of these classes, and no others. */
     overload: (classes: readonly LoadClass[]) => void (overloaded = classes),
+    /** From now on, the clock moves only by `pass`. */
+    stopClock: () => void (stoppedAt ??= Date.now()),
     pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
     /** Holds the request of that id in its handler, from the moment it `entered` until it is released. */
     hold(requestId: string) {

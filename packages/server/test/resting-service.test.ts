@@ -149,7 +149,7 @@ test('a service at rest reads no more because the installation has more accounts
   const counted = statements.filter(({ query }) => !own.test(query))
   expect(counted.length).toBeGreaterThan(often.length)
   expect(counted.filter(({ pages }) => pages > PAGES_MAX)).toEqual([])
-}, 180_000)
+})
 
 async function tasksOften(app: Parameters<typeof openTestWings>[0]): Promise<string[]> {
   await using wings = await openTestWings(app)

@@ -9,7 +9,7 @@ const LOOK_AGAIN_MS = 20
 export async function waitUntil<T>(
   awaited: string,
   look: () => Promise<T | null | undefined | false>,
-  limitSeconds = 60,
+  limitSeconds = 120,
 ): Promise<T> {
   const until = performance.now() + limitSeconds * 1_000
   for (;;) {

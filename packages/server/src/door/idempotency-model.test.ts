@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../test/property.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Outcome, actOperations } from '../../test/act-operation.ts'

@@ -49,18 +49,18 @@ describe('a credential', () => {
     let sent = 0
     async function sendAndLeave(caller: number) {
       while (sent < ABORTED) {
-        sent += 1
+        const nth = sent++
         const socket = await send(door, `${caller}`, keys[caller % keys.length] ?? '', '/v1/download')
         // Callers hang up before the request is read, before its answer, or during the answer.
-        if (sent % 3 > 0) await new Promise(resolve => setImmediate(resolve))
-        if (sent % 3 > 1) await new Promise(resolve => socket.once('data', resolve).once('close', resolve))
+        if (nth % 3 > 0) await new Promise(resolve => setImmediate(resolve))
+        if (nth % 3 > 1) await new Promise(resolve => socket.once('data', resolve).once('close', resolve))
         socket.destroy()
       }
     }
     await Promise.all(Array.from({ length: AT_A_TIME }, (_, caller) => sendAndLeave(caller)))
 
     await expect.poll(() => door.calls.inFlightTotal, { timeout: 60_000 }).toBe(0)
-    expect(door.answers.length).toBeGreaterThan(ABORTED / 3)
+    expect(door.answers.length).toBeGreaterThanOrEqual(Math.floor(ABORTED / 3))
     const answer = await fetch(`${door.address}/v1/echo`, { headers: { authorization: `Bearer ${keys[0]}` } })
     expect(answer.status).toBe(200)
   }, 300_000)

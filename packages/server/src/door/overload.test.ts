@@ -15,7 +15,7 @@ describe('watchOverload', () => {
       const until = performance.now() + 300
       while (performance.now() < until);
       await sleep(1)
-      if (performance.now() - blockedAt > 10_000) throw new Error('It noticed nothing for 10 s')
+      if (performance.now() - blockedAt > 60_000) throw new Error('It noticed nothing for a minute')
     }
     expect(performance.now() - blockedAt).toBeGreaterThan(1500)
     await expect.poll(() => overload.isOverloaded('read'), { timeout: 60_000 }).toBe(false)

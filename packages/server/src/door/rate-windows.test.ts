@@ -11,8 +11,9 @@ type Door = Awaited<ReturnType<typeof openTestDoor>>
 const limitHeaders = ({ headers }: Response) =>
   ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'retry-after'].map(name => headers.get(name))
 
-/** Moves the clock to some seconds before the end of a minute, so that a test knows how long its window lasts. */
+/** Stops the clock some seconds before the end of a minute, so that a test knows its window. */
 function standBeforeMinuteEnd(door: Door, seconds: number) {
+  door.stopClock()
   door.pass(60 - ((door.clock.now() / 1000) % 60) + 60 - seconds)
 }
 

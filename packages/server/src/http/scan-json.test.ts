@@ -1,5 +1,5 @@
 import { BODY_VALUES_MAX } from '@waxwing/contract/operation.ts'
-import fc from 'fast-check'
+import fc from '../../test/property.ts'
 import { describe, expect, test } from 'vitest'
 import { BODY_DEPTH_MAX, scanJson } from './scan-json.ts'
 

@@ -124,7 +124,7 @@ describe('an enqueued job', () => {
     expect(ran.toSorted()).toEqual(words.toSorted())
   })
 
-  test('runs again in another process if its process was killed', { timeout: 120_000 }, async () => {
+  test('runs again in another process if its process was killed', async () => {
     await using queue = await openQueue()
     const { db, database } = queue
     await queue.enqueue('a')

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../test/property.ts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openLog, silentLog } from '../kit/log.ts'
 import { WokenLoop } from './woken-loop.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import fc from 'fast-check'
+import fc from '../../test/property.ts'
 import { describe, expect, test } from 'vitest'
 import { expectExactWindows } from '../../test/limits/expect-exact-windows.ts'
 import { loadWindow } from '../../test/limits/load-window.ts'

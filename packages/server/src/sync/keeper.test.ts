@@ -353,18 +353,14 @@ function failing(
 /** Waits until the index holds what each server holds. Waits after failures are cut short. */
 async function settled(db: Db, trials: readonly Trial[]): Promise<void> {
   const behind = new Set(trials)
-  await waitUntil(
-    'every account to come through',
-    async () => {
-      for (const trial of behind) {
-        const held = await readIndex(db, trial.owned.id)
-        if (held === readServer(trial.server)) behind.delete(trial)
-        else trial.keeper.nudge.fire()
-      }
-      return behind.size === 0
-    },
-    60,
-  ).catch((error: unknown) => {
+  await waitUntil('every account to come through', async () => {
+    for (const trial of behind) {
+      const held = await readIndex(db, trial.owned.id)
+      if (held === readServer(trial.server)) behind.delete(trial)
+      else trial.keeper.nudge.fire()
+    }
+    return behind.size === 0
+  }).catch((error: unknown) => {
     throw new Error([...behind].map(({ site, nth }) => `${site} ${nth}`).join(), { cause: error })
   })
 }

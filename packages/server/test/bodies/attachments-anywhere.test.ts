@@ -32,7 +32,7 @@ const ODD = {
 describe.each(SERVER_KINDS)('attachments of odd messages of $name', ({ start }) => {
   const useIt = useServer(start)
 
-  test('are listed and served alike, stored or not', { timeout: 120_000 }, async () => {
+  test('are listed and served alike, stored or not', async () => {
     const server = useIt()
     const user = await server.addUser()
     await using world = await openWorld(server, user)

@@ -142,46 +142,38 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
     },
   )
 
-  test(
-    'serves every message of the corpus byte for byte, from the server and from storage',
-    { timeout: 120_000 },
-    async () => {
-      const server = useIt()
-      const user = await server.addUser()
-      const filled = await fillMailboxes(
-        server,
-        user,
-        generateMail({ seed: 11, count: 60, brokenShare: 0.5 }),
-      )
-      await using blobs = await openBlobFolder()
-      await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
-      const accountId = await connectMailbox(app, server, user, {
-        bodyStorage: 'cache',
-        syncWindowDays: null,
-      })
-      await waitForFirstSync(app, accountId)
-      const messages = await readMessages(app, accountId)
-      const digests: string[] = []
-      for (const { id } of messages) {
-        const url = `/v1/accounts/${accountId}/messages/${id}`
-        const { status, body } = await app.get<Message>(url)
-        expect(status).toBe(200)
-        const stored = await download(app, `${url}/raw`)
-        digests.push(stored.bytes.toString('latin1'))
-        for (const attachment of body.attachments) {
-          const { answer, bytes } = await download(app, `${url}/attachments/${attachment.id}`)
-          expect(answer.status).toBe(200)
-          expect(bytes.length).toBe(attachment.size)
-        }
+  test('serves every message of the corpus byte for byte, from the server and from storage', async () => {
+    const server = useIt()
+    const user = await server.addUser()
+    const filled = await fillMailboxes(server, user, generateMail({ seed: 11, count: 60, brokenShare: 0.5 }))
+    await using blobs = await openBlobFolder()
+    await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
+    const accountId = await connectMailbox(app, server, user, {
+      bodyStorage: 'cache',
+      syncWindowDays: null,
+    })
+    await waitForFirstSync(app, accountId)
+    const messages = await readMessages(app, accountId)
+    const digests: string[] = []
+    for (const { id } of messages) {
+      const url = `/v1/accounts/${accountId}/messages/${id}`
+      const { status, body } = await app.get<Message>(url)
+      expect(status).toBe(200)
+      const stored = await download(app, `${url}/raw`)
+      digests.push(stored.bytes.toString('latin1'))
+      for (const attachment of body.attachments) {
+        const { answer, bytes } = await download(app, `${url}/attachments/${attachment.id}`)
+        expect(answer.status).toBe(200)
+        expect(bytes.length).toBe(attachment.size)
       }
-      // A server may write its own line ends. NUL must not be sent (RFC 9051 section 4.3.1), and Dovecot sends 0x80
-      // instead.
-      const lines = (text: string) => text.replaceAll('\r\n', '\n').replaceAll('\0', '\x80')
-      expect(digests.map(lines).toSorted()).toEqual(
-        filled.map(({ raw }) => lines(raw.toString('latin1'))).toSorted(),
-      )
-    },
-  )
+    }
+    // A server may write its own line ends. NUL must not be sent (RFC 9051 section 4.3.1), and Dovecot sends 0x80
+    // instead.
+    const lines = (text: string) => text.replaceAll('\r\n', '\n').replaceAll('\0', '\x80')
+    expect(digests.map(lines).toSorted()).toEqual(
+      filled.map(({ raw }) => lines(raw.toString('latin1'))).toSorted(),
+    )
+  })
 })
 
 describe('a stored message', () => {

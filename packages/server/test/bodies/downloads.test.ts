@@ -55,116 +55,100 @@ const contentFetches = ({ proxy }: ProxiedAccount) =>
   proxy.stats.lines.filter(line => /^UID FETCH \d+ \(UID BODY\.PEEK\[/.test(line)).length
 
 describe('downloads from the server', () => {
-  test.each(['none', 'cache'])(
-    'bring 50 MB in small pieces, with bodyStorage %s',
-    { timeout: 120_000 },
-    async storage => {
-      const account = await openLarge(36 * MEGABYTE, storage)
-      await using _ = account
-      const { app, url, content } = account
-      const { body } = await app.get<Message>(url)
-      expect(body).toMatchObject({
-        body: { text: 'See the file.' },
-        attachments: [{ id: '2', size: content.length }],
-      })
-      const answer = await begin(app, `${url}/attachments/2`)
-      expect(answer.headers.get('content-length')).toBeNull()
-      expect(Buffer.from(await answer.arrayBuffer()).equals(content)).toBe(true)
-      const asked = account.proxy.stats.lines.filter(line => line.includes('BODY.PEEK['))
-      expect(asked.some(line => /BODY\.PEEK\[\](?:\)|$)/.test(line))).toBe(false)
-    },
-  )
+  test.each(['none', 'cache'])('bring 50 MB in small pieces, with bodyStorage %s', async storage => {
+    const account = await openLarge(36 * MEGABYTE, storage)
+    await using _ = account
+    const { app, url, content } = account
+    const { body } = await app.get<Message>(url)
+    expect(body).toMatchObject({
+      body: { text: 'See the file.' },
+      attachments: [{ id: '2', size: content.length }],
+    })
+    const answer = await begin(app, `${url}/attachments/2`)
+    expect(answer.headers.get('content-length')).toBeNull()
+    expect(Buffer.from(await answer.arrayBuffer()).equals(content)).toBe(true)
+    const asked = account.proxy.stats.lines.filter(line => line.includes('BODY.PEEK['))
+    expect(asked.some(line => /BODY\.PEEK\[\](?:\)|$)/.test(line))).toBe(false)
+  })
 
-  test(
-    'block neither the sync nor other reads, and stop when the caller leaves',
-    { timeout: 60_000 },
-    async () => {
-      const account = await openLarge(24 * MEGABYTE, 'none')
-      await using _ = account
-      const { app, proxy, url, world } = account
-      const leave = new AbortController()
-      const answer = await begin(app, `${url}/raw`, leave.signal)
-      const reader = answer.body!.getReader()
-      await reader.read()
-      // The sync has its own connection, and a client that does not read holds none.
-      await expect.poll(() => proxy.stats.connections).toBe(2)
-      await world.deliver({ raw: large(100, 'small').raw })
-      const small = await waitUntil('the small message', async () =>
-        (await readMessages(app, account.accountId)).find(({ subject }) => subject === 'small'),
-      )
-      const read = await app.get<Message>(`/v1/accounts/${account.accountId}/messages/${small.id}`)
+  test('block neither the sync nor other reads, and stop when the caller leaves', async () => {
+    const account = await openLarge(24 * MEGABYTE, 'none')
+    await using _ = account
+    const { app, proxy, url, world } = account
+    const leave = new AbortController()
+    const answer = await begin(app, `${url}/raw`, leave.signal)
+    const reader = answer.body!.getReader()
+    await reader.read()
+    // The sync has its own connection, and a client that does not read holds none.
+    await expect.poll(() => proxy.stats.connections).toBe(2)
+    await world.deliver({ raw: large(100, 'small').raw })
+    const small = await waitUntil('the small message', async () =>
+      (await readMessages(app, account.accountId)).find(({ subject }) => subject === 'small'),
+    )
+    const read = await app.get<Message>(`/v1/accounts/${account.accountId}/messages/${small.id}`)
+    expect(read.body.body.text).toBe('See the file.')
+    await expect.poll(() => proxy.stats.connections).toBe(2)
+    await waitForAnotherPass(proxy)
+
+    leave.abort()
+    await reader.read().catch(() => undefined)
+    const fetched = contentFetches(account)
+    await waitForAnotherPass(proxy)
+    expect(contentFetches(account) - fetched).toBeLessThanOrEqual(1)
+    expect(fetched).toBeLessThan(60)
+  })
+
+  test('of 50 MB from a slow server do not block lists and other messages', async () => {
+    const account = await openLarge(36 * MEGABYTE, 'none')
+    await using _ = account
+    const { app, proxy, url, world, accountId } = account
+    await world.deliver({ raw: large(100, 'small').raw })
+    const small = await waitUntil('the small message', async () =>
+      (await readMessages(app, accountId)).find(({ subject }) => subject === 'small'),
+    )
+    // Downloading all of it takes more than a minute, so whatever is answered meanwhile did not wait for its end.
+    proxy.faults = { bytesPerSecond: 600_000 }
+    const leave = new AbortController()
+    const answer = await begin(app, `${url}/raw`, leave.signal)
+    let received = 0
+    const download = (async () => {
+      for await (const bytes of answer.body!) received += bytes.length
+    })()
+    await waitUntil('the first bytes', () => Promise.resolve(received > 0))
+
+    for (let round = 0; round < 3; round++) {
+      const before = received
+      expect(await readMessages(app, accountId)).toHaveLength(2)
+      expect((await app.get(`/v1/accounts/${accountId}/threads`)).status).toBe(200)
+      const read = await app.get<Message>(`/v1/accounts/${accountId}/messages/${small.id}`)
       expect(read.body.body.text).toBe('See the file.')
-      await expect.poll(() => proxy.stats.connections).toBe(2)
-      await waitForAnotherPass(proxy)
+      await waitUntil('more of the download', () => Promise.resolve(received > before))
+    }
+    await waitForAnotherPass(proxy)
+    expect(received).toBeLessThan(account.content.length)
+    // One connection for the sync, and one for all reads.
+    expect(proxy.stats.connectionsMax).toBe(2)
 
-      leave.abort()
-      await reader.read().catch(() => undefined)
-      const fetched = contentFetches(account)
-      await waitForAnotherPass(proxy)
-      expect(contentFetches(account) - fetched).toBeLessThanOrEqual(1)
-      expect(fetched).toBeLessThan(60)
-    },
-  )
+    leave.abort()
+    await expect(download).rejects.toThrow()
+    const fetched = contentFetches(account)
+    await waitForAnotherPass(proxy)
+    expect(contentFetches(account) - fetched).toBeLessThanOrEqual(1)
+  })
 
-  test(
-    'of 50 MB from a slow server do not block lists and other messages',
-    { timeout: 120_000 },
-    async () => {
-      const account = await openLarge(36 * MEGABYTE, 'none')
-      await using _ = account
-      const { app, proxy, url, world, accountId } = account
-      await world.deliver({ raw: large(100, 'small').raw })
-      const small = await waitUntil('the small message', async () =>
-        (await readMessages(app, accountId)).find(({ subject }) => subject === 'small'),
-      )
-      // Downloading all of it takes more than a minute, so whatever is answered meanwhile did not wait for its end.
-      proxy.faults = { bytesPerSecond: 600_000 }
-      const leave = new AbortController()
-      const answer = await begin(app, `${url}/raw`, leave.signal)
-      let received = 0
-      const download = (async () => {
-        for await (const bytes of answer.body!) received += bytes.length
-      })()
-      await waitUntil('the first bytes', () => Promise.resolve(received > 0))
+  test('release their connection when the caller has left and others need it', async () => {
+    const account = await openLarge(24 * MEGABYTE, 'none', { config: { connectionsPerHost: 1 } })
+    await using _ = account
+    const { app, proxy, server, url } = account
+    const leave = new AbortController()
+    const answer = await begin(app, `${url}/raw`, leave.signal)
+    await answer.body!.getReader().read()
+    leave.abort()
+    // The only connection is needed for this account's login and first sync.
+    await waitForFirstSync(app, await connectMailbox(app, proxy, await server.addUser()))
+  })
 
-      for (let round = 0; round < 3; round++) {
-        const before = received
-        expect(await readMessages(app, accountId)).toHaveLength(2)
-        expect((await app.get(`/v1/accounts/${accountId}/threads`)).status).toBe(200)
-        const read = await app.get<Message>(`/v1/accounts/${accountId}/messages/${small.id}`)
-        expect(read.body.body.text).toBe('See the file.')
-        await waitUntil('more of the download', () => Promise.resolve(received > before))
-      }
-      await waitForAnotherPass(proxy)
-      expect(received).toBeLessThan(account.content.length)
-      // One connection for the sync, and one for all reads.
-      expect(proxy.stats.connectionsMax).toBe(2)
-
-      leave.abort()
-      await expect(download).rejects.toThrow()
-      const fetched = contentFetches(account)
-      await waitForAnotherPass(proxy)
-      expect(contentFetches(account) - fetched).toBeLessThanOrEqual(1)
-    },
-  )
-
-  test(
-    'release their connection when the caller has left and others need it',
-    { timeout: 60_000 },
-    async () => {
-      const account = await openLarge(24 * MEGABYTE, 'none', { config: { connectionsPerHost: 1 } })
-      await using _ = account
-      const { app, proxy, server, url } = account
-      const leave = new AbortController()
-      const answer = await begin(app, `${url}/raw`, leave.signal)
-      await answer.body!.getReader().read()
-      leave.abort()
-      // The only connection is needed for this account's login and first sync.
-      await waitForFirstSync(app, await connectMailbox(app, proxy, await server.addUser()))
-    },
-  )
-
-  test('that fail midway end the connection, and store nothing', { timeout: 60_000 }, async () => {
+  test('that fail midway end the connection, and store nothing', async () => {
     const account = await openLarge(24 * MEGABYTE, 'cache')
     await using _ = account
     const { app, proxy, url } = account

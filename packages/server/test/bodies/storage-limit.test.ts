@@ -53,7 +53,7 @@ test('a tenant without storage left reads from the provider until there is room 
     return rows[0]!
   }
 
-  await waitUntil('the end of the room', () => Promise.resolve(wasFull() > 0), 60)
+  await waitUntil('the end of the room', () => Promise.resolve(wasFull() > 0))
   const stored = await readStored()
   expect(stored.bytes).toBeLessThanOrEqual(LIMIT_BYTES)
   expect(stored.messages).toBeGreaterThan(3)
@@ -65,6 +65,6 @@ test('a tenant without storage left reads from the provider until there is room 
   await limitStorage(app, 10_000_000)
   // A changed account is looked at again at once, rather than within the minute.
   await app.patch(`/v1/accounts/${accountId}`, { externalRef: 'changed' })
-  await waitUntil('every message', async () => (await readStored()).messages === COUNT, 90)
+  await waitUntil('every message', async () => (await readStored()).messages === COUNT)
   expect(wasFull()).toBe(1)
-}, 180_000)
+})

@@ -61,7 +61,7 @@ test('a service that is killed repeatedly while it stores loses no message, file
   await call().patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
   for (let kill = 1; kill <= KILLS; kill += 1) {
     const enough = (kill * storable.length) / (KILLS + 1)
-    await waitUntil('some are stored', async () => (await countRows()).bound >= enough, 60)
+    await waitUntil('some are stored', async () => (await countRows()).bound >= enough)
     service.kill('SIGKILL')
     await service.ended
     const { bytes, counted, bound } = await countRows()
@@ -69,14 +69,14 @@ test('a service that is killed repeatedly while it stores loses no message, file
     expect(bound).toBeLessThan(storable.length)
     service = await startServiceProcess(folder, OPTIONS)
   }
-  await waitUntil('everything is stored', async () => (await countRows()).bound === storable.length, 60)
+  await waitUntil('everything is stored', async () => (await countRows()).bound === storable.length)
 
   // Aborted files are old enough for the sweep an hour later.
   await session.query(
     `update message_blob set created_at = created_at - interval '2 hours' where message_id is null`,
   )
   await makeTaskDue(session, 'sweep_blobs')
-  await waitUntil('the sweep', async () => (await countRows()).rows === storable.length, 60)
+  await waitUntil('the sweep', async () => (await countRows()).rows === storable.length)
   const { bytes, counted } = await countRows()
   expect(counted).toBe(bytes)
   const files = await readdir(path.join(folder.path, 'blobs'), { recursive: true, withFileTypes: true })
@@ -88,4 +88,4 @@ test('a service that is killed repeatedly while it stores loses no message, file
     const { status } = await call().get(`/v1/accounts/${accountId}/messages/${id}`)
     expect(status).toBe(200)
   }
-}, 240_000)
+})

@@ -116,7 +116,6 @@ async function search(app: TestApp, accountId: string, word: string) {
 
 test.each(['none', 'cache', 'full'])(
   'corrects a summary when the whole message is read, and announces it, with bodyStorage %s',
-  { timeout: 120_000 },
   async bodyStorage => {
     await using server = await startDovecot()
     const user = await server.addUser()

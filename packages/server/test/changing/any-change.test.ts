@@ -157,7 +157,6 @@ describe.each(SERVER_KINDS)(
 
     test.each(seedsFor(name === 'Dovecot' ? 2 : 1))(
       'and kills of the service, nothing is lost or told twice (seed %i)',
-      { timeout: 240 * SECONDS },
       async seed => {
         const server = useIt()
         const user = await server.addUser()

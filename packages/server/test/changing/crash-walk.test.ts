@@ -33,7 +33,7 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('a kill on $n
   let walk: ProxiedWalk
   beforeAll(async () => {
     walk = await openWalk(service.caller, useIt())
-  }, 60 * SECONDS)
+  })
   afterAll(() => walk[Symbol.asyncDispose]())
 
   // Only moves and removals are done in other commands on a poor server.
@@ -52,7 +52,6 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('a kill on $n
 
   test.each(points)(
     'of $what, when $command is $moment, loses nothing and does nothing twice',
-    { timeout: 120 * SECONDS },
     async ({ change, pattern, moment }) => {
       const of = await arrangeCase(walk.walked)
       onTestFailed(() => void process.stderr.write(`${service.errors().join('\n')}\n`))
@@ -69,7 +68,6 @@ describe.each(SERVER_KINDS.filter(({ name }) => name !== 'Cyrus'))('a kill on $n
 
   test.each(walkedChanges.map(change => ({ what: change.name, change })))(
     'of $what, after its answer, loses nothing and does nothing twice',
-    { timeout: 120 * SECONDS },
     async ({ change }) => {
       const of = await arrangeCase(walk.walked)
       expect((await change.send(of)).status).toBe(200)

@@ -77,7 +77,7 @@ describe('answers that are not true', () => {
   beforeAll(async () => {
     walk = await openWalk(app, useIt())
     poor = await openWalk(app, usePoor())
-  }, 60 * SECONDS)
+  })
   afterAll(async () => {
     await walk[Symbol.asyncDispose]()
     await poor[Symbol.asyncDispose]()
@@ -85,7 +85,6 @@ describe('answers that are not true', () => {
 
   test.each(LIES)(
     'leave %s undone and refused, whatever they say, until it is done once',
-    { timeout: 120 * SECONDS },
     async (name, ok, partly) => {
       const change = changeOf(name)
       const of = await expectRefusals(walk, change, change.commands.full[0]!, [
@@ -98,25 +97,21 @@ describe('answers that are not true', () => {
     },
   )
 
-  test(
-    'to COPY do not make a server without MOVE lose the originals',
-    { timeout: 120 * SECONDS },
-    async () => {
-      const change = changeOf('a move')
-      const of = await expectRefusals(poor, change, /^UID COPY/, [
-        ['OK done', UNAVAILABLE],
-        [PARTLY, 'provider_conflict'],
-        ['OK [COPYUID 1 2 3] done', UNAVAILABLE],
-        ...ANSWERS,
-      ])
-      // The copy is made, and the original stays: the repetition removes it.
-      poor.proxy.faults = { refusedCommands: [/^EXPUNGE/], refusal: 'OK done' }
-      expect((await change.send(of)).body).toMatchObject({ code: REJECTED })
-      poor.proxy.faults = {}
-      await repeatUntilDone(change, of)
-      await expectDoneOnce(change, of, { isExact: false })
-    },
-  )
+  test('to COPY do not make a server without MOVE lose the originals', async () => {
+    const change = changeOf('a move')
+    const of = await expectRefusals(poor, change, /^UID COPY/, [
+      ['OK done', UNAVAILABLE],
+      [PARTLY, 'provider_conflict'],
+      ['OK [COPYUID 1 2 3] done', UNAVAILABLE],
+      ...ANSWERS,
+    ])
+    // The copy is made, and the original stays: the repetition removes it.
+    poor.proxy.faults = { refusedCommands: [/^EXPUNGE/], refusal: 'OK done' }
+    expect((await change.send(of)).body).toMatchObject({ code: REJECTED })
+    poor.proxy.faults = {}
+    await repeatUntilDone(change, of)
+    await expectDoneOnce(change, of, { isExact: false })
+  })
 
   test.each([
     ['zero', (validity: string, from: string) => `${validity} ${from} 0`],
@@ -130,7 +125,7 @@ describe('answers that are not true', () => {
       'another message',
       (validity: string, from: string, to: string) => `${validity} ${Number(from) + 7} ${to}`,
     ],
-  ])('COPYUID with %s moves the message once', { timeout: 120 * SECONDS }, async (_, lie) => {
+  ])('COPYUID with %s moves the message once', async (_, lie) => {
     const change = changeOf('a move')
     const of = await arrangeCase(walk.walked)
     walk.proxy.faults = {
@@ -151,38 +146,34 @@ describe('answers that are not true', () => {
     return drafts?.messages.map(({ subject }) => subject) ?? []
   }
 
-  test(
-    'APPENDUID with the number of another message leaves that one alone',
-    { timeout: 120 * SECONDS },
-    async () => {
-      const { walked, proxy } = walk
-      const { accountId, world } = walked
-      const path = `/v1/accounts/${accountId}/drafts`
-      const raw = 'Subject: theirs\r\nMessage-ID: <theirs@case.test>\r\n\r\nHello\r\n'
-      const [uid = 0] = await world.deliver({ raw }, world.at('Drafts'))
-      const before = await rest(walked)
-      const theirs = (await readMessages(app, accountId)).find(({ subject }) => subject === 'theirs')!
-      const ids: string[] = []
-      for (const lie of [uid, 0, '1:9']) {
-        proxy.faults = { rewrite: line => line.replace(/\[APPENDUID (\d+) \S+\]/, `[APPENDUID $1 ${lie}]`) }
-        const { status, body } = await app.post<Message>(path, { subject: `ours ${lie}`, text: 'Hello' })
-        expect(status).toBe(200)
-        ids.push(body.id)
-      }
-      proxy.faults = {}
-      await rest(walked)
-      expect(new Set([theirs.id, ...ids]).size).toBe(4)
-      for (const id of ids)
-        expect((await app.put(`${path}/${id}`, { subject: 'ours', text: 'Bye' })).status).toBe(200)
+  test('APPENDUID with the number of another message leaves that one alone', async () => {
+    const { walked, proxy } = walk
+    const { accountId, world } = walked
+    const path = `/v1/accounts/${accountId}/drafts`
+    const raw = 'Subject: theirs\r\nMessage-ID: <theirs@case.test>\r\n\r\nHello\r\n'
+    const [uid = 0] = await world.deliver({ raw }, world.at('Drafts'))
+    const before = await rest(walked)
+    const theirs = (await readMessages(app, accountId)).find(({ subject }) => subject === 'theirs')!
+    const ids: string[] = []
+    for (const lie of [uid, 0, '1:9']) {
+      proxy.faults = { rewrite: line => line.replace(/\[APPENDUID (\d+) \S+\]/, `[APPENDUID $1 ${lie}]`) }
+      const { status, body } = await app.post<Message>(path, { subject: `ours ${lie}`, text: 'Hello' })
+      expect(status).toBe(200)
+      ids.push(body.id)
+    }
+    proxy.faults = {}
+    await rest(walked)
+    expect(new Set([theirs.id, ...ids]).size).toBe(4)
+    for (const id of ids)
+      expect((await app.put(`${path}/${id}`, { subject: 'ours', text: 'Bye' })).status).toBe(200)
 
-      const after = await rest(walked)
-      expect((await draftsOf(walk)).toSorted()).toEqual(['ours', 'ours', 'ours', 'theirs'])
-      expect(after.state.messages.get(theirs.id)).toEqual(before.state.messages.get(theirs.id))
-      for (const id of ids) expect((await app.delete(`${path}/${id}`)).status).toBe(200)
-    },
-  )
+    const after = await rest(walked)
+    expect((await draftsOf(walk)).toSorted()).toEqual(['ours', 'ours', 'ours', 'theirs'])
+    expect(after.state.messages.get(theirs.id)).toEqual(before.state.messages.get(theirs.id))
+    for (const id of ids) expect((await app.delete(`${path}/${id}`)).status).toBe(200)
+  })
 
-  test('to APPEND, before the message was sent, are a failure', { timeout: 120 * SECONDS }, async () => {
+  test('to APPEND, before the message was sent, are a failure', async () => {
     const path = `/v1/accounts/${walk.walked.accountId}/drafts`
     const before = await draftsOf(walk)
     for (const refusal of ['OK [APPENDUID 1 9] done', 'BYE see you', PARTLY]) {
@@ -238,33 +229,29 @@ describe('servers that say little of what they have done, and late', () => {
   let walk: ProxiedWalk
   beforeAll(async () => {
     walk = await openWalk(app, useIt())
-  }, 60 * SECONDS)
+  })
   afterAll(() => walk[Symbol.asyncDispose]())
 
-  test.each(LATE)(
-    'have carried out $name',
-    { timeout: 120 * SECONDS },
-    async ({ name, command, shownTo, show }) => {
-      const change = changeOf(name)
-      const of = await arrangeCase(walk.walked)
-      const { proxy } = walk
-      const begun = proxy.stats.lines.length
-      let isShown = false
-      proxy.faults = {
-        hiddenCodes: ['COPYUID'],
-        rewrite(line) {
-          const asked = proxy.stats.lines.slice(begun).findLast(text => command.test(text))
-          if (isShown || asked === undefined || !shownTo.test(proxy.stats.lines.at(-1) ?? '')) return line
-          isShown = TAGGED.test(line)
-          return show(line, asked)
-        },
-      }
-      const { status, body } = await change.send(of)
-      proxy.faults = {}
-      expect(status, JSON.stringify(body)).toBe(200)
-      await expectDoneOnce(change, of, { isExact: false })
-    },
-  )
+  test.each(LATE)('have carried out $name', async ({ name, command, shownTo, show }) => {
+    const change = changeOf(name)
+    const of = await arrangeCase(walk.walked)
+    const { proxy } = walk
+    const begun = proxy.stats.lines.length
+    let isShown = false
+    proxy.faults = {
+      hiddenCodes: ['COPYUID'],
+      rewrite(line) {
+        const asked = proxy.stats.lines.slice(begun).findLast(text => command.test(text))
+        if (isShown || asked === undefined || !shownTo.test(proxy.stats.lines.at(-1) ?? '')) return line
+        isShown = TAGGED.test(line)
+        return show(line, asked)
+      },
+    }
+    const { status, body } = await change.send(of)
+    proxy.faults = {}
+    expect(status, JSON.stringify({ body, lines: proxy.stats.lines.slice(begun) })).toBe(200)
+    await expectDoneOnce(change, of, { isExact: false })
+  })
 })
 
 /** A server sends one of these without end when it is asked to change something. */

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../property.ts'
 import { type Operation, type Parameter, type Schema, operations, resolveReference } from './document.ts'
 import { CHANGED_NAMES, CREDENTIALS, DELETED_NAMES } from './world.ts'
 

@@ -212,7 +212,6 @@ test.each(seedsFor(4))(
     expect(fold(initial, feed)).toEqual(index.map(({ id }) => id).toSorted())
     expect(renamed(initial, feed)).toEqual([])
   },
-  120_000,
 )
 
 test('a first sync with faults on every fifth call brings each message once (C1)', async () => {
@@ -235,4 +234,4 @@ test('a first sync with faults on every fifth call brings each message once (C1)
   const there = (await client.messages()).map(({ id }) => id)
   expect(there.length).toBeGreaterThanOrEqual(600)
   expect(rows.map(({ id }) => id).toSorted()).toEqual(there.toSorted())
-}, 120_000)
+})

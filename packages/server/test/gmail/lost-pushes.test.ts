@@ -148,4 +148,4 @@ test('an account whose pushes are lost, doubled, late, out of order and forged h
   await change(troubled, changes, [30, 40])
   expect(await settled(pushed, troubled)).toEqual(wanted)
   await expectFeedToTell(troubled)
-}, 120_000)
+})

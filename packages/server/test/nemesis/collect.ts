@@ -25,7 +25,7 @@ import type { Snapshot } from './snapshot.ts'
 import { claims, compareAccount } from './settle.ts'
 
 const IN_FLIGHT_MAX = 16
-const REST_SECONDS_MAX = 15
+const REST_SECONDS_MAX = 60
 /** A process lets go of a deleted account long before this. */
 const LEAVE_SECONDS_MAX = 60
 /** A busy machine may take Redis to be gone for a while. */

@@ -82,7 +82,7 @@ function openRecords(db: Db) {
       for (const id of doubtedIds) doubted.add(id)
     },
   })
-  const all = (count: number) => waitUntil(`${count} results`, async () => recorded.length >= count, 15)
+  const all = (count: number) => waitUntil(`${count} results`, async () => recorded.length >= count)
   return { records, all, doubted }
 }
 

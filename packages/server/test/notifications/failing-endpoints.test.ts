@@ -71,34 +71,30 @@ async function makeFailing(endpoint: Endpoint): Promise<string[]> {
 }
 
 describe('a delivery', () => {
-  test(
-    'is attempted ten times over more than three days, and then given up',
-    { timeout: 120_000 },
-    async () => {
-      const endpoint = await openEndpoint()
-      const [id = ''] = await endpoint.happen()
-      const pauses = [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
-      for (const [index, pause] of pauses.entries()) {
-        await endpoint.recorded(index + 1)
-        const before = endpoint.count()
-        // Other deliveries keep the endpoint from failing.
-        await sql`update webhook_dispatch set failures = 0, probe_at = null where endpoint_id = ${endpoint.id}`.execute(
-          opened.app.db,
-        )
-        await endpoint.pass(pause * 0.84 - LOOK_SECONDS_MAX)
-        await waitForLook()
-        expect(endpoint.count()).toBe(before)
-        await endpoint.pass(pause * 0.32 + LOOK_SECONDS_MAX)
-      }
-      await endpoint.recorded(10)
-      const attempts = await listAttempts(endpoint.tenant, endpoint.id)
-      expect(attempts.map(({ attempt, eventId, statusCode }) => [attempt, eventId, statusCode])).toEqual(
-        Array.from({ length: 10 }, (_, index) => [10 - index, id, 500]),
+  test('is attempted ten times over more than three days, and then given up', async () => {
+    const endpoint = await openEndpoint()
+    const [id = ''] = await endpoint.happen()
+    const pauses = [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
+    for (const [index, pause] of pauses.entries()) {
+      await endpoint.recorded(index + 1)
+      const before = endpoint.count()
+      // Other deliveries keep the endpoint from failing.
+      await sql`update webhook_dispatch set failures = 0, probe_at = null where endpoint_id = ${endpoint.id}`.execute(
+        opened.app.db,
       )
-      expect(await countWaiting(opened.app.db, endpoint.id)).toBe(0)
-      expect(await countFailed(endpoint.tenant, endpoint.id)).toBe(1)
-    },
-  )
+      await endpoint.pass(pause * 0.84 - LOOK_SECONDS_MAX)
+      await waitForLook()
+      expect(endpoint.count()).toBe(before)
+      await endpoint.pass(pause * 0.32 + LOOK_SECONDS_MAX)
+    }
+    await endpoint.recorded(10)
+    const attempts = await listAttempts(endpoint.tenant, endpoint.id)
+    expect(attempts.map(({ attempt, eventId, statusCode }) => [attempt, eventId, statusCode])).toEqual(
+      Array.from({ length: 10 }, (_, index) => [10 - index, id, 500]),
+    )
+    expect(await countWaiting(opened.app.db, endpoint.id)).toBe(0)
+    expect(await countFailed(endpoint.tenant, endpoint.id)).toBe(1)
+  })
 
   test('waits as long as Retry-After says, and the endpoint with it after 429', async () => {
     const endpoint = await openEndpoint(answering(429, { 'retry-after': '600' }))
@@ -117,72 +113,61 @@ describe('a delivery', () => {
 })
 
 describe('an endpoint that fails', () => {
-  test(
-    'is asked by one delivery at a time in turn, and gets all of them once it answers',
-    { timeout: 120_000 },
-    async () => {
-      const endpoint = await openEndpoint()
-      const first = await makeFailing(endpoint)
-      const later = await endpoint.happen(20)
-      await waitUntil(
-        'them to be queued',
-        async () => (await countWaiting(opened.app.db, endpoint.id)) === 25,
-      )
-      const all = [...first, ...later]
-      for (let probe = 0; probe < 4; probe++) {
-        const before = endpoint.count()
-        await endpoint.pass(1_100)
-        await endpoint.recorded(before + 1)
-        expect(endpoint.count()).toBe(before + 1)
-      }
-      expect(opened.receiver.idsAt(endpoint.path).slice(5)).toEqual(all.slice(0, 4))
-      endpoint.answer(answering(200))
-      await endpoint.pass(1_100)
-      await endpoint.drained()
-      const delivered = opened.receiver.idsAt(endpoint.path).slice(9)
-      expect(delivered.toSorted()).toEqual(all.toSorted())
-      expect((await readEndpoint(endpoint.tenant, endpoint.id)).failingSince).toBeNull()
-    },
-  )
-
-  test(
-    'gets nothing twice or never when it was down for four days, and the feed had it all along',
-    { timeout: 120_000 },
-    async () => {
-      const endpoint = await openEndpoint()
-      const early = await makeFailing(endpoint)
-      for (let hour = 0; hour < 4 * 24; hour += 6) {
-        const before = endpoint.count()
-        await endpoint.pass(6 * HOUR)
-        // What is given up needs a failure after its time.
-        await Promise.race([endpoint.recorded(before + 1), endpoint.drained()])
-      }
-      expect(await countFailed(endpoint.tenant, endpoint.id)).toBe(early.length)
-      const late = await endpoint.happen(3)
-      await waitUntil('them to be queued', async () => (await countWaiting(opened.app.db, endpoint.id)) === 3)
+  test('is asked by one delivery at a time in turn, and gets all of them once it answers', async () => {
+    const endpoint = await openEndpoint()
+    const first = await makeFailing(endpoint)
+    const later = await endpoint.happen(20)
+    await waitUntil('them to be queued', async () => (await countWaiting(opened.app.db, endpoint.id)) === 25)
+    const all = [...first, ...later]
+    for (let probe = 0; probe < 4; probe++) {
       const before = endpoint.count()
-      endpoint.answer(answering(200))
       await endpoint.pass(1_100)
-      await endpoint.drained()
-      expect(opened.receiver.idsAt(endpoint.path).slice(before).toSorted()).toEqual(late.toSorted())
+      await endpoint.recorded(before + 1)
+      expect(endpoint.count()).toBe(before + 1)
+    }
+    expect(opened.receiver.idsAt(endpoint.path).slice(5)).toEqual(all.slice(0, 4))
+    endpoint.answer(answering(200))
+    await endpoint.pass(1_100)
+    await endpoint.drained()
+    const delivered = opened.receiver.idsAt(endpoint.path).slice(9)
+    expect(delivered.toSorted()).toEqual(all.toSorted())
+    expect((await readEndpoint(endpoint.tenant, endpoint.id)).failingSince).toBeNull()
+  })
 
-      const path = `/v1/webhooks/${endpoint.id}/replay-failed`
-      const { body } = await endpoint.tenant.post<ReplayedEvents>(path, {})
-      expect(body).toEqual({ queued: early.length, alreadyQueued: 0 })
-      await endpoint.drained()
-      expect(
-        opened.receiver
-          .idsAt(endpoint.path)
-          .slice(before + 3)
-          .toSorted(),
-      ).toEqual(early.toSorted())
-      expect(await countFailed(endpoint.tenant, endpoint.id)).toBe(0)
-      const { body: feed } = await endpoint.tenant.get<{ items: { id: string }[] }>('/v1/changes')
-      expect(feed.items.map(({ id }) => id)).toEqual([...early, ...late])
-    },
-  )
+  test('gets nothing twice or never when it was down for four days, and the feed had it all along', async () => {
+    const endpoint = await openEndpoint()
+    const early = await makeFailing(endpoint)
+    for (let hour = 0; hour < 4 * 24; hour += 6) {
+      const before = endpoint.count()
+      await endpoint.pass(6 * HOUR)
+      // What is given up needs a failure after its time.
+      await Promise.race([endpoint.recorded(before + 1), endpoint.drained()])
+    }
+    expect(await countFailed(endpoint.tenant, endpoint.id)).toBe(early.length)
+    const late = await endpoint.happen(3)
+    await waitUntil('them to be queued', async () => (await countWaiting(opened.app.db, endpoint.id)) === 3)
+    const before = endpoint.count()
+    endpoint.answer(answering(200))
+    await endpoint.pass(1_100)
+    await endpoint.drained()
+    expect(opened.receiver.idsAt(endpoint.path).slice(before).toSorted()).toEqual(late.toSorted())
 
-  test('is disabled after five days, and can be enabled again', { timeout: 120_000 }, async () => {
+    const path = `/v1/webhooks/${endpoint.id}/replay-failed`
+    const { body } = await endpoint.tenant.post<ReplayedEvents>(path, {})
+    expect(body).toEqual({ queued: early.length, alreadyQueued: 0 })
+    await endpoint.drained()
+    expect(
+      opened.receiver
+        .idsAt(endpoint.path)
+        .slice(before + 3)
+        .toSorted(),
+    ).toEqual(early.toSorted())
+    expect(await countFailed(endpoint.tenant, endpoint.id)).toBe(0)
+    const { body: feed } = await endpoint.tenant.get<{ items: { id: string }[] }>('/v1/changes')
+    expect(feed.items.map(({ id }) => id)).toEqual([...early, ...late])
+  })
+
+  test('is disabled after five days, and can be enabled again', async () => {
     const endpoint = await openEndpoint()
     await makeFailing(endpoint)
     for (let probe = 0; probe < 15; probe++) {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { ATTEMPT_SECONDS, IN_FLIGHT_AT_FIRST } from '../../src/features/notifications/deliveries/limits.ts'
 import { waitUntil } from '../wait-until.ts'
 import { countWaiting, createEndpoint, happen, openWebhookApp, waitUntilDrained } from './open-webhooks.ts'
 import type { Receiver } from './receiver.ts'
@@ -12,14 +13,16 @@ const EVENTS = 3
 const WAITING = 100_000
 const SLOW_MILLISECONDS = 100
 
-/** Answers nothing at a path. @returns the requests that are under way */
-function hangAt(receiver: Receiver, path: string): Set<ServerResponse> {
+/** Answers nothing at a path. @returns the requests that are under way, and the most there were at the same time */
+function hangAt(receiver: Receiver, path: string) {
   const hanging = new Set<ServerResponse>()
+  const most = { count: 0 }
   receiver.tempers[path] = response => {
     hanging.add(response)
+    most.count = Math.max(most.count, hanging.size)
     response.on('close', () => hanging.delete(response))
   }
-  return hanging
+  return { hanging, most }
 }
 
 /** Spares the end of a test the wait for their time to run out. */
@@ -30,12 +33,13 @@ function endAll(hanging: ReadonlySet<ServerResponse>): void {
 test('an endpoint that hangs and one that refuses delay none of the 48 others of their tenant', async () => {
   await using opened = await openWebhookApp()
   const { app, receiver } = opened
-  const hanging = hangAt(receiver, '/hangs')
+  const { hanging } = hangAt(receiver, '/hangs')
   await createEndpoint(app, `${receiver.url}/hangs`)
   await createEndpoint(app, 'http://127.0.0.1:1/refuses')
   const paths = Array.from({ length: ENDPOINTS - 2 }, (_, number) => `/good-${number}`)
   for (const path of paths) await createEndpoint(app, receiver.url + path)
 
+  const begunAt = performance.now()
   const ids = await happen(app, EVENTS)
   await waitUntil('the attempts that hang', async () => hanging.size === EVENTS)
   const first = [...hanging]
@@ -43,7 +47,9 @@ test('an endpoint that hangs and one that refuses delay none of the 48 others of
   await waitUntil('all of the others', async () =>
     paths.every(path => receiver.idsAt(path).length === ids.length),
   )
-  expect(first.filter(response => hanging.has(response))).toHaveLength(EVENTS)
+  // A slow machine may need longer than an attempt may take.
+  if (performance.now() - begunAt < ATTEMPT_SECONDS * 1_000)
+    expect(first.filter(response => hanging.has(response))).toHaveLength(EVENTS)
   for (const path of paths) expect(receiver.idsAt(path).toSorted()).toEqual(ids.toSorted())
   endAll(hanging)
 })
@@ -53,14 +59,14 @@ test('a tenant whose endpoints hang holds a quarter of the connections', async (
   const { app, receiver } = opened
   const bad = await app.createTenant('bad')
   const { endpoint: held } = await createEndpoint(bad, `${receiver.url}/hangs`)
-  const hanging = hangAt(receiver, '/hangs')
+  const { hanging, most } = hangAt(receiver, '/hangs')
   const good = await app.createTenant('good')
   const { endpoint } = await createEndpoint(good, `${receiver.url}/good`)
   await happen({ db: app.db, tenantId: bad.tenantId }, 300)
   await waitUntil('the attempts that hang', async () => hanging.size === CONNECTIONS / 4)
   const ids = await happen({ db: app.db, tenantId: good.tenantId }, 100)
   await waitUntil('all of the others', async () => receiver.idsAt('/good').length >= ids.length)
-  expect(receiver.idsAt('/hangs')).toHaveLength(CONNECTIONS / 4)
+  expect(most.count).toBe(CONNECTIONS / 4)
   await waitUntilDrained(app.db, endpoint.id)
   expect(receiver.open.max).toBeLessThanOrEqual(CONNECTIONS)
   await app.as(bad.key).patch(`/v1/webhooks/${held.id}`, { isEnabled: false })
@@ -101,18 +107,24 @@ test("100,000 waiting deliveries of a tenant do not hold up another tenant's eve
   await app.as(busy.key).patch(`/v1/webhooks/${endpoint.id}`, { isEnabled: false })
 })
 
-test('an endpoint that takes 100 ms is given several at once, and drains', async () => {
+test('an endpoint is given several at once, one more after as many successes, and drains', async () => {
   await using opened = await openWebhookApp()
   const { app, receiver } = opened
   const { endpoint } = await createEndpoint(app, `${receiver.url}/slow`)
-  receiver.tempers['/slow'] = response =>
-    setTimeout(() => response.writeHead(204).end(), SLOW_MILLISECONDS).unref()
+  // It answers none until it was given as many as it may get at first, then until it was given one more.
+  const steps = [IN_FLIGHT_AT_FIRST, IN_FLIGHT_AT_FIRST + 1, 1]
+  const held: ServerResponse[] = []
+  receiver.tempers['/slow'] = response => {
+    held.push(response)
+    if (held.length < steps[0]!) return
+    if (steps.length > 1) steps.shift()
+    for (const each of held.splice(0)) each.writeHead(204).end()
+  }
   const ids = await happen(app, 300)
   await waitUntil('all of them', async () => receiver.idsAt('/slow').length >= ids.length)
   await waitUntilDrained(app.db, endpoint.id)
   expect(receiver.idsAt('/slow').toSorted()).toEqual(ids.toSorted())
-  // It began with eight, and each eight successes allow one more.
-  expect(receiver.open.max).toBeGreaterThan(8)
+  expect(receiver.open.max).toBeGreaterThan(IN_FLIGHT_AT_FIRST)
 })
 
 test('a name that comes to resolve to loopback is never connected to', async () => {

@@ -175,7 +175,6 @@ async function tryOnce(url: string, name?: string): Promise<WebhookAttempt> {
 describe('an attempt', () => {
   test.concurrent.for(Object.entries(MANNERS))(
     'is in the log when the receiver %s',
-    { timeout: 120_000 },
     async ([, { manner, shown }], { expect: expectHere }) => {
       const attempt = await tryOnce(`http://127.0.0.1:${await serve(manner)}/hook`)
       expectHere(attempt).toMatchObject({ attempt: 1, isTest: true, responseExcerpt: null, ...shown })

@@ -135,7 +135,7 @@ describe('the replay of a range', () => {
     expect(JSON.stringify(answer.body)).toContain(reason)
   })
 
-  test('refuses more than a replay may queue, and queues nothing', { timeout: 180_000 }, async () => {
+  test('refuses more than a replay may queue, and queues nothing', async () => {
     const { app } = opened
     const endpoint = await openEndpoint()
     await app.db.transaction().execute(async tx => {

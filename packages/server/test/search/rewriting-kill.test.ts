@@ -111,4 +111,4 @@ test('documents rewritten by a service that is killed repeatedly equal new ones'
   service = await startServiceProcess(folder, OPTIONS)
   await waitUntil('the account is current', async () => (await look()).version === SEARCH_VERSION)
   expect(await documents()).toEqual(fresh)
-}, 240_000)
+})

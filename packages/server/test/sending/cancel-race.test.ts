@@ -10,7 +10,6 @@ const ACTORS = 4
 
 test.each([1, 2, 3])(
   'cancelling, rescheduling and sending at the same time end each message once (seed %i)',
-  { timeout: 180_000 },
   async seed => {
     await using opened = await openSendingApp()
     const { app, sink } = opened

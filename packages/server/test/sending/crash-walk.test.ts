@@ -16,7 +16,7 @@ let walk: KillableSending
 
 beforeAll(async () => {
   walk = await openKillableSending()
-}, 120_000)
+})
 afterAll(() => walk[Symbol.asyncDispose]())
 
 const SENT: Expected = { status: 'sent', accepted: 1 }

@@ -193,21 +193,21 @@ describe('a draft whose provider loses it', () => {
     await using proxy = await startChaosProxy(sending.imap)
     await using account = await openDrafts(proxy)
     const draft = await create(account.path)
-    // Another client removes everything as soon as the server has taken the new content.
+    // Another client removes everything as soon as the server has taken the new content. Until then neither the call nor the
+    // sync, which has a connection of its own, says another word.
     let isTaken = false
+    let removing: Promise<void> | null = null
+    const remove = async () => {
+      await account.world.witness.command('NOOP')
+      await account.world.expunge('Drafts', await account.world.uids('Drafts'))
+      proxy.faults = {}
+    }
     proxy.faults = {
       rewrite(line) {
         isTaken ||= /^[0-9A-F]+ OK .*APPENDUID/i.test(line)
         return line
       },
-      hold() {
-        if (!isTaken) return undefined
-        proxy.faults = {}
-        return (async () => {
-          await account.world.witness.command('NOOP')
-          await account.world.expunge('Drafts', await account.world.uids('Drafts'))
-        })()
-      },
+      hold: () => (isTaken ? (removing ??= remove()) : undefined),
     }
     const content = Buffer.alloc(2_000_000, 'wax').toString('base64')
     const replacement = { subject: 'Second', text: 'Two', attachments: [{ filename: 'w.bin', content }] }

@@ -40,7 +40,7 @@ describe('composeMessage, with hostile values', () => {
       await expectParts(onWire[index]!, one, note)
       await expectOurs(copies[index]!, one, note)
     }
-  }, 120_000)
+  })
 })
 
 /** 7-bit, CRLF only, and short lines: RFC 5321 section 4.5.3.1.6 and RFC 2045 section 6.7. */

@@ -13,7 +13,7 @@ beforeAll(async () => {
   opened = await openSendingApp()
   opened.sink.behave = ({ step, argument }) =>
     step === 'rcpt' && argument.includes('late') ? '450 4.2.1 Try again later' : null
-}, 120_000)
+})
 afterAll(() => opened[Symbol.asyncDispose]())
 
 async function sendToLate(): Promise<OutboxEntry> {

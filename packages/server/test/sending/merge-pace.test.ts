@@ -1,10 +1,13 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
 import { waitUntil } from '../wait-until.ts'
 import { merging, readers } from './merging.ts'
 import { connectSender, openSendingApp, send, type SendingApp, waitForStatus } from './open-sending.ts'
+import { waitForDay } from '../wait-for-day.ts'
+
+beforeEach(waitForDay)
 
 let opened: SendingApp
 beforeAll(async () => {

@@ -11,6 +11,13 @@ import { connectSender, openSendingApp } from './open-sending.ts'
 const TO_LOOPBACK = { egressAllow: ['127.0.0.1/32'], allowPlaintext: true }
 const LINKS_URL = 'https://links.example.org'
 
+/** What a merge may have. */
+const ENTRIES_MAX = 1_000
+/** Messages that are written for this long leave many turns to others. */
+const LONG_MILLISECONDS = 1_000
+/** Without a turn in between, there would be none. */
+const ANSWERED_MIN = 2
+
 const entriesOf = (count: number) =>
   Array.from({ length: count }, (_, nth) => ({ to: { address: `reader-${nth}@example.org` } }))
 
@@ -68,7 +75,7 @@ test('a merge whose commit is answered by nobody is sent once, and its key has t
       .toSorted(),
   )
   expect(accepted.filter(message => message.content.length < 300_000)).toEqual([])
-}, 120_000)
+})
 
 test('a merge with more links than are kept in memory is refused, and leaves nothing behind', async () => {
   await using sending = await openSendingApp({ app: { config: { linksUrl: LINKS_URL } } })
@@ -95,30 +102,48 @@ test('a merge with more links than are kept in memory is refused, and leaves not
       (select count(*) from outbox_piece)::int as pieces, (select count(*) from sent_message)::int as known,
       (select count(*) from tracked_send)::int as tracked`.execute(app.db)
   expect(rows).toEqual([{ entries: 0, contents: 0, pieces: 0, known: 0, tracked: 0 }])
-}, 180_000)
+})
 
 test('other calls are answered while the messages of a large merge are written', async () => {
-  await using sending = await openSendingApp()
+  const writing = { isUnderWay: false, begunAt: 0, milliseconds: 0 }
+  await using sending = await openSendingApp({
+    app: {
+      reachPoint: point => {
+        if (point === 'content_write')
+          Object.assign(writing, { isUnderWay: true, begunAt: performance.now() })
+        if (point !== 'content_written') return
+        writing.isUnderWay = false
+        writing.milliseconds = performance.now() - writing.begunAt
+      },
+    },
+  })
   const { app } = sending
   const accountId = await connectSender(app, sending)
+  const merge = (count: number) =>
+    app.post<{ items: MergeItem[] }>(`/v1/accounts/${accountId}/mail-merges`, {
+      subject: 'News',
+      html: `<p>${'There is news. '.repeat(10_000)}</p>`,
+      text: 'News',
+      sendAt: new Date(Date.now() + 3_600_000).toISOString(),
+      entries: entriesOf(count),
+    })
+
+  // Nothing else is waited for while messages are written, so the calls have only the turns that are left to them. A call
+  // takes some turns, however fast the machine is, so a fast one writes more messages.
   let answered = 0
-  const merging = app.post<{ items: MergeItem[] }>(`/v1/accounts/${accountId}/mail-merges`, {
-    subject: 'News',
-    html: `<p>${'There is news. '.repeat(10_000)}</p>`,
-    text: 'News',
-    sendAt: new Date(Date.now() + 3_600_000).toISOString(),
-    entries: entriesOf(300),
-  })
-  const merge = { isOver: false }
-  const over = merging.finally(() => (merge.isOver = true))
-  while (!merge.isOver) {
-    expect((await app.get('/v1/settings')).status).toBe(200)
-    if (!merge.isOver) answered += 1
+  for (let count = 125; count <= ENTRIES_MAX && writing.milliseconds < LONG_MILLISECONDS; count *= 2) {
+    answered = 0
+    const merging = { isOver: false }
+    const over = merge(count).finally(() => (merging.isOver = true))
+    while (!merging.isOver) {
+      const begun = writing.isUnderWay
+      expect((await fetch(`${app.address}/health/live`)).status).toBe(200)
+      if (begun && writing.isUnderWay) answered += 1
+    }
+    expect((await over).status).toBe(200)
   }
-  expect((await over).status).toBe(200)
-  // A message of 150 KB takes milliseconds, so that 300 of them have many turns.
-  expect(answered).toBeGreaterThan(20)
-}, 180_000)
+  expect(answered).toBeGreaterThanOrEqual(ANSWERED_MIN)
+})
 
 test('two processes keep the order and the pace of one merge, and send nothing twice', async () => {
   await using sending = await openSendingApp()
@@ -148,4 +173,4 @@ test('two processes keep the order and the pace of one merge, and send nothing t
   })
   for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(1)
   expect((await sink.accepted()).flatMap(({ to }) => to)).toEqual(entriesOf(8).map(({ to }) => to.address))
-}, 120_000)
+})

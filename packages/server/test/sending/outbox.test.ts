@@ -1,6 +1,6 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
 import {
   connectSender,
@@ -11,6 +11,9 @@ import {
   sendEvents,
   waitForStatus,
 } from './open-sending.ts'
+import { waitForDay } from '../wait-for-day.ts'
+
+beforeEach(waitForDay)
 
 const HOUR_MS = 3_600_000
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString()

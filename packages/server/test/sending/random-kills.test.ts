@@ -49,7 +49,7 @@ async function sendAll(walk: KillableSending, random: Random): Promise<OutboxEnt
 
 test(
   'whenever the service or the database is killed, each message is sent once or reported',
-  { timeout: 120_000 + KILLS * SECONDS_PER_KILL_MAX * 1_000 },
+  { timeout: 300_000 + KILLS * SECONDS_PER_KILL_MAX * 1_000 },
   async () => {
     const postgres = await openKillableDatabase()
     // Ends with the database, too.

@@ -187,35 +187,31 @@ describe('a storm', () => {
   }
 })
 
-test(
-  'a message that finds every connection in use waits, without an attempt or a pause',
-  { timeout: 120_000 },
-  async () => {
-    await using opened = await openSendingApp({ app: { config: { connectionsPerHost: 1 } } })
-    const { app, sink } = opened
-    const [slow, other] = [await connectSender(app, opened), await connectSender(app, opened)]
-    const held = Promise.withResolvers<null>()
-    const atDot = Promise.withResolvers<void>()
-    sink.behave = ({ step }) => {
-      if (step !== 'dot') return null
-      atDot.resolve()
-      return held.promise
-    }
-    const first = await send(app, slow)
-    await atDot.promise
-    const second = await send(app, other)
-    const claimOf = async () => {
-      const { rows } = await sql<{
-        claim: string | null
-      }>`select claim from outbox where id = ${second.id}`.execute(app.db)
-      return rows[0]!.claim
-    }
-    const claim = await waitUntil('the claim', claimOf)
-    await waitUntil('the next claim', async () => ![claim, null].includes(await claimOf()))
-    expect(await readEntry(app, second)).toMatchObject({ attempts: 0, lastError: null })
-    expect(await readPause(app.db, other)).toMatchObject({ pauses: 0 })
-    held.resolve(null)
-    for (const entry of [first, second]) await waitForStatus(app, entry, 'sent')
-    expect((await sendEvents(app)).map(({ type }) => type)).toEqual(['send.sent', 'send.sent'])
-  },
-)
+test('a message that finds every connection in use waits, without an attempt or a pause', async () => {
+  await using opened = await openSendingApp({ app: { config: { connectionsPerHost: 1 } } })
+  const { app, sink } = opened
+  const [slow, other] = [await connectSender(app, opened), await connectSender(app, opened)]
+  const held = Promise.withResolvers<null>()
+  const atDot = Promise.withResolvers<void>()
+  sink.behave = ({ step }) => {
+    if (step !== 'dot') return null
+    atDot.resolve()
+    return held.promise
+  }
+  const first = await send(app, slow)
+  await atDot.promise
+  const second = await send(app, other)
+  const claimOf = async () => {
+    const { rows } = await sql<{
+      claim: string | null
+    }>`select claim from outbox where id = ${second.id}`.execute(app.db)
+    return rows[0]!.claim
+  }
+  const claim = await waitUntil('the claim', claimOf)
+  await waitUntil('the next claim', async () => ![claim, null].includes(await claimOf()))
+  expect(await readEntry(app, second)).toMatchObject({ attempts: 0, lastError: null })
+  expect(await readPause(app.db, other)).toMatchObject({ pauses: 0 })
+  held.resolve(null)
+  for (const entry of [first, second]) await waitForStatus(app, entry, 'sent')
+  expect((await sendEvents(app)).map(({ type }) => type)).toEqual(['send.sent', 'send.sent'])
+})

@@ -1,10 +1,13 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
 import type { Answer } from '../caller.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectSender, GRACE, openSendingApp, readEntry, type SendingApp } from './open-sending.ts'
+import { waitForDay } from '../wait-for-day.ts'
+
+beforeEach(waitForDay)
 
 /** More calls than the slow groups that may run at once. */
 const MANY_WAITING = 5

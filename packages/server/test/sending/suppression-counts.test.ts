@@ -40,7 +40,6 @@ const addressesOf = (random: Random) =>
 
 test.each([1, 2, 3])(
   'the counts of lists are those of their addresses, whatever is done at the same time (seed %i)',
-  { timeout: 120_000 },
   async seed => {
     const { tenantId, ...caller } = await app.createTenant(newId())
     const { id: accountId } = await sampleAccount(app.db, tenantId)

@@ -78,7 +78,7 @@ const isOwned = async ({ accountId }: Sender) =>
   ).is
 
 describe('a suspended tenant', () => {
-  test('is locked out and everything of it waits; resumed, it goes on', { timeout: 180_000 }, async () => {
+  test('is locked out and everything of it waits; resumed, it goes on', async () => {
     const { db } = sending.app
     const [held, other] = [await openSender('held'), await openSender('other')]
     const waiting = await send(held.caller, held.accountId, { subject: 'Held', sendAt: inAnHour() })
@@ -122,7 +122,7 @@ describe('a suspended tenant', () => {
 })
 
 describe('a tenant whose payment is overdue', () => {
-  test('queues and connects nothing new; all else goes on', { timeout: 120_000 }, async () => {
+  test('queues and connects nothing new; all else goes on', async () => {
     const { app } = sending
     const { caller, tenantId, accountId, world } = await openSender('overdue')
     const path = `/v1/accounts/${accountId}`

@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 
 const START_ATTEMPTS_MAX = 5
-const START_SECONDS_MAX = 15
+const START_SECONDS_MAX = 60
+/** Below those that Linux and macOS give to connections and to servers that take any port. */
+const PORT_MIN = 15_000
+const PORT_MAX = 32_000
 
 export interface Daemon extends AsyncDisposable {
   readonly pid: number
@@ -85,23 +89,25 @@ function watch(group: number, folder: string) {
   }
 }
 
-/** Ports of 127.0.0.1 that nothing listens on at the moment, all different. */
+/**
+ * Ports of 127.0.0.1 that nothing listens on at the moment, all different. The system gives none of them to anybody who asks
+ * for any port, so they stay free until their server listens, and while it starts again.
+ */
 export async function findFreePorts(count: number): Promise<number[]> {
-  const probes = Array.from({ length: count }, () => createServer())
-  const ports = await Promise.all(
-    probes.map(
-      probe =>
-        new Promise<number>((resolve, reject) => {
-          probe.once('error', reject)
-          probe.listen(0, '127.0.0.1', () => {
-            const address = probe.address()
-            resolve(typeof address === 'object' && address ? address.port : 0)
-          })
-        }),
-    ),
-  )
-  await Promise.all(probes.map(probe => new Promise(resolve => probe.close(resolve))))
-  return ports
+  const ports = new Set<number>()
+  while (ports.size < count) {
+    const port = randomInt(PORT_MIN, PORT_MAX + 1)
+    if (await isFree(port)) ports.add(port)
+  }
+  return [...ports]
+}
+
+function isFree(port: number): Promise<boolean> {
+  const probe = createServer()
+  return new Promise(resolve => {
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+  })
 }
 
 async function greeted(port: number, isSilent: boolean): Promise<void> {

@@ -43,7 +43,7 @@ describe('an account that waits for mail', () => {
     const { app, proxy, accountId } = account
     await waitUntil('IDLE', () => Promise.resolve(proxy.stats.commands.has('IDLE')))
     expect((await stop(app, `/v1/accounts/${accountId}`)).status).toBe(200)
-    await waitUntil('the connection to end', () => Promise.resolve(proxy.stats.connections === 0), 5)
+    await waitUntil('the connection to end', () => Promise.resolve(proxy.stats.connections === 0))
   })
 })
 
@@ -71,7 +71,7 @@ describe('an account in the middle of its first sync', () => {
     const { app, proxy, accountId, countMessages } = account
     expect((await app.delete(`/v1/accounts/${accountId}`)).status).toBe(200)
     const held = await countMessages()
-    await waitUntil('the connection to end', () => Promise.resolve(proxy.stats.connections === 0), 5)
+    await waitUntil('the connection to end', () => Promise.resolve(proxy.stats.connections === 0))
     expect(await countMessages()).toBe(held)
     expect((await app.get<Account>(`/v1/accounts/${accountId}`)).status).toBe(404)
   })

@@ -20,7 +20,6 @@ describe.each(SERVER_KINDS)('after random changes by others on $name', ({ name, 
 
   test.each(seedsFor(name === 'Dovecot' ? 3 : 2))(
     'and kills of the service, the index equals the server, and the feed reports every step (seed %i)',
-    { timeout: 120 * SECONDS },
     async seed => {
       const server = useIt()
       const user = await server.addUser()

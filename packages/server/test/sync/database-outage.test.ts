@@ -31,43 +31,39 @@ describe('after an outage of the database that outlasts the lease', () => {
   test.each([
     ['stopped', stopped],
     ['frozen', frozen],
-  ])(
-    'accounts are followed again by the same process when the database was %s',
-    async (_, outage) => {
-      await using postgres = await openDatabaseServer()
-      const { server, database } = postgres
-      await using account = await openProxiedAccount({
-        database,
-        pace: { pollSeconds: 1, lease: QUICK_LEASE },
-        arrange: world => world.deliver([shortMessage('before')]),
-      })
-      const { app, proxy, world, accountId, cursor } = account
-      const owner = (await readRuntime(app, accountId))?.ownerInstanceId
-      const lapses = () => app.logLines.filter(line => line.includes('Letting all accounts go')).length
+  ])('accounts are followed again by the same process when the database was %s', async (_, outage) => {
+    await using postgres = await openDatabaseServer()
+    const { server, database } = postgres
+    await using account = await openProxiedAccount({
+      database,
+      pace: { pollSeconds: 1, lease: QUICK_LEASE },
+      arrange: world => world.deliver([shortMessage('before')]),
+    })
+    const { app, proxy, world, accountId, cursor } = account
+    const owner = (await readRuntime(app, accountId))?.ownerInstanceId
+    const lapses = () => app.logLines.filter(line => line.includes('Letting all accounts go')).length
 
-      for (let round = 1; round <= 2; round++) {
-        const before = lapses()
-        await outage.begin(server)
-        await waitUntil('the lease to lapse', () => Promise.resolve(lapses() > before))
-        await waitUntil('the connection to end', () => Promise.resolve(proxy.stats.connections === 0))
-        await outage.end(server)
-        await world.deliver([shortMessage(`after ${round}`)])
-        await waitUntil('the new message', async () =>
-          messageEvents((await readFeed(app, cursor)).events).includes(
-            `message.created message after ${round}`,
-          ),
-        )
-      }
-      const runtime = await waitUntil('live', async () => {
-        const now = await readRuntime(app, accountId)
-        return now?.state === 'live' && now
-      })
-      expect(runtime.ownerInstanceId).not.toBe(owner)
-      expect(messageEvents((await readFeed(app, cursor)).events)).toEqual([
-        'message.created message after 1',
-        'message.created message after 2',
-      ])
-    },
-    120_000,
-  )
+    for (let round = 1; round <= 2; round++) {
+      const before = lapses()
+      await outage.begin(server)
+      await waitUntil('the lease to lapse', () => Promise.resolve(lapses() > before))
+      await waitUntil('the connection to end', () => Promise.resolve(proxy.stats.connections === 0))
+      await outage.end(server)
+      await world.deliver([shortMessage(`after ${round}`)])
+      await waitUntil('the new message', async () =>
+        messageEvents((await readFeed(app, cursor)).events).includes(
+          `message.created message after ${round}`,
+        ),
+      )
+    }
+    const runtime = await waitUntil('live', async () => {
+      const now = await readRuntime(app, accountId)
+      return now?.state === 'live' && now
+    })
+    expect(runtime.ownerInstanceId).not.toBe(owner)
+    expect(messageEvents((await readFeed(app, cursor)).events)).toEqual([
+      'message.created message after 1',
+      'message.created message after 2',
+    ])
+  })
 })

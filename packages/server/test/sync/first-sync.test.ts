@@ -19,7 +19,6 @@ import {
 } from './followed-account.ts'
 
 const DAY_MS = 86_400_000
-const SECONDS = 1_000
 
 /** Messages on each server. Cyrus gets fewer, since its strict parser refuses some. */
 const COUNTS = { dovecot: 5_000, 'dovecot-poor': 500, cyrus: 500 } as const
@@ -158,66 +157,62 @@ async function trueThreads(server: MailServer, user: TestUser, facts: readonly F
 describe.each(SERVER_KINDS)('the first sync of $name', ({ start }) => {
   const useIt = useServer(start)
 
-  test(
-    'indexes exactly what the server has, mailbox by mailbox and message by message',
-    { timeout: 120 * SECONDS },
-    async () => {
-      const server = useIt()
-      const user = await server.addUser()
-      const filled = await fillMailboxes(server, user, generateMail({ seed: 2, count: COUNTS[server.kind] }))
-      const truth = await readTruth(server, user)
-      const facts = joinTruth(truth, filled)
+  test('indexes exactly what the server has, mailbox by mailbox and message by message', async () => {
+    const server = useIt()
+    const user = await server.addUser()
+    const filled = await fillMailboxes(server, user, generateMail({ seed: 2, count: COUNTS[server.kind] }))
+    const truth = await readTruth(server, user)
+    const facts = joinTruth(truth, filled)
 
-      await using app = await openSyncApp()
-      const accountId = await connectMailbox(app, server, user)
-      await waitForFirstSync(app, accountId)
+    await using app = await openSyncApp()
+    const accountId = await connectMailbox(app, server, user)
+    await waitForFirstSync(app, accountId)
 
-      const mailboxes = await readMailboxes(app, accountId)
-      const paths = new Map(mailboxes.map(({ id, path }) => [id, path]))
-      expect(
-        mailboxes.map(({ path, name, role, parentId, totalCount, unreadCount }) => ({
+    const mailboxes = await readMailboxes(app, accountId)
+    const paths = new Map(mailboxes.map(({ id, path }) => [id, path]))
+    expect(
+      mailboxes.map(({ path, name, role, parentId, totalCount, unreadCount }) => ({
+        path,
+        name,
+        role,
+        parent: parentId === null ? null : paths.get(parentId),
+        totalCount,
+        unreadCount,
+      })),
+    ).toEqual(
+      truth.map(({ path, messages, unseenCount }) => {
+        const [name = '', ...parents] = path.split('/').toReversed()
+        return {
           path,
           name,
-          role,
-          parent: parentId === null ? null : paths.get(parentId),
-          totalCount,
-          unreadCount,
-        })),
-      ).toEqual(
-        truth.map(({ path, messages, unseenCount }) => {
-          const [name = '', ...parents] = path.split('/').toReversed()
-          return {
-            path,
-            name,
-            role: ROLES[name] ?? 'custom',
-            parent: parents.toReversed().join('/') || null,
-            totalCount: messages.length,
-            unreadCount: unseenCount,
-          }
-        }),
-      )
-      const messages = await readMessages(app, accountId)
-      expect(messages).toHaveLength(facts.length)
-      const pairs = pair(facts, messages, paths)
-      const compared = pairs.map(compare)
-      expect(compared.map(({ found }) => found)).toEqual(compared.map(({ wanted }) => wanted))
-      expect(messages.map(({ receivedAt }) => receivedAt)).toEqual(
-        messages
-          .map(({ receivedAt }) => receivedAt)
-          .toSorted()
-          .toReversed(),
-      )
+          role: ROLES[name] ?? 'custom',
+          parent: parents.toReversed().join('/') || null,
+          totalCount: messages.length,
+          unreadCount: unseenCount,
+        }
+      }),
+    )
+    const messages = await readMessages(app, accountId)
+    expect(messages).toHaveLength(facts.length)
+    const pairs = pair(facts, messages, paths)
+    const compared = pairs.map(compare)
+    expect(compared.map(({ found }) => found)).toEqual(compared.map(({ wanted }) => wanted))
+    expect(messages.map(({ receivedAt }) => receivedAt)).toEqual(
+      messages
+        .map(({ receivedAt }) => receivedAt)
+        .toSorted()
+        .toReversed(),
+    )
 
-      const threads = await trueThreads(server, user, facts)
-      expect(firstOfGroup(pairs.map(({ message }) => message.threadId))).toEqual(
-        firstOfGroup(pairs.map(({ fact }) => threads.get(fact) ?? null)),
-      )
+    const threads = await trueThreads(server, user, facts)
+    expect(firstOfGroup(pairs.map(({ message }) => message.threadId))).toEqual(
+      firstOfGroup(pairs.map(({ fact }) => threads.get(fact) ?? null)),
+    )
 
-      const { events } = await readFeed(app)
-      expect(events.map(({ type }) => type)).toEqual(['account.connected', 'account.initialized'])
-      expect(events[1]?.data).toMatchObject({ mailboxes: mailboxes.length, messages: messages.length })
-    },
-  )
+    const { events } = await readFeed(app)
+    expect(events.map(({ type }) => type)).toEqual(['account.connected', 'account.initialized'])
+    expect(events[1]?.data).toMatchObject({ mailboxes: mailboxes.length, messages: messages.length })
+  })
 })
 
 /** A letter this many days old. */

@@ -235,5 +235,4 @@ test.each([1, 2])(
     expect(folded.messages).toEqual(new Map(messages.map(message => [message.id, message])))
     requireTurns(events)
   },
-  180_000,
 )

@@ -30,12 +30,15 @@ const MEMBER = fileURLToPath(new URL('./member-service.ts', import.meta.url))
 const ACCOUNTS = 300
 const PROCESSES = 3
 const SHARE = ACCOUNTS / PROCESSES
-/** Twice what is promised of a machine that has nothing else to do: 15, 30 and 10 seconds. */
-const FAILOVER_SECONDS_P99 = 30
-const UNFOLLOWED_SECONDS_MAX = 60
-const TWICE_SECONDS_MAX = 20
+/**
+ * Six times what is promised of a machine that has nothing else to do: 15, 30 and 10 seconds. What goes wrong does not come
+ * right by itself at all.
+ */
+const FAILOVER_SECONDS_P99 = 90
+const UNFOLLOWED_SECONDS_MAX = 180
+const TWICE_SECONDS_MAX = 60
 /** For a loaded machine. */
-const WAIT_SECONDS = 120
+const WAIT_SECONDS = 180
 
 interface Member {
   process: ServiceProcess
@@ -102,7 +105,13 @@ test(`${ACCOUNTS} accounts are spread over ${PROCESSES} processes, whatever happ
       },
       WAIT_SECONDS,
     )
-  await waitUntil('one process to follow all', async () => openSessions(mail).length === ACCOUNTS)
+  const untilAllAreFollowed = (hasBegun: () => boolean | Promise<boolean> = () => true) =>
+    waitUntil(
+      'all accounts to be followed',
+      async () => (await hasBegun()) && openSessions(mail).length === ACCOUNTS,
+      WAIT_SECONDS,
+    )
+  await untilAllAreFollowed()
   const second = await start()
   const third = await start()
   await untilEven()
@@ -112,10 +121,7 @@ test(`${ACCOUNTS} accounts are spread over ${PROCESSES} processes, whatever happ
   const before = performance.now()
   third.process.kill('SIGKILL')
   await third.process.ended
-  await waitUntil(
-    'its accounts to be followed',
-    async () => sessionsEnded(mail, before).length > 0 && openSessions(mail).length === ACCOUNTS,
-  )
+  await untilAllAreFollowed(() => sessionsEnded(mail, before).length > 0)
   const waits = takenOver(mail, before)
   expect(waits.length).toBeGreaterThanOrEqual(SHARE * 0.9)
   expect(waits.at(Math.ceil(0.99 * waits.length) - 1)).toBeLessThanOrEqual(FAILOVER_SECONDS_P99)
@@ -124,16 +130,13 @@ test(`${ACCOUNTS} accounts are spread over ${PROCESSES} processes, whatever happ
 
   // Stopped in the middle of whatever it was doing, until others have its accounts: it learns that when it goes on.
   second.process.kill('SIGSTOP')
-  await waitUntil('the others to own all', () => isOwnedByOthers(installation))
+  await waitUntil('the others to own all', () => isOwnedByOthers(installation), WAIT_SECONDS)
   second.process.kill('SIGCONT')
   await untilEven()
 
   // Cut from the database: it lets go by itself, before the others take its accounts over.
   first.database.cut()
-  await waitUntil(
-    'the others to follow all',
-    async () => (await isOwnedByOthers(installation)) && openSessions(mail).length === ACCOUNTS,
-  )
+  await untilAllAreFollowed(() => isOwnedByOthers(installation))
   first.database.heal()
   await untilEven()
 
@@ -147,11 +150,8 @@ test(`${ACCOUNTS} accounts are spread over ${PROCESSES} processes, whatever happ
   fourth.process.kill('SIGTERM')
   await fourth.process.ended
   expect(await listInstances(db)).toHaveLength(PROCESSES - 1)
-  await waitUntil('its accounts to be followed', async () => {
-    const left = sessionsEnded(mail, stopped).length
-    return left > 0 && openSessions(mail).length === ACCOUNTS
-  })
-}, 600_000)
+  await untilAllAreFollowed(() => sessionsEnded(mail, stopped).length > 0)
+}, 1_800_000)
 
 /** Whether all accounts belong to living processes, all but one of those that there were. */
 async function isOwnedByOthers({ db }: Awaited<ReturnType<typeof openInstallation>>): Promise<boolean> {

@@ -64,4 +64,4 @@ test('mail is outbound while its mailbox has the role sent, and each change is a
   await waitUntil('the role to go', async () => (await readRole(work)) === 'custom')
   await waitUntil('the mail to be inbound', async () => (await readOutbound()) === 1)
   expect(await told()).toBe(1200)
-}, 120_000)
+})

@@ -235,7 +235,7 @@ test('keeps an answer that comes after its lease, though another process was ref
   expect(await world.events()).toEqual(CONNECTED)
   await world.turn(61)
   await tokensOf(account).get()
-}, 60_000)
+})
 
 test.each([
   ['its secret cannot be read', 'oauth_app_secret_unreadable' as const, 'oauth_app_secret_unreadable'],

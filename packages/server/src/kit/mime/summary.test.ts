@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../test/property.ts'
 import { describe, expect, test } from 'vitest'
 import { generateMail } from '../../../test/mail/corpus.ts'
 import { type MessageSummary, summarize } from './summary.ts'

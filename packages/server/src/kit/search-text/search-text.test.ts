@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../test/property.ts'
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { openTestDatabase } from '../../../test/open-database.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../test/property.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readVariables } from './compile.ts'
 import { openRenderer, type Renderer } from './renderer.ts'

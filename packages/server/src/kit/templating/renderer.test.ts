@@ -64,23 +64,19 @@ describe('the renderer', () => {
     expect(results).toMatchObject(items.map(at => (at % 10 === 3 ? failure : { subject: `${at}` })))
   })
 
-  test.each(['hang', 'die', 'eat'])(
-    'fails only what makes its thread %s',
-    { timeout: 120_000 },
-    async how => {
-      await using renderer = openRenderer({ script, workMsMax: 500 })
-      const fine = { ...RENDERED }
-      const failed = { failure: 'bound', field: 'html' }
-      expect(await act(renderer, 'a', how)).toMatchObject([failed])
-      expect(await act(renderer, 'a', '', '', how, '')).toMatchObject([fine, fine, failed, fine])
-      const together = await Promise.all([
-        act(renderer, 'a', how),
-        act(renderer, 'b', ''),
-        act(renderer, 'c', ''),
-      ])
-      expect(together).toMatchObject([[failed], [fine], [fine]])
-    },
-  )
+  test.each(['hang', 'die', 'eat'])('fails only what makes its thread %s', async how => {
+    await using renderer = openRenderer({ script, workMsMax: 500 })
+    const fine = { ...RENDERED }
+    const failed = { failure: 'bound', field: 'html' }
+    expect(await act(renderer, 'a', how)).toMatchObject([failed])
+    expect(await act(renderer, 'a', '', '', how, '')).toMatchObject([fine, fine, failed, fine])
+    const together = await Promise.all([
+      act(renderer, 'a', how),
+      act(renderer, 'b', ''),
+      act(renderer, 'c', ''),
+    ])
+    expect(together).toMatchObject([[failed], [fine], [fine]])
+  })
 
   test('counts only the time that its thread has the processor', async () => {
     await using renderer = openRenderer({ script, workMsMax: 500 })

@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
+import { REDIS_CLI } from '../../../test/servers/install.ts'
 import { startRedis } from '../../../test/servers/redis.ts'
 import { silentLog } from '../../kit/log.ts'
 import { parseRedisUrl } from '../../kit/redis-url.ts'
@@ -7,8 +9,8 @@ import { createNames } from './names.ts'
 import { COUNT } from './scripts.ts'
 
 const BUSY_MILLISECONDS = 60
-/** A caller waits 20 ms; the rest is room for a machine that does much else. */
-const WAIT_MILLISECONDS_MAX = 1_000
+/** A caller waits 20 ms; the rest is room for a machine that does much else. Without a bound it would wait forever. */
+const WAIT_MILLISECONDS_MAX = 30_000
 
 test('an answer that comes while this process is busy is in time', async () => {
   await using server = await startRedis()
@@ -21,6 +23,8 @@ test('an answer that comes while this process is busy is in time', async () => {
     await new Promise(resolve => setImmediate(resolve))
     const until = performance.now() + BUSY_MILLISECONDS
     while (performance.now() < until);
+    // Redis answers in order: once it has answered this, it has answered the command. Nothing else runs here meanwhile.
+    execFileSync(REDIS_CLI, ['-p', String(server.port), 'ping'])
     expect(await counted).toEqual([expect.any(Number), 101 - nth])
   }
 })

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../test/property.ts'
 import { describe, expect, test } from 'vitest'
 import { knownWithin, mayDiffer, missingFrom, parseRanges, uidSets } from './compare.ts'
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../test/property.ts'
 import { describe, expect, test } from 'vitest'
 import { arrangeMailboxes, type ListedMailbox, type Namespaces } from './mailboxes.ts'
 import { decodeMailboxName, encodeMailboxName } from './names.ts'

@@ -8,7 +8,7 @@ import { DSN_SHAPES, NO_REPORTS, type ReportedSend } from './dsn-shapes.ts'
 let opened: AnswersApp
 beforeAll(async () => {
   opened = await openAnswers()
-}, 120_000)
+})
 afterAll(() => opened[Symbol.asyncDispose]())
 
 const shape = (name: string) => DSN_SHAPES.find(one => one.name === name)!

@@ -8,7 +8,7 @@ import { type AnswersApp, dataOf, deliverAndLook, openAnswers } from './open-ans
 let opened: AnswersApp
 beforeAll(async () => {
   opened = await openAnswers()
-}, 120_000)
+})
 afterAll(() => opened[Symbol.asyncDispose]())
 
 let people = 0

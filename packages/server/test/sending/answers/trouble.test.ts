@@ -8,7 +8,7 @@ import { type AnswersApp, dataOf, openAnswers, waitUntilLookedAt } from './open-
 let opened: AnswersApp
 beforeAll(async () => {
   opened = await openAnswers()
-}, 120_000)
+})
 afterAll(() => opened[Symbol.asyncDispose]())
 
 const report = (...[facts]: Parameters<(typeof DSN_SHAPES)[number]['write']>) => DSN_SHAPES[0]!.write(facts)

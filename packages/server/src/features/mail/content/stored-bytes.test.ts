@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import fc from 'fast-check'
+import fc from '../../../../test/property.ts'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestDatabase } from '../../../../test/open-database.ts'
@@ -169,7 +169,7 @@ describe('the counted size of stored bodies', () => {
       ),
       { numRuns: 15, endOnFailure: true },
     )
-  }, 120_000)
+  })
 
   test(`stays within the plan when ${PARALLEL} messages come at once, and uses the room`, async () => {
     await using storage = await openStorage(1, PARALLEL)

@@ -19,6 +19,8 @@ const TRANSACTIONS_A_WRITER = 30
 const DELAY_MS_MAX = 5
 const RANGE_IDS = 60n
 const FIRST_ID = 2_999_900
+const LAST_EVENT_MS_MAX = 60_000
+const TRIES_MAX = 10
 
 /** Takes the id without the tenant's lock. */
 const withoutLock: Commit = (db, tenantId, work) =>
@@ -65,7 +67,7 @@ async function followWhileWriting(seed: string, commit: Commit, { isTerminating 
     }
   }
   // Without the lock a reader may never get the last event.
-  const until = performance.now() + 60_000
+  let until = Infinity
   const isOver = (lastId: string | undefined) =>
     (last !== undefined && lastId === last) || performance.now() > until
   const reading = processes.flatMap((process, nth) =>
@@ -85,12 +87,13 @@ async function followWhileWriting(seed: string, commit: Commit, { isTerminating 
     select id, tableoid::regclass::text as place from event where tenant_id = ${tenant.id} order by event.id
   `.execute(db)
   last = rows.at(-1)?.id
+  until = performance.now() + LAST_EVENT_MS_MAX
   const readings = await Promise.all(reading)
   return { ids: rows.map(({ id }) => id), places: new Set(rows.map(({ place }) => place)), readings }
 }
 
 describe('the change feed of two processes', () => {
-  const seed = process.env['FEED_SEED'] ?? String(Date.now())
+  const seed = process.env['FEED_SEED'] ?? 'feed readers'
 
   for (const isTerminating of [false, true]) {
     const how = isTerminating ? 'connections are killed' : 'transactions roll back'
@@ -110,8 +113,13 @@ describe('the change feed of two processes', () => {
     `would lose events without the lock, as this test can detect (FEED_SEED=${seed})`,
     { timeout: 300_000 },
     async () => {
-      const { ids, readings } = await followWhileWriting(seed, withoutLock)
-      expect(readings.some(reading => ids.some(id => !reading.ids.includes(id)))).toBe(true)
+      const losesSome = async (nth: number) => {
+        const { ids, readings } = await followWhileWriting(`${seed}/${nth}`, withoutLock)
+        return readings.some(reading => ids.some(id => !reading.ids.includes(id)))
+      }
+      // One time is nearly always enough, but a matter of luck.
+      let tries = 1
+      while (!(await losesSome(tries))) expect(tries++).toBeLessThan(TRIES_MAX)
     },
   )
 })

@@ -15,7 +15,9 @@ const POLLERS = 5
 const TRANSACTIONS_A_WRITER = 30
 const DELAY_MS_MAX = 6
 const ROLLBACK_PROBABILITY = 0.1
-const POLLS_MAX = 20_000
+/** After the last write. */
+const POLLS_MAX = 10_000
+const TRIES_MAX = 10
 
 /** Runs the work in a transaction that appends the events before its commit. */
 type Commit = (
@@ -67,8 +69,9 @@ async function followWhileWriting(db: Db, seed: string, commit: Commit) {
       types: own.chance(0.5) ? (['contact.created'] as const) : null,
     }
     let after = '0'
-    for (let polls = 0; polls < POLLS_MAX; polls++) {
+    for (let polls = 0; polls < POLLS_MAX;) {
       const wasWriting = isWriting
+      if (!wasWriting) polls++
       const page = await readFeed(db, filter, after, own.between(1, 60))
       for (const { json } of page.items) {
         const event = JSON.parse(json) as { id: string; data: { note: string } }
@@ -148,7 +151,7 @@ async function appendWithoutLock(
 }
 
 describe('the change feed under concurrent writers', () => {
-  const seed = process.env['FEED_SEED'] ?? String(Date.now())
+  const seed = process.env['FEED_SEED'] ?? 'feed'
 
   for (const [name, commit] of [
     ['committing like the service', inOrder],
@@ -174,8 +177,13 @@ describe('the change feed under concurrent writers', () => {
 
   test(`would lose events without the lock, as this test can detect (FEED_SEED=${seed})`, async () => {
     await using database = await openTestDatabase({ connectionsMax: WRITERS + POLLERS })
-    const { committed, readings } = await followWhileWriting(database.db, seed, dawdling(appendWithoutLock))
-    const violations = readings.map(reading => violationsOf(committed, reading))
-    expect(violations.some(({ missed }) => missed > 0)).toBe(true)
+    const commit = dawdling(appendWithoutLock)
+    const losesSome = async (nth: number) => {
+      const { committed, readings } = await followWhileWriting(database.db, `${seed}/${nth}`, commit)
+      return readings.some(reading => violationsOf(committed, reading).missed > 0)
+    }
+    // One time is nearly always enough, but a matter of luck.
+    let tries = 1
+    while (!(await losesSome(tries))) expect(tries++).toBeLessThan(TRIES_MAX)
   })
 })

@@ -96,7 +96,7 @@ describe('streamFeed', () => {
 })
 
 describe('a client that does not read', () => {
-  test('holds one page of the feed, and is cut off', { timeout: 120_000 }, async () => {
+  test('holds one page of the feed, and is cut off', async () => {
     await using feed = await openFeed()
     await sql`
       insert into event (tenant_id, id, type, data)

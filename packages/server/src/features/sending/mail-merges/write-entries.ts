@@ -79,6 +79,7 @@ export class WrittenEntries {
   async write(entries: readonly PlannedEntry[], countMax: number): Promise<Map<number, EntryError>> {
     const errors = new Map<number, EntryError>()
     let at = 0
+    let begunAt = performance.now()
     while (at < entries.length && this.sends.length < countMax) {
       const count = Math.min(BATCH_ENTRIES, countMax - this.sends.length)
       const batch = entries.slice(at, at + count).map(entry => {
@@ -87,7 +88,6 @@ export class WrittenEntries {
       })
       at += batch.length
       const contents = await this.#render(batch)
-      let begunAt = performance.now()
       for (const [nth, content] of contents.entries()) {
         if (performance.now() - begunAt > TURN_MS_MAX) {
           await nextTurn()

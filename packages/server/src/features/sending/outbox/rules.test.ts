@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../../test/property.ts'
 import { describe, expect, test } from 'vitest'
 import type { RecipientOutcome, Refusal } from '../../../providers/sending.ts'
 import { planGivenUp, planOutcome, planTrouble, planUtf8 } from './rules.ts'

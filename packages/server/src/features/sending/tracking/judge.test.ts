@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../../test/property.ts'
 import { describe, expect, test } from 'vitest'
 import { countJudgements, ITEMS_MAX } from './counts.ts'
 import { judgeItems, type TrackingItem } from './judge.ts'

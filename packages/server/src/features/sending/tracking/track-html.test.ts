@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../../test/property.ts'
 import { type DefaultTreeAdapterTypes, parse } from 'parse5'
 import { describe, expect, test } from 'vitest'
 import { createLinkTokens } from '../../../kit/link-token.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { UsageReport } from '@waxwing/contract/tenancy/usage.ts'
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { openTestApp, type TestApp } from '../../../../test/open-app.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { sampleAccount, sampleTenant } from '../../../../test/sample-rows.ts'
@@ -17,6 +17,9 @@ import { createPlan } from '../plans/store.ts'
 import { setSuspended } from '../tenants/store.ts'
 import { countUsage } from './count.ts'
 import { deleteOldUsage, foldCounts, KEPT_DAYS, listStoredBytes, listUsageDays } from './store.ts'
+import { waitForDay } from '../../../../test/wait-for-day.ts'
+
+beforeEach(waitForDay)
 
 const NEVER = new AbortController().signal
 const NONE = { read: 0, write: 0, send: 0, admin: 0 }

@@ -8,8 +8,6 @@ import {
   numberedFolders,
 } from '../../../../test/mail-worlds.ts'
 import {
-  runFrom,
-  openSession,
   ownAccount,
   pass,
   passUntilCaughtUp,
@@ -18,82 +16,17 @@ import {
   readPlaces,
 } from '../../../../test/memory-account.ts'
 import { LogServer, logMail } from '../../../../test/memory-log.ts'
-import { MemoryServer, memoryMail } from '../../../../test/memory-mail.ts'
+import { memoryMail } from '../../../../test/memory-mail.ts'
 import { openTestDatabase } from '../../../../test/open-database.ts'
 import { type Random, seeded } from '../../../../test/seeded.ts'
+import { openInbox, request, summary, verify } from '../../../../test/verify-mail.ts'
 import type { Db } from '../../../database/pool.ts'
-import { inTransaction } from '../../../events/unit-of-work.ts'
-import { requestComparisons } from '../../../features/integrity/comparisons/record.ts'
-import { openDifferences, stateOf } from '../../../features/integrity/comparisons/rules.ts'
-import { countStates, findComparisons } from '../../../features/integrity/comparisons/store.ts'
-import { ProviderFailure } from '../../../providers/failure.ts'
+import { countStates } from '../../../features/integrity/comparisons/store.ts'
 import type { MailProvider } from '../../../providers/mail.ts'
-import type { OwnedAccount } from '../../ownership.ts'
-import { Place, type Turn, Turns } from '../../turns.ts'
-import type { Pause } from '../pause.ts'
 import { Verification } from './verification.ts'
 
 const WORLDS = { numberedFolders, labelledHistory, loggedFolders }
 const SEEDS = [1, 2, 3]
-const ROUNDS_MAX = 200
-
-const summary = async (db: Db, accountId: string) => {
-  const comparisons = await findComparisons(db, accountId)
-  return {
-    state: stateOf(comparisons, new Date()),
-    open: comparisons.reduce((sum, comparison) => sum + openDifferences(comparison), 0),
-    repaired: comparisons.reduce((sum, { repaired }) => sum + repaired, 0),
-    listed: comparisons.reduce((sum, { listed }) => sum + listed, 0),
-    indexed: comparisons.reduce((sum, { indexed }) => sum + indexed, 0),
-  }
-}
-
-const request = (db: Db, { id, tenantId }: OwnedAccount) =>
-  inTransaction(db, tenantId, unit => requestComparisons(unit, id))
-
-async function verifyOnce(
-  db: Db,
-  owned: OwnedAccount,
-  world: { connect(): MailProvider },
-  verification: Verification,
-): Promise<boolean> {
-  const session = await openSession(db, owned, world.connect())
-  const { hasMore, sources } = await runFrom(session)
-  if (hasMore) return true
-  const { mustPass } = await verification.proceed(session, sources, {
-    turns: new Turns(1),
-    pass: () => runFrom(session),
-    mustStop: () => false,
-  })
-  return mustPass
-}
-
-/** Turns for which nobody waits long. */
-class ImpatientTurns extends Turns {
-  override take(place: Place, _waitMs: number, signal: AbortSignal): Promise<Turn | null> {
-    return super.take(place, 1, signal)
-  }
-}
-
-/** Compares everything that is due, with ordinary passes between, as following does. @returns what was found at most */
-async function verify(
-  db: Db,
-  owned: OwnedAccount,
-  world: { connect(): MailProvider },
-  verification = new Verification(),
-): Promise<number> {
-  let openMax = 0
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const hasMore = await verifyOnce(db, owned, world, verification).catch((error: unknown) => {
-      // Following connects again after a failure.
-      if (error instanceof ProviderFailure) return true
-      throw error
-    })
-    openMax = Math.max(openMax, (await summary(db, owned.id)).open)
-    if (!hasMore) return openMax
-  }
-  throw new Error('does not come to rest')
-}
 
 /** Loses some messages of the index and falsifies others, as no code of the service would. */
 async function damage(db: Db, random: Random): Promise<{ lost: string[]; falsified: string[] }> {
@@ -188,13 +121,6 @@ describe.each(Object.entries(WORLDS))('verification of %s', (_, make) => {
 })
 
 describe('verification', () => {
-  const openInbox = (count: number) => {
-    const server = new MemoryServer()
-    server.create('INBOX', 'inbox')
-    for (let n = 0; n < count; n++) server.deliver('INBOX', `content ${n}`, new Date(1.7e12 + n * 1000))
-    return { server, world: { connect: () => memoryMail(server).mail } }
-  }
-
   /** The states as they are while the process of the account lives and shows that it follows one. */
   const readStates = async (db: Db) => {
     const until = sql<Date>`clock_timestamp() + interval '30 seconds'`
@@ -420,181 +346,4 @@ describe('verification', () => {
       expect((await summary(db, owned.id)).state).toBe('verified')
     },
   )
-
-  test('makes another pass soon if it did not get its turn, and compares then', async () => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const { world } = openInbox(5)
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, world)
-    await request(db, owned)
-    const session = await openSession(db, owned, world.connect())
-    const { sources } = await runFrom(session)
-    const turns = new ImpatientTurns(1)
-    const held = await turns.take(new Place(), 0, session.signal)
-    const verification = new Verification()
-    const options = { turns, pass: () => runFrom(session), mustStop: () => false }
-    const next = await verification.proceed(session, sources, options)
-
-    expect(next).toEqual({ mustPass: true, pause: { seconds: 20, reason: 'for its turn' } })
-    expect((await summary(db, owned.id)).state).toBe('unverified')
-    held?.[Symbol.dispose]()
-    expect(await verification.proceed(session, sources, options)).toEqual({ mustPass: false, pause: null })
-    expect((await summary(db, owned.id)).state).toBe('verified')
-  })
-
-  test.each<[string, Pause | null]>([
-    ['a pause', { seconds: 600, reason: 'for a test' }],
-    ['a slice', null],
-  ])('goes on with what it has read when the pass that settles it is broken off for %s', async (_, pause) => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const { server, world } = openInbox(5)
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, world)
-    await sql`update message set is_flagged = true where subject = 'content 3'`.execute(db)
-    const state = { lists: 0, isBroken: true }
-    const { mail } = memoryMail(server)
-    const list: MailProvider['list'] = (at, options) => {
-      state.lists++
-      return mail.list(at, options)
-    }
-    const session = await openSession(db, owned, { ...mail, list })
-    const { sources } = await runFrom(session)
-    await request(db, owned)
-    const verification = new Verification()
-    const options = {
-      turns: new Turns(1),
-      pass: async () => {
-        const outcome = await runFrom(session)
-        return state.isBroken ? { hasMore: true, pause } : outcome
-      },
-      mustStop: () => false,
-    }
-    const next = await verification.proceed(session, sources, options)
-
-    expect(next).toEqual({ mustPass: true, pause })
-    expect((await summary(db, owned.id)).open).toBe(0)
-    state.isBroken = false
-    await verification.proceed(session, sources, options)
-    expect([(await summary(db, owned.id)).open, state.lists]).toEqual([1, 1])
-  })
-
-  test('puts a comparison off whose passes are broken off again and again', async () => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const { world } = openInbox(5)
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, world)
-    await sql`update message set is_flagged = true where subject = 'content 3'`.execute(db)
-    const session = await openSession(db, owned, world.connect())
-    const { sources } = await runFrom(session)
-    await request(db, owned)
-    const verification = new Verification()
-    const options = {
-      turns: new Turns(1),
-      pass: async () => ({ hasMore: true, pause: null }),
-      mustStop: () => false,
-    }
-    const mustPass: boolean[] = []
-    while (mustPass.at(-1) !== false)
-      mustPass.push((await verification.proceed(session, sources, options)).mustPass)
-
-    expect(mustPass).toEqual([true, true, true, true, false])
-  })
-
-  test('continues a comparison after a broken connection with what it has read', async () => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const { server, world } = openInbox(20)
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, world)
-    await request(db, owned)
-    const listed: unknown[] = []
-    const breaking = (): MailProvider => {
-      const { mail } = memoryMail(server)
-      return {
-        ...mail,
-        async list(at, options) {
-          listed.push(options.after?.['above'] ?? 0)
-          if (listed.length === 2) throw new ProviderFailure('unavailable', 'the connection broke')
-          return mail.list(at, options)
-        },
-      }
-    }
-    await verify(db, owned, { connect: breaking })
-
-    expect(listed).toEqual([0, 7, 7, 14])
-    expect((await summary(db, owned.id)).state).toBe('verified')
-  })
-
-  test('gives a comparison up that fails again and again', async () => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const { server, world } = openInbox(5)
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, world)
-    await request(db, owned)
-    let lists = 0
-    const list = () => Promise.reject(new ProviderFailure('unavailable', `the connection broke ${++lists}`))
-    await verify(db, owned, { connect: () => ({ ...memoryMail(server).mail, list }) })
-
-    expect(lists).toBe(3)
-    expect((await summary(db, owned.id)).state).toBe('unverified')
-  })
-
-  test('drops the comparison of a mailbox that is renumbered meanwhile, and keeps the connection', async () => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const { server, world } = openInbox(20)
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, world)
-    await request(db, owned)
-    const { mail } = memoryMail(server)
-    const renumbered: MailProvider = {
-      ...mail,
-      list(at, options) {
-        if (options.after) server.renumber('INBOX')
-        return mail.list(at, options)
-      },
-    }
-    const verifying = verifyOnce(db, owned, { connect: () => renumbered }, new Verification())
-
-    await expect(verifying).resolves.toBe(false)
-    await request(db, owned)
-    await verify(db, owned, world)
-    expect((await summary(db, owned.id)).state).toBe('verified')
-  })
-
-  test.each([1, 2])('believes no difference while a message keeps changing (rounds: %i)', async rounds => {
-    await using database = await openTestDatabase()
-    const { db } = database
-    const { server, world } = openInbox(5)
-    const owned = await ownAccount(db)
-    await passUntilCaughtUp(db, owned, world)
-    await request(db, owned)
-    let [lists, locates] = [0, 0]
-    const flip = () => {
-      const [first] = server.get('INBOX').messages
-      first!.isFlagged = !first!.isFlagged
-    }
-    const changing = (): MailProvider => {
-      const { mail } = memoryMail(server)
-      return {
-        ...mail,
-        list(at, options) {
-          if (lists++ === 0) flip()
-          return mail.list(at, options)
-        },
-        locate(at, keys) {
-          if (++locates <= rounds) flip()
-          return mail.locate(at, keys)
-        },
-      }
-    }
-    const openMax = await verify(db, owned, { connect: changing })
-
-    expect([openMax, locates]).toEqual([0, rounds + 1])
-    expect((await summary(db, owned.id)).state).toBe('verified')
-  })
 })
