@@ -1,7 +1,8 @@
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import type { MailServer } from '../packages/server/test/servers/mail-server.ts'
-import { compareLoad, short } from './figures.ts'
+import { short } from './figures.ts'
 import { openPatch } from './http.ts'
+import { compareLoad } from './load.ts'
 import { makeFullMailbox } from './mailbox.ts'
 import type { Benchmark } from './row.ts'
 import { startBenchService } from './service.ts'
@@ -26,6 +27,7 @@ export const audit: Benchmark = {
       yardstick: `without ${short(figures.without.p50Ms)}`,
       ratio: figures.with.p50Ms / figures.without.p50Ms,
       target: '≤ 1.1',
+      cpu: figures.with.cpu,
     })
   },
 }

@@ -2,11 +2,11 @@ import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { Pool } from 'pg'
-import { serverPid } from '../packages/server/src/database/embedded/cluster.ts'
 import { clientSettings } from '../packages/server/src/database/pool.ts'
-import { type PostgresServer, startPostgresServer } from '../packages/server/test/postgres-server.ts'
+import { startPostgresServer } from '../packages/server/test/postgres-server.ts'
+import { type Cpu, meterCpu } from './cpu.ts'
 import { short } from './figures.ts'
-import { readCpuSeconds, readMemory, readServerCpuSeconds } from './process-stats.ts'
+import { readMemory } from './process-stats.ts'
 import type { BenchService } from './service.ts'
 
 /** As in production, with the extension that counts statements. */
@@ -26,7 +26,6 @@ const OURS = '/* bench */'
 const BYTES_PER_KB = 1024
 /** The unit of stat(2), whatever the file system's. */
 const BLOCK_BYTES = 512
-const MILLISECONDS = 1000
 
 /** What an installation has used since it was started. */
 interface Used {
@@ -35,10 +34,12 @@ interface Used {
   walBytes: number
   databaseBytes: number
   blobBytes: number
-  serviceSeconds: number
-  postgresSeconds: number
   /** Resident memory of the service. */
   memoryMb: number
+}
+
+export interface Cost extends Used {
+  cpu: Cpu
 }
 
 export interface Meter extends AsyncDisposable {
@@ -46,7 +47,7 @@ export interface Meter extends AsyncDisposable {
   /** Counts rows, such as of `event where type = 'message.created'`. What the benchmark asks is not measured. */
   count(what: string): Promise<number>
   /** @returns what one of `count` things cost that happen during `work` */
-  costOfEach(service: BenchService, count: number, work: () => Promise<void>): Promise<Used>
+  costOfEach(service: BenchService, count: number, work: () => Promise<void>): Promise<Cost>
 }
 
 /** A database of its own for the service, and what is spent in both. */
@@ -57,7 +58,7 @@ export async function openMeter(): Promise<Meter> {
   opened.defer(() => pool.end())
   await pool.query('create extension pg_stat_statements')
   const owned = opened.move()
-  const read = (service: BenchService) => readUsed(server, pool, service)
+  const read = (service: BenchService) => readUsed(pool, service)
   return {
     url: server.url(DATABASE),
     async count(what) {
@@ -66,30 +67,29 @@ export async function openMeter(): Promise<Meter> {
     },
     async costOfEach(service, count, work) {
       const before = await read(service)
+      const used = meterCpu()
       await work()
+      const cpu = used(count)
       const after = await read(service)
       const entries = Object.entries(after).map(([name, value]) => [
         name,
         (value - before[name as keyof Used]) / count,
       ])
-      return Object.fromEntries(entries) as Record<keyof Used, number>
+      return { ...(Object.fromEntries(entries) as Record<keyof Used, number>), cpu }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-async function readUsed(server: PostgresServer, pool: Pool, service: BenchService): Promise<Used> {
+async function readUsed(pool: Pool, service: BenchService): Promise<Used> {
   const { rows } = await pool.query<Pick<Used, 'statements' | 'walBytes' | 'databaseBytes'>>(
     `select ${OURS} (select sum(calls) from pg_stat_statements where query not like '%${OURS}%')::float8 as statements,
        (pg_current_wal_insert_lsn() - '0/0')::float8 as "walBytes",
        pg_database_size(current_database())::float8 as "databaseBytes"`,
   )
-  const postmaster = (await serverPid(path.join(server.socketFolder, 'data'))) ?? 0
   return {
     ...rows[0]!,
     blobBytes: await sizeOf(path.join(service.folder.path, 'blobs')),
-    serviceSeconds: readCpuSeconds(service.pid),
-    postgresSeconds: readServerCpuSeconds(postmaster),
     memoryMb: readMemory(service.pid).nowMb,
   }
 }
@@ -104,13 +104,12 @@ async function sizeOf(folder: string): Promise<number> {
   }, 0)
 }
 
-/** The cost of one thing as a text for the table of results. */
-export function inWords(cost: Used): string {
+/** The cost of one thing as a text for the table of results, which has a column for processor time. */
+export function inWords(cost: Cost): string {
   return [
     `${short(cost.statements)} statements`,
     `${short(cost.walBytes / BYTES_PER_KB)} KB of WAL`,
     `${short(cost.databaseBytes / BYTES_PER_KB)} KB in the database`,
     ...(cost.blobBytes > 0 ? [`${short(cost.blobBytes / BYTES_PER_KB)} KB of blobs`] : []),
-    `${short(cost.serviceSeconds * MILLISECONDS)} + ${short(cost.postgresSeconds * MILLISECONDS)} ms`,
   ].join('; ')
 }

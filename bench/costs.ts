@@ -7,7 +7,7 @@ import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import type { TestUser } from '../packages/server/test/servers/mail-server.ts'
 import { openWorld } from '../packages/server/test/servers/world.ts'
 import { waitUntil } from '../packages/server/test/wait-until.ts'
-import { inWords, type Meter, openMeter } from './costs-meter.ts'
+import { type Cost, inWords, type Meter, openMeter } from './costs-meter.ts'
 import { short } from './figures.ts'
 import { openGet, openPatch } from './http.ts'
 import { wait } from './imapflow-process.ts'
@@ -78,9 +78,13 @@ function line(report: Report, measure: string, result: string) {
   report({ measure, result, yardstick: '', ratio: null, target: '' })
 }
 
+function costLine(report: Report, measure: string, cost: Cost) {
+  report({ measure, result: inWords(cost), yardstick: '', ratio: null, target: '', cpu: cost.cpu })
+}
+
 async function idle({ report, meter, service }: Bench, measure: string) {
   const cost = await meter.costOfEach(service, IDLE_SECONDS, () => wait(IDLE_SECONDS))
-  line(report, measure, inWords(cost))
+  costLine(report, measure, cost)
 }
 
 interface Connected {
@@ -99,7 +103,7 @@ async function connectAccounts({ report, meter, service, dovecot }: Bench): Prom
       connected.push({ id, user })
     }
   })
-  line(report, `connecting an account of ${FEW_MESSAGES} messages`, inWords(cost))
+  costLine(report, `connecting an account of ${FEW_MESSAGES} messages`, cost)
   line(report, 'memory of an account, KB', short(cost.memoryMb * 1024))
   return connected
 }
@@ -119,7 +123,7 @@ async function arrivals({ report, meter, service, dovecot }: Bench, accounts: re
     const isThere = async () => (await announced()) >= before + ARRIVALS
     await waitUntil('all messages to be announced', isThere, PATIENCE_SECONDS)
   })
-  line(report, 'a new message in a followed account, with its event', inWords(cost))
+  costLine(report, 'a new message in a followed account, with its event', cost)
 }
 
 async function firstSync(
@@ -139,7 +143,7 @@ async function firstSync(
     await waitUntil('all bodies to be stored', isStored, PATIENCE_SECONDS)
   })
   const extent = bodyStorage === 'full' ? ', with its body' : ''
-  line(report, `a message of a first sync of ${short(MESSAGES)}${extent}`, inWords(cost))
+  costLine(report, `a message of a first sync of ${short(MESSAGES)}${extent}`, cost)
   return id
 }
 
@@ -148,7 +152,7 @@ async function pages({ report, meter, service }: Bench, accountId: string) {
   const cost = await meter.costOfEach(service, PAGES, async () => {
     for (let nth = 0; nth < PAGES; nth++) await get()
   })
-  line(report, 'a page of 50 messages over HTTP', inWords(cost))
+  costLine(report, 'a page of 50 messages over HTTP', cost)
 }
 
 async function changes({ report, meter, service }: Bench, accountId: string) {
@@ -161,7 +165,7 @@ async function changes({ report, meter, service }: Bench, accountId: string) {
       await client.patch(`${path}/${id}`, { isRead: Math.floor(nth / body.items.length) % 2 === 0 })
     }
   })
-  line(report, 'marking a message over HTTP, with its event and audit row', inWords(cost))
+  costLine(report, 'marking a message over HTTP, with its event and audit row', cost)
 }
 
 async function sends({ report, meter, service, dovecot }: Bench) {
@@ -179,7 +183,7 @@ async function sends({ report, meter, service, dovecot }: Bench) {
     const isSent = async () => (await meter.count(`outbox where status = 'sent'`)) >= SENDS
     await waitUntil('all to be sent', isSent, PATIENCE_SECONDS)
   })
-  line(report, 'a send, from its request to the answer of the SMTP server', inWords(cost))
+  costLine(report, 'a send, from its request to the answer of the SMTP server', cost)
 }
 
 /** Events by themselves, and then with endpoints that take them. */
@@ -194,7 +198,7 @@ async function deliveries({ report, meter, service }: Bench) {
       for (let nth = 0; nth < EVENTS; nth++)
         unit.announce({ type: 'account.deleted', accountId: null, data } as const)
     })
-  line(report, 'an event of 600 bytes', inWords(await meter.costOfEach(service, EVENTS, announce)))
+  costLine(report, 'an event of 600 bytes', await meter.costOfEach(service, EVENTS, announce))
   for (let each = 0; each < ENDPOINTS; each++) await createEndpoint(service, `${receiver.url}/${each}`)
   const count = EVENTS * ENDPOINTS
   const cost = await meter.costOfEach(service, count, async () => {
@@ -203,5 +207,5 @@ async function deliveries({ report, meter, service }: Bench) {
       (await meter.count('webhook_attempt where status_code between 200 and 299')) >= count
     await waitUntil('all to be delivered', isDone, PATIENCE_SECONDS)
   })
-  line(report, `a delivery, with a ${ENDPOINTS}th of its event`, inWords(cost))
+  costLine(report, `a delivery, with a ${ENDPOINTS}th of its event`, cost)
 }

@@ -1,7 +1,8 @@
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { openWorld } from '../packages/server/test/servers/world.ts'
-import { compareLoad, load, short } from './figures.ts'
+import { short } from './figures.ts'
 import { openGet, openSlowGet } from './http.ts'
+import { compareLoad, load } from './load.ts'
 import { makeFullMailbox } from './mailbox.ts'
 import type { Benchmark } from './row.ts'
 import { type BenchService, startBenchService } from './service.ts'
@@ -49,6 +50,7 @@ export const downloads: Benchmark = {
           yardstick: '',
           ratio: null,
           target: '',
+          cpu: figures.cpu,
         })
       }
       for (const [what, part] of [
@@ -57,13 +59,14 @@ export const downloads: Benchmark = {
       ] as const) {
         const download = openGet(service, `${path}/${large.id}/${part}`)
         const bytes = await download()
-        const { perSecond } = await load(1, SECONDS, download)
+        const { perSecond, cpu } = await load(1, SECONDS, download)
         report({
           measure: `${what} of ${ATTACHMENT_MB} MB, ${from}`,
           result: `${short((perSecond * bytes) / MB)} MB/s`,
           yardstick: '',
           ratio: null,
           target: '',
+          cpu,
         })
       }
       if (bodyStorage === 'none') await besideDownload(service, path, large.id, report)
@@ -90,6 +93,7 @@ async function besideDownload(
     yardstick: `without ${short(alone.p50Ms)}`,
     ratio: beside.p50Ms / alone.p50Ms,
     target: '',
+    cpu: beside.cpu,
   })
 }
 

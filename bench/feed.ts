@@ -3,8 +3,9 @@ import { openDatabase } from '../packages/server/src/database/pool.ts'
 import { makePartitions } from '../packages/server/src/events/partitions.ts'
 import { readFeed } from '../packages/server/src/features/notifications/changes/store.ts'
 import { silentLog } from '../packages/server/src/kit/log.ts'
-import { compareLoad, short } from './figures.ts'
+import { short } from './figures.ts'
 import { openPageGet } from './http.ts'
+import { compareLoad } from './load.ts'
 import type { Benchmark } from './row.ts'
 import { openItsDatabase, sameStatements } from './same-sql.ts'
 import { startBenchService } from './service.ts'
@@ -55,6 +56,7 @@ export const feed: Benchmark = {
         yardstick: `SQL ${short(theirs)}`,
         ratio: ours / theirs,
         target: callers === 1 ? '≤ 2.5 (1.8)' : '',
+        cpu: figures.http.cpu,
       })
     }
   },

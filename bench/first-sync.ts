@@ -1,5 +1,6 @@
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import type { MailServer, TestUser } from '../packages/server/test/servers/mail-server.ts'
+import { type Cpu, medianCpu, meterCpu } from './cpu.ts'
 import { median, short } from './figures.ts'
 import { runFetch } from './imapflow-process.ts'
 import { makeFullMailbox } from './mailbox.ts'
@@ -20,31 +21,39 @@ export const firstSync: Benchmark = {
       // The first reading fills Dovecot's cache for both.
       await runFetch(login)
       const yardsticks: number[] = []
-      const syncs: number[] = []
+      const syncs: SyncFigures[] = []
       for (let run = 0; run < RUNS; run++) {
         yardsticks.push(count / (await runFetch(login)).seconds)
-        syncs.push(count / (await timeSync(server, user, count)))
+        syncs.push(await timeSync(server, user, count))
       }
-      const [ours, theirs] = [median(syncs), median(yardsticks)]
+      const [ours, theirs] = [median(syncs.map(run => run.perSecond)), median(yardsticks)]
       report({
         measure: `${short(count)} messages, messages per second`,
         result: short(ours),
         yardstick: `imapflow ${short(theirs)}`,
         ratio: ours / theirs,
         target: '≥ 0.40 (0.8)',
+        cpu: medianCpu(syncs.map(run => run.cpu)),
       })
     }
   },
 }
 
-async function timeSync(server: MailServer, user: TestUser, count: number) {
+interface SyncFigures {
+  perSecond: number
+  cpu: Cpu
+}
+
+async function timeSync(server: MailServer, user: TestUser, count: number): Promise<SyncFigures> {
   await using service = await startBenchService()
+  const used = meterCpu()
   const start = performance.now()
   const accountId = await service.connect(server, user)
   const seconds = ((await service.untilInitialized(accountId)) - start) / 1000
+  const cpu = used(count)
   const indexed = await countMessages(service, accountId)
   if (indexed !== count) throw new Error(`${indexed} of ${count} messages were indexed`)
-  return seconds
+  return { perSecond: count / seconds, cpu }
 }
 
 async function countMessages(service: Awaited<ReturnType<typeof startBenchService>>, accountId: string) {

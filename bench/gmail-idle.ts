@@ -19,7 +19,7 @@ export const gmailIdle: Benchmark = {
       ['pushed', true, '≤ 2'],
       ['polled', false, '≤ 15'],
     ] as const) {
-      const { kbEach, cpuShare, cpuShareBefore } = await measure(isPushed)
+      const { kbEach, cpu, cpuBefore } = await measure(isPushed)
       report({
         measure: `${ACCOUNTS} accounts, ${how}: memory per account, KB`,
         result: short(kbEach),
@@ -29,10 +29,11 @@ export const gmailIdle: Benchmark = {
       })
       report({
         measure: `${ACCOUNTS} accounts, ${how}: processor, % of a core (before the first account)`,
-        result: `${short(cpuShare * 100)} (${short(cpuShareBefore * 100)})`,
+        result: `${short(cpu.service)} (${short(cpuBefore.service)})`,
         yardstick: '',
         ratio: null,
         target: cpuTarget,
+        cpu,
       })
     }
   },

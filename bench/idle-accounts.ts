@@ -37,10 +37,11 @@ export const idleAccounts: Benchmark = {
     })
     report({
       measure: 'processor, % of a core (before the first account)',
-      result: `${short(ours.cpuShare * 100)} (${short(ours.cpuShareBefore * 100)})`,
+      result: `${short(ours.cpu.service)} (${short(ours.cpuBefore.service)})`,
       yardstick: `imapflow ${short(theirs.cpuShare * 100)}`,
       ratio: null,
       target: '≤ 1 (0.3)',
+      cpu: ours.cpu,
     })
   },
 }

@@ -1,14 +1,15 @@
 import { readdirSync } from 'node:fs'
 import { callerOf } from '../packages/server/test/caller.ts'
 import { type DataFolder, isRunning, startServiceProcess } from '../packages/server/test/service-process.ts'
+import { type Cpu, meterCpu } from './cpu.ts'
 import { short } from './figures.ts'
 import { startIdleServer } from './idle-server-process.ts'
 import { SETTLE_SECONDS, WARM_UP } from './idle.ts'
 import { runIdle, wait } from './imapflow-process.ts'
-import { readCpuSeconds, readMemory } from './process-stats.ts'
+import { readMemory } from './process-stats.ts'
 import type { Benchmark, Report } from './row.ts'
 import { openItsDatabase } from './same-sql.ts'
-import { SERVICE_SETTINGS, startBenchService } from './service.ts'
+import { MEASURED_PROGRAM, SERVICE_SETTINGS, startBenchService } from './service.ts'
 
 const CONNECTED_AT_ONCE = 16
 /** An address of the loopback network stands for one mail server, whose connections are bounded. */
@@ -59,15 +60,21 @@ async function runMany(
   await using folders = new AsyncDisposableStack()
   const connected = await connectAll(folders, logins)
   const ours = await startCold(connected, count)
-  const row = (measure: string, result: string, yardstick = '', ratio: number | null = null, target = '') =>
-    report({ measure, result, yardstick, ratio, target })
+  const row = (
+    measure: string,
+    result: string,
+    yardstick = '',
+    ratio: number | null = null,
+    target = '',
+    cpus: { cpu?: Cpu } = {},
+  ) => report({ measure, result, yardstick, ratio, target, ...cpus })
   row('seconds until all are connected for the first time', short(connected.seconds))
   row('seconds from a cold start until all are live', short(ours.liveSeconds), '', null, targets.start)
   const memory = `imapflow ${short(theirs.kbEach)}`
   row('memory per account, KB', short(ours.kbEach), memory, ours.kbEach / theirs.kbEach, targets.memory)
   row('memory of the process, MB (peak)', `${short(ours.nowMb)} (${short(ours.peakMb)})`)
   const cpu = `imapflow ${short(theirs.cpuShare * 100)}`
-  row('processor, % of a core', short(ours.cpuShare * 100), cpu, null, targets.cpu)
+  row('processor, % of a core', short(ours.cpu.service), cpu, null, targets.cpu, { cpu: ours.cpu })
   row('open files', String(ours.files))
   row('a page of accounts, ms', short(ours.pageMs))
 }
@@ -107,15 +114,15 @@ async function startCold(
   count: number,
 ) {
   const startedAt = performance.now()
-  await using service = await startServiceProcess(folder, { env: ENV })
+  await using service = await startServiceProcess(folder, { program: MEASURED_PROGRAM, env: ENV })
   await untilLive(folder, count)
   const liveSeconds = (performance.now() - startedAt) / 1_000
   await wait(SETTLE_SECONDS + QUIET_SECONDS)
   const files = readdirSync(`/proc/${service.pid}/fd`).length
   const { nowMb, peakMb } = readMemory(service.pid)
-  const usedSeconds = readCpuSeconds(service.pid)
+  const used = meterCpu()
   await wait(MEASURED_SECONDS)
-  const cpuShare = (readCpuSeconds(service.pid) - usedSeconds) / MEASURED_SECONDS
+  const cpu = used(null)
   const askedAt = performance.now()
   await callerOf(service.address, key).get('/v1/accounts?limit=50')
   return {
@@ -123,7 +130,7 @@ async function startCold(
     files,
     nowMb,
     peakMb,
-    cpuShare,
+    cpu,
     kbEach: ((nowMb - warmMb) * 1_024) / (count - WARM_UP),
     pageMs: performance.now() - askedAt,
   }

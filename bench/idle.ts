@@ -1,5 +1,6 @@
+import { type Cpu, meterCpu } from './cpu.ts'
 import { wait } from './imapflow-process.ts'
-import { readCpuSeconds, readMemory } from './process-stats.ts'
+import { readMemory } from './process-stats.ts'
 import { openItsDatabase } from './same-sql.ts'
 import type { BenchService } from './service.ts'
 
@@ -11,9 +12,9 @@ export const IDLE_SECONDS = 60
 export interface IdleFigures {
   /** Memory of each account. */
   kbEach: number
-  /** Share of a core that all accounts take, and that which the service takes before the first one. */
-  cpuShare: number
-  cpuShareBefore: number
+  /** What all accounts take, and what the service takes before the first one. */
+  cpu: Cpu
+  cpuBefore: Cpu
 }
 
 /**
@@ -28,7 +29,7 @@ export async function measureIdle<Account>(
   atOnce = 1,
 ): Promise<IdleFigures> {
   await wait(SETTLE_SECONDS)
-  const cpuShareBefore = await measureCpuShare(service.pid)
+  const cpuBefore = await measureCpu()
   const connectAll = async (some: readonly Account[]) => {
     const left = some.values()
     const connectSome = async () => {
@@ -41,9 +42,9 @@ export async function measureIdle<Account>(
   const warmMb = readMemory(service.pid).nowMb
   await connectAll(accounts.slice(WARM_UP))
   await compareAll(service.folder.path)
-  const cpuShare = await measureCpuShare(service.pid)
+  const cpu = await measureCpu()
   const kbEach = ((readMemory(service.pid).nowMb - warmMb) * 1024) / (accounts.length - WARM_UP)
-  return { kbEach, cpuShare, cpuShareBefore }
+  return { kbEach, cpu, cpuBefore }
 }
 
 /** Seconds after which accounts whose comparison has not begun are asked again, in place of their next pass. */
@@ -68,8 +69,8 @@ async function compareAll(dataDir: string) {
   await wait(SETTLE_SECONDS)
 }
 
-async function measureCpuShare(pid: number) {
-  const before = readCpuSeconds(pid)
+async function measureCpu(): Promise<Cpu> {
+  const used = meterCpu()
   await wait(IDLE_SECONDS)
-  return (readCpuSeconds(pid) - before) / IDLE_SECONDS
+  return used(null)
 }

@@ -3,6 +3,7 @@ import type { MergeItem } from '@waxwing/contract/sending/mail-merges.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import type { Pool } from 'pg'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
+import { type Cpu, medianCpu, meterCpu } from './cpu.ts'
 import { median, percentile, short } from './figures.ts'
 import { openPost } from './http.ts'
 import { wait } from './imapflow-process.ts'
@@ -62,13 +63,15 @@ async function merge(client: Client, accountId: string, body: Record<string, unk
 }
 
 async function measureAccepting(client: Client, accountId: string, report: Report) {
-  const [ours, theirs]: [number[], number[]] = [[], []]
+  const [ours, theirs, cpus]: [number[], number[], Cpu[]] = [[], [], []]
   for (let run = 0; run < RUNS; run++) {
     theirs.push((await runMergeYardstick({ subject: SUBJECT, html: HTML, entries })).perSecond)
+    const used = meterCpu()
     const start = performance.now()
     // Due long after the benchmark, so that nothing is sent meanwhile.
     await merge(client, accountId, { render: { subject: SUBJECT, html: HTML }, sendAt: inDays(7) })
     ours.push((ENTRIES * 1000) / (performance.now() - start))
+    cpus.push(used(ENTRIES))
   }
   report({
     measure: `merge of ${short(ENTRIES)}, entries per second`,
@@ -76,6 +79,7 @@ async function measureAccepting(client: Client, accountId: string, report: Repor
     yardstick: `Handlebars and nodemailer ${short(median(theirs))}`,
     ratio: median(ours) / median(theirs),
     target: '≥ 0.30 (0.5)',
+    cpu: medianCpu(cpus),
   })
 }
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 
-const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+export const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
 /** Resident memory of a process in MB: its current value and its peak (proc(5), Linux). */
 export function readMemory(pid: number): { nowMb: number; peakMb: number } {
@@ -12,28 +12,13 @@ export function readMemory(pid: number): { nowMb: number; peakMb: number } {
 
 /** Seconds of processor time that a process has used, its threads included. */
 export function readCpuSeconds(pid: number): number {
-  // utime and stime are the fields 14 and 15; the split took two.
-  const [utime, stime] = readFields(pid).slice(11)
-  return (Number(utime) + Number(stime)) / TICKS_PER_SECOND
+  return readProcess(pid).ownSeconds
 }
 
-/** The same of a PostgreSQL server: of its main process and all that it started, those that have ended included. */
-export function readServerCpuSeconds(pid: number): number {
-  const children = readdirSync('/proc').filter(name => /^\d+$/.test(name) && parentOf(Number(name)) === pid)
-  const [cutime, cstime] = readFields(pid).slice(13)
-  const ended = (Number(cutime) + Number(cstime)) / TICKS_PER_SECOND
-  return [pid, ...children.map(Number)].reduce((sum, each) => sum + readCpuSeconds(each), ended)
-}
-
-function readFields(pid: number): string[] {
-  return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-}
-
-/** Null if the process has ended. */
-function parentOf(pid: number): number | null {
-  try {
-    return Number(readFields(pid)[1])
-  } catch {
-    return null
-  }
+/** A process, with the processor time of it and its threads, and that of its children that have ended. */
+export function readProcess(pid: number): { parent: number; ownSeconds: number; endedSeconds: number } {
+  // The name of the program may hold spaces. It is the second field, and `state` is the third (proc(5)).
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(ticks => Number(ticks) / TICKS_PER_SECOND)
+  return { parent: Number(fields[1]), ownSeconds: utime! + stime!, endedSeconds: cutime! + cstime! }
 }

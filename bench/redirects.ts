@@ -4,6 +4,7 @@ import { parse } from '../packages/server/test/bodies/facts.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { startSmtpSink } from '../packages/server/test/servers/smtp-sink.ts'
 import { waitUntil } from '../packages/server/test/wait-until.ts'
+import { meterCpu } from './cpu.ts'
 import { median, percentile } from './figures.ts'
 import type { Benchmark } from './row.ts'
 import { startBenchService } from './service.ts'
@@ -44,12 +45,14 @@ export const redirects: Benchmark = {
 
     const click = openClicks(service.address, paths)
     await load(click, WARM_UP, CALLERS)
+    const used = meterCpu()
     const startedAt = performance.now()
     const many = await load(click, REQUESTS, CALLERS)
     const perSecond = REQUESTS / ((performance.now() - startedAt) / 1000)
+    const cpu = used(REQUESTS)
     const one = await load(click, SINGLE_REQUESTS, 1)
     const row = { yardstick: '', ratio: null, target: '' }
-    report({ ...row, measure: `${CALLERS} callers, redirects per second`, result: perSecond.toFixed(0) })
+    report({ ...row, measure: `${CALLERS} callers, redirects per second`, result: perSecond.toFixed(0), cpu })
     report({ ...row, measure: `${CALLERS} callers, p95 in ms`, result: percentile(many, 0.95).toFixed(1) })
     report({
       ...row,

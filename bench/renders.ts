@@ -1,9 +1,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { compareLoad, short } from './figures.ts'
+import { short } from './figures.ts'
 import { openPost } from './http.ts'
 import { PARAMS, TEMPLATE } from './render-template.ts'
+import { compareLoad } from './load.ts'
 import type { Benchmark } from './row.ts'
 import { startBenchService } from './service.ts'
 
@@ -30,6 +31,7 @@ export const renders: Benchmark = {
         yardstick: `node:http and Handlebars ${short(other)}`,
         ratio: mine / other,
         target: callers === 1 ? '' : '≥ 0.30 (0.5)',
+        cpu: figures.waxwing.cpu,
       })
     }
   },

@@ -1,3 +1,5 @@
+import { type Cpu, formatCpu } from './cpu.ts'
+
 /** A line of the table of results. */
 export interface Row {
   benchmark: string
@@ -7,6 +9,8 @@ export interface Row {
   yardstick: string
   ratio: number | null
   target: string
+  /** What the result took, without the yardstick. */
+  cpu?: Cpu
 }
 
 export type Report = (row: Omit<Row, 'benchmark'>) => void
@@ -17,10 +21,24 @@ export interface Benchmark {
   run(report: Report): Promise<void>
 }
 
-export function formatTable(rows: readonly Row[]): string {
-  const lines = rows.map(({ benchmark, measure, result, yardstick, ratio, target }) =>
-    [benchmark, measure, result, yardstick, ratio === null ? '' : ratio.toFixed(2), target].join(' | '),
-  )
-  const head = ['benchmark', 'measure', 'Waxwing', 'yardstick', 'ratio', 'target (stretch)']
-  return [head.join(' | '), head.map(() => '---').join(' | '), ...lines].map(line => `| ${line} |\n`).join('')
+/** Heads a column of `formatCpu`. */
+export const CPU_HEAD = 'processor: service + database + mail server; others'
+
+export function formatResults(rows: readonly Row[]): string {
+  const lines = rows.map(({ benchmark, measure, result, yardstick, ratio, target, cpu }) => [
+    benchmark,
+    measure,
+    result,
+    yardstick,
+    ratio?.toFixed(2) ?? '',
+    target,
+    cpu ? formatCpu(cpu) : '',
+  ])
+  const head = ['benchmark', 'measure', 'Waxwing', 'yardstick', 'ratio', 'target (stretch)', CPU_HEAD]
+  return formatTable(head, lines)
+}
+
+/** Formats a table in Markdown. */
+export function formatTable(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...lines].map(line => `| ${line.join(' | ')} |\n`).join('')
 }

@@ -1,16 +1,14 @@
-/**
- * `npm run bench [-- name …]` measures the service against yardsticks in the same run, and prints a table for
- * bench/README.md. `--json <file>` also writes the rows there. Only ratios within one run are comparable with other
- * machines.
- */
+/** `npm run bench`: measures the service against yardsticks in the same run. `USAGE` says more. */
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { installServers } from '../packages/server/test/servers/install.ts'
 import { acceptMemory } from './accept-memory.ts'
+import { runAgainst } from './against.ts'
 import { audit } from './audit.ts'
 import { changeMessage } from './change-message.ts'
 import { costs } from './costs.ts'
+import { formatCpu } from './cpu.ts'
 import { downloads } from './downloads.ts'
 import { events } from './events.ts'
 import { feed } from './feed.ts'
@@ -27,7 +25,7 @@ import { notice } from './notice.ts'
 import { renders } from './renders.ts'
 import { reports } from './reports.ts'
 import { pagesRedis } from './pages-redis.ts'
-import { type Benchmark, formatTable, type Row } from './row.ts'
+import { type Benchmark, formatResults, type Row } from './row.ts'
 import { redirects } from './redirects.ts'
 import { s3Reads } from './s3-reads.ts'
 import { search } from './search.ts'
@@ -67,15 +65,49 @@ const BENCHMARKS: readonly Benchmark[] = [
   costs,
 ]
 
-const { positionals, values } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })
+const USAGE = `npm run bench -- [name …] [--json FILE]
+  Runs these benchmarks, or all of them, and prints a table for bench/README.md. Only ratios to a yardstick mean
+  anything on other machines. Beside each rate stands the processor time of the service, the database and the mail
+  server, in µs for each thing that was done, or in % of a core while nothing was done; and the load of processes that
+  the benchmark had not started, in % of a core. On a busy machine, compare processor times.
+  --json also writes the rows to a file.
+
+npm run bench -- --against COMMIT [--pairs N] name …
+  Runs these benchmarks with the service of that commit and with this one in turn, 5 times each, and prints the medians
+  of both. The benchmarks and yardsticks are those of this commit for both.
+
+The benchmarks:
+${BENCHMARKS.map(({ name, about }) => `  ${name.padEnd(18)}${about}\n`).join('')}`
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: 'string' },
+    against: { type: 'string' },
+    pairs: { type: 'string', default: '5' },
+    help: { type: 'boolean' },
+  },
+})
+if (values.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
 const unknown = positionals.filter(name => !BENCHMARKS.some(benchmark => benchmark.name === name))
-if (unknown.length > 0) {
-  console.error(`There is no ${unknown.join(', ')}. There are:`)
-  for (const { name, about } of BENCHMARKS) console.error(`  ${name.padEnd(16)}${about}`)
+const pairs = Number(values.pairs)
+const isAgainstAll = values.against !== undefined && positionals.length === 0
+if (unknown.length > 0 || isAgainstAll || !(pairs >= 1)) {
+  if (unknown.length > 0) console.error(`There is no ${unknown.join(', ')}.\n`)
+  console.error(USAGE)
   process.exit(2)
 }
 
 await installServers()
+const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.versions.node}`
+const head = `\n${new Date().toISOString().slice(0, 10)}, ${machine}\n\n`
+if (values.against !== undefined) {
+  console.log(head + (await runAgainst(values.against, pairs, positionals)))
+  process.exit(0)
+}
 const rows: Row[] = []
 for (const benchmark of BENCHMARKS) {
   if (positionals.length > 0 && !positionals.includes(benchmark.name)) continue
@@ -83,11 +115,11 @@ for (const benchmark of BENCHMARKS) {
   await benchmark.run(row => {
     rows.push({ benchmark: benchmark.name, ...row })
     console.error(
-      `  ${row.measure}: ${row.result}  ${row.yardstick}  ${row.ratio?.toFixed(2) ?? ''}  target ${row.target}`,
+      `  ${row.measure}: ${row.result}  ${row.yardstick}  ${row.ratio?.toFixed(2) ?? ''}  target ${row.target}` +
+        (row.cpu ? `  processor ${formatCpu(row.cpu)}` : ''),
     )
   })
 }
 
-const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.versions.node}`
-console.log(`\n${new Date().toISOString().slice(0, 10)}, ${machine}\n\n${formatTable(rows)}`)
+console.log(head + formatResults(rows))
 if (values.json) await writeFile(values.json, `${JSON.stringify({ machine, rows }, null, 2)}\n`)

@@ -2,8 +2,9 @@ import { ImapFlow } from 'imapflow'
 import { searchBand } from '../packages/server/src/features/mail/search/store.ts'
 import { parseQuery } from '../packages/server/src/kit/search-text/query.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
-import { compareLoad, short } from './figures.ts'
+import { short } from './figures.ts'
 import { openGet } from './http.ts'
+import { compareLoad } from './load.ts'
 import { makeFullMailbox } from './mailbox.ts'
 import type { Benchmark } from './row.ts'
 import { openItsDatabase, openSameSql } from './same-sql.ts'
@@ -45,6 +46,7 @@ export const search: Benchmark = {
       yardstick: `SEARCH BODY ${short(small.imap.p50Ms)}`,
       ratio: small.http.p50Ms / small.imap.p50Ms,
       target: '≤ 0.05 (0.02)',
+      cpu: small.http.cpu,
     })
 
     await copyMessages(service.folder.path)
@@ -66,6 +68,7 @@ export const search: Benchmark = {
         yardstick: `SQL ${short(large.sql[name])}`,
         ratio: large.http[name] / large.sql[name],
         target: '',
+        cpu: large.http.cpu,
       })
     }
   },

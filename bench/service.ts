@@ -3,6 +3,7 @@ import type { MailServer, TestUser } from '../packages/server/test/servers/mail-
 import {
   type DataFolder,
   makeDataFolder,
+  PROGRAM,
   startServiceProcess,
 } from '../packages/server/test/service-process.ts'
 
@@ -35,6 +36,9 @@ interface Account {
   runtime: unknown
 }
 
+/** The command line of the service that is measured: this one's, or that of an older commit. */
+export const MEASURED_PROGRAM = process.env['WAXWING_BENCH_PROGRAM'] ?? PROGRAM
+
 /** Settings with which a service may reach mail servers on this machine. */
 export const SERVICE_SETTINGS = {
   WAXWING_EGRESS_ALLOW: '127.0.0.1',
@@ -57,6 +61,7 @@ export async function startBenchService({
   const folder = (folders ?? opened).use(await makeDataFolder())
   const service = opened.use(
     await startServiceProcess(folder, {
+      program: MEASURED_PROGRAM,
       env: {
         ...SERVICE_SETTINGS,
         WAXWING_CONNECTIONS_PER_HOST: String(connectionsPerHost),

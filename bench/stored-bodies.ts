@@ -1,5 +1,6 @@
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import type { MailServer, TestUser } from '../packages/server/test/servers/mail-server.ts'
+import { type Cpu, medianCpu, meterCpu } from './cpu.ts'
 import { median, short } from './figures.ts'
 import { runFetch } from './imapflow-process.ts'
 import { makeFullMailbox } from './mailbox.ts'
@@ -25,29 +26,36 @@ export const storedBodies: Benchmark = {
     // Soon after many files were removed, ext4 is slow to find space for each new one.
     await using folders = new AsyncDisposableStack()
     const yardsticks: number[] = []
-    const stored: number[] = []
+    const stored: StoringFigures[] = []
     for (let run = 0; run < RUNS; run++) {
       yardsticks.push(MESSAGES / (await runFetch(login, 'source')).seconds)
-      stored.push(MESSAGES / (await timeStoring(server, user, folders)))
+      stored.push(await timeStoring(server, user, folders))
     }
-    const [ours, theirs] = [median(stored), median(yardsticks)]
+    const [ours, theirs] = [median(stored.map(run => run.perSecond)), median(yardsticks)]
     report({
       measure: `${short(MESSAGES)} messages, messages per second`,
       result: short(ours),
       yardstick: `imapflow ${short(theirs)}`,
       ratio: ours / theirs,
       target: '≥ 0.20 (0.35)',
+      cpu: medianCpu(stored.map(run => run.cpu)),
     })
   },
+}
+
+interface StoringFigures {
+  perSecond: number
+  cpu: Cpu
 }
 
 async function timeStoring(
   server: MailServer,
   user: TestUser,
   folders: AsyncDisposableStack,
-): Promise<number> {
+): Promise<StoringFigures> {
   await using service = await startBenchService({ folders })
   await using database = await openItsDatabase(service.folder.path)
+  const used = meterCpu()
   const start = performance.now()
   const accountId = await service.connect(server, user, { bodyStorage: 'full' })
   const initializedAt = await service.untilInitialized(accountId)
@@ -61,7 +69,7 @@ async function timeStoring(
       console.error(
         `    indexed after ${short((initializedAt - start) / 1000)} s, stored after ${short(seconds)} s`,
       )
-      return seconds
+      return { perSecond: MESSAGES / seconds, cpu: used(MESSAGES) }
     }
     if (seconds > SECONDS_MAX) throw new Error(`Only ${stored} of ${wanted} were stored`)
     await new Promise(resolve => setTimeout(resolve, POLL_MS))

@@ -10,10 +10,10 @@ import { startReceiver } from '../packages/server/test/notifications/receiver.ts
 import { startChaosProxy } from '../packages/server/test/servers/chaos-proxy.ts'
 import { startDovecot } from '../packages/server/test/servers/dovecot.ts'
 import { openWorld } from '../packages/server/test/servers/world.ts'
+import { meterCpu } from './cpu.ts'
 import { percentile, short } from './figures.ts'
 import { wait } from './imapflow-process.ts'
 import { makeFullMailbox } from './mailbox.ts'
-import { readCpuSeconds, readServerCpuSeconds } from './process-stats.ts'
 import type { Benchmark, Report } from './row.ts'
 import { openItsDatabase } from './same-sql.ts'
 import { startBenchService } from './service.ts'
@@ -24,7 +24,6 @@ const WEBHOOKS = ENDPOINTS * EVENTS
 const CONNECTIONS = 200
 const MESSAGES = 50
 const MILLISECONDS = 1_000
-const MICROSECONDS = 1_000_000
 const ALLOW = { WAXWING_WEBHOOK_ALLOW: '127.0.0.1', WAXWING_WEBHOOK_ALLOW_HTTP: 'true' }
 
 export const webhooks: Benchmark = {
@@ -46,31 +45,21 @@ async function measureRate(report: Report): Promise<void> {
   for (let each = 0; each < ENDPOINTS; each++) await createEndpoint(service, `${receiver.url}/${each}`)
   const { rows } = await sql<{ id: string }>`select id from tenant`.execute(db)
   const before = await receiver.count()
-  const server = (await service.folder.findServer()) ?? 0
-  const readCpu = () => [readCpuSeconds(service.pid), readServerCpuSeconds(server)] as const
-  const cpuBefore = readCpu()
+  const used = meterCpu()
   const startedAt = performance.now()
   await inTransaction(db, rows[0]!.id, async unit => {
     for (let number = 0; number < EVENTS; number++) unit.announce(someEvent(number))
   })
   while ((await receiver.count()) < before + WEBHOOKS) await wait(0.02)
   const perSecond = WEBHOOKS / ((performance.now() - startedAt) / MILLISECONDS)
-  const [own, servers] = readCpu().map(
-    (seconds, nth) => ((seconds - cpuBefore[nth]!) * MICROSECONDS) / WEBHOOKS,
-  )
+  const cpu = used(WEBHOOKS)
   report({
     measure: 'webhooks per second',
     result: short(perSecond),
     yardstick: `undici alone ${short(alone)}`,
     ratio: perSecond / alone,
     target: '≥ 0.6, ≥ 1,000/s',
-  })
-  report({
-    measure: 'processor time of a webhook in µs, service; PostgreSQL',
-    result: `${short(own!)}; ${short(servers!)}`,
-    yardstick: '',
-    ratio: null,
-    target: '',
+    cpu,
   })
 }
 

@@ -52,10 +52,12 @@ export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): 
   let refusedCount = 0
 
   function look() {
-    lateMilliseconds = delays.percentile(LATE_PERCENTILE) / NANOSECONDS_PER_MILLISECOND
+    // Reading and resetting walk through all values that there may be, which would be most of what a look costs.
+    const isSampled = delays.count > 0
+    lateMilliseconds = isSampled ? delays.percentile(LATE_PERCENTILE) / NANOSECONDS_PER_MILLISECOND : 0
     lateSince = lateMilliseconds > LOOP_DELAY_MAX_MILLISECONDS ? (lateSince ?? lookedAt) : null
     lookedAt = performance.now()
-    delays.reset()
+    if (isSampled) delays.reset()
     const used = performance.eventLoopUtilization()
     const isBusy = performance.eventLoopUtilization(used, loopUse).utilization >= BUSY_SHARE
     loopUse = used

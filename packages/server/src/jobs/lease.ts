@@ -125,8 +125,10 @@ export class Lease implements AsyncDisposable {
     const ended = AbortSignal.any([this.#stop.signal, this.#lapse.signal])
     let wait = heartbeatSeconds
     for (;;) {
-      await pause(Math.min(wait, REPORT_SECONDS) * 1_000, ended)
-      await pause((wait - REPORT_SECONDS) * 1_000, ended, this.#hasNews.signal)
+      const waitsSince = performance.now()
+      await pause(wait * 1_000, ended, this.#hasNews.signal)
+      const tooEarly = waitsSince + Math.min(wait, REPORT_SECONDS) * 1_000 - performance.now()
+      if (tooEarly > 0) await pause(tooEarly, ended)
       if (ended.aborted) return
       this.#hasNews.clear()
       try {

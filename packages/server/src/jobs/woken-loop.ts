@@ -73,8 +73,10 @@ export class WokenLoop implements AsyncDisposable {
         const dueAt = performance.now() + seconds * 1_000
         retrySeconds = Math.min(RETRY_SECONDS, retrySecondsMax)
         this.#firstLook.resolve()
-        await pause(startedAt + intervalMilliseconds - performance.now(), stopped)
         await pause(dueAt - performance.now(), stopped, this.#nudge.signal)
+        // In this order, so that the interval wakes a quiet process only if something asked for a look during it.
+        const tooEarly = startedAt + intervalMilliseconds - performance.now()
+        if (tooEarly > 0) await pause(tooEarly, stopped)
       } catch (error) {
         if (!stopped.aborted) log.warn({ error }, failure)
         this.#firstLook.resolve()

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import type { UnitOfWork } from '../../events/unit-of-work.ts'
-import { keyColumns, keyOf } from '../../features/mail/messages/keys.ts'
-import type { MessageKey } from '../../providers/mail.ts'
+import { type KeyColumns, keyColumns, keyOf } from '../../features/mail/messages/keys.ts'
+import type { Cursor, MessageKey } from '../../providers/mail.ts'
 
 /** Raise it when the parser learns to read more: every quarantined message is then tried again at once. */
 const PARSER_VERSION = 1
@@ -15,20 +15,31 @@ export const RETRIES_AT_ONCE = 100
 /** Whether a quarantined message is to be tried again. */
 export const isDue = sql<boolean>`(next_attempt_at <= clock_timestamp() or parser_version < ${PARSER_VERSION})`
 
-/** Messages of a source that could not be read: those to leave alone for now, and those due for another try. */
-export async function loadQuarantine(
+/**
+ * How far a source is recorded, and its messages that could not be read: those to leave alone for now, and those due for
+ * another try. One statement, since new mail waits for it.
+ */
+export async function loadFollowed(
   db: Kysely<Tables>,
   accountId: string,
   source: string,
-): Promise<{ skip: Set<MessageKey>; retry: MessageKey[] }> {
-  const { rows } = await sql<{ uid: string | null; remote_id: string | null; is_due: boolean }>`
-    select uid, remote_id, ${isDue} as is_due
-    from quarantined_message where account_id = ${accountId} and source = ${source} order by next_attempt_at
+): Promise<{ cursor: Cursor | null; skip: Set<MessageKey>; retry: MessageKey[] }> {
+  const { rows } = await sql<{
+    cursor: Cursor | null
+    quarantined: Array<KeyColumns & { is_due: boolean }> | null
+  }>`
+    select
+      (select cursor from sync_cursor where account_id = ${accountId} and source = ${source}) as cursor,
+      (select json_agg(
+          json_build_object('uid', uid, 'remote_id', remote_id, 'is_due', ${isDue}) order by next_attempt_at
+        ) from quarantined_message where account_id = ${accountId} and source = ${source}) as quarantined
   `.execute(db)
-  const keys = rows.map(row => ({ key: keyOf(row)!, isDue: row.is_due }))
+  const { cursor = null, quarantined } = rows[0] ?? {}
+  const keys = (quarantined ?? []).map(row => ({ key: keyOf(row)!, isDue: row.is_due }))
   const retry = keys.filter(row => row.isDue).slice(0, RETRIES_AT_ONCE)
   const retried = new Set(retry.map(({ key }) => key))
   return {
+    cursor,
     retry: [...retried],
     skip: new Set(keys.flatMap(({ key }) => (retried.has(key) ? [] : [key]))),
   }

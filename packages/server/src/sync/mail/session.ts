@@ -13,8 +13,8 @@ import type { Doubts } from './doubts.ts'
 import type { LookTimes } from './look-times.ts'
 import { fenceAccount, type OwnedAccount } from '../ownership.ts'
 import { withoutChanges } from './counted-messages.ts'
-import { loadQuarantine } from './quarantine.ts'
-import { findCursor, loadKnown, storeCursor } from './source-store.ts'
+import { loadFollowed } from './quarantine.ts'
+import { loadKnown, storeCursor } from './source-store.ts'
 
 /** An account that is followed over one connection. */
 export interface Session {
@@ -97,10 +97,7 @@ export function recordCursor(
 
 export async function followOptions(session: Session, followed: FollowedSource): Promise<FollowOptions> {
   const { provider, since, db, owned } = session
-  const [cursor, { skip, retry }] = await Promise.all([
-    findCursor(db, owned.id, followed.source),
-    loadQuarantine(db, owned.id, followed.source),
-  ])
+  const { cursor, skip, retry } = await loadFollowed(db, owned.id, followed.source)
   return {
     // Arrivals from before the window are left out, so the cursor must not say that they were handed over.
     cursor: cursor && since ? provider.narrow(cursor, since) : cursor,
