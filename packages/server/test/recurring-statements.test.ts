@@ -8,11 +8,11 @@ import { listFullAccounts } from '../src/features/mail/content/unstored.ts'
 import { newId } from '../src/kit/ids.ts'
 import {
   claimAccounts,
-  findAttention,
   FIRST_ID,
   hasUnfollowed,
   listOwned,
   releaseOfDead,
+  takeAttention,
 } from '../src/sync/ownership.ts'
 import { readSpread } from '../src/sync/spread.ts'
 import { openTestDatabase } from './open-database.ts'
@@ -25,7 +25,7 @@ const HALFWAY = '80000000-0000-0000-0000-000000000000'
 const ROWS_MAX = 2 * PAGE
 
 const RECURRING: Record<string, (db: Db, instanceId: string) => Promise<unknown>> = {
-  'accounts that need attention': findAttention,
+  'accounts that need attention': takeAttention,
   'whether an account is not followed': db => hasUnfollowed(db),
   'accounts of dead processes': db => releaseOfDead(db),
   'a page of own accounts': (db, instanceId) => listOwned(db, instanceId, HALFWAY, PAGE),

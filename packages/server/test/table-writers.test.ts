@@ -48,6 +48,7 @@ const WRITERS: Record<string, readonly string[]> = {
   pending_answer: ['sending'],
   plan: ['tenancy'],
   quarantined_message: ['mail'],
+  quota_use: ['connections'],
   rate_window: ['limits'],
   recurring_task: ['jobs'],
   schema_migration: ['database'],

@@ -26,6 +26,7 @@ import { budgetedCheck } from './budgeted-check.ts'
 import type { ConnectorOf } from './connections.ts'
 import { type ConnectorOptions, connectors, senders } from './connector.ts'
 import { HostBudget } from './host-budget.ts'
+import { sharedUse } from './quota-use.ts'
 import { SharedConnections } from './shared-connections.ts'
 
 /** Where the servers of an address are looked for, if not on the internet. */
@@ -110,7 +111,7 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const governor = new QuotaGovernor({
     userUnitsPerMinute: settings.gmailUnitsPerMinute,
     projectUnitsPerMinute: settings.gmailProjectUnitsPerMinute,
-    share,
+    sharing: sharing ? { countProcesses: () => sharing.count, use: sharedUse(db) } : null,
   })
   const pollSeconds = pace?.pollSeconds
   const gmail = {

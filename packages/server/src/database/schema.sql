@@ -784,6 +784,13 @@ create table quarantined_message (
 );
 CREATE UNIQUE INDEX quarantined_message_key ON public.quarantined_message USING btree (account_id, source, uid, remote_id) NULLS NOT DISTINCT;
 
+create unlogged table quota_use (
+  name text not null,
+  seconds bigint[] default '{}'::bigint[] not null,
+  units bigint[] default '{}'::bigint[] not null,
+  constraint quota_use_pkey PRIMARY KEY (name)
+) with (fillfactor=50);
+
 create unlogged table rate_window (
   name text not null,
   number bigint not null,

@@ -580,6 +580,12 @@ export interface QuarantinedMessageTable {
   remote_id: string | null
 }
 
+export interface QuotaUseTable {
+  name: string
+  seconds: Generated<Int8[]>
+  units: Generated<Int8[]>
+}
+
 export interface RateWindowTable {
   name: string
   number: Int8
@@ -902,6 +908,7 @@ export interface Tables {
   pending_answer: PendingAnswerTable
   plan: PlanTable
   quarantined_message: QuarantinedMessageTable
+  quota_use: QuotaUseTable
   rate_window: RateWindowTable
   recurring_task: RecurringTaskTable
   schema_migration: SchemaMigrationTable
@@ -975,6 +982,7 @@ export const COLUMNS = {
   pending_answer: ['pending_answer.message_id', 'pending_answer.tenant_id', 'pending_answer.account_id', 'pending_answer.due_at', 'pending_answer.attempts', 'pending_answer.claimed_by', 'pending_answer.created_at'],
   plan: ['plan.id', 'plan.name', 'plan.api_calls_per_minute', 'plan.api_calls_per_minute_per_key', 'plan.max_accounts', 'plan.body_storage_allowed', 'plan.storage_bytes', 'plan.created_at', 'plan.sends_per_day', 'plan.modules', 'plan.webhook_endpoints'],
   quarantined_message: ['quarantined_message.account_id', 'quarantined_message.uid', 'quarantined_message.reason', 'quarantined_message.attempts', 'quarantined_message.parser_version', 'quarantined_message.first_failed_at', 'quarantined_message.next_attempt_at', 'quarantined_message.source', 'quarantined_message.remote_id'],
+  quota_use: ['quota_use.name', 'quota_use.seconds', 'quota_use.units'],
   rate_window: ['rate_window.name', 'rate_window.number', 'rate_window.count'],
   recurring_task: ['recurring_task.name', 'recurring_task.due_at', 'recurring_task.claimed_by'],
   schema_migration: ['schema_migration.version', 'schema_migration.name', 'schema_migration.checksum', 'schema_migration.applied_at', 'schema_migration.serves', 'schema_migration.release', 'schema_migration.is_finished'],

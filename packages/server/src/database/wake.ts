@@ -5,11 +5,12 @@ import { keepSession } from './kept-session.ts'
 import type { DatabaseAddress, Db } from './pool.ts'
 
 /**
- * Channels for changed accounts, accounts of which a body was stored, something to send or what was tracked, enqueued
- * jobs, new events of tenants, and webhooks to deliver.
+ * Channels for changed accounts, accounts whose provider has pushed something, accounts of which a body was stored,
+ * something to send or what was tracked, enqueued jobs, new events of tenants, and webhooks to deliver.
  */
 const CHANNELS = [
   'waxwing_wake',
+  'waxwing_notice',
   'waxwing_body',
   'waxwing_outbox',
   'waxwing_tracking',

@@ -285,6 +285,7 @@ test('the role jobs runs the tasks of every wing', async () => {
       "sweep_orphans",
       "sweep_outbox",
       "sweep_outbox_content",
+      "sweep_quota_use",
       "sweep_rate_windows",
       "sweep_suppression_lists",
       "sweep_thread_links",

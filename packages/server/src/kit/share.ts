@@ -4,8 +4,11 @@ export type Share = (limit: number) => number
 /** The part of a process that is alone. */
 export const whole: Share = limit => limit
 
-/** The share of this process, as it is now. */
+/** The processes of the installation, as they are now. */
 export interface Sharing {
+  /** How many there are, this one included. */
+  readonly count: number
+  /** The share of this process. */
   share: Share
   /** Calls the listener whenever the share has changed. */
   onChange(listener: () => void): void

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client'
+import { sweepQuotaUse } from '../connections/quota-use.ts'
 import type { Db } from '../database/pool.ts'
 import type { Wakes } from '../database/wake.ts'
 import { deleteExpiredAnswers, purgeAnswers } from '../door/idempotency.ts'
@@ -62,5 +63,6 @@ function recurringTasks(db: Db, wings: readonly Wing[]): RecurringTask[] {
     ...wings.flatMap(wing => wing.recurringTasks?.({ purgeSteps }) ?? []),
     { name: 'sweep_answers', schedule: hourlyAt(37), run: signal => deleteExpiredAnswers(db, signal) },
     { name: 'sweep_rate_windows', schedule: hourlyAt(53), run: () => sweepRateWindows(db) },
+    { name: 'sweep_quota_use', schedule: hourlyAt(59), run: () => sweepQuotaUse(db) },
   ]
 }

@@ -50,7 +50,7 @@ export async function startSyncRole(options: SyncRoleOptions): Promise<AsyncDisp
   const engine = await SyncEngine.start({ db, instance, pulse, connectorOf, follower, log, ...pace })
   readiness.include(() => engine.problem)
   const onWake = (ids: string[]) => engine.wake(ids)
-  wakes.on(['waxwing_wake'], { onWake, onListening: () => engine.wake(null) })
+  wakes.on(['waxwing_wake', 'waxwing_notice'], { onWake, onListening: () => engine.wake(null) })
   const owned = new Gauge({
     name: 'waxwing_accounts_owned',
     help: 'Accounts that this process keeps in sync',

@@ -13,7 +13,6 @@ import { WokenLoop } from '../jobs/woken-loop.ts'
 import { DEFAULT_REFUSAL_SECONDS } from './login-refusals.ts'
 import {
   FenceLost,
-  findAttention,
   FIRST_ID,
   hasUnfollowed,
   isUnfollowed,
@@ -22,7 +21,7 @@ import {
   RELEASED_AT_ONCE,
   releaseAccounts,
   releaseOfDead,
-  takeNotices,
+  takeAttention,
   takeWanted,
 } from './ownership.ts'
 import { Ramp } from './ramp.ts'
@@ -195,21 +194,15 @@ export class SyncEngine implements AsyncDisposable {
 
   async #attend(lease: Lease): Promise<void> {
     const { db } = this.#options
-    const all = await findAttention(db, lease.id)
-    const noticed = all.filter(({ isNoticed, mustStop }) => isNoticed && !mustStop)
-    const taken = await takeNotices(
-      db,
-      lease.id,
-      noticed.map(({ accountId }) => accountId),
-    )
-    for (const { accountId, epoch, mustStop, mustRestart, isWanted } of all) {
+    const all = await takeAttention(db, lease.id)
+    for (const { accountId, epoch, mustStop, mustRestart, isNoticed, isWanted } of all) {
       const keeper = this.#keepers.find({ id: accountId, epoch })
       if (!keeper) continue
       if (mustStop) void keeper[Symbol.asyncDispose]()
       else if (mustRestart) {
         if (await this.#takeRestart(keeper)) keeper.restart()
       } else {
-        if (taken.has(accountId)) keeper.notice.fire()
+        if (isNoticed) keeper.notice.fire()
         if (isWanted) this.#keepers.nudge(keeper)
       }
     }

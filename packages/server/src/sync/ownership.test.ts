@@ -8,7 +8,7 @@ import {
   claimAccounts,
   FenceLost,
   fenceAccount,
-  findAttention,
+  takeAttention,
   hasUnfollowed,
   RELEASED_AT_ONCE,
   releaseAccounts,
@@ -161,12 +161,12 @@ describe('takeWanted', () => {
       .updateTable('account')
       .set({ sync_wanted: ['mail', 'restart'] })
       .execute()
-    expect(await findAttention(db, owned.instanceId)).toMatchObject([
+    expect(await takeAttention(db, owned.instanceId)).toMatchObject([
       { accountId: owned.id, mustRestart: true, mustStop: false },
     ])
     expect((await takeWanted(db, owned)).wanted).toEqual(['mail', 'restart'])
     expect((await takeWanted(db, owned)).wanted).toEqual([])
-    expect(await findAttention(db, owned.instanceId)).toEqual([])
+    expect(await takeAttention(db, owned.instanceId)).toEqual([])
   })
 })
 

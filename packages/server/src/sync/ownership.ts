@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../database/tables.ts'
+import { unflushed } from '../database/unflushed.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
 import { isUnowned, unownedTenants } from '../features/accounts/accounts/following.ts'
 import { NOTICE } from '../features/accounts/accounts/store.ts'
@@ -172,7 +173,7 @@ export interface Attention {
 const RESTART = 'restart'
 
 /**
- * A condition for the pulse: whether `findAttention` would find an account.
+ * A condition for the pulse: whether `takeAttention` would find an account.
  * @param nudgedIds accounts whose followers were told already that something is wanted, and will take it when they can
  */
 export function needsAttention(instanceId: string, nudgedIds: readonly string[]): RawBuilder<boolean> {
@@ -186,14 +187,31 @@ export function needsAttention(instanceId: string, nudgedIds: readonly string[])
   )`
 }
 
-export async function findAttention(db: Kysely<Tables>, instanceId: string): Promise<Attention[]> {
-  const { rows } = await sql<{ id: string; owner_epoch: string; must_stop: boolean; sync_wanted: string[] }>`
-    select id, owner_epoch, sync_wanted, status <> 'active' or deleted_at is not null as must_stop
+/**
+ * Finds the owned accounts that need attention, and takes what was pushed of them, so that a later push is a new one. What
+ * else is wanted stays. What a crash of the database gives back is looked at twice.
+ */
+export async function takeAttention(db: Kysely<Tables>, instanceId: string): Promise<Attention[]> {
+  const { rows } = await sql<{
+    id: string
+    owner_epoch: string
+    must_stop: boolean
+    sync_wanted: string[]
+    is_noticed: boolean
+  }>`
+    with noticed as (
+      update account set sync_wanted = array_remove(sync_wanted, ${NOTICE})
+      where owner_instance = ${instanceId} and sync_wanted <> '{}' and ${NOTICE} = any(sync_wanted)
+        and status = 'active' and deleted_at is null and ${unflushed}
+      returning id
+    )
+    select id, owner_epoch, sync_wanted, status <> 'active' or deleted_at is not null as must_stop,
+      id in (select id from noticed) as is_noticed
     from account
     where owner_instance = ${instanceId}
       and (sync_wanted <> '{}' or status <> 'active' or deleted_at is not null)
     union all
-    select account.id, owner_epoch, '{}', true
+    select account.id, owner_epoch, '{}', true, false
     from tenant join account on account.tenant_id = tenant.id
     where suspended_at is not null and owner_instance = ${instanceId}
   `.execute(db)
@@ -202,25 +220,9 @@ export async function findAttention(db: Kysely<Tables>, instanceId: string): Pro
     epoch: row.owner_epoch,
     mustStop: row.must_stop,
     mustRestart: row.sync_wanted.includes(RESTART),
-    isNoticed: row.sync_wanted.includes(NOTICE),
+    isNoticed: row.is_noticed,
     isWanted: row.sync_wanted.some(kind => kind !== NOTICE),
   }))
-}
-
-/** Takes what was pushed of accounts, so that a later push is a new one. What else is wanted stays. Returns their ids. */
-export async function takeNotices(
-  db: Kysely<Tables>,
-  instanceId: string,
-  accountIds: readonly string[],
-): Promise<Set<string>> {
-  if (accountIds.length === 0) return new Set()
-  const { rows } = await sql<{ id: string }>`
-    update account set sync_wanted = array_remove(sync_wanted, ${NOTICE})
-    where id = any(${[...accountIds]}::uuid[]) and owner_instance = ${instanceId}
-      and ${NOTICE} = any(sync_wanted)
-    returning id
-  `.execute(db)
-  return new Set(rows.map(({ id }) => id))
 }
 
 /** What the owner of an account needs to know at the start of a pass. */

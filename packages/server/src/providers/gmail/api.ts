@@ -79,9 +79,9 @@ export class GmailApi {
     return this.#options.quota.batchUnitsMax
   }
 
-  /** Throws `throttled` unless background work of this size could be done now. */
-  requireRoom(units: number): void {
-    this.#options.quota.requireRoom(units, 'background')
+  /** Rejects with `throttled` unless background work of this size could be done now. */
+  requireRoom(units: number): Promise<void> {
+    return this.#options.quota.requireRoom(units, 'background')
   }
 
   async ask<T>(request: GmailRequest<T>, options: AskOptions = {}): Promise<T> {
@@ -140,7 +140,7 @@ export class GmailApi {
   /** Takes what a call needs besides its connection: units of the quota, and a token. */
   async ready(units: number, { urgency = 'prompt', signal }: AskOptions = {}): Promise<Readied> {
     const { tokens, quota } = this.#options
-    quota.take(units, urgency)
+    await quota.take(units, urgency)
     return { token: await beforeAcceptance(() => tokens.get(signal)) }
   }
 

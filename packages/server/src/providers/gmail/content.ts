@@ -68,7 +68,7 @@ async function readSources(
   const sources = new Map<MessageKey, Buffer>()
   let left = bytesMax
   // What was read before the quota ended would be read again.
-  api.requireRoom(keys.length * UNITS.messagesGet)
+  await api.requireRoom(keys.length * UNITS.messagesGet)
   const atOnce = Math.min(SOURCES_AT_ONCE, BATCH_PARTS_MAX)
   for (let at = 0; at < keys.length; at += atOnce) {
     const asked = keys.slice(at, at + atOnce)

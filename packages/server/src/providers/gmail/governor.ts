@@ -1,4 +1,3 @@
-import { type Share, whole } from '../../kit/share.ts'
 import { ProviderFailure } from '../failure.ts'
 
 /** `background`: reading older mail, storing bodies. `prompt`: what somebody waits for, and new mail. */
@@ -11,6 +10,8 @@ const WINDOW_SECONDS = 60
 const BACKGROUND_SHARE = 0.8
 /** Left for what is asked beside a batch, such as lists of ids and of drafts. */
 const BESIDE_BATCH_UNITS = 20
+/** The part of a quota that processes use without asking each other, divided equally. Polls need no more. */
+const UNASKED_SHARE = 0.05
 /** A user whose units nobody has used for this long is forgotten. */
 const FORGET_MS = 10 * 60_000
 const USERS_BEFORE_SWEEP = 1_000
@@ -20,21 +21,39 @@ const LONGEST_PAUSE_SECONDS = 64
 /** Without a refusal for this long, the next pause is a first one. */
 const CALM_MS = 60_000
 
+/** What is asked of a quota that several processes use. */
+export interface QuotaAsk {
+  name: string
+  unitsMax: number
+  /** Units that this process has used without asking, which count from now on as if it had asked. */
+  usedUnits: number
+}
+
+/** Counts what all processes use of quotas in any 60 seconds. */
+export interface SharedUse {
+  /**
+   * Adds the units to all quotas, or to none if there is no room in one of them. `isTaken` says whether they are to be
+   * added at all.
+   * @returns milliseconds until there may be room; 0 if there is
+   */
+  take(quotas: readonly QuotaAsk[], units: number, isTaken: boolean): Promise<number>
+}
+
 export interface GovernorOptions {
   userUnitsPerMinute: number
   projectUnitsPerMinute: number
-  /** What this process may use of a quota, which all processes share. */
-  share?: Share
+  /** The processes that share the quotas; this one is alone by default. */
+  sharing?: { countProcesses(): number; use: SharedUse } | null
   /** Milliseconds of a monotonic clock. */
   now?: () => number
 }
 
 /** The units of one user, as one account uses them. */
 export interface UserQuota {
-  /** Throws `throttled` with the seconds until there is room for the units. Nobody waits here. */
-  take(units: number, urgency: Urgency): void
-  /** Throws as `take` does, and takes nothing. */
-  requireRoom(units: number, urgency: Urgency): void
+  /** Rejects with `throttled` and the seconds until there is room for the units. Nobody waits for room here. */
+  take(units: number, urgency: Urgency): Promise<void>
+  /** Rejects as `take` does, and takes nothing. */
+  requireRoom(units: number, urgency: Urgency): Promise<void>
   /** The provider refused a call for its rate. @returns the seconds after which it may be asked again */
   refused(retryAfterSeconds: number | null, owner: QuotaOwner): number
   /** The seconds that background work takes at least for the units. */
@@ -47,57 +66,105 @@ export interface UserQuota {
 }
 
 /**
- * Keeps what this process asks of Gmail within its share of the quotas of each user and project in any 60 seconds. The
- * part that background work leaves free lets prompt calls overtake it.
+ * Keeps what all processes ask of Gmail within the quotas of each user and project in any 60 seconds. A process that is
+ * alone counts for itself. Several have a small part each, which they use without asking; what exceeds it they take from
+ * the rest, which they count together. The part that background work leaves free lets prompt calls overtake it.
  */
 export class QuotaGovernor {
   readonly #options: Required<GovernorOptions>
   readonly #projects = new Map<string, Usage>()
   readonly #users = new Map<string, Usage>()
+  /** The most processes that there were within a window, whose use still counts. */
+  #most = { processes: 1, until: Number.NEGATIVE_INFINITY }
 
   constructor(options: GovernorOptions) {
-    this.#options = { now: () => performance.now(), share: whole, ...options }
+    this.#options = { now: () => performance.now(), sharing: null, ...options }
   }
 
   /** The quota of a user of a project. Accounts of several tenants may be the same user. */
   userOf(project: string, user: string): UserQuota {
-    const { userUnitsPerMinute, projectUnitsPerMinute, share, now } = this.#options
-    const key = `${project} ${user}`
+    const { userUnitsPerMinute, projectUnitsPerMinute, now } = this.#options
+    const name = `${project} ${user}`
     const usageOf = (owner: QuotaOwner) =>
       owner === 'user'
-        ? usageIn(this.#users, key, () => share(userUnitsPerMinute))
-        : usageIn(this.#projects, project, () => share(projectUnitsPerMinute))
-    const findRoom = (units: number, urgency: Urgency) => {
-      const at = now()
-      this.#sweep(at)
-      const usages = [usageOf('user'), usageOf('project')]
-      const waitMs = Math.max(...usages.map(usage => usage.waitFor(units, urgency, at)))
-      if (waitMs > 0) throw spent(waitMs)
-      return () => {
-        for (const usage of usages) usage.add(units, at)
-      }
-    }
+        ? usageIn(this.#users, { name, perMinute: userUnitsPerMinute })
+        : usageIn(this.#projects, { name: project, perMinute: projectUnitsPerMinute })
+    const ask = (units: number, urgency: Urgency, isTaken: boolean) =>
+      this.#ask([usageOf('user'), usageOf('project')], units, urgency, isTaken)
+    const perMinute = (units: number) => this.#partsAt(now(), units).asked
     return {
-      requireRoom: findRoom,
-      take: (units, urgency) => findRoom(units, urgency)(),
-      secondsFor: units => (units / (share(userUnitsPerMinute) * BACKGROUND_SHARE)) * WINDOW_SECONDS,
+      take: (units, urgency) => ask(units, urgency, true),
+      requireRoom: (units, urgency) => ask(units, urgency, false),
+      secondsFor: units => (units / (perMinute(userUnitsPerMinute) * BACKGROUND_SHARE)) * WINDOW_SECONDS,
       get batchUnitsMax() {
-        const units = Math.min(share(userUnitsPerMinute), share(projectUnitsPerMinute))
+        const units = perMinute(Math.min(userUnitsPerMinute, projectUnitsPerMinute))
         return (units * BACKGROUND_SHARE - BESIDE_BATCH_UNITS) / 2
       },
       refused: (seconds, owner) => usageOf(owner).pause(seconds, now()),
     }
   }
 
+  async #ask(usages: readonly Usage[], units: number, urgency: Urgency, isTaken: boolean): Promise<void> {
+    const at = this.#options.now()
+    this.#sweep(at)
+    const paused = Math.max(...usages.map(usage => usage.pausedFor(at)))
+    if (paused > 0) throw spent(paused)
+    const { sharing } = this.#options
+    const isAlone = !sharing || this.#processesAt(at) === 1
+    const share = urgency === 'background' ? BACKGROUND_SHARE : 1
+    const limited = usages.map(usage => {
+      const { own, asked } = this.#partsAt(at, usage.perMinute)
+      return { usage, own: own * share, asked: asked * share, mayKeep: own }
+    })
+    // A call that costs more than there ever is goes when nothing else was used. So it is no call for a small part.
+    const isSmall = isAlone || limited.every(({ own }) => units <= own)
+    const waitMs = isSmall ? Math.max(...limited.map(({ usage, own }) => usage.waitFor(units, own, at))) : 1
+    if (waitMs === 0) {
+      if (isTaken) for (const usage of usages) usage.add(units, at)
+      return
+    }
+    if (isAlone) throw spent(waitMs)
+    const asks = limited.map(({ usage, asked, mayKeep }) => ({
+      name: usage.name,
+      unitsMax: asked,
+      usedUnits: usage.takeBeyond(mayKeep, at),
+    }))
+    let sharedWaitMs
+    try {
+      sharedWaitMs = await sharing.use.take(asks, units, isTaken)
+    } catch (error) {
+      for (const [index, { usedUnits }] of asks.entries())
+        if (usedUnits > 0) usages[index]!.add(usedUnits, at)
+      throw error
+    }
+    if (sharedWaitMs > 0) throw spent(sharedWaitMs)
+  }
+
+  /** The part of a quota that this process uses without asking, and the one for which it asks. */
+  #partsAt(at: number, units: number): { own: number; asked: number } {
+    const processes = this.#processesAt(at)
+    if (processes === 1) return { own: units, asked: units }
+    const own = Math.floor((units * UNASKED_SHARE) / processes)
+    return { own, asked: units - own * processes }
+  }
+
+  /** What a process used that is gone counts for one window more. */
+  #processesAt(at: number): number {
+    const processes = this.#options.sharing?.countProcesses() ?? 1
+    if (processes >= this.#most.processes || at >= this.#most.until)
+      this.#most = { processes, until: at + (WINDOW_SECONDS + 1) * 1_000 }
+    return this.#most.processes
+  }
+
   #sweep(at: number): void {
     if (this.#users.size < USERS_BEFORE_SWEEP) return
-    for (const [key, usage] of this.#users) if (usage.isIdle(at)) this.#users.delete(key)
+    for (const [name, usage] of this.#users) if (usage.isIdle(at)) this.#users.delete(name)
   }
 }
 
-function usageIn(usages: Map<string, Usage>, name: string, perMinute: () => number): Usage {
-  const usage = usages.get(name) ?? new Usage(perMinute)
-  usages.set(name, usage)
+function usageIn(usages: Map<string, Usage>, quota: { name: string; perMinute: number }): Usage {
+  const usage = usages.get(quota.name) ?? new Usage(quota)
+  usages.set(quota.name, usage)
   return usage
 }
 
@@ -108,9 +175,11 @@ function spent(waitMs: number): ProviderFailure {
   })
 }
 
-/** Units that were used in the last 60 seconds. */
+/** The units of a quota that this process used in the last 60 seconds without asking. */
 class Usage {
-  readonly #perMinute: () => number
+  readonly name: string
+  /** What all processes may use. */
+  readonly perMinute: number
   /** One entry for each second in which something was used. */
   #entries: Array<{ second: number; units: number }> = []
   #total = 0
@@ -118,15 +187,18 @@ class Usage {
   #pausedUntil = 0
   #pauseSeconds = 0
 
-  constructor(perMinute: () => number) {
-    this.#perMinute = perMinute
+  constructor({ name, perMinute }: { name: string; perMinute: number }) {
+    this.name = name
+    this.perMinute = perMinute
   }
 
-  waitFor(units: number, urgency: Urgency, at: number): number {
-    if (at < this.#pausedUntil) return this.#pausedUntil - at
+  pausedFor(at: number): number {
+    return Math.max(0, this.#pausedUntil - at)
+  }
+
+  /** Milliseconds until the units are within the limit. */
+  waitFor(units: number, limit: number, at: number): number {
     this.#prune(at)
-    const perMinute = this.#perMinute()
-    const limit = urgency === 'background' ? perMinute * BACKGROUND_SHARE : perMinute
     // A call that costs more than there ever is goes when nothing else was used.
     let over = this.#total + Math.min(units, limit) - limit
     for (const entry of this.#entries) {
@@ -135,6 +207,16 @@ class Usage {
       if (over <= 0) return (entry.second + WINDOW_SECONDS + 1) * 1_000 - at
     }
     return 0
+  }
+
+  /** If more was used than this, as before other processes came, forgets and returns it, since they are to know of it. */
+  takeBeyond(limit: number, at: number): number {
+    this.#prune(at)
+    if (this.#total <= limit) return 0
+    const units = this.#total
+    this.#entries = []
+    this.#total = 0
+    return units
   }
 
   add(units: number, at: number): void {

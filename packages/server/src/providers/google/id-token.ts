@@ -1,4 +1,4 @@
-import { type JSONWebKeySet, createLocalJWKSet, errors, jwtVerify } from 'jose'
+import { createLocalJWKSet, errors, jwtVerify } from 'jose'
 import { z } from 'zod'
 import { within } from '../../kit/within.ts'
 import { ProviderFailure } from '../failure.ts'
@@ -26,6 +26,9 @@ const claims = z.object({
   name: z.string().optional(),
 })
 
+/** Finds the key of a token. It imports each key once, so it is kept as well. */
+type FindKey = ReturnType<typeof createLocalJWKSet>
+
 export interface SignedInUser {
   subject: string
   name: string | null
@@ -35,8 +38,8 @@ export interface SignedInUser {
 export class IdTokens {
   readonly #calls: ProviderCalls
   readonly #rereadSeconds: number
-  #kept: { keys: JSONWebKeySet; readAt: number; until: number } | null = null
-  #reading: Promise<JSONWebKeySet> | null = null
+  #kept: { findKey: FindKey; readAt: number; until: number } | null = null
+  #reading: Promise<FindKey> | null = null
 
   constructor(calls: ProviderCalls, { rereadSeconds = REREAD_SECONDS } = {}) {
     this.#calls = calls
@@ -85,16 +88,16 @@ export class IdTokens {
       requiredClaims: ['exp', 'iat', 'sub'],
     }
     try {
-      return await jwtVerify(idToken, createLocalJWKSet(await this.#keys()), options)
+      return await jwtVerify(idToken, await this.#findKey(), options)
     } catch (error) {
       const isOfNewKey = error instanceof errors.JWKSNoMatchingKey
       if (!isOfNewKey || !this.#mayReread()) throw error
-      return jwtVerify(idToken, createLocalJWKSet(await this.#read()), options)
+      return jwtVerify(idToken, await this.#read(), options)
     }
   }
 
-  async #keys(): Promise<JSONWebKeySet> {
-    if (this.#kept && performance.now() < this.#kept.until) return this.#kept.keys
+  async #findKey(): Promise<FindKey> {
+    if (this.#kept && performance.now() < this.#kept.until) return this.#kept.findKey
     return this.#read()
   }
 
@@ -102,14 +105,14 @@ export class IdTokens {
     return this.#kept === null || performance.now() - this.#kept.readAt > this.#rereadSeconds * 1_000
   }
 
-  #read(): Promise<JSONWebKeySet> {
+  #read(): Promise<FindKey> {
     this.#reading ??= this.#fetch().finally(() => {
       this.#reading = null
     })
     return this.#reading
   }
 
-  async #fetch(): Promise<JSONWebKeySet> {
+  async #fetch(): Promise<FindKey> {
     const answer = await this.#calls.call({
       host: HOSTS.certificates,
       method: 'GET',
@@ -120,9 +123,10 @@ export class IdTokens {
     })
     const found = answer.status === 200 ? parseKeys(answer) : null
     if (!found) throw keysUnavailable()
+    const findKey = createLocalJWKSet(found)
     const readAt = performance.now()
-    this.#kept = { keys: found, readAt, until: readAt + keptSeconds(answer) * 1_000 }
-    return found
+    this.#kept = { findKey, readAt, until: readAt + keptSeconds(answer) * 1_000 }
+    return findKey
   }
 }
 
@@ -130,7 +134,7 @@ function keysUnavailable(): ProviderFailure {
   return new ProviderFailure('unavailable', 'Google does not tell its public keys now.')
 }
 
-function parseKeys({ content }: ProviderAnswer): JSONWebKeySet | null {
+function parseKeys({ content }: ProviderAnswer) {
   try {
     return keys.parse(JSON.parse(content.toString()))
   } catch {

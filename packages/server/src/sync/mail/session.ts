@@ -5,7 +5,7 @@ import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
 import { listChangedKeys } from '../../features/mail/messages/record-changed-keys.ts'
 import { recordListed } from '../../features/mail/messages/record-missing.ts'
 import type { FollowedSource, MailAccount, PlacedMailbox } from '../../features/mail/messages/rules.ts'
-import { listHeldDrafts } from '../../features/mail/messages/store.ts'
+import { holdsAny, listHeldDrafts } from '../../features/mail/messages/store.ts'
 import type { Logger } from '../../kit/log.ts'
 import type { Cursor, FollowOptions, MailProvider, RemoteMessage } from '../../providers/mail.ts'
 import type { Bodies } from './bodies.ts'
@@ -106,13 +106,23 @@ export async function followOptions(session: Session, followed: FollowedSource):
       // In this order, so that nothing that the interface adds meanwhile is taken to be known.
       return withoutChanges(known, await listChangedKeys(db, owned.id, followed.source))
     },
-    lacking: keys => underFence(session, (unit, account) => recordListed(unit, account, followed, keys)),
+    lacking: keys => findLacking(session, followed, keys),
     heldDrafts: draftKeys => listHeldDrafts(db, owned.id, draftKeys),
     since,
     skip,
     retry,
     signal: session.signal,
   }
+}
+
+/** New mail is lacking as a whole. That needs no transaction, since there is nothing to recognise. */
+async function findLacking(
+  session: Session,
+  followed: FollowedSource,
+  keys: readonly string[],
+): Promise<string[]> {
+  if (!(await holdsAny(session.db, session.owned.id, keys))) return [...keys]
+  return underFence(session, (unit, account) => recordListed(unit, account, followed, keys))
 }
 
 /** Hands over messages that are recorded by now, and the sources that came with them. */

@@ -73,7 +73,9 @@ async function receive(
     return 'taken'
   }
   const { emailAddress: email } = notice.data
-  for (const id of await recordNotice(db, { subscription, serviceAccount, email }, operators)) waker.wake(id)
+  const ids = await recordNotice(db, { subscription, serviceAccount, email }, operators)
+  // Only who follows the account has to know: what it brings is announced when it is recorded.
+  for (const id of ids) waker.wake(id, 'waxwing_notice')
   return 'taken'
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
+import { unflushed } from '../../../database/unflushed.ts'
 import type { GrantedWatch } from '../../../providers/granted-watch.ts'
 import { NOTICE, wantedWith } from '../accounts/store.ts'
 
@@ -66,7 +67,7 @@ export async function judgeSigner(
 
 /**
  * Asks for a look at the accounts of the address that use an app of the notice. Returns the ids of those for which none
- * was asked for yet.
+ * was asked for yet. A crash of the database may lose it, as a notice may be lost on its way.
  */
 export async function recordNotice(
   db: Db,
@@ -77,7 +78,7 @@ export async function recordNotice(
   const { rows } = await sql<{ id: string }>`
     update account set sync_wanted = ${wantedWith([NOTICE])}
     where provider = 'gmail' and lower(email) = lower(${email}) and deleted_at is null and status = 'active'
-      and not sync_wanted @> array[${NOTICE}]::text[]
+      and not sync_wanted @> array[${NOTICE}]::text[] and ${unflushed}
       and case when oauth_app_id is null then ${isOperators} else oauth_app_id in (
         select id from oauth_app
         where push_subscription = ${subscription} and push_service_account = ${serviceAccount}) end

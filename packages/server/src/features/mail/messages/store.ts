@@ -67,6 +67,16 @@ export async function listHeldDrafts(
   return rows.map(row => row.draft_key)
 }
 
+/** Whether the account has a message under one of the lasting ids, wherever it is. */
+export async function holdsAny(db: Db, accountId: string, remoteIds: readonly string[]): Promise<boolean> {
+  const { rows } = await sql<{ holds: boolean }>`
+    select exists (
+      select from message where account_id = ${accountId} and remote_id = any(${[...remoteIds]}::text[])
+    ) as holds
+  `.execute(db)
+  return rows[0]?.holds ?? false
+}
+
 /** What a list of messages is narrowed to. */
 export interface MessageFilters {
   mailboxId?: string | undefined
