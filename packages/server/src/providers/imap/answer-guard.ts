@@ -1,12 +1,13 @@
 import type { Transform, TransformCallback } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ImapFlow } from 'imapflow'
-import type { ImapStreamItem } from 'imapflow/lib/handler/types.js'
+import type { ImapResponse, ImapStreamItem } from 'imapflow/lib/handler/types.js'
 import { ProviderFailure } from '../failure.ts'
 import { AnswerBudget } from './answer-budget.ts'
 import { cutAnswer } from './answer-line.ts'
 import { EventLoopShare } from './event-loop-share.ts'
 import { type ExpectedAnswers, LINE_BYTES } from './expected-answers.ts'
+import { FetchReader } from './fetch-reader.ts'
 
 /** One per process, as there is one event loop. */
 const share = new EventLoopShare()
@@ -23,14 +24,26 @@ interface AnswerStream extends Transform {
   push(answer: ImapStreamItem | null): boolean
 }
 
+/** The parts of imapflow that its types leave out. */
+interface ClientParts {
+  /** STARTTLS does not replace it. */
+  streamer: AnswerStream
+  /** The command in progress, with its handlers of answers. */
+  currentRequest:
+    | false
+    | { options: { untagged?: Record<string, (answer: ImapResponse) => void | Promise<void>> } }
+}
+
 /**
  * Stands between the socket of a client and its parser. Limits what a server may send, and how much of the event loop
- * reading it may take. A server that exceeds its budget is read slowly, then its connection is ended. Must be called
- * before the client connects.
+ * reading it may take. A server that exceeds its budget is read slowly, then its connection is ended. FETCH answers to a
+ * command are read here and handed to its handler, past the parser. Must be called before the client connects.
  */
 export function guardAnswers(client: ImapFlow): AnswerGuard {
-  // imapflow's types leave it out; STARTTLS does not replace it.
-  const { streamer: stream } = client as unknown as { streamer: AnswerStream }
+  const parts = client as unknown as ClientParts
+  const stream = parts.streamer
+  const fetchHandler = () => (parts.currentRequest ? parts.currentRequest.options.untagged?.['FETCH'] : null)
+  const reader = new FetchReader(() => Boolean(fetchHandler()))
   const budget = new AnswerBudget()
   const closed = new AbortController()
   const push = stream.push.bind(stream)
@@ -57,18 +70,33 @@ export function guardAnswers(client: ImapFlow): AnswerGuard {
     await share.enter(stream)
   }
 
-  const read = (chunk: Buffer, encoding: BufferEncoding, done: TransformCallback) => {
-    if (stream.destroyed) return done()
+  const hand = async (answer: ImapResponse) => {
+    const wait = admit(1, 0)
+    if (wait) await wait
+    if (stream.destroyed) return
+    try {
+      await fetchHandler()?.(answer)
+    } catch {
+      // imapflow, too, goes on after a handler that failed.
+    }
+  }
+  const read = async (chunk: Buffer, encoding: BufferEncoding) => {
+    const passOn = (bytes: Buffer) =>
+      new Promise<void>(resolve => transform(bytes, encoding, () => resolve()))
     bytesBeingRead = chunk.length
-    transform(chunk, encoding, error => {
-      bytesBeingRead = 0
-      done(error)
-    })
+    for (const part of reader.read(chunk)) {
+      if (stream.destroyed) return
+      await (Buffer.isBuffer(part) ? passOn(part) : hand(part))
+    }
   }
   stream._transform = (chunk: Buffer, encoding: BufferEncoding, done: TransformCallback) => {
+    const end = (error?: Error) => {
+      bytesBeingRead = 0
+      done(error)
+    }
     const wait = admit(0, chunk.length)
-    if (wait) void wait.then(() => read(chunk, encoding, done))
-    else read(chunk, encoding, done)
+    const reading = wait ? wait.then(() => read(chunk, encoding)) : read(chunk, encoding)
+    reading.then(() => end(), end)
   }
   stream.on('unpipe', () => {
     // Whatever waits here would be read after the handshake of STARTTLS, as if it had come over TLS.

@@ -4,6 +4,7 @@ import { ImapFlow } from 'imapflow'
 import { ProviderFailure } from '../failure.ts'
 import { type AnswerGuard, guardAnswers } from './answer-guard.ts'
 import { NUMBERS_LINE_BYTES_MAX } from './answer-line.ts'
+import { LITERAL_BYTES_MAX } from './expected-answers.ts'
 import { toFailure } from './failure.ts'
 
 /** The address of an IMAP server, after the egress guard resolved its name. */
@@ -34,8 +35,6 @@ const GREETING_MS = 30_000
 const SOCKET_SILENCE_MS = 24 * 60 * 60_000
 /** From the first attempt to connect until the end of the login. */
 const LOGIN_MS = 60_000
-/** No request is for more than 256 KB of content. */
-const LITERAL_BYTES_MAX = 512 * 1024
 /** Maximum memory of the parser of one connection. */
 const RESPONSE_BYTES_MAX = NUMBERS_LINE_BYTES_MAX + 2 * LITERAL_BYTES_MAX
 

@@ -12,6 +12,8 @@ export interface ExpectedAnswers extends Allowance {
 }
 
 const KB = 1024
+/** No request is for more than 256 KB of content. */
+export const LITERAL_BYTES_MAX = 512 * KB
 /** The most messages that one command changes. The two sets of its COPYUID must each fit into `SET_BYTES_MAX`. */
 export const UIDS_PER_CHANGE = 250
 const CHANGING = new Set(['UID STORE', 'UID COPY', 'UID MOVE', 'UID EXPUNGE', 'EXPUNGE'])
