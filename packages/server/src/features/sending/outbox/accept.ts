@@ -112,13 +112,14 @@ export function requireSendTime(sendAt: Date | null | undefined, now: Date): voi
  * Accepts a message: its content, the entry, the counts and the answer are durable together when this returns. What is
  * refused leaves nothing behind. Call `requireSendable`, `requireSendTime` and `requireMaySend` before it is composed.
  * @param also what else belongs to the same commit
+ * @param now the time by the database, for a send that may be taken to be accepted
  */
 export async function acceptSend(
   context: RequestContext,
   services: AcceptServices,
   account: AccountView,
   { content: composed, ...send }: NewSend,
-  also?: (unit: UnitOfWork) => Promise<void>,
+  { also, now = null }: { also?: (unit: UnitOfWork) => Promise<void>; now?: (() => Date) | null } = {},
 ): Promise<OutboxEntry> {
   await services.reach('content_write', send.id)
   const target = contentTarget(context, services, account)
@@ -135,7 +136,9 @@ export async function acceptSend(
         await services.reach('accept_commit', send.id)
         return presentEntry(acceptedRow(accepting, row))
       },
-      isShared ? { transact: services.sharedAccepts.transactFor(accepting, row => (inserted = row)) } : {},
+      isShared
+        ? { transact: services.sharedAccepts.transactFor({ ...accepting, now }, row => (inserted = row)) }
+        : {},
     )
     await services.reach('accepted', send.id)
     return entry
