@@ -183,11 +183,20 @@ export function describe(
 ): Pick<WrittenSend, 'snippet' | 'hasAttachments' | 'size'> {
   const stored = { layout, byteLength: bytes + (tail?.bytes ?? 0), open: nothing }
   return {
-    snippet: cutText(collapseText(text), SNIPPET_LENGTH).trimEnd(),
+    snippet: snippetOf(text),
     hasAttachments,
     size: copyForm(stored, new Date()).byteLength,
   }
 }
+
+/** The beginning of a text on one line. Only a text that begins with many blanks is read further. */
+function snippetOf(text: string): string {
+  const beginning = collapseText(text.slice(0, BEGINNING_LENGTH))
+  const shown = beginning.length > SNIPPET_LENGTH ? beginning : collapseText(text)
+  return cutText(shown, SNIPPET_LENGTH).trimEnd()
+}
+
+const BEGINNING_LENGTH = 4 * SNIPPET_LENGTH
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
