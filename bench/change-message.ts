@@ -19,6 +19,8 @@ export const changeMessage: Benchmark = {
   async run(report) {
     await using server = await startDovecot()
     const user = await makeFullMailbox(server, MESSAGES)
+    // In one mailbox, each would hear of what the other changes, and the service would compare it all the time.
+    const other = await makeFullMailbox(server, MESSAGES)
     await using service = await startBenchService()
     const accountId = await service.connect(server, user)
     await service.untilInitialized(accountId)
@@ -33,7 +35,7 @@ export const changeMessage: Benchmark = {
 
     await using database = await openItsDatabase(service.folder.path)
     await database.pool.query('create table bench_commit (uid integer primary key, is_read boolean)')
-    const login = { user: user.user, pass: user.password }
+    const login = { user: other.user, pass: other.password }
     const imap = new ImapFlow({
       host: server.host,
       port: server.port,

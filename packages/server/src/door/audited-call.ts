@@ -1,9 +1,8 @@
 import type { OperationMeta, TargetName } from '@waxwing/contract/operation.ts'
-import type { Transaction } from 'kysely'
-import type { Tables } from '../database/tables.ts'
+import type { UnitOfWork } from '../events/unit-of-work.ts'
 import type { AuditRow } from '../features/tenancy/audit-log/entry.ts'
 import type { LoneRows } from '../features/tenancy/audit-log/lone-rows.ts'
-import { recordRow } from '../features/tenancy/audit-log/record-rows.ts'
+import { recordRows } from '../features/tenancy/audit-log/record-rows.ts'
 import { actorOf, cutUserAgent, isRecorded, targetsOf } from '../features/tenancy/audit-log/rules.ts'
 import type { Identity } from '../features/tenancy/credentials/authenticate.ts'
 import { newId } from '../kit/ids.ts'
@@ -16,7 +15,7 @@ export interface AuditedCall {
   /** Names further ids in the row. */
   target(ids: Readonly<Record<TargetName, string>>): void
   /** Writes the row of a success in the transaction of its effect, whose answer is given. */
-  recordEffect(tx: Transaction<Tables>, answer: unknown): Promise<void>
+  recordEffect(unit: UnitOfWork, answer: unknown): void
   /** Writes the row of a success that committed nothing. */
   recordSuccess(answer: unknown): Promise<void>
   /** Writes the row of a refusal. If the call had an effect nevertheless, the row of that stays. */
@@ -62,7 +61,7 @@ export function auditCall(
 
   return {
     target: ids => void Object.assign(named, ids),
-    recordEffect: (tx, answer) => recordRow(tx, successRow(answer)),
+    recordEffect: (unit, answer) => unit.leave(recordRows, successRow(answer)),
     recordSuccess: answer => loneRows.record(successRow(answer)),
     async recordRefusal({ status, reason }) {
       if (isRecorded(status)) await loneRows.record(rowOf(status, inPath, reason))
@@ -76,7 +75,7 @@ export function auditCall(
 
 const UNAUDITED: AuditedCall = {
   target() {},
-  recordEffect: () => Promise.resolve(),
+  recordEffect() {},
   recordSuccess: () => Promise.resolve(),
   recordRefusal: () => Promise.resolve(),
   requireNamed() {},

@@ -73,7 +73,7 @@ export function openCommits(call: CommittingCall): Commits & {
               scopes: [...new Set([meta.scope, ...scopes])],
             })
           }
-          await call.audited.recordEffect(unit.sql, result)
+          call.audited.recordEffect(unit, result)
           return result
         }, transact)
         changed = { answer, keptText }

@@ -2,6 +2,7 @@ import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
+import { waitUntil } from '../wait-until.ts'
 import {
   connectSender,
   GRACE,
@@ -195,24 +196,25 @@ describe('a scheduled send', () => {
   })
 
   test('is sent although its account was served while its acceptance was not yet committed', async () => {
-    const reached = Promise.withResolvers<void>()
-    const released = Promise.withResolvers<void>()
-    let isHeld = false
-    const reachPoint = async (point: string) => {
-      if (point !== 'accept_commit' || !isHeld) return
-      reached.resolve()
-      await released.promise
-    }
-    await using opened = await openSendingApp({ app: { reachPoint } })
+    await using opened = await openSendingApp()
     const { app } = opened
     const accountId = await connectSender(app, opened)
     const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString()
     const earlier = await send(app, accountId, { sendAt: inSeconds(3) })
-    isHeld = true
-    const accepting = send(app, accountId, { sendAt: inSeconds(4) })
-    await reached.promise
-    await waitForStatus(app, earlier, 'sent')
-    released.resolve()
+    const { accepting } = await app.db.transaction().execute(async holder => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder)
+      // The row of the audit log is the last that is written before the commit.
+      await sql`lock table audit_open in access exclusive mode`.execute(holder)
+      const posted = send(app, accountId, { sendAt: inSeconds(4) })
+      await waitUntil('the send to be inserted', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+            and query like 'insert into audit_open%'`.execute(app.db)
+        return rows.length === 1
+      })
+      await waitForStatus(app, earlier, 'sent')
+      return { accepting: posted }
+    })
     await waitForStatus(app, await accepting, 'sent')
   })
 

@@ -31,6 +31,8 @@ afterAll(() => opened[Symbol.asyncDispose]())
 
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 
+const TABLES_OF_SENDS = ['outbox', 'outbox_content', 'outbox_piece', 'sent_message', 'tracked_send']
+
 type SendAnswer = Answer<OutboxEntry & { code?: string }>
 
 /** Posts messages that are all recorded at the same time, after what `meanwhile` does. */
@@ -110,10 +112,12 @@ test('sends that arrive together are recorded by one commit, and each refusal is
     expect({ table, count: await count(table) }).toEqual({ table, count: accepted.length })
 
   // The first one, which may be refused, is recorded at once, one that creates its list alone, and those that arrived
-  // meanwhile together. Audit row and kept answer are written by the transaction of the entry.
-  const { rows } = await sql<{ transaction: string; count: number; whole: number }>`
+  // meanwhile together. Audit row and kept answer are written by the transaction of the entry, and all audit rows of it
+  // by one statement.
+  const { rows } = await sql<{ transaction: string; count: number; whole: number; inserts: number }>`
     select outbox.xmin::text as transaction, count(*)::int as count, count(*) filter (
-      where audit.xmin = outbox.xmin and kept.xmin = outbox.xmin and content.xmin = outbox.xmin)::int as whole
+      where audit.xmin = outbox.xmin and kept.xmin = outbox.xmin and content.xmin = outbox.xmin)::int as whole,
+      count(distinct audit.cmin::text)::int as inserts
     from outbox
     join outbox_content as content on content.outbox_id = outbox.id
     left join audit_open as audit on audit.targets ->> 'outboxId' = outbox.id::text
@@ -121,6 +125,7 @@ test('sends that arrive together are recorded by one commit, and each refusal is
     group by outbox.xmin::text`.execute(app.db)
   expect(Math.max(...rows.map(({ count: all }) => all))).toBeGreaterThanOrEqual(accepted.length - 2)
   expect(rows.map(({ whole }) => whole)).toEqual(rows.map(({ count: all }) => all))
+  expect(rows.map(({ inserts }) => inserts)).toEqual(rows.map(() => 1))
   const lists = await sql<{ id: string }>`select id from suppression_list where id <> 'global'`.execute(
     app.db,
   )
@@ -222,4 +227,75 @@ test('calls that wait for an account, one after the other, keep no other account
     expect(kinds([answer])).toEqual(['200 ok'])
   })
   expect(kinds(await Promise.all(waiting))).toEqual(waiting.map(() => '200 ok'))
+})
+
+test('a send that comes alone is recorded by one transaction, as it is answered', async () => {
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  released = Promise.resolve()
+  const accepted: OutboxEntry[] = []
+  // The first is due earlier than the account is looked at, and the last again.
+  for (const when of [{ sendAt: inAnHour() }, { sendAt: inAnHour() }, { undoSendSeconds: 30 }, {}]) {
+    const body = { to: [GRACE], subject: 'alone', text: 'Hello.\n', ...when }
+    const answer = await app.post<OutboxEntry>(`/v1/accounts/${accountId}/outbox`, body)
+    expect(answer.status).toBe(200)
+    accepted.push(answer.body)
+    const { rows } = await sql<{ due_at: Date }>`
+      select due_at from sending_account where account_id = ${accountId}`.execute(app.db)
+    const earliest = accepted.map(({ sendAt }) => sendAt).toSorted()[0]
+    expect(rows.map(row => row.due_at.toISOString())).toEqual([earliest])
+  }
+  for (const entry of accepted) expect(await readEntry(app, entry)).toEqual(entry)
+  const { rows } = await sql<{ is_whole: boolean }>`
+    select audit.xmin = outbox.xmin and content.xmin = outbox.xmin and sent.xmin = outbox.xmin as is_whole from outbox
+    join outbox_content as content on content.outbox_id = outbox.id
+    join sent_message as sent on sent.outbox_id = outbox.id
+    join audit_open as audit on audit.targets ->> 'outboxId' = outbox.id::text
+    where outbox.account_id = ${accountId}`.execute(app.db)
+  expect(rows).toEqual(accepted.map(() => ({ is_whole: true })))
+})
+
+test.each<[string, string, (accountId: string) => Promise<unknown>]>([
+  ['account_not_found', '404', accountId => opened.app.delete(`/v1/accounts/${accountId}`)],
+  ['account_paused', '409', id => opened.app.patch(`/v1/accounts/${id}`, { status: 'paused' })],
+  [
+    'suppressed',
+    '400',
+    () => opened.app.post('/v1/suppressions/global/entries', { addresses: ['suppressed@example.org'] }),
+  ],
+  [
+    'plan_limit_sends',
+    '403',
+    async () => {
+      const id = newId()
+      await sql`
+        insert into plan (id, name, body_storage_allowed, sends_per_day) values (${id}, 'none', true, 0)`.execute(
+        opened.app.db,
+      )
+      await sql`update tenant set plan_id = ${id} where id = ${opened.app.tenantId}`.execute(opened.app.db)
+    },
+  ],
+])('a send that comes alone is refused with %s, and leaves nothing behind', async (code, status, change) => {
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  const key = `alone-${code}`
+  const before = await Promise.all(TABLES_OF_SENDS.map(count))
+  const body = { to: [{ address: `${code}@example.org` }] }
+  const { answers, repeat } = await postTogether([{ accountId, body, key }], () => change(accountId))
+  await sql`update tenant set plan_id = null`.execute(app.db)
+  const expected = [`${status} ${code}`]
+  expect(kinds(answers)).toEqual(expected)
+  expect(kinds(await repeat())).toEqual(expected)
+  expect(await Promise.all(TABLES_OF_SENDS.map(count))).toEqual(before)
+})
+
+test('a call that comes alone and has lost its Idempotency-Key leaves nothing behind', async () => {
+  const { app } = opened
+  const accountId = await connectSender(app, opened)
+  const before = await Promise.all(TABLES_OF_SENDS.map(count))
+  const { answers } = await postTogether([{ accountId, key: 'lost-alone' }], () =>
+    sql`update idempotency_key set claim = ${newId()} where key = 'lost-alone'`.execute(app.db),
+  )
+  expect(kinds(answers)).toEqual(['409 idempotency_key_in_progress'])
+  expect(await Promise.all(TABLES_OF_SENDS.map(count))).toEqual(before)
 })

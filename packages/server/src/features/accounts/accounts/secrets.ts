@@ -1,4 +1,4 @@
-import { createSecretKey, randomBytes } from 'node:crypto'
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { type Kysely, type Transaction, sql } from 'kysely'
 import { holdKeyRing } from '../../../database/sealed-value.ts'
 import type { Tables } from '../../../database/tables.ts'
@@ -43,6 +43,7 @@ export interface AccountKeys {
 }
 
 export function accountKeys(ring: KeyRing): AccountKeys {
+  const opened = openedKeys(ring)
   return {
     async createDataKey(tx, account) {
       await holdKeyRing(tx)
@@ -81,11 +82,11 @@ export function accountKeys(ring: KeyRing): AccountKeys {
       }
     },
 
-    blobSealing: account => sealingOf(ring, account, 'message_blob'),
+    blobSealing: account => sealingOf(opened(account), account, 'message_blob'),
 
-    linksSealing: account => sealingOf(ring, account, 'tracked_send'),
+    linksSealing: account => sealingOf(opened(account), account, 'tracked_send'),
 
-    outboxSealing: account => sealingOf(ring, account, 'outbox_content'),
+    outboxSealing: account => sealingOf(opened(account), account, 'outbox_content'),
 
     async findSecret(db, account, name) {
       const row = await db
@@ -114,9 +115,7 @@ export function dataKeyContext(account: { id: string; tenant_id: string }): stri
   return [account.tenant_id, 'account', 'data_key', account.id]
 }
 
-function sealingOf(ring: KeyRing, account: KeyedAccount, table: string): (id: string) => Sealing {
-  // Taken as bytes, each use of it would cost more than what it seals.
-  const key = createSecretKey(dataKeyOf(ring, account))
+function sealingOf(key: KeyObject, account: KeyedAccount, table: string): (id: string) => Sealing {
   return id => ({ key, context: [account.tenant_id, table, account.id, id] })
 }
 
@@ -127,4 +126,32 @@ function secretContext(account: KeyedAccount, name: SecretName): string[] {
 function dataKeyOf(ring: KeyRing, account: KeyedAccount): Buffer {
   if (!account.data_key) throw new SealError('The account has no data key any more')
   return ring.open(account.data_key, dataKeyContext(account))
+}
+
+const KEPT_SECONDS = 60
+const KEPT_MAX = 1_000
+
+/**
+ * Opens data keys, and keeps each for a minute: with many small messages of an account, opening it took as long as sealing
+ * what they say.
+ */
+function openedKeys(ring: KeyRing): (account: KeyedAccount) => KeyObject {
+  const kept = new Map<string, { key: KeyObject; until: number }>()
+  return account => {
+    const wrapped = account.data_key?.toString('base64') ?? ''
+    const name = [account.tenant_id, account.id, wrapped].join(' ')
+    const now = performance.now()
+    const known = kept.get(name)
+    if (known && known.until > now) return known.key
+    // Taken as bytes, each use of it would cost more than what it seals.
+    const key = createSecretKey(dataKeyOf(ring, account))
+    kept.delete(name)
+    kept.set(name, { key, until: now + KEPT_SECONDS * 1_000 })
+    // The oldest are the first.
+    for (const [oldest, { until }] of kept) {
+      if (until > now && kept.size <= KEPT_MAX) break
+      kept.delete(oldest)
+    }
+    return key
+  }
 }

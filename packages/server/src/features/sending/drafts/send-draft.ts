@@ -90,10 +90,14 @@ export async function sendDraft(
       },
       options: body,
     },
-    async unit => {
-      await requireUntouched(unit, draft, context.ifMatch)
-      await requireNothingQueued(unit, draft.id, id)
-      await sql`update outbox set draft_version = ${draft.content_version} where id = ${id}`.execute(unit.sql)
+    {
+      also: async unit => {
+        await requireUntouched(unit, draft, context.ifMatch)
+        await requireNothingQueued(unit, draft.id, id)
+        await sql`update outbox set draft_version = ${draft.content_version} where id = ${id}`.execute(
+          unit.sql,
+        )
+      },
     },
   )
 }

@@ -27,7 +27,8 @@ export async function mergeMail(
   terms: SendingTerms,
   body: MergeBody,
 ): Promise<{ items: MergeItem[] }> {
-  const { account, now } = terms
+  const { account } = terms
+  const now = terms.now()
   requireSendable(account, body.entries)
   requireSendTime(body.sendAt, now)
   if (body.listId != null) requireListSend(services.links)

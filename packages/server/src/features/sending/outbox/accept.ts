@@ -112,13 +112,14 @@ export function requireSendTime(sendAt: Date | null | undefined, now: Date): voi
  * Accepts a message: its content, the entry, the counts and the answer are durable together when this returns. What is
  * refused leaves nothing behind. Call `requireSendable`, `requireSendTime` and `requireMaySend` before it is composed.
  * @param also what else belongs to the same commit
+ * @param now the time by the database, for a send that may be taken to be accepted
  */
 export async function acceptSend(
   context: RequestContext,
   services: AcceptServices,
   account: AccountView,
   { content: composed, ...send }: NewSend,
-  also?: (unit: UnitOfWork) => Promise<void>,
+  { also, now = null }: { also?: (unit: UnitOfWork) => Promise<void>; now?: (() => Date) | null } = {},
 ): Promise<OutboxEntry> {
   await services.reach('content_write', send.id)
   const target = contentTarget(context, services, account)
@@ -135,7 +136,9 @@ export async function acceptSend(
         await services.reach('accept_commit', send.id)
         return presentEntry(acceptedRow(accepting, row))
       },
-      isShared ? { transact: services.sharedAccepts.transactFor(accepting, row => (inserted = row)) } : {},
+      isShared
+        ? { transact: services.sharedAccepts.transactFor({ ...accepting, now }, row => (inserted = row)) }
+        : {},
     )
     await services.reach('accepted', send.id)
     return entry
@@ -180,11 +183,20 @@ export function describe(
 ): Pick<WrittenSend, 'snippet' | 'hasAttachments' | 'size'> {
   const stored = { layout, byteLength: bytes + (tail?.bytes ?? 0), open: nothing }
   return {
-    snippet: cutText(collapseText(text), SNIPPET_LENGTH).trimEnd(),
+    snippet: snippetOf(text),
     hasAttachments,
     size: copyForm(stored, new Date()).byteLength,
   }
 }
+
+/** The beginning of a text on one line. Only a text that begins with many blanks is read further. */
+function snippetOf(text: string): string {
+  const beginning = collapseText(text.slice(0, BEGINNING_LENGTH))
+  const shown = beginning.length > SNIPPET_LENGTH ? beginning : collapseText(text)
+  return cutText(shown, SNIPPET_LENGTH).trimEnd()
+}
+
+const BEGINNING_LENGTH = 4 * SNIPPET_LENGTH
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 

@@ -6,7 +6,7 @@ import { insertingSends } from '../../mail/messages/record-sends.ts'
 import { envelopeRecipients } from '../compose/rules.ts'
 import { suppressedAddresses } from '../suppressions/store.ts'
 import type { NewSend } from './accept.ts'
-import { lookedAt } from './record.ts'
+import { bringingForward, lookedAt } from './record.ts'
 import { contentRowColumns, contentRows, type WrittenContent } from './write-content.ts'
 
 /** A message whose content is written. */
@@ -30,13 +30,15 @@ export interface Adding {
   intervalSeconds: number
   /** Adds only what certainly may be sent, and waits for nobody who holds an account. */
   isSure: boolean
+  /** When they are accepted; else the time of the database is asked for. */
+  now?: Date
 }
 
 /**
  * Common table expressions that write entries, their contents and their Message-IDs. `sender` are the accounts, which are
  * kept from being deleted until the commit: what is deleted accepts nothing more, and what was accepted before is
  * cancelled. `added` are the entries, `bound` their contents, and `first` is the time of the first entry of each account,
- * and whether the account is looked at by then.
+ * which is looked at by then.
  */
 export function addingSends(adding: Adding): RawBuilder<unknown> {
   const { tenantId, sends, intervalSeconds } = adding
@@ -49,10 +51,10 @@ export function addingSends(adding: Adding): RawBuilder<unknown> {
     added as (
       insert into outbox (id, tenant_id, account_id, "from", "to", cc, bcc, reply_to, subject, snippet, has_attachments,
         size, importance, in_reply_to, forward_of, draft_id, template_id, list_id, mail_merge_id, track_opens,
-        track_clicks, reference, thread_id, internet_message_id, waiting, send_at, due_at, is_paced, created_at)
+        track_clicks, reference, thread_id, internet_message_id, waiting, send_at, due_at, is_paced, created_at, updated_at)
       select id, ${tenantId}, account_id, "from", "to", cc, bcc, reply_to, subject, snippet, has_attachments,
         size, importance, in_reply_to, forward_of, draft_id, template_id, list_id, mail_merge_id, track_opens,
-        track_clicks, reference, thread_id, internet_message_id, waiting, due_at, due_at, ${intervalSeconds}::int > 0, now
+        track_clicks, reference, thread_id, internet_message_id, waiting, due_at, due_at, ${intervalSeconds}::int > 0, now, now
       from accepted
       returning id, account_id, internet_message_id, reference, list_id, due_at, created_at, updated_at
     ),
@@ -61,7 +63,8 @@ export function addingSends(adding: Adding): RawBuilder<unknown> {
     first as materialized (
       select earliest.*, exists (${lookedAt(sql`earliest`)}) as is_looked_at
       from (select account_id, min(due_at) as due_at from added group by account_id) as earliest
-    )`
+    ),
+    forwarded as (${bringingForward(tenantId, sql`first where not is_looked_at`)})`
 }
 
 /** Rows of accounts are locked in the order of their ids, so that no two statements wait for each other. */
@@ -79,10 +82,11 @@ function senders({ tenantId, sends, isSure }: Adding): RawBuilder<unknown> {
     }`
 }
 
-function acceptedSends({ tenantId, intervalSeconds, isSure }: Adding): RawBuilder<unknown> {
+function acceptedSends({ tenantId, intervalSeconds, isSure, now }: Adding): RawBuilder<unknown> {
   const timed = sql`
     select asked.*, now, greatest(coalesce(send_at, '-infinity'), now + make_interval(secs => undo_seconds)) as asked_at
-    from asked join sender on sender.id = asked.account_id, (select clock_timestamp() as now) as moment`
+    from asked join sender on sender.id = asked.account_id, (
+      select ${now ? sql`${now}::timestamptz` : sql`date_trunc('milliseconds', clock_timestamp())`} as now) as moment`
   if (isSure)
     return sql`
       select timed.*, asked_at as due_at from (${timed}) as timed
@@ -177,10 +181,14 @@ function sendRows(sends: readonly AccountSend[]) {
         waiting,
         compared: waiting.map(comparedAddress),
         send_at: options.sendAt ?? null,
-        undo_seconds:
-          options.undoSendSeconds ?? effectiveSettings(account.tenant_settings, account).undoSendSeconds,
+        undo_seconds: undoSecondsOf({ account, send }),
         ...rows[nth],
       }
     }),
   }
+}
+
+/** Seconds in which the send can be undone. */
+export function undoSecondsOf({ account, send: { options } }: AccountSend): number {
+  return options.undoSendSeconds ?? effectiveSettings(account.tenant_settings, account).undoSendSeconds
 }

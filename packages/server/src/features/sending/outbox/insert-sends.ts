@@ -1,4 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
+import { requiring } from '../../../database/precondition.ts'
+import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { requireConnectable } from '../../accounts/accounts/access.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
@@ -7,9 +9,9 @@ import { refuse } from '../../refuse.ts'
 import { requireUnsuppressed } from '../suppressions/access.ts'
 import { suppressedAddresses } from '../suppressions/store.ts'
 import { recordTracked, removeTracked } from '../tracking/record-tracked.ts'
-import { type AccountSend, addingSends, type WrittenSend } from './adding-sends.ts'
+import { type AccountSend, addingSends, undoSecondsOf, type WrittenSend } from './adding-sends.ts'
 import { countSends } from './limits.ts'
-import { bringForward } from './record.ts'
+import { planSendTime } from './schedule.ts'
 
 /**
  * The worker is woken for what is due within this time. It looks once a second, and each look sees when the next entry
@@ -28,8 +30,6 @@ interface Terms {
   /** Contents that were bound. If there are fewer than sends, one was swept. */
   bound: number
   firstDueAt: Date
-  /** Whether the account is looked at by that time. */
-  isLookedAt: boolean
   /** Whether a look of the worker that nobody wakes for it could come too late. */
   isSoon: boolean
 }
@@ -95,18 +95,14 @@ export async function insertSure(
 ): Promise<Map<string, InsertedSend>> {
   const { rows } = await sql<SureRow>`
     ${addingSends({ tenantId: unit.tenantId, sends, intervalSeconds: 0, isSure: true })}
-    select added.id, added.account_id as "accountId", ${insertedColumns}, first.due_at as "firstDueAt",
-      first.is_looked_at as "isLookedAt", sender.sends_per_day as "sendsPerDay"
-    from added join first using (account_id) join sender on sender.id = added.account_id
+    select added.id, ${insertedColumns}, sender.sends_per_day as "sendsPerDay"
+    from added join sender on sender.id = added.account_id
   `.execute(unit.sql)
   const inserted = new Map(rows.map(row => [row.id, row]))
   await recordTracked(
     unit,
     sends.filter(({ send }) => inserted.has(send.id)),
   )
-  const late = rows.filter(({ isLookedAt }) => !isLookedAt)
-  const accounts = new Map(late.map(({ accountId, firstDueAt: dueAt }) => [accountId, { accountId, dueAt }]))
-  await bringForward(unit, [...accounts.values()])
   const granted = await countSends(unit, rows[0]?.sendsPerDay ?? null, rows.length)
   const rest = sends.filter(({ send }) => inserted.has(send.id)).slice(granted)
   await takeBackSends(unit, rest)
@@ -116,10 +112,42 @@ export async function insertSure(
 
 interface SureRow extends InsertedSend {
   id: string
-  accountId: string
-  firstDueAt: Date
-  isLookedAt: boolean
   sendsPerDay: number | null
+}
+
+/** The row of a send that is accepted now, as it will be; null if it has to be asked for. */
+export function planInserted({
+  account,
+  send,
+  now,
+}: AccountSend & { now: (() => Date) | null }): InsertedSend | null {
+  const at = now?.()
+  if (!at) return null
+  const dueAt = planSendTime(at, send.options.sendAt ?? null, undoSecondsOf({ account, send }))
+  if (typeof dueAt === 'string') return null
+  const isSoon = dueAt.getTime() < at.getTime() + WAKE_SECONDS * 1_000
+  return { dueAt, createdAt: at, updatedAt: at, isSoon }
+}
+
+/**
+ * Inserts a send at the time of its row, without waiting for an answer. If it may not be sent, or its plan has a limit,
+ * the commit fails with `isUnmet`.
+ */
+export async function insertAssumed(
+  unit: UnitOfWork,
+  { account, send }: AccountSend,
+  { createdAt: now }: InsertedSend,
+): Promise<void> {
+  const sends = [{ account, send }]
+  const isAdded = sql<boolean>`
+    exists (select from added join sender on sender.id = added.account_id where sender.sends_per_day is null)`
+  await executeUnawaited(
+    unit.sql,
+    sql`
+      ${addingSends({ tenantId: unit.tenantId, sends, intervalSeconds: 0, isSure: true, now })}
+      select ${requiring(isAdded)}`,
+  )
+  await recordTracked(unit, sends)
 }
 
 /** Takes back sends that the same transaction has inserted, with the contents that it has inserted for them. */
@@ -144,8 +172,6 @@ async function applyTerms(unit: UnitOfWork, sends: readonly AccountSend[], terms
   if (bytesMax !== null && sends.some(({ send }) => send.size > bytesMax)) refuse('attachments_too_large')
   if (terms.bound < sends.length) refuse('overloaded')
   await recordTracked(unit, sends)
-  const accountId = sends[0]!.account.id
-  if (!terms.isLookedAt) await bringForward(unit, [{ accountId, dueAt: terms.firstDueAt }])
 }
 
 const isSoon = (at: RawBuilder<unknown>) =>
@@ -157,6 +183,6 @@ const insertedColumns = sql`
 
 const termColumns = sql`
   sender.status as "accountStatus", sender.is_past_due as "isPastDue", sender.sends_per_day as "sendsPerDay",
-  (select count(*)::int from bound) as bound, first.due_at as "firstDueAt", first.is_looked_at as "isLookedAt",
+  (select count(*)::int from bound) as bound, first.due_at as "firstDueAt",
   ${isSoon(sql`first.due_at`)} as "isSoon",
   (select message_bytes_max::float8 from sending_account as held where held.account_id = sender.id) as "bytesMax"`

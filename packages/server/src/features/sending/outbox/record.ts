@@ -89,14 +89,19 @@ export async function bringForward(
   attempts: ReadonlyArray<{ accountId: string; dueAt: Date }>,
 ): Promise<void> {
   if (attempts.length === 0) return
-  await sql`
-    insert into sending_account as held (account_id, tenant_id, due_at)
-    select account_id, ${unit.tenantId}, min(due_at) from unnest(
+  const given = sql`unnest(
       ${attempts.map(({ accountId }) => accountId)}::uuid[], ${attempts.map(({ dueAt }) => dueAt)}::timestamptz[]
-    ) as attempt (account_id, due_at)
+    ) as attempt (account_id, due_at)`
+  await bringingForward(unit.tenantId, given).execute(unit.sql)
+}
+
+/** The statement of `bringForward`. @param attempts with `account_id` and `due_at` */
+export function bringingForward(tenantId: string, attempts: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    insert into sending_account as held (account_id, tenant_id, due_at)
+    select account_id, ${tenantId}, min(due_at) from ${attempts}
     group by account_id order by account_id
-    on conflict (account_id) do update set due_at = least(held.due_at, greatest(excluded.due_at, held.paused_until))
-  `.execute(unit.sql)
+    on conflict (account_id) do update set due_at = least(held.due_at, greatest(excluded.due_at, held.paused_until))`
 }
 
 /**

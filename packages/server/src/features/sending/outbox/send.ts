@@ -38,12 +38,12 @@ export async function sendMessage(
   terms: SendingTerms,
   body: SendBody,
 ): Promise<OutboxEntry> {
-  const { account, sendsLeft, signByDefault, signature, now } = terms
+  const { account, sendsLeft, signByDefault, signature } = terms
   const { to = [], cc = [], bcc = [], listId = null } = body
   using _ = services.sharedAccepts.expect(context.tenantId)
   if (sendsLeft !== null && sendsLeft <= 0) refuse('plan_limit_sends')
   requireSendable(account, [...to, ...cc, ...bcc])
-  requireSendTime(body.sendAt, now)
+  requireSendTime(body.sendAt, terms.now())
   if (listId !== null) requireListSend(services.links, { to, cc, bcc })
   const originals = await requireOriginals(services.content, account, body)
   const isRefreshed = await refreshIdentities(services.content, account)
@@ -82,5 +82,7 @@ export async function sendMessage(
     tracking: tracker.result(),
     options: body,
   })
-  return acceptSend(context, services, account, { ...send, content: composed })
+  // What a plan limits is counted, and a list may have to be created.
+  const now = sendsLeft === null && listId === null ? () => terms.now() : null
+  return acceptSend(context, services, account, { ...send, content: composed }, { now })
 }

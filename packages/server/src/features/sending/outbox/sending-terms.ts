@@ -17,8 +17,8 @@ export interface SendingTerms {
   signByDefault: boolean
   /** The signature of the account's own address. */
   signature: Signature | null
-  /** The time by the database, which decides what is due. */
-  now: Date
+  /** The time by the database, which decides what is due, as it was read and as far as this process has counted on. */
+  now(): Date
 }
 
 type FoundTerms = SendingTerms & { isPastDue: boolean }
@@ -73,6 +73,7 @@ async function findTerms(db: Db, accounts: readonly AccountOfTenant[]): Promise<
       sql<Date>`clock_timestamp()`.as('now'),
     ])
     .execute()
+  const readAt = performance.now()
   const found = new Map(
     rows.map(row => {
       const { is_past_due, sends_left, sign_by_default, own_signature, now, ...account } = row
@@ -82,7 +83,7 @@ async function findTerms(db: Db, accounts: readonly AccountOfTenant[]): Promise<
         sendsLeft: sends_left,
         signByDefault: sign_by_default,
         signature: own_signature,
-        now,
+        now: () => new Date(now.getTime() + performance.now() - readAt),
       }
       return [nameOf({ tenantId: account.tenant_id, id: account.id }), terms]
     }),

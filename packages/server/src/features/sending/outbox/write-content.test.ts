@@ -39,14 +39,28 @@ test.each([
   ['cannot be read to its end', 6, Number.POSITIVE_INFINITY, 4],
 ])('a large content that %s gives its room back', async (_, megabytes, failingStep, failsAt) => {
   const { target, room } = targetFailingFrom(failingStep)
-  const written = writeContent({ layout: {}, open: () => bytesOf(megabytes, failsAt) }, target)
+  const written = writeContent(
+    { layout: {}, byteLength: null, open: () => bytesOf(megabytes, failsAt) },
+    target,
+  )
   await written.catch(() => undefined)
   expect(room).toEqual({ held: 0, entered: 1 })
 })
 
 test('a small content needs no room', async () => {
   const { target, room } = targetFailingFrom(1)
-  const { piece } = await writeContent({ layout: {}, open: () => bytesOf(0) }, target)
+  const { piece } = await writeContent({ layout: {}, byteLength: 0, open: () => bytesOf(0) }, target)
   expect(piece).not.toBeNull()
   expect(room.entered).toBe(0)
+})
+
+test('a content that is known to be large is not read before there is room for it', async () => {
+  const { target, room } = targetFailingFrom(Number.POSITIVE_INFINITY)
+  const heldAtReading: number[] = []
+  async function* open() {
+    heldAtReading.push(room.held)
+    yield* bytesOf(6)
+  }
+  await writeContent({ layout: {}, byteLength: 6 * MB, open }, target)
+  expect(heldAtReading).toEqual([1])
 })

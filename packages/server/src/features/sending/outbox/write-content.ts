@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, zstdCompressSync } from 'node:zlib'
 import { sql } from 'kysely'
@@ -11,6 +10,8 @@ import { removeContent, SMALL_BYTES } from './content.ts'
 /** A composed message, or what several of them end with. */
 export interface ContentSource<Layout> {
   layout: Layout
+  /** Bytes; null if that is not known. */
+  byteLength: number | null
   open(): AsyncIterable<Uint8Array>
 }
 
@@ -50,7 +51,7 @@ export async function writeContent<Layout>(
   const { sealingOf, step } = to
   const id = newId()
   const counted = countBytes(source.open())
-  const sealed = cutIntoPieces(sealFrames(compress(counted.bytes, to), sealingOf(id)))
+  const sealed = cutIntoPieces(sealFrames(compress(counted.bytes, source.byteLength, to), sealingOf(id)))
   const first = (await sealed.next()).value ?? Buffer.alloc(0)
   const second = await sealed.next()
   const { layout } = source
@@ -78,7 +79,7 @@ export async function writeTail(
   open: () => AsyncIterable<Uint8Array>,
   to: ContentTarget,
 ): Promise<WrittenTail> {
-  const written = await writeContent({ layout: {}, open }, to)
+  const written = await writeContent({ layout: {}, byteLength: null, open }, to)
   const { id, bytes } = written
   await to.step(async unit => {
     if (written.piece !== null) await insertUnbound(unit, to.accountId, [written])
@@ -150,14 +151,19 @@ function countBytes(source: AsyncIterable<Uint8Array>) {
   return { bytes: counting(), count: () => count }
 }
 
-/** Small content at once: setting up a stream takes much longer than compressing it. */
+/**
+ * Small content at once: setting up a stream takes much longer than compressing it. What is known to be large is not read
+ * before there is room for it, so that those that wait hold nothing.
+ */
 async function* compress(
   source: AsyncGenerator<Uint8Array>,
+  byteLength: number | null,
   { enterLarge }: ContentTarget,
 ): AsyncGenerator<Buffer> {
+  const headMax = byteLength !== null && byteLength > SMALL_BYTES ? 0 : SMALL_BYTES
   const head: Uint8Array[] = []
   let bytes = 0
-  while (bytes < SMALL_BYTES) {
+  while (bytes < headMax) {
     const next = await source.next()
     // Otherwise it sets up tables for content of any size.
     if (next.done) return yield zstdCompressSync(Buffer.concat(head), { pledgedSrcSize: bytes })
@@ -170,7 +176,7 @@ async function* compress(
     yield* source
   }
   const compressing = createZstdCompress()
-  const done = pipeline(Readable.from(whole()), compressing)
+  const done = pipeline(whole(), compressing)
   done.catch(() => undefined)
   yield* compressing as AsyncIterable<Buffer>
   await done

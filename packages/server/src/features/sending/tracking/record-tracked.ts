@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { SendTracking } from './track-send.ts'
 
@@ -14,13 +15,15 @@ interface Tracked {
 export async function recordTracked(unit: UnitOfWork, sends: readonly Tracked[]): Promise<void> {
   const tracked = sends.filter(({ send: { tracking } }) => tracking.opens || tracking.clicks)
   for (const group of groupsOf(tracked))
-    await sql`
+    await executeUnawaited(
+      unit.sql,
+      sql`
       insert into tracked_send (outbox_id, account_id, links)
       select * from unnest(
         ${group.map(({ send }) => send.id)}::uuid[], ${group.map(({ account }) => account.id)}::uuid[],
         ${group.map(({ send }) => send.tracking.links)}::bytea[]
-      )
-    `.execute(unit.sql)
+      )`,
+    )
 }
 
 function groupsOf(tracked: readonly Tracked[]): Tracked[][] {

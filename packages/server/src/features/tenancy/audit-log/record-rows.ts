@@ -1,4 +1,4 @@
-import { type Transaction, sql } from 'kysely'
+import { type RawBuilder, type Transaction, sql } from 'kysely'
 import type { AuditAction, TargetName } from '@waxwing/contract/operation.ts'
 import type { Db } from '../../../database/pool.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
@@ -7,10 +7,21 @@ import { newId } from '../../../kit/ids.ts'
 import { type AuditRow, columns, COLUMNS, type StoredRow } from './entry.ts'
 
 /** Adds the row of what the transaction does. If that fails, so does the commit. */
-export async function recordRow(tx: Transaction<Tables>, row: AuditRow): Promise<void> {
+export function recordRow(tx: Transaction<Tables>, row: AuditRow): Promise<void> {
+  return recordRows(tx, [row])
+}
+
+/** The same for calls that share the transaction. */
+export async function recordRows(tx: Transaction<Tables>, rows: readonly AuditRow[]): Promise<void> {
+  // Parameters of their own are quicker to read for a single row.
+  const given = rows.length === 1 ? rowOf(rows[0]!) : sql`select ${columns} from ${recordset(rows)}`
+  await executeUnawaited(tx, sql`insert into audit_open (${columns}) ${given}`)
+}
+
+function rowOf(row: AuditRow): RawBuilder<unknown> {
   const stored = storedRow(row)
   const values = COLUMNS.map(name => (name === 'targets' ? JSON.stringify(stored.targets) : stored[name]))
-  await executeUnawaited(tx, sql`insert into audit_open (${columns}) values (${sql.join(values)})`)
+  return sql`values (${sql.join(values)})`
 }
 
 /**
@@ -19,7 +30,7 @@ export async function recordRow(tx: Transaction<Tables>, row: AuditRow): Promise
  */
 export async function recordLoneRows(db: Db, rows: readonly AuditRow[]): Promise<void> {
   await sql`
-    insert into audit_open select * from ${recordset(rows)}
+    insert into audit_open (${columns}) select ${columns} from ${recordset(rows)}
     where not exists (select from audit_entry as entry where entry.tenant_id = given.tenant_id and entry.id = given.id)
     on conflict (id) do nothing
   `.execute(db)
