@@ -203,8 +203,8 @@ describe('a scheduled send', () => {
     const earlier = await send(app, accountId, { sendAt: inSeconds(3) })
     const { accepting } = await app.db.transaction().execute(async holder => {
       await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder)
-      // The row of the audit log is the last that is written before the commit.
-      await sql`lock table audit_open in access exclusive mode`.execute(holder)
+      // The row of the audit log is the last that is written before the commit. Others may still read the table.
+      await sql`lock table audit_open in share mode`.execute(holder)
       const posted = send(app, accountId, { sendAt: inSeconds(4) })
       await waitUntil('the send to be inserted', async () => {
         const { rows } = await sql`
