@@ -10,8 +10,11 @@ const SOCKET = '.s.PGSQL.5432'
 export interface LosingDatabase extends AsyncDisposable {
   /** The same database, over a connection that can be lost. */
   database: Database
-  /** Cuts the connection of the next commit, after the server has carried it out and before its answer. */
-  loseNextCommit(): void
+  /**
+   * Cuts the connection of the next commit, after the server has carried it out and before its answer.
+   * @param behind what is sent over the same connection before it, so that no other commit is lost in its place
+   */
+  loseNextCommit(behind?: string): void
   /** Commits whose answers were lost. */
   lost(): number
 }
@@ -22,10 +25,11 @@ export async function openLosingDatabase(real: Database): Promise<LosingDatabase
   const { address } = real
   const folder = await mkdtemp(join(tmpdir(), 'waxwing-losing-'))
   const sockets = new Set<Socket>()
-  let isArmed = false
+  let awaited: string | null = null
   let lost = 0
   const server = createServer(client => {
     const upstream = connect(join(address.socketFolder, SOCKET))
+    let isMeant = false
     let isLosing = false
     for (const socket of [client, upstream]) {
       sockets.add(socket)
@@ -37,8 +41,10 @@ export async function openLosingDatabase(real: Database): Promise<LosingDatabase
       })
     }
     client.on('data', chunk => {
-      if (isArmed && /\bcommit\b/i.test(chunk.toString('latin1'))) {
-        isArmed = false
+      const sent = chunk.toString('latin1')
+      isMeant ||= awaited !== null && sent.includes(awaited)
+      if (awaited !== null && isMeant && /\bcommit\b/i.test(sent)) {
+        awaited = null
         isLosing = true
       }
       upstream.write(chunk)
@@ -58,7 +64,7 @@ export async function openLosingDatabase(real: Database): Promise<LosingDatabase
   })
   return {
     database,
-    loseNextCommit: () => void (isArmed = true),
+    loseNextCommit: (behind = '') => void (awaited = behind),
     lost: () => lost,
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]()

@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import fc from '../../test/property.ts'
 import { ByteQueue } from './byte-queue.ts'
 
 const PIECES = fc.array(fc.uint8Array({ maxLength: 20 }))

@@ -30,8 +30,9 @@ test('a merge whose commit is answered by nobody is sent once, and its key has t
     await openSendingApp({
       app: {
         database: losing.database,
-        reachPoint: point => {
-          if (point === 'accept_commit' && isArmed) losing.loseNextCommit()
+        reachPoint: (point, mergeId) => {
+          // Its row of the audit log names it.
+          if (point === 'accept_commit' && isArmed) losing.loseNextCommit(mergeId)
         },
       },
     }),

@@ -195,27 +195,35 @@ describe('a scheduled send', () => {
     ])
   })
 
-  test('is sent although its account was served while its acceptance was not yet committed', async () => {
+  test('is looked at in time although its account was served before its acceptance was committed', async () => {
     await using opened = await openSendingApp()
     const { app } = opened
     const accountId = await connectSender(app, opened)
-    const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString()
-    const earlier = await send(app, accountId, { sendAt: inSeconds(3) })
+    const [earlier, sendAt] = [await send(app, accountId, { sendAt: inHours(1) }), inHours(2)]
     const { accepting } = await app.db.transaction().execute(async holder => {
       await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder)
       // The row of the audit log is the last that is written before the commit. Others may still read the table.
       await sql`lock table audit_open in share mode`.execute(holder)
-      const posted = send(app, accountId, { sendAt: inSeconds(4) })
+      const posted = send(app, accountId, { sendAt })
       await waitUntil('the send to be inserted', async () => {
         const { rows } = await sql`
           select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
             and query like 'insert into audit_open%'`.execute(app.db)
         return rows.length === 1
       })
+      // The earlier one becomes due now. A call that moves it would wait for its row of the audit log, too.
+      await sql`update outbox set due_at = clock_timestamp() where id = ${earlier.id}`.execute(app.db)
+      await sql`
+        update sending_account set due_at = clock_timestamp() where account_id = ${accountId}`.execute(app.db)
       await waitForStatus(app, earlier, 'sent')
       return { accepting: posted }
     })
-    await waitForStatus(app, await accepting, 'sent')
+    expect(await accepting).toMatchObject({ sendAt })
+    const { rows } = await sql`
+      select due_at <= ${sendAt} as is_in_time from sending_account where account_id = ${accountId}`.execute(
+      app.db,
+    )
+    expect(rows).toEqual([{ is_in_time: true }])
   })
 
   test('can be undone in its first seconds, without an event', async () => {

@@ -1,5 +1,6 @@
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { sql } from 'kysely'
+import type { PoolClient } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { newId } from '../../src/kit/ids.ts'
 import type { Answer } from '../caller.ts'
@@ -11,6 +12,8 @@ beforeEach(waitForDay)
 
 /** More calls than the slow groups that may run at once. */
 const MANY_WAITING = 5
+/** What is inserted later than its own time by more than this gets a new time. */
+const LATE_MILLISECONDS = 1_000
 
 let opened: SendingApp
 /** Calls that have written the content of their message, and wait until they are released. */
@@ -298,4 +301,30 @@ test('a call that comes alone and has lost its Idempotency-Key leaves nothing be
   )
   expect(kinds(answers)).toEqual(['409 idempotency_key_in_progress'])
   expect(await Promise.all(TABLES_OF_SENDS.map(count))).toEqual(before)
+})
+
+test('a send that comes alone and waits for a connection can be undone for all of its time', async () => {
+  const { app } = opened
+  const { pool, waitMilliseconds } = app.database
+  const accountId = await connectSender(app, opened)
+  const held: PoolClient[] = []
+  const isLate = () => waitMilliseconds() > 1.5 * LATE_MILLISECONDS
+  const free = async () => {
+    try {
+      await waitUntil('the send to be late', () => Promise.resolve(isLate()))
+      return (await held[0]!.query<{ now: Date }>('select clock_timestamp() as now')).rows[0]!.now
+    } finally {
+      for (const client of held) client.release()
+    }
+  }
+  let freeing: Promise<Date> | null = null
+  const body = { sendAt: null, undoSendSeconds: 30 }
+  const { answers } = await postTogether([{ accountId, body, key: 'late' }], async () => {
+    while (held.length < pool.options.max) held.push(await pool.connect())
+    freeing = free()
+  })
+  expect(kinds(answers)).toEqual(['200 ok'])
+  const freedAt = (await freeing!).getTime()
+  expect(Date.parse(answers[0]!.body.createdAt)).toBeGreaterThanOrEqual(freedAt - LATE_MILLISECONDS)
+  expect(Date.parse(answers[0]!.body.sendAt)).toBe(Date.parse(answers[0]!.body.createdAt) + 30_000)
 })

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import parseAnswer from 'imapflow/lib/handler/imap-parser.js'
 import { ImapStream } from 'imapflow/lib/handler/imap-stream.js'
 import type { ImapResponse, ImapStreamItem } from 'imapflow/lib/handler/types.js'
 import { describe, expect, test } from 'vitest'
 import { ODD_MAIL } from '../../../test/mail/odd/odd-mail.ts'
+import fc from '../../../test/property.ts'
 import { LITERAL_BYTES_MAX } from './expected-answers.ts'
 import { FetchReader } from './fetch-reader.ts'
 

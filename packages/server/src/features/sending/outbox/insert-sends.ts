@@ -19,6 +19,9 @@ import { planSendTime } from './schedule.ts'
  */
 const WAKE_SECONDS = 3
 
+/** If the insert of a send is later than its own time by more, too little would be left in which it can be undone. */
+const LATE_SECONDS_MAX = 1
+
 /** What holds for the account when its sends are inserted. */
 interface Terms {
   accountStatus: AccountView['status']
@@ -130,8 +133,8 @@ export function planInserted({
 }
 
 /**
- * Inserts a send at the time of its row, without waiting for an answer. If it may not be sent, or its plan has a limit,
- * the commit fails with `isUnmet`.
+ * Inserts a send at the time of its row, without waiting for an answer. If it may not be sent, its plan has a limit, or
+ * that time is long past, the commit fails with `isUnmet`.
  */
 export async function insertAssumed(
   unit: UnitOfWork,
@@ -140,7 +143,10 @@ export async function insertAssumed(
 ): Promise<void> {
   const sends = [{ account, send }]
   const isAdded = sql<boolean>`
-    exists (select from added join sender on sender.id = added.account_id where sender.sends_per_day is null)`
+    exists (
+      select from added join sender on sender.id = added.account_id
+      where sender.sends_per_day is null
+        and added.created_at > clock_timestamp() - make_interval(secs => ${LATE_SECONDS_MAX}))`
   await executeUnawaited(
     unit.sql,
     sql`

@@ -14,16 +14,18 @@ interface Tracked {
 /** Keeps the links of those of the sends that are tracked, so that they lead on from now on. */
 export async function recordTracked(unit: UnitOfWork, sends: readonly Tracked[]): Promise<void> {
   const tracked = sends.filter(({ send: { tracking } }) => tracking.opens || tracking.clicks)
-  for (const group of groupsOf(tracked))
-    await executeUnawaited(
-      unit.sql,
-      sql`
+  const groups = groupsOf(tracked)
+  for (const [nth, group] of groups.entries()) {
+    const inserting = sql`
       insert into tracked_send (outbox_id, account_id, links)
       select * from unnest(
         ${group.map(({ send }) => send.id)}::uuid[], ${group.map(({ account }) => account.id)}::uuid[],
         ${group.map(({ send }) => send.tracking.links)}::bytea[]
-      )`,
-    )
+      )`
+    // Statements that nobody waits for are all in memory, as they are sent, until the next one.
+    if (nth < groups.length - 1) await inserting.execute(unit.sql)
+    else await executeUnawaited(unit.sql, inserting)
+  }
 }
 
 function groupsOf(tracked: readonly Tracked[]): Tracked[][] {
