@@ -153,6 +153,15 @@ test('there is room again when a minute is over, and not before', async () => {
   expect(await one.takeAll()).toBeGreaterThan(0.9 * USER_UNITS)
 })
 
+test('use from before the clock of the database was set back does not count', async () => {
+  await using processes = await openProcesses()
+  const { db } = processes
+  const [one] = [processes.start(), processes.start()]
+  await one.takeAll()
+  await ageUse(db, -3_600)
+  expect(await one.takeAll()).toBeGreaterThan(0.9 * USER_UNITS)
+})
+
 test('rows of quotas that nobody uses are deleted', async () => {
   await using processes = await openProcesses()
   const { db } = processes
