@@ -107,7 +107,7 @@ export class AccountLine {
   async #connect(version: string, signal: AbortSignal | undefined): Promise<Open> {
     if (this.#isClosed) throw unasked('The service is stopping.')
     const connector = await this.#findConnector()
-    const permit = await acquire(connector)
+    const permit = await acquire(connector, signal)
     const stop = new AbortController()
     using _ = stopOn(signal, stop)
     try {
@@ -158,12 +158,13 @@ async function closeUnused({ connected, permit, calls }: Open): Promise<void> {
   }
 }
 
-async function acquire(connector: Connector): Promise<ConnectionPermit> {
-  const signal = AbortSignal.timeout(PERMIT_WAIT_SECONDS * 1000)
+async function acquire(connector: Connector, signal: AbortSignal | undefined): Promise<ConnectionPermit> {
+  const tooLong = AbortSignal.timeout(PERMIT_WAIT_SECONDS * 1000)
   try {
-    return await connector.acquire(signal)
+    return await connector.acquire(signal ? AbortSignal.any([signal, tooLong]) : tooLong)
   } catch (error) {
-    if (!signal.aborted) throw error
+    if (signal?.aborted) throw unasked(gaveUp(signal).message)
+    if (!tooLong.aborted) throw error
     throw unasked('Every connection to the server is in use. Try again.')
   }
 }

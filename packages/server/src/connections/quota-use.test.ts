@@ -10,10 +10,11 @@ const USER_UNITS = 6_000
 const PROJECT_UNITS = 9_000
 const CALL_UNITS = 100
 
-/** Processes that share quotas by a database. Their own clocks stand still. */
+/** Processes that share quotas by a database. Their own clocks stand still until they are moved. */
 async function openProcesses() {
   const database = await openTestDatabase()
   const { db } = database
+  const clock = { seconds: 1_000 }
   let count = 0
   function start() {
     count += 1
@@ -21,7 +22,7 @@ async function openProcesses() {
       userUnitsPerMinute: USER_UNITS,
       projectUnitsPerMinute: PROJECT_UNITS,
       sharing: { countProcesses: () => count, use: sharedUse(db) },
-      now: () => 1_000_000,
+      now: () => clock.seconds * 1_000,
     })
     /** @returns how many units it got before it was refused */
     const takeAll = async (urgency: Urgency = 'prompt', user = 'ada', callUnits = CALL_UNITS) => {
@@ -32,7 +33,13 @@ async function openProcesses() {
     }
     return { governor, takeAll }
   }
-  return { db, start, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() }
+  return {
+    db,
+    clock,
+    start,
+    end: () => void (count -= 1),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  }
 }
 
 /** @returns the seconds until there is room, 0 if the units were taken */
@@ -94,6 +101,22 @@ test('what a process used while it was alone counts once there is another one', 
   expect(await other.takeAll()).toBeLessThan(0.05 * USER_UNITS)
 })
 
+test('what a process used beside another one counts once it is alone', async () => {
+  await using processes = await openProcesses()
+  const { clock } = processes
+  const [one] = [processes.start(), processes.start()]
+  await one.governor.userOf('project', 'ada').take(1, 'prompt')
+  processes.end()
+  // What the other one used still counts, so it is asked for.
+  clock.seconds += 30
+  const beside = await one.takeAll()
+  expect(beside).toBeGreaterThan(0.9 * USER_UNITS)
+  clock.seconds += 40
+  expect(beside + (await one.takeAll())).toBeLessThanOrEqual(USER_UNITS)
+  clock.seconds += 61
+  expect(await one.takeAll()).toBe(USER_UNITS)
+})
+
 test('background work of all processes leaves a part to prompt calls', async () => {
   await using processes = await openProcesses()
   const [one, other] = [processes.start(), processes.start()]
@@ -127,6 +150,15 @@ test('there is room again when a minute is over, and not before', async () => {
   expect(seconds).toBeLessThanOrEqual(61)
   await ageUse(db, 61)
   expect(await ask()).toBe(0)
+  expect(await one.takeAll()).toBeGreaterThan(0.9 * USER_UNITS)
+})
+
+test('use from before the clock of the database was set back does not count', async () => {
+  await using processes = await openProcesses()
+  const { db } = processes
+  const [one] = [processes.start(), processes.start()]
+  await one.takeAll()
+  await ageUse(db, -3_600)
   expect(await one.takeAll()).toBeGreaterThan(0.9 * USER_UNITS)
 })
 

@@ -51,7 +51,8 @@ async function takeOnRows(
     ), used as materialized (
       select name, used.second, used.units
       from moment cross join locked cross join unnest(locked.seconds, locked.units) as used (second, units)
-      where used.second >= moment.second - ${WINDOW_SECONDS}
+      -- A time farther ahead was written before the database's clock was set back.
+      where used.second between moment.second - ${WINDOW_SECONDS} and moment.second + ${WINDOW_SECONDS}
       union all select name, second, told from moment cross join asked where told > 0
     ), freed as materialized (
       -- What is used up to each second no longer counts a window after it.

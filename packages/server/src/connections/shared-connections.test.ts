@@ -107,6 +107,20 @@ describe('reading several messages over the connection that reads', () => {
     expect(await Promise.all(waiting)).toEqual([new Map([[1, LETTER]]), LETTER])
     expect(opened.count()).toBe(2)
   })
+
+  test('waits for no connection to the host any more once its signal aborts', async () => {
+    await using opened = open()
+    const never = new AbortController().signal
+    using one = await opened.budget.acquire('mail.test', never)
+    using _other = await opened.budget.acquire('mail.test', never)
+    const wanted = Promise.withResolvers<void>()
+    one.onWanted(wanted.resolve)
+    const stop = new AbortController()
+    const waiting = opened.readSources(stop.signal)
+    await wanted.promise
+    stop.abort()
+    await expect(waiting).rejects.toMatchObject({ message: 'It was given up.', isBeforeAcceptance: true })
+  })
 })
 
 describe('searching over the connection that reads', () => {

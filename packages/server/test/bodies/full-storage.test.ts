@@ -16,7 +16,7 @@ import { openProxiedAccount, shortMessage, shortMessages } from '../sync/proxied
 import { waitUntil } from '../wait-until.ts'
 import { openBlobFolder } from './blob-folder.ts'
 
-/** Every account is looked at each minute; accounts with news are looked at sooner. */
+/** Accounts with something left to store are looked at each minute; those with news are looked at sooner. */
 const SOON_SECONDS = 55
 const ROLES = { roles: ['api', 'sync', 'jobs'] as const satisfies unknown[] }
 const FULL = { bodyStorage: 'full', syncWindowDays: null }

@@ -111,6 +111,7 @@ export class QuotaGovernor {
     if (paused > 0) throw spent(paused)
     const { sharing } = this.#options
     const isAlone = !sharing || this.#processesAt(at) === 1
+    if (isAlone) for (const usage of usages) usage.countAsked()
     const share = urgency === 'background' ? BACKGROUND_SHARE : 1
     const limited = usages.map(usage => {
       const { own, asked } = this.#partsAt(at, usage.perMinute)
@@ -137,6 +138,10 @@ export class QuotaGovernor {
         if (usedUnits > 0) usages[index]!.add(usedUnits, at)
       throw error
     }
+    const isAdded = isTaken && sharedWaitMs === 0
+    const answeredAt = this.#options.now()
+    for (const [index, { usedUnits }] of asks.entries())
+      usages[index]!.addAsked(usedUnits + (isAdded ? units : 0), answeredAt)
     if (sharedWaitMs > 0) throw spent(sharedWaitMs)
   }
 
@@ -175,14 +180,21 @@ function spent(waitMs: number): ProviderFailure {
   })
 }
 
-/** The units of a quota that this process used in the last 60 seconds without asking. */
+interface Entry {
+  second: number
+  units: number
+}
+
+/** The units of a quota that this process used in the last 60 seconds. */
 class Usage {
   readonly name: string
   /** What all processes may use. */
   readonly perMinute: number
-  /** One entry for each second in which something was used. */
-  #entries: Array<{ second: number; units: number }> = []
+  /** What was used without asking, by seconds. */
+  #entries: Entry[] = []
   #total = 0
+  /** What counts for all processes, by seconds. It counts here, too, once this process is alone. */
+  #asked: Entry[] = []
   #usedAt = 0
   #pausedUntil = 0
   #pauseSeconds = 0
@@ -220,12 +232,24 @@ class Usage {
   }
 
   add(units: number, at: number): void {
-    const second = Math.floor(at / 1_000)
-    const last = this.#entries.at(-1)
-    if (last?.second === second) last.units += units
-    else this.#entries.push({ second, units })
+    addTo(this.#entries, units, at)
     this.#total += units
     this.#usedAt = at
+  }
+
+  addAsked(units: number, at: number): void {
+    if (units === 0) return
+    addTo(this.#asked, units, at)
+    prune(this.#asked, at)
+    this.#usedAt = at
+  }
+
+  /** From now on, what was asked for counts as if it had not been. */
+  countAsked(): void {
+    if (this.#asked.length === 0) return
+    for (const { units } of this.#asked) this.#total += units
+    this.#entries = [...this.#entries, ...this.#asked].toSorted((one, other) => one.second - other.second)
+    this.#asked = []
   }
 
   pause(seconds: number | null, at: number): number {
@@ -244,7 +268,21 @@ class Usage {
   }
 
   #prune(at: number): void {
-    const oldest = Math.floor(at / 1_000) - WINDOW_SECONDS
-    while (this.#entries[0] && this.#entries[0].second < oldest) this.#total -= this.#entries.shift()!.units
+    this.#total -= prune(this.#entries, at)
   }
+}
+
+function addTo(entries: Entry[], units: number, at: number): void {
+  const second = Math.floor(at / 1_000)
+  const last = entries.at(-1)
+  if (last?.second === second) last.units += units
+  else entries.push({ second, units })
+}
+
+/** Removes entries that no longer count. @returns their units */
+function prune(entries: Entry[], at: number): number {
+  const oldest = Math.floor(at / 1_000) - WINDOW_SECONDS
+  let units = 0
+  while (entries[0] && entries[0].second < oldest) units += entries.shift()!.units
+  return units
 }

@@ -88,6 +88,14 @@ test('looks at all messages each hour', () => {
   expect(stand.whole).toEqual(ALL)
 })
 
+test('keeps no more new ones while a turn gives some back', () => {
+  const stand = looked()
+  const ids = Array.from({ length: ARRIVED_MAX + 1 }, (_, nth) => String(nth))
+  stand.arrived = [...ids]
+  addArrived(stand, ['a', 'b'])
+  expect(stand).toMatchObject({ arrived: ids, isBehind: true })
+})
+
 test('looks at all messages once new ones that are too many to be kept are stored', () => {
   const stand = looked()
   const ids = Array.from({ length: ARRIVED_MAX + 1 }, (_, nth) => String(nth))

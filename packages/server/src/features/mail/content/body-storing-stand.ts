@@ -7,8 +7,8 @@ const WHOLE_LOOK_MINUTES = 60
 const RETRY_SECONDS = 30
 /** The pause doubles with each consecutive failure, up to this. */
 const RETRY_SECONDS_MAX = 3600
-/** New messages whose ids are kept, about 1 MB for an account. Any others are found by a look at all messages. */
-export const ARRIVED_MAX = 10_000
+/** New messages whose ids are kept, about 70 KB for an account. Any others are found by a look at all messages. */
+export const ARRIVED_MAX = 1_000
 
 /** Progress of storing the bodies of one account. Kept in memory only: the rows show what is left to store. */
 export interface Stand {
@@ -49,7 +49,8 @@ export function beginStand(before: Stand | null, { version }: FullAccount, now: 
 
 /** Takes down messages that were recorded. */
 export function addArrived(stand: Stand, messageIds: readonly string[]): void {
-  const room = ARRIVED_MAX - stand.arrived.length
+  // There may be more: a turn gives back what it could not store.
+  const room = Math.max(0, ARRIVED_MAX - stand.arrived.length)
   stand.arrived.push(...messageIds.slice(0, room))
   if (messageIds.length > room) stand.isBehind = true
 }

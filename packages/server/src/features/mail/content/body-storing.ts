@@ -283,9 +283,11 @@ async function storeArrived(turn: Turn): Promise<boolean> {
 
 /** Stores the next messages of the walk through all. @returns whether to go on now */
 async function storeWalked(turn: Turn): Promise<boolean> {
-  const { context, stand, account, room } = turn
+  const { context, followed, stand, account, room } = turn
   const walk = stand.whole
   if (!walk) return false
+  // A walk that begins would find, and fetch again, what is being stored.
+  if (walk.below === null) await Promise.all(followed.storing)
   const { found, end } = await listUnstored(context.db, account.id, walk.below)
   const batch = cutBatch(found, room)
   if (lacksRoom(turn, found, batch)) {
