@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../test/property.ts'
 import { expect, test } from 'vitest'
 import { ByteQueue } from './byte-queue.ts'
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../test/property.ts'
 import parseAnswer from 'imapflow/lib/handler/imap-parser.js'
 import { ImapStream } from 'imapflow/lib/handler/imap-stream.js'
 import type { ImapResponse, ImapStreamItem } from 'imapflow/lib/handler/types.js'
