@@ -39,10 +39,9 @@ async function run(): Promise<number> {
   })
   const ended = once(service, 'exit')
   passSignals(service)
-  const isReady = await Promise.race([waitUntilReady(), ended.then(() => false)])
-  if (isReady) {
+  const key = await Promise.race([waitForKey(folder), ended.then(() => null)])
+  if (key !== null) {
     sandbox.world.gmail.configurePushes({ subscriptions: [{ ...PUSHES, endpoint: `${baseUrl}/push/gmail` }] })
-    const key = (await readFile(join(folder, 'first-api-key'), 'utf8')).trim()
     console.log(welcome(sandbox, key, await makeLink(key)))
   }
   const [code] = await ended
@@ -76,14 +75,24 @@ function passSignals(service: ChildProcess) {
   }, LOOK_MILLISECONDS).unref()
 }
 
-async function waitUntilReady(): Promise<boolean> {
+/** The first key, once it can be used: the service writes it to a file before it is committed. Null if none comes. */
+async function waitForKey(folder: string): Promise<string | null> {
   const deadline = performance.now() + START_SECONDS_MAX * 1000
   while (performance.now() < deadline) {
-    const answer = await fetch(`${baseUrl}/health/ready`).catch(() => null)
-    if (answer?.ok) return true
+    const key = (await readFile(join(folder, 'first-api-key'), 'utf8').catch(() => '')).trim()
+    if (key !== '' && (await isServed('/health/ready', key)) && (await isServed('/v1/accounts', key)))
+      return key
     await setTimeout(LOOK_MILLISECONDS)
   }
-  return false
+  return null
+}
+
+async function isServed(path: string, key: string): Promise<boolean> {
+  const answer = await fetch(baseUrl + path, { headers: { authorization: `Bearer ${key}` } }).catch(
+    () => null,
+  )
+  await answer?.body?.cancel()
+  return answer?.ok === true
 }
 
 /** A link that connects one mailbox. */

@@ -8,7 +8,7 @@ import { COMPILE_CACHE } from './compile-cache.ts'
 
 /** The command line. */
 export const PROGRAM = fileURLToPath(new URL('../bin/waxwing.js', import.meta.url))
-const WAIT_SECONDS = 60
+const WAIT_SECONDS = 120
 
 /** The end of a program, and everything that it wrote. */
 export interface Ended {
@@ -146,7 +146,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Waits until the condition holds, at most half a minute. */
+/** Waits until the condition holds, at most two minutes. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const end = Date.now() + WAIT_SECONDS * 1000
   while (!(await condition())) {

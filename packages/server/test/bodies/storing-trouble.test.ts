@@ -56,11 +56,13 @@ test('a message that cannot be stored is retried at growing intervals, and store
   }
   const lookInVainAfter = async (seconds: number) => {
     now += seconds * 1000
-    const looks = countLooks(app, 'new')
-    // Each message causes a look at the account. The first look to end may have begun earlier.
+    const [looks, failures] = [countLooks(app, 'new'), countFailures(app)]
+    // Each message causes a look at the account, and its batch, which is stored afterwards, fails by itself.
     for (const nth of [1, 2]) {
       await deliver()
-      await waitUntil('a look', () => Promise.resolve(countLooks(app, 'new') >= looks + nth))
+      await waitUntil('a look', () =>
+        Promise.resolve(countLooks(app, 'new') >= looks + nth && countFailures(app) >= failures + nth),
+      )
     }
   }
   await rm(blobs.folder, { recursive: true })

@@ -6,9 +6,12 @@ import { join } from 'node:path'
 
 const START_ATTEMPTS_MAX = 5
 const START_SECONDS_MAX = 60
-/** Below those that Linux and macOS give to connections and to servers that take any port. */
+/** All are below those that Linux and macOS give to connections and to servers that take any port. */
 const PORT_MIN = 15_000
-const PORT_MAX = 32_000
+/** Each worker of a test run has ports of its own. Workers that run at the same time have different numbers. */
+const WORKERS_MAX = 17
+const PORTS_PER_WORKER = 1_000
+const FIRST_PORT = PORT_MIN + (Number(process.env['VITEST_POOL_ID'] ?? 0) % WORKERS_MAX) * PORTS_PER_WORKER
 
 export interface Daemon extends AsyncDisposable {
   readonly pid: number
@@ -89,23 +92,32 @@ function watch(group: number, folder: string) {
   }
 }
 
+/** Ports that this process has tried. Their servers may not listen yet, or be about to start again. */
+const tried = new Set<number>()
+
 /**
- * Ports of 127.0.0.1 that nothing listens on at the moment, all different. The system gives none of them to anybody who asks
- * for any port, so they stay free until their server listens, and while it starts again.
+ * Ports of 127.0.0.1 that nothing listens on at the moment. This process and the other workers of the test run get none of
+ * them again, nor does the system give them to anybody who asks for any port. So they stay free until their server listens,
+ * and while it starts again.
  */
 export async function findFreePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) {
-    const port = randomInt(PORT_MIN, PORT_MAX + 1)
-    if (await isFree(port)) ports.add(port)
+  const ports: number[] = []
+  while (ports.length < count) {
+    if (tried.size === PORTS_PER_WORKER) throw new Error('This process has used up its ports')
+    const port = FIRST_PORT + randomInt(PORTS_PER_WORKER)
+    if (tried.has(port)) continue
+    tried.add(port)
+    if (await isFree(port)) ports.push(port)
   }
-  return [...ports]
+  return ports
 }
 
 function isFree(port: number): Promise<boolean> {
   const probe = createServer()
-  return new Promise(resolve => {
-    probe.once('error', () => resolve(false))
+  return new Promise((resolve, reject) => {
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
+    )
     probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
 }

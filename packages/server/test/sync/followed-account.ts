@@ -52,7 +52,7 @@ export async function connectMailbox(
   return body.id
 }
 
-export function waitForFirstSync(caller: Caller, accountId: string, limitSeconds = 60): Promise<Account> {
+export function waitForFirstSync(caller: Caller, accountId: string, limitSeconds?: number): Promise<Account> {
   return waitUntil(
     'the first sync',
     async () => {

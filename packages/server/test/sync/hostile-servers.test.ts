@@ -6,6 +6,10 @@ import { connectMailbox, openSyncApp } from './followed-account.ts'
 
 const SETTINGS = { syncWindowDays: null }
 const MEMORY_BYTES_MAX = 400 * 1024 * 1024
+/** Some connections are ended after two minutes. */
+const WAIT_SECONDS = 240
+/** On a busy machine, all are read so slowly that a server may stay within its budget. Then its account makes no progress. */
+const ENDS = /^The server (?:sends more than was asked for|stopped answering)|TooLarge|^no progress for/
 const USER = { user: 'someone', password: 'secret', email: 'someone@hostile.example' }
 
 /** Lets the account be connected first, so that the sync meets the misbehaviour. */
@@ -72,11 +76,10 @@ test('servers that send endlessly lose their connections and delay no other acco
       }
       return waiting.size === 0
     },
-    150,
+    WAIT_SECONDS,
   )
 
-  for (const [what, reason] of reasons)
-    expect(reason, what).toMatch(/^The server (?:sends more than was asked for|stopped answering)|TooLarge/)
+  for (const [what, reason] of reasons) expect(reason, what).toMatch(ENDS)
   expect(process.memoryUsage().rss - before).toBeLessThan(MEMORY_BYTES_MAX)
 })
 

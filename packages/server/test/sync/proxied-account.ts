@@ -86,7 +86,7 @@ export function waitForRuntime(
   accountId: string,
   state: Runtime['state'],
   detail = /.*/,
-  limitSeconds = 60,
+  limitSeconds?: number,
 ): Promise<Runtime> {
   return waitUntil(
     `the state ${state} with ${detail}`,
