@@ -42,14 +42,14 @@ describe('news', () => {
     const { db, heard, listen } = openProcess(database, opened)
     listen()
     await announce(db, id)
-    expect(heard).toEqual([`${id} account.deleted webhook.test`])
+    // The poll may report the same news again.
+    expect([...new Set(heard)]).toEqual([`${id} account.deleted webhook.test`])
     const failing = inTransaction(db, quiet.id, async unit => {
       unit.announce({ type: 'webhook.test', accountId: null, data: { message: 'x' } })
       throw new Error('a fault of the test')
     })
     await expect(failing).rejects.toThrow('a fault of the test')
     await inTransaction(db, quiet.id, () => Promise.resolve())
-    // The poll may report the same news again.
     expect(heard.filter(told => !told.startsWith(id))).toEqual([])
   })
 

@@ -1,5 +1,5 @@
 """Reads messages with Python's email package, to compare: one JSON line in (base64), one out."""
-import base64, email, email.header, email.policy, email.utils, json, sys
+import base64, email, email.header, email.policy, email.utils, inspect, json, sys
 
 
 def walk(part, prefix, found):
@@ -43,9 +43,14 @@ def decode(value):
         return False
 
 
+# Newer Pythons give up a field with anything odd in it, unless they are asked not to.
+PARAMETERS = inspect.signature(email.utils.getaddresses).parameters
+LENIENT = {"strict": False} if "strict" in PARAMETERS else {}
+
+
 def addresses(message, field):
     try:
-        pairs = email.utils.getaddresses([str(value) for value in message.get_all(field, [])])
+        pairs = email.utils.getaddresses([str(value) for value in message.get_all(field, [])], **LENIENT)
     except Exception:
         return None
     return [[decode(name), address] for name, address in pairs]
