@@ -24,7 +24,7 @@ describe('Ramp', () => {
     const ramp = new Ramp(100)
     const startedAt = performance.now()
     await Promise.all(Array.from({ length: 21 }, (_, nth) => ramp.begin(`${nth}.test`, never)))
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(199)
+    expect(performance.now() - startedAt).toBeGreaterThan(180)
   })
 
   test('passes on the place of who gives up, while waiting for the host or for the time', async () => {
