@@ -7,7 +7,7 @@ export interface Cpu {
   service: number
   database: number
   mailServer: number
-  /** Of the three above: microseconds for each thing that was done, or a share of time while nothing was done. */
+  /** What the three figures above count: microseconds for each operation or, while the service is idle, a share of the time. */
   unit: 'µs each' | '% of a core'
   /** What processes took that the benchmark had not started, in % of a core. */
   others: number

@@ -5,10 +5,9 @@ import { measureTroubles } from '../src/features/accounts/accounts/following.ts'
 import { measureDiffering } from '../src/features/integrity/comparisons/store.ts'
 import { listUnindexed } from '../src/features/mail/content/body-index.ts'
 import { listFullAccounts } from '../src/features/mail/content/unstored.ts'
-import { newId } from '../src/kit/ids.ts'
+import { FIRST_ID, newId } from '../src/kit/ids.ts'
 import {
   claimAccounts,
-  FIRST_ID,
   hasUnfollowed,
   listOwned,
   releaseOfDead,

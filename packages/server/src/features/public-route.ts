@@ -59,7 +59,7 @@ export interface PublicForm {
   bytesMax: number
   /**
    * The origin of the pages that may post the form, such as `https://mail.example.com`: what another page posts, or a
-   * request without an `Origin`, is refused before it is read. Null: any client may post it.
+   * request without an `Origin`, is refused before it is read. If it is null, any client may post the form.
    */
   origin: (() => string) | null
 }

@@ -27,6 +27,9 @@ export function newId(now: number = Date.now()): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
+/** Comes before every id. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+
 /** The lowest id that a process can create at that time, in milliseconds since 1970. */
 export function firstIdAt(milliseconds: number): string {
   const hex = Math.max(0, Math.floor(milliseconds)).toString(16).padStart(12, '0')

@@ -10,10 +10,10 @@ import type { Keeper } from './keeper.ts'
 import { Keepers } from './keepers.ts'
 import { unlessAborted } from '../jobs/nudge.ts'
 import { WokenLoop } from '../jobs/woken-loop.ts'
+import { FIRST_ID } from '../kit/ids.ts'
 import { DEFAULT_REFUSAL_SECONDS } from './login-refusals.ts'
 import {
   FenceLost,
-  FIRST_ID,
   hasUnfollowed,
   isUnfollowed,
   listOwned,

@@ -138,9 +138,6 @@ export async function claimAccounts(
   }))
 }
 
-/** Comes before every id. */
-export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-
 /** Lists a page of the accounts that the tables assign to the instance, by id. */
 export async function listOwned(
   db: Kysely<Tables>,

@@ -112,7 +112,7 @@ export function objectOf(text: string): Record<string, unknown> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>
   } catch {
-    // Refused below, as any other body that is no object.
+    // It is refused below, like every body that is not an object.
   }
   throw invalidArgument('Invalid JSON payload received. Unexpected token.')
 }

@@ -9,6 +9,7 @@ import { type CountedApp, listEveryApp } from '../../features/accounts/oauth-app
 import { trustAlso } from '../../kit/authorities.ts'
 import { parseEgressAllow } from '../../kit/egress/allow-list.ts'
 import { egressGuard } from '../../kit/egress/guard.ts'
+import { FIRST_ID } from '../../kit/ids.ts'
 import { environmentKeyRing, type KeyRing } from '../../kit/key-ring.ts'
 import { fileKeyRing } from '../../kit/key-ring-file.ts'
 import { openLog } from '../../kit/log.ts'
@@ -23,7 +24,6 @@ const APPS_MAX = 1000
 /** Apps that their provider is asked about. */
 const ASKED_MAX = 20
 const ASK_SECONDS = 20
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 const STORE_AGAIN = 'Store its secret again with PATCH /v1/oauth-apps/{appId}.'
 const SET_AGAIN = 'Correct WAXWING_GOOGLE_CLIENT_ID and WAXWING_GOOGLE_CLIENT_SECRET.'
 

@@ -19,7 +19,7 @@ const TOGETHER_BYTES_MAX = 1024 * 1024
 /** All pieces of a session except the last one are multiples of this size. */
 const PIECE_BYTES = 256 * 1024
 const UPLOAD_PATH = '/upload/gmail/v1/users/me/'
-/** Where an upload session may be. */
+/** The hosts and paths to which Gmail may direct an upload. */
 const SESSION_HOSTS = new Set([GMAIL_HOST, 'www.googleapis.com'])
 const SESSION_PATH = /^\/(?:resumable\/)?upload\/gmail\/v1\/[\x21-\x7e]{1,4000}$/
 /** An upload may take a minute, and a second for each of these bytes. */

@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
+import { FIRST_ID } from '../../../kit/ids.ts'
 import { recordLiveAccounts } from '../../tenancy/usage/store.ts'
 
 /** Accounts that one statement reads. */
 const PAGE_ACCOUNTS = 200
 /** A sample that has read this many ends with the tenant at hand. The next one goes on behind it. */
 const SAMPLE_ACCOUNTS_MAX = 200_000
-/** Comes before every id. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** Comes after every id. */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

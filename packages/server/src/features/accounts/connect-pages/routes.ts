@@ -63,7 +63,7 @@ async function serveFlow(
   }
 }
 
-/** Where a provider sends the browser back. What is not the rest of a sign-in of this browser changes nothing. */
+/** Handles the return of a browser from a provider. Unless this browser began the sign-in, nothing changes. */
 async function serveCallback(
   { flows, baseUrl }: ConnectPages,
   request: PublicRequest,

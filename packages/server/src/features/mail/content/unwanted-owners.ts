@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
 import type { Db } from '../../../database/pool.ts'
+import { FIRST_ID } from '../../../kit/ids.ts'
 
 /** Accounts with stored content that one sweep looks at. The next one goes on behind them. */
 const OWNERS_MAX = 1_000
-/** Comes before every id. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** How far the sweeps of this process have come. */
 export interface OwnerWalk {

@@ -3,7 +3,7 @@ import type { Db } from '../../../database/pool.ts'
 import { keyOf, remoteIdsOf, uidsOf } from '../../../features/mail/messages/keys.ts'
 import type { FollowedSource } from '../../../features/mail/messages/rules.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
-import { FIRST_ID } from '../../ownership.ts'
+import { FIRST_ID } from '../../../kit/ids.ts'
 import type { Placed } from './differences.ts'
 
 interface IndexedRow {
