@@ -15,7 +15,8 @@ if (major < 24) {
 }
 
 const reports = mkdtempSync(join(tmpdir(), 'waxwing-test-reports-'))
-const report = name => ['--reporter=default', '--reporter=json', `--outputFile.json=${join(reports, name)}`]
+const failures = join(reports, 'failures.txt')
+const reporting = ['--reporter=default', '--reporter=./scripts/failure-reporter.ts']
 const bin = name => `${root}node_modules/.bin/${name}`
 const steps = [
   ['types', bin('tsc'), ['-p', '.']],
@@ -25,7 +26,7 @@ const steps = [
   ['OpenAPI document', process.execPath, ['scripts/openapi.ts', '--check']],
   ['table types', process.execPath, ['scripts/tables.ts', '--check']],
   ['servers and browser', process.execPath, ['packages/server/test/servers/install.ts']],
-  ['tests', bin('vitest'), ['run', ...report('tests.json'), ...process.argv.slice(2)]],
+  ['tests', bin('vitest'), ['run', ...reporting, ...process.argv.slice(2)]],
 ]
 
 // Tests that use SQL also run on the oldest supported PostgreSQL, if there is a package of it.
@@ -53,7 +54,7 @@ if (hasOldest)
     bin('vitest'),
     [
       'run',
-      ...report('oldest.json'),
+      ...reporting,
       ...SPEAKS_SQL.map(part => `packages/server/src/${part}`),
       ...SPEAKS_OF_OTHERS.map(pattern => `--exclude=${pattern}`),
     ],
@@ -63,15 +64,18 @@ const failed = []
 for (const [name, program, args] of steps) {
   const startedAt = performance.now()
   process.stdout.write(`\n— ${name}\n`)
-  const env = name === OLDEST ? { ...process.env, WAXWING_TEST_PG: '16' } : process.env
-  const { status, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit', env })
+  const env = { ...process.env, WAXWING_TEST_FAILURES: failures }
+  if (name === OLDEST) env.WAXWING_TEST_PG = '16'
+  const { status, signal, error } = spawnSync(program, args, { cwd: root, stdio: 'inherit', env })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   if (error) process.stderr.write(`${error.message}\n`)
   if (status !== 0) failed.push(name)
-  process.stdout.write(`— ${name}: ${status === 0 ? 'passed' : 'FAILED'} in ${seconds} s\n`)
+  const result = status === 0 ? 'passed' : `FAILED with ${signal ?? `exit code ${status}`}`
+  process.stdout.write(`— ${name}: ${result} in ${seconds} s\n`)
 }
 
-for (const name of ['tests.json', 'oldest.json']) printFailures(join(reports, name))
+// Once more, near the end of the output, where a reader looks first.
+if (existsSync(failures)) process.stdout.write(readFileSync(failures, 'utf8'))
 rmSync(reports, { recursive: true })
 if (!hasOldest) process.stdout.write(`\n— ${OLDEST}: not run, npm has none for this platform\n`)
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
@@ -81,17 +85,3 @@ process.stdout.write(
     : `\nWaxwing ${version}: failed: ${failed.join(', ')}.\n`,
 )
 process.exitCode = failed.length === 0 ? 0 : 1
-
-/** Prints the failed tests of a JSON report once more, near the end of the output, where a reader looks first. */
-function printFailures(path) {
-  if (!existsSync(path)) return
-  for (const file of JSON.parse(readFileSync(path, 'utf8')).testResults) {
-    const tests = file.assertionResults.filter(test => test.status === 'failed')
-    if (file.status === 'failed' && tests.length === 0)
-      process.stdout.write(`\nFAILED ${file.name}\n${file.message.slice(0, 1000)}\n`)
-    for (const test of tests)
-      process.stdout.write(
-        `\nFAILED ${file.name}: ${test.fullName}\n${test.failureMessages.join('\n').slice(0, 1000)}\n`,
-      )
-  }
-}

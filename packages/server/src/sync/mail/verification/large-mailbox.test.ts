@@ -12,11 +12,14 @@ import type { OwnedAccount } from '../../ownership.ts'
 import { Turns } from '../../turns.ts'
 import { Verification } from './verification.ts'
 
-const MESSAGES = Number(process.env['WAXWING_TEST_MAILBOX'] ?? 10_000)
-const HELD_MB = 64
-/** So much that listed messages exceed what may be held if all of them are kept, and two pages of them do not. */
-const LISTED_BYTES = 12_000
-const PAGE_MESSAGES = 1_000
+const MESSAGES = Number(process.env['WAXWING_TEST_MAILBOX'] ?? 20_000)
+const HELD_MB = 200
+/**
+ * So much that listed messages far exceed what may be held if all of them are kept (480 MB), and that the pages which
+ * are read, compared and freed at a time (some 60 MB) do not.
+ */
+const LISTED_BYTES = 24_000
+const PAGE_MESSAGES = 500
 const ROWS_AT_ONCE = 20_000
 /** For each thousand messages that are looked up, and each page of either side; the rest is the same for any mailbox. */
 const STATEMENTS_MAX = MESSAGES / 1_000 + MESSAGES / PAGE_MESSAGES + 100
