@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vites
 import { seeded } from '../seeded.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
 import type { MailServer, TestUser } from '../servers/mail-server.ts'
-import { readTruth, type TrueMailbox } from '../servers/reference.ts'
+import { readChangingTruth, readTruth } from '../servers/reference.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { RefusedCommand } from '../servers/witness.ts'
 import { openWorld } from '../servers/world.ts'
@@ -11,7 +11,6 @@ import { connectMailbox } from '../sync/followed-account.ts'
 import { type KillableService, openKillableService } from '../sync/killable-service.ts'
 import { contentOf, type OtherClient, type OtherClientOptions } from '../sync/other-client.ts'
 import { comeToRest, expectFeedToTell, renamedContents, type Rest } from '../sync/rest.ts'
-import { waitUntil } from '../wait-until.ts'
 import { openRandomChanges, type RandomChanges } from './random-changes.ts'
 
 const SECONDS = 1_000
@@ -29,16 +28,6 @@ const OTHER_FLAGS = ['work', 'later', '\\Answered']
 /** The last value of each flag that the other client changed, by `content flag`; null if it may have missed. */
 type OtherFlags = Map<string, boolean | null>
 
-/** What the server has; read again if that changed meanwhile. */
-function readChangingTruth(server: MailServer, user: TestUser): Promise<TrueMailbox[]> {
-  return waitUntil('the server to hold still', () =>
-    readTruth(server, user).catch((error: unknown) => {
-      if (error instanceof RefusedCommand || /: announced \d+ messages/.test(String(error))) return null
-      throw error
-    }),
-  )
-}
-
 /** Notes what the other client changed, by what the server has directly afterwards. */
 function noteFlags(server: MailServer, user: TestUser, noted: OtherFlags): OtherClientOptions {
   return {
@@ -51,6 +40,9 @@ function noteFlags(server: MailServer, user: TestUser, noted: OtherFlags): Other
           noted.set(`${contentOf(subject)} ${flag}`, flags.includes(flag) === isSet ? isSet : null)
         }
       }
+    },
+    onRefused(contents, flag) {
+      for (const content of contents) noted.set(`${content} ${flag}`, null)
     },
   }
 }

@@ -4,7 +4,7 @@ import { callerOf } from '../caller.ts'
 import { makeTaskDue } from '../make-task-due.ts'
 import { passTime } from '../notifications/open-webhooks.ts'
 import { hurry } from '../sending/killable-sending.ts'
-import { readTruth } from '../servers/reference.ts'
+import { readChangingTruth } from '../servers/reference.ts'
 import { readMailboxes, readMessages } from '../sync/followed-account.ts'
 import type { IndexState } from '../sync/fold-feed.ts'
 import { describeIndex, describeTruth } from '../sync/rest.ts'
@@ -120,7 +120,7 @@ async function findDiffering(bed: Bed, accounts: readonly RunAccount[]): Promise
 
 /** The index of an account and what its server has, in the same words. */
 export async function compareAccount(bed: Bed, { id, user }: RunAccount) {
-  const mailboxes = await readTruth(bed.mail, user)
+  const mailboxes = await readChangingTruth(bed.mail, user)
   const state = await readIndex(bed, id)
   return { truth: describeTruth(mailboxes), index: describeIndex(state), mailboxes, state }
 }

@@ -181,7 +181,7 @@ describe('a chaos proxy', () => {
     expect((await witness.command('EXAMINE INBOX')).untagged.flat()).toContain('EXISTED')
 
     chaos.proxy.faults = { byeAtGreeting: '[LIMIT] Too many connections' }
-    await expect(chaos.connect()).rejects.toThrow('closed the connection')
+    await expect(chaos.connect()).rejects.toThrow('BYE [LIMIT] Too many connections')
     expect(chaos.proxy.stats).toMatchObject({ connectionsMax: 2 })
     chaos.proxy.byeAll()
     await expect(witness.command('NOOP')).rejects.toThrow('closed the connection')

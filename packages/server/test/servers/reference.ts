@@ -7,7 +7,8 @@ import {
   quote,
 } from './imap-values.ts'
 import type { MailServer, TestUser } from './mail-server.ts'
-import { openWitness, type Witness } from './witness.ts'
+import { waitUntil } from '../wait-until.ts'
+import { openWitness, RefusedCommand, type Witness } from './witness.ts'
 
 export interface TrueMessage {
   uid: number
@@ -51,6 +52,16 @@ export async function readTruth(server: MailServer, user: TestUser): Promise<Tru
     mailboxes.push({ path, attributes: flags, ...(await readMailbox(witness, server, path)) })
   }
   return mailboxes.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** The same while others change the mailboxes: read again whenever something changed meanwhile. */
+export function readChangingTruth(server: MailServer, user: TestUser): Promise<TrueMailbox[]> {
+  return waitUntil('the server to hold still', () =>
+    readTruth(server, user).catch((error: unknown) => {
+      if (error instanceof RefusedCommand || /: announced \d+ messages/.test(String(error))) return null
+      throw error
+    }),
+  )
 }
 
 async function readMailbox(witness: Witness, server: MailServer, path: string) {

@@ -12,6 +12,7 @@ export interface Reply {
   untagged: ImapValue[][]
 }
 
+/** A command was answered by NO or BAD, or the server ended the session by BYE. */
 export class RefusedCommand extends Error {}
 
 /**
@@ -94,6 +95,8 @@ function openSession(socket: Socket): Witness {
       else reject(new RefusedCommand(status))
     } else if (head.startsWith('* ')) {
       const values = parseImapAnswer(pieces, literals).slice(1)
+      // A mailbox that others rename or delete ends the sessions in it.
+      if (waiting && /^\* BYE/i.test(head)) fail(new RefusedCommand(head.slice(2)))
       waiting?.untagged.push(values)
       session.onUntagged?.(values)
     }

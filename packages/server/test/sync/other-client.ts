@@ -35,6 +35,8 @@ export interface OtherClientOptions {
     flag: string
     isSet: boolean
   }) => Promise<void>
+  /** Called when a change of a flag was refused, perhaps after it was made in part. */
+  onRefused?: (contents: readonly number[], flag: string) => void
 }
 
 interface Acting {
@@ -150,13 +152,22 @@ function pickSome(random: Random, uids: number[]): number[] {
 const FLAGS = ['\\Seen', '\\Flagged', 'work', 'later', '\\Answered']
 
 async function changeFlags(
-  { world, random, options }: Acting,
+  { world, random, client, options }: Acting,
   path: string,
   uids: number[],
 ): Promise<string> {
   const flag = random.pick(options.flags ?? FLAGS)
   const verb = random.pick(['flag', 'unflag'] as const)
-  await world[verb](path, uids, flag)
+  try {
+    await world[verb](path, uids, flag)
+  } catch (error) {
+    const held = client.mailboxes.get(path)
+    options.onRefused?.(
+      uids.flatMap(uid => held?.get(uid) ?? []),
+      flag,
+    )
+    throw error
+  }
   await options.onFlagged?.({ path, uids, flag, isSet: verb === 'flag' })
   return `${verb} ${uids.join()} of ${path} ${flag}`
 }

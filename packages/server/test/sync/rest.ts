@@ -2,7 +2,7 @@ import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import { expect } from 'vitest'
 import type { Caller } from '../caller.ts'
 import type { MailServer, TestUser } from '../servers/mail-server.ts'
-import { readTruth, type TrueMailbox } from '../servers/reference.ts'
+import { readChangingTruth, type TrueMailbox } from '../servers/reference.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Disturbance } from './disturbance.ts'
 import { countUnannounced, foldFeed, type IndexState } from './fold-feed.ts'
@@ -94,7 +94,7 @@ export async function comeToRest(
     'the index to equal the server',
     async () => {
       await askAgain()
-      wanted = describeTruth(await readTruth(server, user))
+      wanted = describeTruth(await readChangingTruth(server, user))
       found = describeIndex((await readState(caller, accountId)).state)
       return wanted.join('\n') === found.join('\n')
     },
