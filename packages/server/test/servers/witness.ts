@@ -79,9 +79,11 @@ function openSession(socket: Socket): Witness {
       }
     },
     async [Symbol.asyncDispose]() {
+      const closed = new Promise(resolve => socket.once('close', resolve))
+      if (socket.closed) return
       socket.end('bye LOGOUT\r\n')
       socket.destroySoon()
-      if (!socket.closed) await once(socket, 'close')
+      await closed
     },
   }
 
