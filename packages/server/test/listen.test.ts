@@ -34,10 +34,13 @@ interface Received {
 async function openReceiver() {
   const received: Received[] = []
   const server = await serveHttp((request, response) => {
-    void text(request).then(body => {
-      received.push({ headers: request.headers, body })
-      response.end('thank\nyou')
-    })
+    text(request).then(
+      body => {
+        received.push({ headers: request.headers, body })
+        response.end('thank\nyou')
+      },
+      () => response.destroy(),
+    )
   })
   return { ...server, received }
 }
@@ -48,13 +51,12 @@ async function openFront(app: TestApp) {
   const server = await serveHttp((request, response) => {
     if (front.isDown) return request.socket.destroy()
     const headers = { authorization: request.headers.authorization ?? '' }
-    fetch(app.address + request.url, { headers }).then(
-      async answer => {
-        response.writeHead(answer.status, { 'content-type': 'application/json' })
-        response.end(await answer.text())
-      },
-      () => request.socket.destroy(),
-    )
+    const passOn = async () => {
+      const answer = await fetch(app.address + request.url, { headers })
+      response.writeHead(answer.status, { 'content-type': 'application/json' })
+      response.end(await answer.text())
+    }
+    passOn().catch(() => request.socket.destroy())
   })
   return Object.assign(front, server)
 }

@@ -12,6 +12,8 @@ export async function startWaitingProcess<Result>(program: URL, options: object)
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit')
+  // It may die before it is told to go.
+  child.stdin.on('error', () => {})
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   await lines.next()
   return {

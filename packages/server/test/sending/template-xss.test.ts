@@ -34,9 +34,10 @@ async function findActive(html: string): Promise<string[]> {
   const page = await browser.newPage()
   try {
     const found: string[] = []
-    page.on('dialog', async dialog => {
+    page.on('dialog', dialog => {
       found.push(`ran: ${dialog.message()}`)
-      await dialog.dismiss()
+      // The page may close first.
+      dialog.dismiss().catch(() => {})
     })
     await page.route('**/*', route => route.abort())
     await page.setContent(html, { waitUntil: 'load' })

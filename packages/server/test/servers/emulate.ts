@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { createEmulator } from 'emulate'
@@ -50,21 +50,30 @@ export async function startEmulate(emails: readonly string[]): Promise<EmulatedG
     },
   })
   opened.defer(() => emulator.close())
-  const server = createServer(async (request, response) => {
-    const { method = 'GET', url = '/', headers } = request
-    const answer = await answerTo(emulator.url, {
-      method,
-      path: url,
-      authorization: headers.authorization ?? '',
-      contentType: headers['content-type'] ?? '',
-      body: await buffer(request),
-    })
-    response.writeHead(answer.status, { 'content-type': answer.contentType }).end(answer.body)
+  const server = createServer((request, response) => {
+    // A request may break off, or be overtaken by the end of the emulator.
+    answerRequest(emulator.url, request, response).catch(() => void response.destroy())
   })
   opened.defer(() => close(server))
   const origin = `http://127.0.0.1:${await listen(server)}`
   const owned = opened.move()
   return { origin, hosts: { [HOST]: origin }, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+async function answerRequest(
+  origin: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = 'GET', url = '/', headers } = request
+  const answer = await answerTo(origin, {
+    method,
+    path: url,
+    authorization: headers.authorization ?? '',
+    contentType: headers['content-type'] ?? '',
+    body: await buffer(request),
+  })
+  response.writeHead(answer.status, { 'content-type': answer.contentType }).end(answer.body)
 }
 
 async function answerTo(origin: string, call: Call): Promise<Answer> {

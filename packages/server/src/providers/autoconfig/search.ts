@@ -77,7 +77,8 @@ async function find(search: Search): Promise<FoundServers | null> {
   const limit = (share: number) =>
     AbortSignal.any([ended.signal, AbortSignal.timeout(share * search.searchSeconds * 1000)])
   try {
-    const dav = findDav({ ...search }, search.domain, limit(DAV_SHARE))
+    // Servers are of use without it, and where there are none nobody waits for it.
+    const dav = findDav({ ...search }, search.domain, limit(DAV_SHARE)).catch(() => null)
     const found =
       (await first(ownConfigs(search, limit(STEP_SHARE)))) ??
       (await first(otherSources(search, limit(STEP_SHARE))))
@@ -91,6 +92,8 @@ async function find(search: Search): Promise<FoundServers | null> {
 
 /** The best source that has a result, without waiting for lesser ones. */
 async function first(sources: Array<Promise<MailServers | null>>): Promise<MailServers | null> {
+  // One may fail before its turn, or when nobody asks for it any more.
+  for (const source of sources) source.catch(() => {})
   for (const source of sources) {
     const found = await source
     if (found) return found

@@ -52,6 +52,8 @@ export function guardAnswers(client: ImapFlow): AnswerGuard {
   let leftOut = 0
   let bytesBeingRead = 0
   stream.once('close', () => closed.abort())
+  // imapflow stops listening when it closes, and an error of the stream may just be on its way.
+  stream.on('error', () => {})
 
   const fail = (message: string) => void stream.destroy(new ProviderFailure('unavailable', message))
   /**

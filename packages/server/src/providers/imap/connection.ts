@@ -236,8 +236,14 @@ export function openConnection(
       }
       let endWatch: (() => void) | null = null
       const sayDone = () => {
+        if (client.isClosed) return
         endWatch = watchSilence(answerMs)
-        if (!client.isClosed) raw.write('DONE')
+        try {
+          raw.write('DONE')
+        } catch {
+          // The server said BYE, or its end of the connection is gone: imapflow takes no more words for it.
+          client.close()
+        }
       }
       const timer = setTimeout(end, ms)
       signal.addEventListener('abort', end, { once: true })

@@ -130,6 +130,14 @@ describe('hostile answers to GET /v1/autoconfig', () => {
     expect((await world.find('ada@own.test')).body).toEqual({ source: 'autoconfig', ...FOUND })
   })
 
+  test('survives an address where a name of a server for calendars should be', async () => {
+    const zone = { '_caldavs._tcp.own.test': { SRV: ['0 1 443 2606:4700:4700::1111'] } }
+    await using world = await openWorld(zone)
+    expect(await world.find('ada@own.test')).toMatchObject(NOTHING)
+    world.web.pages[OWN_FILE] = configXml()
+    expect((await world.find('ada@own.test')).body).toMatchObject({ source: 'autoconfig', dav: null })
+  })
+
   test('trusts no certificate for another name', async () => {
     const pages = { [OWN_FILE]: configXml() }
     const strangers = await mkdtemp(join(tmpdir(), 'waxwing-strangers-'))

@@ -96,7 +96,7 @@ describe('streamFeed', () => {
 })
 
 describe('a client that does not read', () => {
-  test('holds one page of the feed, and is cut off', async () => {
+  test('holds one page of the feed, and is cut off, even if the content cannot be given up', async () => {
     await using feed = await openFeed()
     await sql`
       insert into event (tenant_id, id, type, data)
@@ -114,10 +114,16 @@ describe('a client that does not read', () => {
             yield Buffer.from(text)
           }
         }
-        const iterator = counted()
+        const counting = counted()
         const body = streamPieces({
-          first: await iterator.next(),
-          iterator,
+          first: await counting.next(),
+          iterator: {
+            next: () => counting.next(),
+            async return() {
+              await counting.return()
+              throw new Error('The content cannot be given up')
+            },
+          },
           stallMillisecondsMax: 1_000,
           breakOff(error) {
             brokenOff.resolve(error)
