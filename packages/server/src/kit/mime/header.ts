@@ -113,7 +113,8 @@ function addField(fields: Map<FieldName, string>, name: FieldName, value: string
 export function fieldText(header: Header, name: FieldName): string | null {
   const raw = header.fields.get(name)
   if (raw === undefined) return null
+  const trimmed = raw.trim()
   // RFC 5322 section 2.2.3: unfolding removes the line end and keeps the white space after it.
-  const value = (raw.includes('\n') ? raw.replaceAll(/\r?\n/g, '') : raw).trim()
+  const value = trimmed.includes('\n') ? trimmed.replaceAll(/\r?\n/g, '') : trimmed
   return /[\u0080-\u00ff]/.test(value) ? decodeUnlabelled(Buffer.from(value, 'latin1')) : value
 }

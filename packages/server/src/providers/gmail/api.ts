@@ -21,7 +21,8 @@ export interface GmailRequest<T> {
   method?: ProviderCall['method']
   /** Below the mailbox of the user, such as `labels`. An id in it is encoded by `segment`. */
   path: string
-  query?: Query
+  /** A text is one that `writeQuery` wrote. */
+  query?: Query | string
   json?: unknown
   /** See `UNITS`. */
   units: number
@@ -259,13 +260,19 @@ function callOf<T>(request: GmailRequest<T>, { signal }: AskOptions): ProviderCa
   }
 }
 
-export function pathOf(path: string, query: Query = {}): string {
+export function pathOf(path: string, query: Query | string = {}): string {
+  const text = typeof query === 'string' ? query : writeQuery(query)
+  return `${MAILBOX_PATH}${path}${text === '' ? '' : `?${text}`}`
+}
+
+/** A query as it stands in a path. */
+export function writeQuery(query: Query): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue
     for (const one of typeof value === 'object' ? value : [value]) search.append(name, String(one))
   }
-  return `${MAILBOX_PATH}${path}${search.size === 0 ? '' : `?${search}`}`
+  return search.toString()
 }
 
 /** An id as a segment of a path. */

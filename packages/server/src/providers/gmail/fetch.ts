@@ -7,6 +7,7 @@ import {
   type GmailRequest,
   type PartOutcome,
   segment,
+  writeQuery,
 } from './api.ts'
 import { askTwice, isOfPart } from './ask-twice.ts'
 import { type DraftKeys, listDraftKeys, NO_DRAFT_KEYS } from './draft-keys.ts'
@@ -185,31 +186,28 @@ async function askForMessages(
   return outcomes
 }
 
+/* Made once, since each message is asked for by a request of its own. */
+const MESSAGE = {
+  query: writeQuery({ format: 'full', fields: MESSAGE_FIELDS }),
+  schema: messageSchema.transform(message => [message]),
+  answerBytesMax: MESSAGE_BYTES_MAX,
+}
+const SOURCE = {
+  query: writeQuery({ format: 'raw', fields: RAW_FIELDS }),
+  schema: rawMessageSchema.transform(message => [message]),
+  answerBytesMax: SOURCES_BYTES_MAX,
+}
+const THREAD = {
+  query: writeQuery({ format: 'full', fields: `id,messages(${MESSAGE_FIELDS})` }),
+  schema: threadSchema.transform(({ messages }) => messages),
+  answerBytesMax: THREAD_BYTES_MAX,
+}
+
 function requestOf(isWithSource: boolean) {
   return (wanted: Wanted): GmailRequest<Array<Message | RawMessage>> => {
-    if (wanted.type === 'thread')
-      return {
-        path: `threads/${segment(wanted.id)}`,
-        query: { format: 'full', fields: `id,messages(${MESSAGE_FIELDS})` },
-        units: UNITS.threadsGet,
-        schema: threadSchema.transform(({ messages }) => messages),
-        answerBytesMax: THREAD_BYTES_MAX,
-      }
-    const request = {
-      path: `messages/${segment(wanted.id)}`,
-      units: UNITS.messagesGet,
-      answerBytesMax: isWithSource ? SOURCES_BYTES_MAX : MESSAGE_BYTES_MAX,
-    }
-    return isWithSource
-      ? {
-          ...request,
-          query: { format: 'raw', fields: RAW_FIELDS },
-          schema: rawMessageSchema.transform(message => [message]),
-        }
-      : {
-          ...request,
-          query: { format: 'full', fields: MESSAGE_FIELDS },
-          schema: messageSchema.transform(message => [message]),
-        }
+    const id = segment(wanted.id)
+    if (wanted.type === 'thread') return { path: `threads/${id}`, units: UNITS.threadsGet, ...THREAD }
+    const message = { path: `messages/${id}`, units: UNITS.messagesGet }
+    return isWithSource ? { ...message, ...SOURCE } : { ...message, ...MESSAGE }
   }
 }

@@ -1,5 +1,6 @@
 import type { Classification, MessageChange } from '@waxwing/contract/mail/messages.ts'
 import { sql } from 'kysely'
+import { inOneFlight } from '../../../database/in-one-flight.ts'
 import { isOneOf } from '../../../database/one-of.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { mailboxColumns, type MailboxRow, presentMailboxReference } from '../mailboxes/present.ts'
@@ -64,14 +65,13 @@ export async function announceClassified(
 
 async function describeMessages(unit: UnitOfWork, account: Pick<MailAccount, 'id'>, ids: readonly string[]) {
   if (ids.length === 0) return []
-  const { rows } = await sql<SummaryRow>`
-    select ${summaryColumns} from message
-    where account_id = ${account.id} and ${isOneOf('id', ids)} order by received_at, id
-  `.execute(unit.sql)
-  const mailboxes = await sql<MailboxRow>`
-    select ${mailboxColumns} from mailbox where account_id = ${account.id}
-  `.execute(unit.sql)
-  const references = new Map(mailboxes.rows.map(mailbox => [mailbox.id, presentMailboxReference(mailbox)]))
+  const [rows, mailboxes] = await inOneFlight(unit.sql, [
+    sql<SummaryRow>`
+      select ${summaryColumns} from message
+      where account_id = ${account.id} and ${isOneOf('id', ids)} order by received_at, id`,
+    sql<MailboxRow>`select ${mailboxColumns} from mailbox where account_id = ${account.id}`,
+  ])
+  const references = new Map(mailboxes.map(mailbox => [mailbox.id, presentMailboxReference(mailbox)]))
   return rows.map(row => ({
     id: row.id,
     data: {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { plainArray } from '../../../database/plain-array.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { newId } from '../../../kit/ids.ts'
@@ -211,10 +212,10 @@ async function insertMessages(
   const placing = sql`
     insert into message_mailbox (mailbox_id, received_at, message_id, uid)
     select * from unnest(
-      ${placements.map(({ mailbox }) => mailbox.id)}::uuid[],
-      ${placements.map(({ message }) => message.receivedAt)}::timestamptz[],
-      ${placements.map(({ id }) => id)}::uuid[],
-      ${placements.map(({ message }) => keyColumns(message.key).uid)}::bigint[]
+      ${plainArray(placements.map(({ mailbox }) => mailbox.id))}::uuid[],
+      ${plainArray(placements.map(({ message }) => message.receivedAt.toISOString()))}::timestamptz[],
+      ${plainArray(placements.map(({ id }) => id))}::uuid[],
+      ${plainArray(placements.map(({ message }) => keyColumns(message.key).uid))}::bigint[]
     )`
   await executeUnawaited(unit.sql, placing)
   await recordDocuments(unit, account.id, rows)

@@ -147,6 +147,7 @@ export async function recordDeleted(
   remoteIds: readonly string[],
   { isOfDrafts }: { isOfDrafts: boolean },
 ): Promise<void> {
+  if (remoteIds.length === 0) return
   const { rows } = await sql<{ id: string }>`
     select id from message where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
       and (${isOfDrafts} or draft_key is null)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { binaryArray } from '../../../database/binary-array.ts'
+import { plainArray } from '../../../database/plain-array.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { bodyVector, documentVector } from '../../../kit/search-text/document.ts'
@@ -30,8 +31,8 @@ export async function recordDocuments(
     insert into message_search (message_id, account_id, received_at, document, version)
     select message_id, ${accountId}::uuid, received_at, document, ${SEARCH_VERSION}::smallint
     from unnest(
-      ${messages.map(({ id }) => id)}::uuid[],
-      ${messages.map(({ received_at }) => received_at)}::timestamptz[],
+      ${plainArray(messages.map(({ id }) => id))}::uuid[],
+      ${plainArray(messages.map(({ received_at }) => received_at.toISOString()))}::timestamptz[],
       ${vectors(messages.map(message => documentOf(message)))}::tsvector[]
     ) as arrived (message_id, received_at, document)
     on conflict (message_id) do update set received_at = excluded.received_at, document = excluded.document`
