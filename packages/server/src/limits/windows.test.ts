@@ -137,6 +137,20 @@ describe.for(Object.entries(STORES))('windows %s', ([, openStore]) => {
     await expect.poll(async () => (await brief.count([two]))?.isAccepted, { interval: 1 }).toBe(false)
     await expect.poll(() => brief.spentSeconds(two), { timeout: 10_000 }).toBe(0)
   })
+
+  test('know no window as spent of which something is left', async () => {
+    await using store = await openStore()
+    const windows = store.open(MONTH_MINUTES)
+    const [checked, spent, beside] = [
+      { name: 'checked', limit: 1, isOnlyChecked: true },
+      { name: 'spent', limit: 1 },
+      { name: 'beside', limit: 1 },
+    ]
+    expect(await windows.count([checked, spent])).toMatchObject({ isAccepted: true })
+    expect(await windows.count([beside, spent])).toMatchObject({ isAccepted: false })
+    const known = [checked, spent, beside].map(window => windows.spentSeconds(window) > 0)
+    expect(known).toEqual([false, true, false])
+  })
 })
 
 describe('decideCount', () => {
