@@ -204,18 +204,25 @@ describe('migrate', () => {
       migration(3, '-- Serves releases from 0002 on: nothing reads b.\nalter table a drop column b'),
     ]
     await migrate(address, newer.slice(0, 2))
-    {
-      await using older = openDatabase({ address, applicationName: processName('service', 1) })
+    // The second one is of a release that did not say its schema.
+    for (const applicationName of [processName('service', 1), 'waxwing service, process 1']) {
+      await using older = openDatabase({ address, applicationName })
       await older.pool.query('select')
       await expect(migrate(address, newer)).rejects.toThrow(
-        `A process of an older release uses the database ("${processName('service', 1)}")`,
+        `A process of an older release uses the database ("${applicationName}")`,
       )
     }
     await using recent = openDatabase({ address, applicationName: processName('service', 2) })
-    await recent.pool.query('select')
-    expect(
-      await waitUntil('the older process to be gone', () => migrate(address, newer).catch(() => null)),
-    ).toEqual(['3_test'])
+    // Held, since the pool closes a connection that rests.
+    await recent.db.connection().execute(async held => {
+      await sql`select`.execute(held)
+      await expect(
+        migrate(address, [...newer.slice(0, 2), migration(3, 'alter table a drop column b')]),
+      ).rejects.toThrow('A process of an older release uses the database')
+      expect(
+        await waitUntil('the older processes to be gone', () => migrate(address, newer).catch(() => null)),
+      ).toEqual(['3_test'])
+    })
   })
 
   test('refuses a migration that differs from the applied one', async () => {
