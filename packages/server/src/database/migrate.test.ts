@@ -153,6 +153,47 @@ describe('migrate', () => {
     })
   })
 
+  test('refuses a schema that another process changed while it waited for that one', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    const first = migration(1, 'create table a (id int)')
+    await migrate(address, [first])
+    await db.connection().execute(async other => {
+      await sql`select pg_advisory_lock(${0x57_41_58_4d})`.execute(other)
+      const migrating = migrate(address, [first, migration(2, 'create table b (id int)')])
+      const refused = expect(migrating).rejects.toThrow('no longer serves this release')
+      await waitUntil('it to wait', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and application_name = 'waxwing migrate'
+            and query like 'select pg_try_advisory_lock%'
+        `.execute(db)
+        return rows.length > 0
+      })
+      await sql`insert into schema_migration (version, name, checksum) values (3, '3_test', 'x')`.execute(
+        other,
+      )
+      await sql`select pg_advisory_unlock_all()`.execute(other)
+      await refused
+    })
+    expect((await sql`select to_regclass('b') as b`.execute(db)).rows).toEqual([{ b: null }])
+  })
+
+  test('has times of its own for statements and pauses, whatever the database says', async () => {
+    await using database = await openTestDatabase({ migrated: false })
+    const { address, db } = database
+    const { rows: names } = await sql<{ name: string }>`select current_database() as name`.execute(db)
+    for (const setting of ['statement_timeout', 'idle_in_transaction_session_timeout'])
+      await sql`alter database ${sql.id(names[0]!.name)} set ${sql.raw(setting)} = '1h'`.execute(db)
+    const noting = `create table a as select current_setting('statement_timeout') as statement,
+      current_setting('idle_in_transaction_session_timeout') as pause`
+
+    await migrate(address, [migration(1, noting)])
+
+    expect((await sql`select statement, pause from a`.execute(db)).rows).toEqual([
+      { statement: '0', pause: '1min' },
+    ])
+  })
+
   test('leaves no process of an older release on a schema that does not serve it', async () => {
     await using database = await openTestDatabase({ migrated: false })
     const { address } = database
@@ -163,18 +204,25 @@ describe('migrate', () => {
       migration(3, '-- Serves releases from 0002 on: nothing reads b.\nalter table a drop column b'),
     ]
     await migrate(address, newer.slice(0, 2))
-    {
-      await using older = openDatabase({ address, applicationName: processName('service', 1) })
+    // The second one is of a release that did not say its schema.
+    for (const applicationName of [processName('service', 1), 'waxwing service, process 1']) {
+      await using older = openDatabase({ address, applicationName })
       await older.pool.query('select')
       await expect(migrate(address, newer)).rejects.toThrow(
-        `A process of an older release uses the database ("${processName('service', 1)}")`,
+        `A process of an older release uses the database ("${applicationName}")`,
       )
     }
     await using recent = openDatabase({ address, applicationName: processName('service', 2) })
-    await recent.pool.query('select')
-    expect(
-      await waitUntil('the older process to be gone', () => migrate(address, newer).catch(() => null)),
-    ).toEqual(['3_test'])
+    // Held, since the pool closes a connection that rests.
+    await recent.db.connection().execute(async held => {
+      await sql`select`.execute(held)
+      await expect(
+        migrate(address, [...newer.slice(0, 2), migration(3, 'alter table a drop column b')]),
+      ).rejects.toThrow('A process of an older release uses the database')
+      expect(
+        await waitUntil('the older processes to be gone', () => migrate(address, newer).catch(() => null)),
+      ).toEqual(['3_test'])
+    })
   })
 
   test('refuses a migration that differs from the applied one', async () => {

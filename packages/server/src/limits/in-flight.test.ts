@@ -3,6 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { IN_FLIGHT_MAX, createInFlight } from './in-flight.ts'
 
 describe('the count of requests in flight', () => {
+  test('lets 16 of a credential begin, and the next one when one of them has ended', () => {
+    const { enter } = createInFlight()
+    const begun = Array.from({ length: 17 }, () => enter('a'))
+    expect(begun.map(end => end !== null)).toEqual([...Array.from({ length: 16 }, () => true), false])
+    expect(enter('b')).not.toBeNull()
+    begun[0]?.()
+    expect([enter('a'), enter('a')]).toEqual([expect.any(Function), null])
+  })
+
   test('counts each request once, however often its end is called', () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ enter: fc.constantFrom('a', 'b') }) },

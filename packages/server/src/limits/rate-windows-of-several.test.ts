@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
-import { waitUntil } from '../../test/wait-until.ts'
 import { openLog } from '../kit/log.ts'
 import { createOwnRateWindows } from './own-limits.ts'
 import { createRateWindowsOfSeveral } from './rate-windows-of-several.ts'
@@ -8,10 +7,11 @@ import { createTableWindows } from './table-windows.ts'
 
 const LIMIT = 10
 const WINDOW = { name: 'tenant', limit: LIMIT }
-/** The test takes less than this, so it stays within a minute. */
-const TEST_SECONDS = 10
+const START = Date.UTC(2030, 0, 1, 12, 0, 30)
+/** A window of the table, whose clock is real, does not end while a test runs. */
+const MONTH_MINUTES = 30 * 24 * 60
 
-/** Processes on one database, which are told how many others there are. */
+/** Processes on one database, which are told how many others there are, and how many minutes have passed. */
 async function openProcesses() {
   const database = await openTestDatabase()
   const lines: string[] = []
@@ -22,19 +22,16 @@ async function openProcesses() {
   })
   function start() {
     const given = { others: 0, minutes: 0 }
-    const clock = { now: () => Date.now() + given.minutes * 60_000 }
+    const clock = { now: () => START + given.minutes * 60_000 }
     const windows = createRateWindowsOfSeveral({
       memory: createOwnRateWindows(clock),
-      table: createTableWindows(database.db),
+      table: createTableWindows(database.db, MONTH_MINUTES),
       live: { countOthers: role => (role === 'api' ? given.others : 0), onChange: () => {} },
       clock,
       log,
     })
     return { ...windows, given, left: async () => (await windows.count([WINDOW]))?.remaining }
   }
-  await waitUntil('a minute that lasts', () =>
-    Promise.resolve(60 - ((Date.now() / 1000) % 60) > TEST_SECONDS),
-  )
   return { start, lines, database, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() }
 }
 
@@ -63,9 +60,32 @@ test('when the other one is gone, the table counts to the end of the next minute
   expect(await one.left()).toBe(9)
 })
 
+test('a process takes its counts along each time when another one comes', async () => {
+  await using processes = await openProcesses()
+  const one = processes.start()
+  one.given.others = 1
+  expect(await one.left()).toBe(9)
+  one.given.others = 0
+  one.given.minutes = 2
+  expect([await one.left(), await one.left()]).toEqual([9, 8])
+  one.given.others = 1
+  expect(await one.left()).toBe(6)
+})
+
 test('requests pass uncounted while the table cannot be used', async () => {
   await using processes = await openProcesses()
   const one = processes.start()
+  one.given.others = 1
+  await processes.database.pool.query('alter table rate_window rename to elsewhere')
+  expect(await one.count([WINDOW])).toBeNull()
+  await processes.database.pool.query('alter table elsewhere rename to rate_window')
+  expect(await one.left()).toBe(9)
+})
+
+test('requests are counted again after counts could not be taken along', async () => {
+  await using processes = await openProcesses()
+  const one = processes.start()
+  expect(await one.left()).toBe(9)
   one.given.others = 1
   await processes.database.pool.query('alter table rate_window rename to elsewhere')
   expect(await one.count([WINDOW])).toBeNull()

@@ -14,7 +14,7 @@ import { RedisLink } from './redis/link.ts'
 import { createNames } from './redis/names.ts'
 import { createRedisWindows } from './redis/windows.ts'
 import { createTableWindows } from './table-windows.ts'
-import { type Windows, decideCount } from './windows.ts'
+import { type Windows, decideCount, fallBackTo } from './windows.ts'
 
 const CLIENTS = 200
 const EDGES = 8
@@ -137,6 +137,40 @@ describe.for(Object.entries(STORES))('windows %s', ([, openStore]) => {
     await expect.poll(async () => (await brief.count([two]))?.isAccepted, { interval: 1 }).toBe(false)
     await expect.poll(() => brief.spentSeconds(two), { timeout: 10_000 }).toBe(0)
   })
+
+  test('know no window as spent of which something is left', async () => {
+    await using store = await openStore()
+    const windows = store.open(MONTH_MINUTES)
+    const [checked, spent, beside] = [
+      { name: 'checked', limit: 1, isOnlyChecked: true },
+      { name: 'spent', limit: 1 },
+      { name: 'beside', limit: 1 },
+    ]
+    expect(await windows.count([checked, spent])).toMatchObject({ isAccepted: true })
+    expect(await windows.count([beside, spent])).toMatchObject({ isAccepted: false })
+    const known = [checked, spent, beside].map(window => windows.spentSeconds(window) > 0)
+    expect(known).toEqual([false, true, false])
+  })
+})
+
+test('windows of this process count while the shared ones cannot be reached', async () => {
+  const own = createMemoryWindows(systemClock, 10, MONTH_MINUTES)
+  const shared = createMemoryWindows(systemClock, 10, MONTH_MINUTES)
+  let isGone = false
+  const windows = fallBackTo(own, {
+    count: asked => (isGone ? null : shared.count(asked)),
+    spentSeconds: window => (isGone ? 0 : shared.spentSeconds(window)),
+  })
+  const window = { name: 'client', limit: 3 }
+  const left = async () => (await windows.count([window])).remaining
+  expect(await left()).toBe(2)
+  isGone = true
+  expect([await left(), await left()]).toEqual([2, 1])
+  expect(windows.spentSeconds(window)).toBe(0)
+  expect(await left()).toBe(0)
+  expect(windows.spentSeconds(window)).toBeGreaterThan(0)
+  isGone = false
+  expect(await left()).toBe(1)
 })
 
 describe('decideCount', () => {

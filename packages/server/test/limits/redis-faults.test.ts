@@ -124,9 +124,11 @@ describe('while Redis', () => {
       ['set', '9999999999999 -1'],
       ['rpush', 'a'],
       ['set', ''],
+      ['set', 'MINUTE 9999999999'],
     ]) {
-      const [command = '', value = ''] = garbage
+      const [command = '', form = ''] = garbage
       await waitForMinute(MINUTE_SECONDS)
+      const value = form.replace('MINUTE', String(Math.floor(Date.now() / 60_000)))
       await ask()
       const keys = (await redis.command('--scan')).split('\n').filter(key => key !== '')
       expect(keys.length).toBeGreaterThan(0)
