@@ -3,6 +3,7 @@ import { describeSettings } from '../config/settings.ts'
 import { openLog } from '../kit/log.ts'
 import { type Service, startService, type StopOptions } from '../main.ts'
 import { type Drain, NO_DRAIN } from '../start/api.ts'
+import type { SyncPace } from '../start/sync.ts'
 import { explain } from './command-error.ts'
 import { findStarter, readProcessConfig } from './connect.ts'
 import { type FirstKeyPlace, welcomeFirst } from './first-start.ts'
@@ -42,10 +43,11 @@ Examples:
   $ WAXWING_PORT=9000 WAXWING_DATA_DIR=/srv/waxwing npx waxwing serve
   $ DATABASE_URL=postgres://waxwing:…@db/waxwing WAXWING_SECRET_KEY=… npx waxwing serve`,
     )
-    .action(serve)
+    .action(() => serve())
 }
 
-async function serve() {
+/** @param pace given by tests only */
+export async function serve(pace: SyncPace = {}): Promise<void> {
   const config = readProcessConfig()
   const log = openLog({ level: config.logLevel, format: config.logFormat })
   let starting: Promise<Service> | null = null
@@ -99,6 +101,7 @@ async function serve() {
     : { folder: config.dataDir, log }
   starting = startService(config, {
     log,
+    pace,
     onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, firstKey),
     onLost: error => {
       process.stderr.write(`${explain(error)}\n`)

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Hono } from 'hono'
 import { describe, expect, test, vi } from 'vitest'
@@ -211,6 +212,28 @@ describe('listen', () => {
     for (const cut of cuts) expect(cut).toMatch(/^HTTP\/1\.1 408 /)
     expect(cuts.filter(cut => /x-request-id: mine/i.test(cut))).toHaveLength(10)
     await vi.waitFor(() => expect(door.calls.inFlightTotal).toBe(0), { timeout: 60_000 })
+  })
+
+  test('carries out no request on a connection that it has refused as too slow', async () => {
+    const paths: string[] = []
+    const app: App = new Hono()
+    app.all('*', context => {
+      paths.push(context.req.path)
+      return context.text('')
+    })
+    const patience = { headersMilliseconds: 500, requestMilliseconds: 1000, lookMilliseconds: 100 }
+    const { port, close } = await listen(app, { host: '127.0.0.1', port: 0 }, { patience })
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    const [refusal] = (await once(socket, 'data')) as [Buffer]
+    expect(refusal.toString()).toMatch(/^HTTP\/1\.1 408 /)
+
+    // The server may reset it.
+    socket.on('error', () => {})
+    socket.end(`POST /late HTTP/1.1\r\n${HOST}Content-Length: 0\r\n\r\n`)
+    // It is answered after the late one was read.
+    await exchange(port, `GET /next HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
+    expect(paths).not.toContain('/late')
+    await close()
   })
 
   test('does not log a client that leaves in the middle of its body as a fault', async () => {

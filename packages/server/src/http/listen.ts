@@ -85,6 +85,8 @@ export async function listen(
     answer,
   )
   function answer(incoming: IncomingMessage, outgoing: ServerResponse) {
+    // The connection was refused before this came. The client will take it as not carried out, and may send it again.
+    if (!incoming.socket.writable) return incoming.socket.destroySoon()
     const fault = messageFault(incoming)
     if (fault !== null) return refuse(incoming, outgoing, fault)
     // HTTP/1.0 has no Host (RFC 1945), and health checks of load balancers still use it.

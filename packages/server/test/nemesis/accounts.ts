@@ -24,17 +24,20 @@ export interface RunAccounts extends AsyncDisposable {
 
 const AT_ONCE = 6
 const LETTERS = 15
+/** One of so many has a password that changes, and one at least. */
+const ACCOUNTS_FOR_A_LOCKED_ONE = 20
 const FIRST_SYNC_SECONDS_MAX = 240
 
 /** Makes users with mail, connects them, and waits until all are followed. */
 export async function openAccounts(bed: Bed, count: number, random: Random): Promise<RunAccounts> {
   await using opened = new AsyncDisposableStack()
+  const lockedCount = Math.max(1, Math.floor(count / ACCOUNTS_FOR_A_LOCKED_ONE))
   const numbers = Array.from({ length: count }, (_, number) => number)
   const made = await inBatchesOf(AT_ONCE, numbers, async number => {
     const user = await bed.mail.addUser(`user-${number}`)
     const world = opened.use(await openWorld(bed.mail, user))
-    // Two of five are the other program's, two the API's; the rest sends, but for one whose password changes.
-    const kind = number === count - 1 ? 'locked' : KINDS[number % KINDS.length]!
+    // Two of five are the other program's, two the API's, one sends; of the last ones, the passwords change.
+    const kind = number >= count - lockedCount ? 'locked' : KINDS[number % KINDS.length]!
     const client = kind === 'foreign' ? await furnish(bed.mail, user, world, random.fork(user.user)) : null
     if (!client) await world.deliver(Array.from({ length: LETTERS }, (_, nth) => letterTo(user.email, nth)))
     return { user, kind, client }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { SUPERUSER } from '../../src/database/embedded/cluster.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { type Database, openDatabase } from '../../src/database/pool.ts'
@@ -46,11 +47,12 @@ export interface Bed extends AsyncDisposable {
 }
 
 const PLACE_NAMES = ['one', 'two', 'three'] as const
+const DISTRUSTFUL_SERVICE = fileURLToPath(new URL('./distrustful-service.ts', import.meta.url))
 /** Commits reach the disk before they are acknowledged, as in production. */
 const DURABLE = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' }
 
 export async function openBed(
-  { layout, stores: kind }: { layout: Layout; stores: StoresKind },
+  { layout, stores: kind, isShort }: { layout: Layout; stores: StoresKind; isShort: boolean },
   random: Random,
   history: History,
 ): Promise<Bed> {
@@ -93,10 +95,13 @@ export async function openBed(
   const databaseUrl = ({ host, port }: { host: string; port: number }) =>
     `postgres://${SUPERUSER}:${postgres.password}@${host}:${port}/postgres`
   const socket = { path: join(postgres.socketFolder, '.s.PGSQL.5432') }
+  const program = isShort ? {} : { program: DISTRUSTFUL_SERVICE }
   for (const [number, roles] of LAYOUTS[layout].entries()) {
     const databaseProxy = opened.use(await startFaultProxy(socket))
     const name = PLACE_NAMES[number] ?? `${number}`
-    places.push(opened.use(await openPlace({ name, roles, folder, databaseProxy, databaseUrl, env })))
+    places.push(
+      opened.use(await openPlace({ ...program, name, roles, folder, databaseProxy, databaseUrl, env })),
+    )
   }
   const [first, ...others] = places
   if (!first) throw new Error('A layout has processes')

@@ -92,7 +92,7 @@ export async function collectEnd(
     staleWrites: await readStaleWrites(db),
     transitions: await readTransitions(db, tenantId),
     audit: await readAudit(bed),
-    resources: await readResources(bed),
+    resources: await readResources(bed, countedKey),
     deleted,
     windows: await readWindows(bed, countedKey),
     loneFollower: followers.length === 1 ? (followers[0]?.name ?? null) : null,
@@ -181,22 +181,20 @@ async function readAudit({ database: { db }, env }: Bed): Promise<EndState['audi
   return { rows, findings: code === 0 ? 0 : 1 }
 }
 
-async function readResources(bed: Bed): Promise<Resources> {
-  const inFlight = await countInFlight(bed)
+async function readResources(bed: Bed, countedKey: string): Promise<Resources> {
+  const inFlight = await countAllInFlight(bed, [bed.key, countedKey])
   const count = async (query: string) => {
     const { rows } = await sql<{ count: string }>`${sql.raw(query)}`.execute(bed.database.db)
     return Number(rows[0]?.count)
   }
   /** What comes and goes is zero at some moment; what was left behind never is. */
-  const least = async (query: string) => {
+  const leastOf = async (look: () => Promise<number>) => {
     let found = Infinity
-    await waitUntil(
-      'nothing',
-      async () => (found = Math.min(found, await count(query))) === 0,
-      REST_SECONDS_MAX,
-    ).catch(() => null)
+    const isNone = async () => (found = Math.min(found, await look())) === 0
+    await waitUntil('nothing', isNone, REST_SECONDS_MAX).catch(() => null)
     return found
   }
+  const least = (query: string) => leastOf(() => count(query))
   const { rows: dead } = await sql<{ place: string }>`
     select place from (${sql.raw(claims())}) as claim (place, instance_id)
     where not exists (select from instance where id = instance_id and heartbeat_until > clock_timestamp())
@@ -210,12 +208,30 @@ async function readResources(bed: Bed): Promise<Resources> {
     orphanFiles: await findOrphanFiles(bed),
     processes: await Promise.all(bed.places.map(place => place.state())),
     inFlight,
+    leftInRedis: await leastOf(async () => (await bed.stores?.countInProgress()) ?? 0),
   }
 }
 
+/** Without Redis, each process counts the requests that it has in flight. */
+async function countAllInFlight(
+  { places, stores }: Bed,
+  keys: readonly string[],
+): Promise<Resources['inFlight']> {
+  const answering = places.filter(({ address }) => address !== null)
+  const counted: Resources['inFlight'] = []
+  for (const { address, processName } of stores ? answering.slice(0, 1) : answering) {
+    for (const key of keys)
+      counted.push({
+        process: processName,
+        allowed: IN_FLIGHT_MAX,
+        accepted: await countInFlight(address ?? '', key),
+      })
+  }
+  return counted
+}
+
 /** Opens as many requests as one key may have in flight, which all wait, and counts those that were let in. */
-async function countInFlight({ addresses, key }: Bed): Promise<Resources['inFlight']> {
-  const [address = ''] = addresses()
+async function countInFlight(address: string, key: string): Promise<number> {
   const caller = callerOf(address, key)
   const { body } = await caller.get<{ nextCursor: string }>('/v1/changes?start=now')
   const path = `/v1/changes?waitSeconds=1&cursor=${encodeURIComponent(body.nextCursor)}`
@@ -226,7 +242,7 @@ async function countInFlight({ addresses, key }: Bed): Promise<Resources['inFlig
     return accepted === IN_FLIGHT_MAX
   }
   await waitUntil('all to be let in', isFree, REST_SECONDS_MAX).catch(() => null)
-  return { allowed: IN_FLIGHT_MAX, accepted }
+  return accepted
 }
 
 async function findOrphanFiles({ database: { db }, listStored }: Bed): Promise<string[]> {

@@ -136,6 +136,8 @@ export interface Resources {
   /** Files of the blob store that are neither whole nor named by a row. */
   orphanFiles: string[]
   processes: Array<{ name: string; openFiles: number; openFilesAtFirst: number; exitedBy: string | null }>
-  /** Requests that could be in flight at the same time at the end, of those that the limit allows. */
-  inFlight: { allowed: number; accepted: number }
+  /** For each key that was used, how many requests a process let be in flight at the end, of those that are allowed. */
+  inFlight: Array<{ process: string; allowed: number; accepted: number }>
+  /** Requests that Redis takes to be in progress while there is none. */
+  leftInRedis: number
 }

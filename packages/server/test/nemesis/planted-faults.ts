@@ -248,8 +248,14 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
   [
     'I9',
     'a request that stays in flight',
-    ({ end }) => void (end.resources.inFlight.accepted = 15),
-    /only 15 of 16 requests could be in flight/,
+    ({ end }) => void (end.resources.inFlight[0]!.accepted = 15),
+    /one: only 15 of 16 requests of a key could be in flight/,
+  ],
+  [
+    'I9',
+    'a request that stays in flight in Redis',
+    ({ end }) => void (end.resources.leftInRedis = 1),
+    /1 requests are in flight in Redis, although there is none/,
   ],
   [
     'I12',

@@ -1,5 +1,5 @@
 import type { Role } from '../../src/config/settings.ts'
-import { type DataFolder, type ServiceProcess, startServiceProcess } from '../service-process.ts'
+import { type DataFolder, PROGRAM, type ServiceProcess, startServiceProcess } from '../service-process.ts'
 import type { FaultProxy } from '../servers/fault-proxy.ts'
 import { waitUntil } from '../wait-until.ts'
 import { urlFor } from './capture.ts'
@@ -60,6 +60,8 @@ interface Running {
 
 export interface PlaceOptions {
   name: string
+  /** What runs the service, in place of the command line. */
+  program?: string
   roles: readonly Role[]
   folder: DataFolder
   databaseProxy: FaultProxy
@@ -69,7 +71,7 @@ export interface PlaceOptions {
 }
 
 export async function openPlace(options: PlaceOptions): Promise<Place & AsyncDisposable> {
-  const { name, roles, folder, databaseProxy, databaseUrl, env } = options
+  const { name, program = PROGRAM, roles, folder, databaseProxy, databaseUrl, env } = options
   const all: Running[] = []
   let current: Running | null = null
   let started = 0
@@ -77,6 +79,7 @@ export async function openPlace(options: PlaceOptions): Promise<Place & AsyncDis
   async function launch(): Promise<Running> {
     const processName = `${name}.${++started}`
     const service = await startServiceProcess(folder, {
+      program,
       env: {
         ...env,
         DATABASE_URL: urlFor(databaseUrl(databaseProxy), processName),

@@ -19,9 +19,19 @@ export interface Stores extends AsyncDisposable {
   /** Starts an empty Redis in place of one that was killed. */
   restartRedis(): Promise<void>
   flushRedis(): Promise<void>
+  /** How many requests Redis takes to be in progress. */
+  countInProgress(): Promise<number>
   /** The keys of all objects, read past the proxy. */
   listObjects(): Promise<string[]>
 }
+
+/** Requests in progress are the members of sorted sets, one for each credential. Nothing else is in one. */
+const COUNT_IN_PROGRESS = `
+  local count = 0
+  for _, key in ipairs(redis.call('keys', '*')) do
+    if redis.call('type', key).ok == 'zset' then count = count + redis.call('zcard', key) end
+  end
+  return count`
 
 export async function openStores(): Promise<Stores> {
   await using opened = new AsyncDisposableStack()
@@ -48,6 +58,7 @@ export async function openStores(): Promise<Stores> {
     async flushRedis() {
       await redis.command('flushall')
     },
+    countInProgress: async () => Number(await redis.command('eval', COUNT_IN_PROGRESS, '0')),
     listObjects: async () => (await Array.fromAsync(objects.list(''))).flat().map(({ key }) => key),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

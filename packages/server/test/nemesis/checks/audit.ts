@@ -32,6 +32,8 @@ function rowsOf({ method, status, isReplay }: RequestEntry): [fewest: number, mo
   if (READS.has(method) || isReplay) return [0, 0]
   // The answer was lost, or the database with it.
   if (status === null || (status >= 500 && status !== 503)) return [0, 1]
+  // The connection was refused before the request came, or while it did.
+  if (status === 408) return [0, 1]
   if (WITHOUT_ROW.has(status)) return [0, 0]
   return [1, 1]
 }

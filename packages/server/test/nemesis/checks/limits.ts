@@ -20,15 +20,20 @@ const NOTICE_MS = 2_000
  * requests are counted, and nothing is in flight.
  */
 export const checkLimits: Check = ({ history, end }) => {
-  const { allowed, accepted } = end.resources.inFlight
   const { keeper, isCounted } = end.windows
+  const { inFlight, leftInRedis } = end.resources
   return [
     ...findCrowdedWindows(history, keeper),
     ...findCountedWithoutRedis(history),
     ...(isCounted ? [] : [broken('requests are not counted at the end')]),
-    ...(accepted < allowed
-      ? [broken(`only ${accepted} of ${allowed} requests could be in flight at the end`)]
+    ...(leftInRedis > 0
+      ? [broken(`${leftInRedis} requests are in flight in Redis, although there is none`)]
       : []),
+    ...inFlight
+      .filter(({ allowed, accepted }) => accepted < allowed)
+      .map(({ process, allowed, accepted }) =>
+        broken(`${process}: only ${accepted} of ${allowed} requests of a key could be in flight at the end`),
+      ),
   ]
 }
 

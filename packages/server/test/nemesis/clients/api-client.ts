@@ -23,7 +23,10 @@ export interface ApiClient {
   readonly random: Random
   /** Sends it once. */
   send(request: ApiRequest): Promise<Reply>
-  /** Sends it until its outcome is certain, as a client should. Returns null if the run ends before. */
+  /**
+   * Sends it until its outcome is certain, as a client should. Returns null if the run ends before. Of requests with a
+   * key, some are sent twice at once before.
+   */
   insist(request: ApiRequest): Promise<Reply | null>
 }
 
@@ -33,6 +36,8 @@ export interface ApiClientOptions {
   key: string
   history: History
   random: Random
+  /** The share of requests with a key that are sent twice at once before. */
+  doubledShare: number
   /** Ends `insist`. */
   signal: AbortSignal
 }
@@ -44,7 +49,7 @@ const AGAIN_MILLISECONDS = [100, 600] as const
 const NOT_NOW = new Set([429, 503])
 
 export function openApiClient(options: ApiClientOptions): ApiClient {
-  const { actor, addresses, key, history, random, signal } = options
+  const { actor, addresses, key, history, random, doubledShare, signal } = options
   async function send(request: ApiRequest): Promise<Reply> {
     const known = addresses()
     if (known.length === 0) return { status: null, outcome: 'refused', body: {} }
@@ -60,6 +65,8 @@ export function openApiClient(options: ApiClientOptions): ApiClient {
     random,
     send,
     async insist(request) {
+      if (request.key !== undefined && random.chance(doubledShare))
+        await Promise.all([send(request), send(request)])
       for (;;) {
         const reply = await send(request)
         const isBusy = reply.body['code'] === 'idempotency_key_in_progress'

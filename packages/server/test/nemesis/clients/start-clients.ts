@@ -4,6 +4,7 @@ import type { Bed } from '../bed.ts'
 import type { History } from '../history.ts'
 import type { Leaver } from '../leavers.ts'
 import { openApiClient } from './api-client.ts'
+import { breakOff } from './break-off.ts'
 import { changeMail } from './change-mail.ts'
 import { changePasswords } from './change-passwords.ts'
 import type { ClientRun, RunAccount } from './client-run.ts'
@@ -25,23 +26,33 @@ export interface Clients extends AsyncDisposable {
   endReading(): Promise<void>
 }
 
+/** What only some runs have. */
+export interface Load {
+  /** The share of requests with an Idempotency-Key that are sent twice at once before. */
+  doubledShare: number
+  /** Whether one client breaks off its requests. */
+  isBrokenOff: boolean
+}
+
 interface Options {
   bed: Bed
   accounts: RunAccounts
   endpoints: readonly RunEndpoint[]
   /** Accounts that are deleted, and a key of their tenant. */
   leaving: { leavers: readonly Leaver[]; key: string }
-  /** A key of a tenant whose requests are limited. */
-  limitedKey: string
+  /** Keys of tenants whose requests are limited: of one that spends its windows, and of one that never does. */
+  keys: { limited: string; counted: string }
+  load: Load
   history: History
   random: Random
 }
 
 export function startClients(options: Options): Clients {
-  const { bed, accounts, endpoints, leaving, limitedKey, history, random } = options
+  const { bed, accounts, endpoints, leaving, keys, load, history, random } = options
   const [over, reading] = [new AbortController(), new AbortController()]
   const open = (name: string, own: readonly RunAccount[], key = bed.key, until = over.signal): ClientRun => {
-    const given = { actor: name, addresses: () => bed.addresses(), key, history, signal: until }
+    const { doubledShare } = load
+    const given = { actor: name, addresses: () => bed.addresses(), key, history, doubledShare, signal: until }
     const api = openApiClient({ ...given, random: random.fork(name) })
     return { name, bed, api, accounts: own, history, random: random.fork(`${name} acts`), signal: until }
   }
@@ -53,11 +64,12 @@ export function startClients(options: Options): Clients {
     writeDrafts(open('writer', accounts.sending)),
     changeMail(open('changer 1', even ?? [])),
     changeMail(open('changer 2', odd ?? [])),
-    changePasswords(open('locksmith', accounts.locked)),
+    ...accounts.locked.map((account, nth) => changePasswords(open(`locksmith ${nth + 1}`, [account]))),
     readBodies(open('reader of bodies', accounts.changed)),
     editEndpoints(open('editor', []), edited),
     deleteAccounts(open('leaver', [], leaving.key), leaving.leavers),
-    spendWindows(open('spender', [], limitedKey)),
+    spendWindows(open('spender', [], keys.limited)),
+    ...(load.isBrokenOff ? [breakOff(open('breaker', []), keys.counted)] : []),
     useOtherProgram(
       open('other program', []),
       accounts.foreign.map(({ client }) => client),
