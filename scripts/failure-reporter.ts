@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node'
 
 const MESSAGE_CHARACTERS = 1_000
+const CAUSES_MAX = 5
 
 type Failure = Parameters<NonNullable<Reporter['onTestRunEnd']>>[1][number]
 
@@ -40,13 +41,17 @@ function describeUncaught(error: Failure): string {
 }
 
 function describe(errors: readonly Failure[]): string {
-  return errors.map(describeError).join('\n').slice(0, MESSAGE_CHARACTERS)
+  return errors
+    .map(error => describeError(error))
+    .join('\n')
+    .slice(0, MESSAGE_CHARACTERS)
 }
 
-function describeError({ name, message, stack, cause }: Failure): string {
+function describeError({ name, message, stack, cause }: Failure, depth = 0): string {
   const frames = (stack ?? '')
     .split('\n')
     .filter(line => /^ +at /.test(line) && !line.includes('/node_modules/'))
-  const because = cause ? [`because of ${describeError(cause as Failure)}`] : []
+  const hasCause = typeof cause === 'object' && cause !== null && depth < CAUSES_MAX
+  const because = hasCause ? [`because of ${describeError(cause as Failure, depth + 1)}`] : []
   return [`${name}: ${message}`, ...frames, ...because].join('\n')
 }

@@ -81,7 +81,7 @@ async function countOnRows(db: Db, windows: readonly Window[], seconds: number):
       where rate_window.name = asked.name and added > 0 and moment.found = ${names.length}
         and not exists (select from asked where asked.left = 0)
     )
-    select ceil(1000 * ((moment.window + 1) * length - at))::int as "resetMilliseconds",
+    select ceil(1000 * ((moment.window + 1) * length - at))::float8 as "resetMilliseconds",
       array(select asked.left from asked order by nth) as left, found as "rowsFound"
     from moment
   `.execute(db)

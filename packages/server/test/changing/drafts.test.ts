@@ -43,7 +43,7 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
   const open = (arrange: (world: ChangingAccount['world']) => Promise<unknown> = async () => {}) =>
     openAccount(
       openChangingAccount(app, useIt(), async world => {
-        // A mailbox that the first draft creates is read for the first time a moment later, and no draft in it meanwhile.
+        // In a mailbox that the first draft creates, no draft can be read while the sync looks there for the first time.
         const listed = await world.witness.command(`LIST "" "*"`)
         const paths = listed.untagged.map(values => String(values.at(-1)))
         if (!paths.some(path => path.endsWith('Drafts'))) await world.createMailbox(world.at('Drafts'))
@@ -52,6 +52,15 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     )
   const letter =
     'From: Grace <grace@example.org>\r\nSubject: Question\r\nMessage-ID: <q@a.test>\r\nReferences: <p@a.test>\r\n\r\nWhat?\r\n'
+
+  test('creates the mailbox of drafts with the first one, where there is none', async () => {
+    const { account, create, read } = await openAccount(openChangingAccount(app, useIt(), async () => {}))
+    await using _ = account
+    const { status, body } = await create()
+    expect(status).toBe(200)
+    await waitUntil('the draft', async () => (await read(body.id)).status === 200)
+    expect(await account.truth()).toHaveLength(1)
+  })
 
   test('creates a draft, which reads as it was written, and is announced once', async () => {
     const { account, create, read } = await open()

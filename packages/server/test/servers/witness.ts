@@ -98,7 +98,7 @@ function openSession(socket: Socket): Witness {
     } else if (head.startsWith('* ')) {
       const values = parseImapAnswer(pieces, literals).slice(1)
       // A mailbox that others rename or delete ends the sessions in it.
-      if (waiting && /^\* BYE/i.test(head)) fail(new RefusedCommand(head.slice(2)))
+      if (/^\* BYE/i.test(head)) fail(new RefusedCommand(head.slice(2)))
       waiting?.untagged.push(values)
       session.onUntagged?.(values)
     }
