@@ -27,7 +27,7 @@ export class ChaosLink {
   })
   private budget = { lines: Infinity, bytes: Infinity }
   private isSilent = false
-  private isIdling = false
+  private willFallSilent = false
   /** What becomes of the literal and the line that follow the last line of the client. */
   private continuation: 'none' | 'pass' | 'swallow' = 'none'
   /** Commands that wait for their answers, by tag. */
@@ -108,7 +108,7 @@ export class ChaosLink {
     const said = changeAnswer(heard, faults)
     if (said !== null) this.say(Buffer.from(`${said}\r\n`, 'latin1'))
     if (--this.budget.lines === 0) this.outbox.afterwards(() => this.cut())
-    if (this.isIdling && faults.isSilentAfterIdle && heard.startsWith('+')) {
+    if (this.willFallSilent && heard.startsWith('+')) {
       this.outbox.afterwards(() => {
         this.isSilent = true
       })
@@ -138,7 +138,7 @@ export class ChaosLink {
     if (faults.judge?.('asked', command) === 'cut') return this.cut()
     this.asked.set(tag, command)
     const fate = judgeCommand(text, faults)
-    this.isIdling = fate.type === 'idle'
+    this.willFallSilent = fate.type === 'idle' && faults.isSilentAfterIdle === true
     if (fate.type === 'cut') this.cut()
     else if (fate.type === 'flood') {
       if (literal === 'waits') this.fromClient.dropLiteral()
