@@ -1,7 +1,9 @@
 import { appendFileSync } from 'node:fs'
+import { stripVTControlCharacters } from 'node:util'
 import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node'
 
-const MESSAGE_CHARACTERS = 1_000
+const MESSAGE_CHARACTERS = 2_000
+const DIFFERENCE_LINES = 30
 const CAUSES_MAX = 5
 
 type Failure = Parameters<NonNullable<Reporter['onTestRunEnd']>>[1][number]
@@ -47,11 +49,20 @@ function describe(errors: readonly Failure[]): string {
     .slice(0, MESSAGE_CHARACTERS)
 }
 
-function describeError({ name, message, stack, cause }: Failure, depth = 0): string {
+function describeError({ name, message, diff, stack, cause }: Failure, depth = 0): string {
   const frames = (stack ?? '')
     .split('\n')
     .filter(line => /^ +at /.test(line) && !line.includes('/node_modules/'))
   const hasCause = typeof cause === 'object' && cause !== null && depth < CAUSES_MAX
   const because = hasCause ? [`because of ${describeError(cause as Failure, depth + 1)}`] : []
-  return [`${name}: ${message}`, ...frames, ...because].join('\n')
+  return [`${name}: ${message}`, ...differences(diff), ...frames, ...because].join('\n')
+}
+
+/** The lines in which what was found differs from what was expected. */
+function differences(diff: unknown): string[] {
+  if (typeof diff !== 'string') return []
+  return stripVTControlCharacters(diff)
+    .split('\n')
+    .filter(line => /^[-+] /.test(line))
+    .slice(0, DIFFERENCE_LINES)
 }

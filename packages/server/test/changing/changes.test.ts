@@ -29,6 +29,19 @@ function letter(subject: string, inReplyTo?: string) {
 
 const withoutPasses = (events: string[]) => events.filter(event => !event.includes(' pass '))
 
+/** Without copies that the sync met beside their originals, and took back: a move makes both on a server without MOVE. */
+function withoutCopies(events: string[]): string[] {
+  const left = [...events]
+  for (const created of events.filter(event => event.startsWith('message.created '))) {
+    const at = left.indexOf(created)
+    const deletedAt = left.indexOf(created.replace('created', 'deleted'), at)
+    if (deletedAt < 0) continue
+    left.splice(deletedAt, 1)
+    left.splice(at, 1)
+  }
+  return left
+}
+
 describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
   const useIt = useServer(start)
   const open = (arrange: (world: ChangingAccount['world']) => Promise<unknown>) =>
@@ -79,7 +92,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
       'INBOX: marked \\Deleted',
       `${account.world.at('Projects')}: moved \\Seen`,
     ])
-    expect(withoutPasses(await account.settledFeed())).toEqual([
+    expect(withoutCopies(withoutPasses(await account.settledFeed()))).toEqual([
       'message.updated moved isRead',
       'message.updated moved mailboxIds',
     ])
@@ -111,7 +124,8 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     expect((await account.truth()).map(line => line.slice(line.indexOf(':') + 2)).toSorted()).toEqual(
       ['one', 'three'].toSorted(),
     )
-    expect(withoutPasses(await account.settledFeed()).filter(event => event.startsWith('message.'))).toEqual([
+    const events = withoutCopies(withoutPasses(await account.settledFeed()))
+    expect(events.filter(event => event.startsWith('message.'))).toEqual([
       'message.updated one mailboxIds',
       'message.deleted two',
     ])
@@ -182,8 +196,8 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     // Where the server does not say where it moved a message, the next sync finds it.
     await waitUntil('the messages to be found again', async () => (await app.delete(thread)).status === 200)
     expect(await app.delete(thread)).toMatchObject({ status: 200, body: null })
-    const events = withoutPasses(await account.settledFeed()).filter(event => event.startsWith('message.'))
-    expect(events.toSorted()).toEqual(
+    const events = withoutCopies(withoutPasses(await account.settledFeed()))
+    expect(events.filter(event => event.startsWith('message.')).toSorted()).toEqual(
       [
         'message.updated first isRead',
         'message.updated Re: first isRead',

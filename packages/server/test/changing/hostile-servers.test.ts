@@ -254,6 +254,34 @@ describe('servers that say little of what they have done, and late', () => {
   })
 })
 
+describe('a server without MOVE and UIDPLUS', () => {
+  const useIt = useServer(() => startDovecot({ flavour: 'poor' }))
+
+  test('has moved a message, which keeps its id, though the sync has met the copy beside the original', async () => {
+    await using walk = await openWalk(app, useIt())
+    const change = changeOf('a move')
+    const of = await arrangeCase(walk.walked)
+    const { accountId } = walk.walked
+    const ofSubject = async () =>
+      (await readMessages(app, accountId)).filter(({ subject }) => subject === of.name)
+    const meet = async () => {
+      await app.post(`${of.path}/sync`)
+      await waitUntil('the sync to meet the copy', async () => (await ofSubject()).length === 2)
+    }
+    let met: Promise<void> | null = null
+    walk.proxy.faults = {
+      hold: words => (/ STORE .*\\Deleted/.test(words) ? (met ??= meet()) : undefined),
+    }
+
+    const answer = await change.send(of)
+
+    expect(answer).toMatchObject({ status: 200, body: { id: of.message.id, mailboxIds: [of.mailbox.id] } })
+    expect(met).not.toBe(null)
+    await expectDoneOnce(change, of, { isExact: false })
+    expect(await ofSubject()).toMatchObject([{ id: of.message.id, mailboxIds: [of.mailbox.id] }])
+  })
+})
+
 /** A server sends one of these without end when it is asked to change something. */
 const FLOODS: ReadonlyArray<readonly [name: string, text: string]> = [
   ['a mark', '* 1 FETCH (UID 1 BODY[] {1073741824}\r\nxxxxxxxxxxxxxxxx'],

@@ -74,10 +74,12 @@ describe('a draft of Gmail', () => {
     expect(raws).toMatchObject([{ threadId: replied.threadId }])
     expect(messageId).not.toBe(id)
     const events = await draftEvents(account)
+    // The date of a message has whole seconds: replaced within one, it stays.
+    const dated = created.body.sentAt === replaced.body.sentAt ? '' : ' sentAt'
     expect(events.toSorted()).toEqual(
       [
         'message.created Re: talk',
-        'message.updated Re: talk snippet receivedAt sentAt',
+        `message.updated Re: talk snippet receivedAt${dated}`,
         'message.deleted Re: talk',
         'message.created Re: talk',
         ...events.filter(line => line.startsWith('send.') || line.startsWith('mailbox.')),

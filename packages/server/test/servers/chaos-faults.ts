@@ -17,8 +17,8 @@ export interface Faults {
   cutAfterBytes?: { from: number; to: number }
   /** The number after which the cuts above stop. */
   cutsMax?: number
-  /** Called before each word of a client goes on to the server, which waits until it is done: a moment for others to act. */
-  hold?: () => Promise<void> | undefined
+  /** Called before the words of a client go on to the server, which waits until it is done: a moment for others to act. */
+  hold?: (words: string) => Promise<void> | undefined
   /** Accepts connections and never says a word; those that are open fall silent. */
   isSilent?: boolean
   /** A connection falls silent for good, though it stays open, once it waits in IDLE. */

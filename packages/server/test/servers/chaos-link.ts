@@ -77,7 +77,7 @@ export class ChaosLink {
   }
 
   private async hearClientBytes(bytes: Buffer) {
-    const held = this.events.faults().hold?.()
+    const held = this.events.faults().hold?.(bytes.toString('latin1'))
     if (held) {
       this.client.pause()
       await held

@@ -38,32 +38,40 @@ export async function copyAndRemove(
   const { connection } = following
   const originals = await readFacts(following, at.uids)
   const present = originals.map(({ uid }) => uid)
-  const { copies, exists } = await findCopies(following, originals, targetKey)
+  const before = await findCopies(following, originals, targetKey)
   await openSource(following, at, { isFresh: false })
-  const toCopy = present.filter(uid => !copies.has(uid))
-  const copied: CopiedUids = { uidValidity: 0, uids: new Map() }
+  const toCopy = present.filter(uid => !before.copies.uids.has(uid))
+  const told: CopiedUids = { uidValidity: 0, uids: new Map() }
   for (const { set } of uidSets(toCopy, UIDS_PER_CHANGE)) {
     const { attributes } = await effect.run({
       name: 'UID COPY',
       arguments: [{ type: 'SEQUENCE', value: set }, wireNameOf(following, targetKey)],
     })
-    readCopyUid(attributes, copied, UIDS_PER_CHANGE)
+    readCopyUid(attributes, told, UIDS_PER_CHANGE)
   }
   // A message that COPYUID does not name was gone when it was to be copied.
-  const isTold = connection.has('UIDPLUS') && copied.uids.size > 0
+  const isTold = connection.has('UIDPLUS') && told.uids.size > 0
+  let found = before.copies
   if (!isTold && toCopy.length > 0) {
-    await requireCopies(following, originals, targetKey, exists + toCopy.length)
+    found = await requireCopies(following, originals, targetKey, before.exists + toCopy.length)
     await openSource(following, at, { isFresh: false })
   }
-  const moved = isTold ? present.filter(uid => copies.has(uid) || copied.uids.has(uid)) : present
+  const moved = isTold ? present.filter(uid => found.uids.has(uid) || told.uids.has(uid)) : present
   await removeFromOpen(connection, effect, moved)
   const there = new Set(moved)
   return toBatch(
     moved,
-    copied,
+    isTold ? together(found, told) : found,
     targetKey,
     at.uids.filter(uid => !there.has(uid)),
   )
+}
+
+/** Copies that were found, and those that COPYUID tells of. */
+function together(found: CopiedUids, told: CopiedUids): CopiedUids {
+  // Under another numbering of the target, what was found is there, but its number is not known.
+  if (found.uidValidity !== told.uidValidity) return told
+  return { ...told, uids: new Map([...found.uids, ...told.uids]) }
 }
 
 /** What tells messages of the open mailbox apart, in the order of their UIDs. */
@@ -86,45 +94,43 @@ async function readFacts({ connection }: Following, uids: readonly number[]): Pr
 
 /**
  * Throws if the target lacks copies that a server says it has made, since the originals are removed next. That it has
- * grown is enough: some servers give a copy another time.
+ * grown is enough: some servers give a copy another time. @returns the copies that are found
  */
 async function requireCopies(
   following: Following,
   originals: readonly Facts[],
   targetKey: string,
   existsMin: number,
-): Promise<void> {
+): Promise<CopiedUids> {
   const { copies, exists } = await findCopies(following, originals, targetKey)
-  if (exists < existsMin && originals.some(({ uid }) => !copies.has(uid)))
+  if (exists < existsMin && originals.some(({ uid }) => !copies.uids.has(uid)))
     throw new ProviderFailure(
       'unavailable',
       'The server says that it copied messages, but does not have them.',
     )
+  return copies
 }
 
 /**
- * UIDs of the messages of which the target already has a copy, and the number of all its messages. Each message there is
- * the copy of one at most. Leaves the target open.
+ * The copies that the target already has, and the number of all its messages. Each message there is the copy of one at
+ * most. Leaves the target open.
  */
 async function findCopies(
   following: Following,
   originals: readonly Facts[],
   targetKey: string,
-): Promise<{ copies: Set<number>; exists: number }> {
+): Promise<{ copies: CopiedUids; exists: number }> {
   const { connection } = following
   rememberChange(following)
-  const { exists } = await connection.examine(wireNameOf(following, targetKey))
-  const copies = new Set<number>()
+  const { exists, uidValidity } = await connection.examine(wireNameOf(following, targetKey))
+  const copies: CopiedUids = { uidValidity, uids: new Map() }
   if (exists === 0 || originals.length === 0) return { copies, exists }
-  const alike = await searchAlike(connection, originals)
-  const counts = new Map<string, number>()
-  for (const { digest } of await readFacts(following, [...alike]))
-    counts.set(digest, (counts.get(digest) ?? 0) + 1)
+  const alike = await readFacts(following, [...(await searchAlike(connection, originals))])
+  const uidsOf = new Map<string, number[]>()
+  for (const { uid, digest } of alike) uidsOf.set(digest, [...(uidsOf.get(digest) ?? []), uid])
   for (const { uid, digest } of originals) {
-    const count = counts.get(digest) ?? 0
-    if (count === 0) continue
-    counts.set(digest, count - 1)
-    copies.add(uid)
+    const copy = uidsOf.get(digest)?.shift()
+    if (copy !== undefined) copies.uids.set(uid, copy)
   }
   return { copies, exists }
 }
