@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteFlags } from '../../../providers/mail.ts'
-import { announceDeleted, announceUpdated } from './announce.ts'
+import { announceUpdated } from './announce.ts'
+import { deleteMessages } from './delete-messages.ts'
 import { toState } from './message-row.ts'
 import { recordArrivals } from './record-arrivals.ts'
 import { recordChangedKeys } from './record-changed-keys.ts'
@@ -120,8 +120,7 @@ export async function recordRemovals(
     const row = held.get(messageId)
     return row && (from ? isStillAt(row, from) : row.uid === null) ? [messageId] : []
   })
-  if (account.isInitialized) await announceDeleted(unit, account, ids)
-  await sql`delete from message where id = any(${ids}::uuid[])`.execute(unit.sql)
+  await deleteMessages(unit, account, ids)
   await recordChangedKeys(
     unit,
     account.id,

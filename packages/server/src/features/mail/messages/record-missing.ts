@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { MessageKey } from '../../../providers/mail.ts'
-import { announceDeleted } from './announce.ts'
+import { deleteMessages } from './delete-messages.ts'
 import { remoteIdsOf, uidsOf } from './keys.ts'
 import { dropChangedKeys } from './record-changed-keys.ts'
+import { takeLaterContents } from './record-new-contents.ts'
 import type { FollowedSource, MailAccount } from './rules.ts'
 
 const idsOf = ({ mailboxes }: FollowedSource) => mailboxes.map(({ id }) => id)
@@ -162,7 +163,7 @@ export async function recordDeleted(
 
 /**
  * Deletes up to `limit` messages without a lasting id that were missing before this look began, and announces them
- * as last indexed. @returns how many
+ * as last indexed. A draft of which the index has a later content takes that. @returns how many there were
  */
 export async function recordLost(
   unit: UnitOfWork,
@@ -176,18 +177,14 @@ export async function recordLost(
       and (kept_until is null or kept_until < clock_timestamp())
     order by id limit ${limit} for update
   `.execute(unit.sql)
+  const lost = rows.map(({ id }) => id)
+  const kept = await takeLaterContents(unit, account, lost)
   await deleteMessages(
     unit,
     account,
-    rows.map(({ id }) => id),
+    lost.filter(id => !kept.has(id)),
   )
   return rows.length
-}
-
-async function deleteMessages(unit: UnitOfWork, account: MailAccount, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
-  if (account.isInitialized) await announceDeleted(unit, account, ids)
-  await sql`delete from message where id = any(${ids}::uuid[])`.execute(unit.sql)
 }
 
 /** Takes up to `limit` messages that fell out of the sync window out of the index, in silence. @returns how many */

@@ -1,10 +1,13 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { enqueue, type JobKind } from '../../../jobs/enqueue.ts'
+import { announceUpdated } from './announce.ts'
+import { deleteMessages } from './delete-messages.ts'
 import { toRow } from './message-row.ts'
 import type { AnyArrival } from './record-arrivals.ts'
 import { recordChangedKeys } from './record-changed-keys.ts'
-import { type HeldMessage, lockHeldById, type Rewriting } from './record-known.ts'
+import { countContents } from './record-content-version.ts'
+import { type HeldMessage, lockHeldById, type Rewriting, rewriteHeld, rowOf } from './record-known.ts'
 import { isDraftIn, type MailAccount } from './rules.ts'
 
 /*
@@ -144,6 +147,40 @@ export async function takeSavedContents(
     return [replacing(account, { row, arrival })]
   })
   return { rewritings, others: [...others] }
+}
+
+/**
+ * Drafts that are lost, but of which a later content is in their mailbox as a message of its own: another client saved
+ * it, and the sync met it before the former content was gone. They take its place; it is deleted again.
+ * @returns ids of the drafts that are not lost
+ */
+export async function takeLaterContents(
+  unit: UnitOfWork,
+  account: MailAccount,
+  lostIds: readonly string[],
+): Promise<Set<string>> {
+  const { rows: pairs } = await sql<{ id: string; later_id: string }>`
+    select distinct on (later.id) lost.id, later.id as later_id from message as lost
+    join message as later on later.account_id = lost.account_id and later.thread_id = lost.thread_id
+    where lost.id = any(${lostIds}::uuid[]) and lost.is_draft and later.is_draft and later.id > lost.id
+      and later.internet_message_id = lost.internet_message_id and later.mailbox_ids && lost.mailbox_ids
+      and later.missing_look is null and later.remote_id is null and later.draft_id is null
+    order by later.id, lost.id
+  `.execute(unit.sql)
+  const laterOf = new Map(pairs.map(pair => [pair.id, pair.later_id]))
+  const held = await lockHeldById(unit, account, [...laterOf].flat())
+  const rewritings = [...laterOf].flatMap(([id, laterId]): Rewriting[] => {
+    const [row, later] = [held.get(id), held.get(laterId)]
+    if (!row || !later || later.uid === null) return []
+    return [{ held: row, next: rowOf(later), location: { uid: later.uid } }]
+  })
+  const ids = rewritings.map(rewriting => rewriting.held.id)
+  const laterIds = ids.flatMap(id => laterOf.get(id) ?? [])
+  await deleteMessages(unit, account, laterIds)
+  const changes = await rewriteHeld(unit, account, rewritings)
+  await countContents(unit, ids)
+  if (account.isInitialized) await announceUpdated(unit, account, changes)
+  return new Set(ids)
 }
 
 function isNumbered({ key }: AnyArrival['message']): boolean {
