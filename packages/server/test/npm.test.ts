@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { findFreePort } from './metrics.ts'
 import { makePreparedFolder } from './prepared-folder.ts'
 import { PROGRAM, startServiceProcess, until } from './service-process.ts'
 
@@ -31,7 +32,12 @@ async function startUnderNpm(name: CommandName) {
   const folder = opened.use(await makePreparedFolder())
   const [file, ...args] = COMMANDS[name]
   const npm = opened.use(
-    await startServiceProcess(folder, { command: [file, ...args], cwd: ROOT, env: NPM_ENVIRONMENT }),
+    await startServiceProcess(folder, {
+      command: [file, ...args],
+      cwd: ROOT,
+      // A port that no other program is given while it is free.
+      env: { ...NPM_ENVIRONMENT, WAXWING_PORT: String(await findFreePort()) },
+    }),
   )
   const owned = opened.move()
   return { npm, folder, [Symbol.asyncDispose]: () => owned.disposeAsync() }

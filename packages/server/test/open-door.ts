@@ -195,7 +195,7 @@ export async function openTestDoor(options: DoorOptions = {}) {
     clock,
     /** Makes the door refuse requests of these classes, and no others. */
     overload: (classes: readonly LoadClass[]) => void (overloaded = classes),
-    /** From now on, the clock moves only by `pass`. */
+    /** From now on, the clock moves only by `pass`, so no minute ends while a test counts what fits into one. */
     stopClock: () => void (stoppedAt ??= Date.now()),
     pass: (seconds: number) => void (skewMilliseconds += seconds * 1000),
     /** Holds the request of that id in its handler, from the moment it `entered` until it is released. */

@@ -2,6 +2,9 @@ import { type Browser, type BrowserContextOptions, type Locator, type Page, chro
 import { type TestApp, type TestAppOptions, openTestApp } from './open-app.ts'
 import { requireChromium } from './servers/install.ts'
 
+/** As long as every other wait of the tests. */
+const WAIT_MILLISECONDS = 120_000
+
 /** The service with its reference page, and a browser to open it in. */
 export interface ReferencePages extends AsyncDisposable {
   app: TestApp
@@ -20,7 +23,11 @@ export async function openReferencePages(ofApp: TestAppOptions = {}): Promise<Re
   await using opened = new AsyncDisposableStack()
   // Chromium has no sandbox as root, and /dev/shm is small in containers.
   const args = ['--no-sandbox', '--disable-dev-shm-usage']
-  const browser = await chromium.launch({ executablePath: requireChromium(), args })
+  const browser = await chromium.launch({
+    executablePath: requireChromium(),
+    args,
+    timeout: WAIT_MILLISECONDS,
+  })
   opened.defer(() => browser.close())
   const app = opened.use(await openTestApp(ofApp))
   const owned = opened.move()
@@ -33,6 +40,7 @@ export async function openReferencePages(ofApp: TestAppOptions = {}): Promise<Re
 
 async function openPage(browser: Browser, url: string, options?: BrowserContextOptions): Promise<Opened> {
   const context = await browser.newContext(options)
+  context.setDefaultTimeout(WAIT_MILLISECONDS)
   const page = await context.newPage()
   const requested: string[] = []
   const violations: string[] = []

@@ -6,6 +6,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
 import { makeExternalDatabase } from './external-database.ts'
+import { findFreePort } from './metrics.ts'
 import { makePreparedFolder } from './prepared-folder.ts'
 import {
   isRunning,
@@ -256,7 +257,7 @@ describe('waxwing serve', () => {
 
   test('shows metrics and health on a port of their own', async () => {
     await using folder = await makePreparedFolder()
-    const metricsPort = 20_000 + (process.pid % 20_000)
+    const metricsPort = await findFreePort()
     await using service = await startServiceProcess(folder, {
       env: { WAXWING_METRICS_PORT: String(metricsPort) },
     })

@@ -7,6 +7,7 @@ import path from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { makeExternalDatabase } from '../../test/external-database.ts'
+import { findFreePort } from '../../test/metrics.ts'
 import { openTestApp } from '../../test/open-app.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import { startSandbox } from '../../test/servers/sandbox.ts'
@@ -207,7 +208,7 @@ describe('waxwing doctor', () => {
   test('distinguishes its own service from that of another installation', async () => {
     await using folder = await makePreparedFolder()
     await using otherFolder = await makeDataFolder()
-    const metricsPort = String(20_000 + ((process.pid + 7) % 20_000))
+    const metricsPort = String(await findFreePort())
     await using service = await startServiceProcess(folder, { env: { WAXWING_METRICS_PORT: metricsPort } })
     const ports = { WAXWING_METRICS_PORT: metricsPort, WAXWING_PORT: new URL(service.address).port }
     expect((await examine({ ...ports, WAXWING_DATA_DIR: folder.path })).of('service')).toMatchObject([

@@ -11,7 +11,7 @@ function exchange(port: number, bytes: string, answers = 1): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   let received = ''
   const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
-  socket.setTimeout(10_000, () => socket.destroy(new Error(`No answer within 10 s: ${received}`)))
+  socket.setTimeout(60_000, () => socket.destroy(new Error(`No answer within 60 s: ${received}`)))
   socket.on('data', data => {
     received += data.toString('latin1')
     if (received.split('HTTP/1.1 ').length > answers && received.endsWith('}')) socket.end()
@@ -196,7 +196,8 @@ describe('listen', () => {
   })
 
   test('disconnects clients that send headers or bodies too slowly, and answers others meanwhile', async () => {
-    const patience = { headersMilliseconds: 500, requestMilliseconds: 1000, lookMilliseconds: 100 }
+    // Long enough for all of them to be in progress at the same time.
+    const patience = { headersMilliseconds: 3000, requestMilliseconds: 6000, lookMilliseconds: 100 }
     await using door = await openTestDoor({ patience })
     const key = await door.createKey()
     const authorization = `Authorization: Bearer ${key}\r\n`
@@ -323,7 +324,7 @@ describe('listen', () => {
     silent.on('error', () => {}).write('GET /health/live HTTP/1.1\r\n')
     await entered
 
-    const closed = door.close({ deadlineMilliseconds: 20, begunMilliseconds: 3000 })
+    const closed = door.close({ deadlineMilliseconds: 20, begunMilliseconds: 8000 })
     await refused
     await silentClosed
     for (let count = 0; count < 20; count += 1) expect((await reader?.read())?.done).toBe(false)

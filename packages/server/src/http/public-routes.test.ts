@@ -102,6 +102,7 @@ test('a form is read as urlencoded and as multipart, within its limit', async ()
 
 test('refuses a client that tries unknown tokens, and never a known one', async () => {
   await using door = await openTestDoor({ publicRoutes, trustProxy: ['127.0.0.1'] })
+  door.stopClock()
   const from = (client: string, path: string) =>
     fetch(door.address + path, { headers: { 'x-forwarded-for': client } }).then(({ status }) => status)
   for (let tried = 0; tried < 20; tried++) expect(await from('2001:db8::1', `/u/${tried}`)).toBe(404)
@@ -182,6 +183,7 @@ test('a page is told its cookies', async () => {
 
 test('refuses pages to a client that asks for too many, or tries unknown tokens', async () => {
   await using door = await openTestDoor({ publicRoutes, trustProxy: ['127.0.0.1'] })
+  door.stopClock()
   const from = async (client: string, path: string) =>
     (await fetch(door.address + path, { headers: { 'x-forwarded-for': client } })).status
   const statuses = await Promise.all(Array.from({ length: 301 }, () => from('192.0.2.1', '/book/one')))

@@ -150,7 +150,10 @@ test('a rolling restart behind a load balancer fails no request, loses no write,
   const clients = Array.from({ length: CLIENTS }, (_, nth) =>
     runClient(`client-${nth}`, address, key, end.signal),
   )
-  const sending = processes.findIndex(({ output }) => output().includes('"requestId":"slow-download"'))
+  const sender = await waitUntil('the process that sends the download', async () =>
+    processes.find(({ output }) => output().includes('"requestId":"slow-download"')),
+  )
+  const sending = processes.indexOf(sender)
   for (const [nth, process] of [...processes].entries()) {
     process.kill('SIGTERM')
     if (nth === sending) {
