@@ -36,7 +36,7 @@ class CountedPulse extends Pulse {
 
 const QUICK_SHARE = { checkSeconds: 1, stepSeconds: 1, settleSeconds: 1 }
 
-/** A process that follows accounts of a memory server, with a short lease. What is read is the first of them. */
+/** A process that follows accounts of a memory server, with a quick heartbeat. What is read is the first of them. */
 async function openEngine({ pollSeconds = 0.2, accounts = 1, share = QUICK_SHARE } = {}) {
   await using opened = new AsyncDisposableStack()
   const database = opened.use(await openTestDatabase())
@@ -61,7 +61,7 @@ async function openEngine({ pollSeconds = 0.2, accounts = 1, share = QUICK_SHARE
       log: silentLog,
       facts: { roles: ['sync'], host: 'test', version: '0.0.0' },
       isAlone: false,
-      pace: { leaseSeconds: 3, heartbeatSeconds: 0.2, answerSeconds: 1, fenceSeconds: 2 },
+      pace: { leaseSeconds: 10, heartbeatSeconds: 0.2, answerSeconds: 3, fenceSeconds: 7 },
     }),
   )
   const pulse = opened.use(new CountedPulse(db))
@@ -229,8 +229,12 @@ test('an account that cannot be looked at yet is asked for once, and hears what 
   const wakes = pulse.wakes
   await ask(['mail'])
   await waitUntil('the account to be asked for', () => Promise.resolve(pulse.wakes > wakes))
-  await beat(6)
-  expect(pulse.wakes - wakes).toBeLessThan(3)
+  // Pulses that came before the engine had looked may have woken it, too.
+  await waitUntil('six pulses that wake nobody', async () => {
+    const before = pulse.wakes
+    await beat(6)
+    return pulse.wakes === before
+  })
   await ask(['mail', 'notice'])
   await areWanted(['mail'])
   await beat(2)
@@ -272,9 +276,11 @@ test('what the others leave unclaimed is claimed after a while, and then all of 
   const { db, engine, logLines } = process
   const { tenant_id: tenantId } = await db.selectFrom('account').select('tenant_id').executeTakeFirstOrThrow()
   await addInstance(db, 0)
-  // More than are claimed at a time, besides those of its own share.
+  // More than are claimed at a time, besides those of its own share. The others are given their time for all of them once.
   const added = 120
-  for (let number = 0; number < added; number++) await sampleAccount(db, tenantId)
+  await db.transaction().execute(async transaction => {
+    for (let number = 0; number < added; number++) await sampleAccount(transaction, tenantId)
+  })
   await waitUntil('all to be followed', () => Promise.resolve(engine.accountCount === 1 + added))
   const waits = logLines.filter(line => line.includes('Other processes do not claim their accounts'))
   expect(waits).toHaveLength(1)

@@ -158,7 +158,10 @@ test('waits for a quota without holding what others need, and without taking it 
     throw new ProviderFailure('throttled', 'Slow down.', { retryAfterSeconds: 600 })
   }
   await using waiting = follow(db, throttled!, resources, connect, 0.5)
-  const isWaiting = async () => (await readAccount(db, throttled!)).runtime_state === 'backoff'
+  const isWaiting = async () => {
+    const { runtime_state: state, runtime_detail: detail } = await readAccount(db, throttled!)
+    return state === 'backoff' && detail?.includes('Slow down.')
+  }
   await waitUntil('the account to wait', isWaiting)
 
   const server = furnish()

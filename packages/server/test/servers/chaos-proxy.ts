@@ -47,10 +47,14 @@ export async function startChaosProxy(
       onCut: () => stats.cuts++,
     })
     links.add(link)
-    client.once('close', () => {
-      stats.connections--
-      links.delete(link)
-    })
+    client.once('close', () => links.delete(link))
+    // Its end is known before the next connection, but not whether it is closed by then.
+    let isCounted = true
+    const discount = () => {
+      if (isCounted) stats.connections--
+      isCounted = false
+    }
+    for (const event of ['end', 'error', 'close']) client.once(event, discount)
     if (proxy.faults.byeAtGreeting !== undefined) link.bye(proxy.faults.byeAtGreeting)
     else if (stats.cuts < (proxy.faults.cutsMax ?? Infinity)) link.arm(random)
   })

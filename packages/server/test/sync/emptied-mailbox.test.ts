@@ -23,6 +23,8 @@ const EMPTY: Faults = {
 describe('a server that reports an empty mailbox', () => {
   test('causes no deletions if the messages are back a few passes later', async () => {
     await using account = await openProxiedAccount({
+      // Frequent passes, so that a few of them take much less time than the server is given.
+      pace: { pollSeconds: 0.2, passFactorMax: 1 },
       arrange: world => world.deliver(shortMessages(1, MESSAGES)),
     })
     const { app, proxy, world, accountId, cursor } = account

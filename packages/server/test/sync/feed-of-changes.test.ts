@@ -217,18 +217,28 @@ describe.each(SERVER_KINDS)('when another client on $name', ({ name, start }) =>
     await world.deliver(Array.from({ length: 300 }, (_, number) => letter(`early ${number}`)))
     await using proxy = await startChaosProxy(server)
     const accountId = await connectMailbox(app, proxy, user)
-    let acted = 0
-    const act = async () => {
-      await world.deliver(letter(`late ${acted}`))
-      await world.flag('INBOX', [290 - acted], '\\Seen')
-      await world.expunge('INBOX', [280 - acted])
+    let [begun, acted] = [0, 0]
+    let acting = Promise.resolve()
+    const act = async (nth: number) => {
+      await world.deliver(letter(`late ${nth}`))
+      await world.flag('INBOX', [290 - nth], '\\Seen')
+      await world.expunge('INBOX', [280 - nth])
+      acted++
     }
-    proxy.faults = { hold: () => (acted++ < 10 ? act() : undefined) }
+    // One after the other: the check of the login may still say goodbye while the first sync begins.
+    proxy.faults = {
+      hold() {
+        if (begun === 10) return undefined
+        const nth = ++begun
+        acting = acting.then(() => act(nth))
+        return acting
+      },
+    }
     await waitForFirstSync(app, accountId)
 
     const messages = await waitUntil('the index to be complete', async () => {
       const found = await readMessages(app, accountId)
-      return acted >= 10 && found.length === 300 && found
+      return acted === 10 && found.length === 300 && found
     })
     const { events } = await readFeed(app)
     const own = events.filter(event => event.accountId === accountId)

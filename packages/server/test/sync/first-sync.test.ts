@@ -215,9 +215,12 @@ describe.each(SERVER_KINDS)('the first sync of $name', ({ start }) => {
   })
 })
 
+/** The ages of letters differ by their days alone, however long a test takes. */
+const NOW = Date.now()
+
 /** A letter this many days old. */
 function letter(days: number) {
-  const internalDate = new Date(Date.now() - days * DAY_MS)
+  const internalDate = new Date(NOW - days * DAY_MS)
   const raw = `From: a@b.test\r\nSubject: ${days} days old\r\nMessage-ID: <${days}@b.test>\r\n\r\nHello\r\n`
   return { raw, internalDate }
 }

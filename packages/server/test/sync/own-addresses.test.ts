@@ -177,9 +177,9 @@ async function deliverSome(world: World, random: Random, from: readonly string[]
 /** Index and feed of a moment at which the index has every message where it is, and no job is left. */
 function comeToRest(app: TestApp, accountId: string, world: World, cursor: string) {
   return waitUntil('index, jobs and feed to come to rest', async () => {
-    const { rows: jobs } = await sql`select from job`.execute(app.db)
-    const messages = await readMessages(app, accountId)
     const { events, cursor: end } = await readFeed(app, cursor)
+    const messages = await readMessages(app, accountId)
+    const { rows: jobs } = await sql`select from job`.execute(app.db)
     const sentId = (await readMailboxes(app, accountId)).find(({ role }) => role === 'sent')?.id ?? ''
     const inbox = await world.uids('INBOX')
     const sent = await world.uids(world.at('Sent'))

@@ -46,6 +46,7 @@ describe('a message', () => {
       await waitForRuntime(app, accountId, 'live', /; 1 messages could not be read and are tried again$/)
       expect(await readMetric(metricsPort, 'waxwing_messages_quarantined')).toBe(1)
 
+      await makeDue(app.db, '1 hour')
       proxy.faults = {}
       await waitForAnotherPass(proxy)
       expect(await countQuarantined(app.db)).toBe(1)
@@ -132,6 +133,9 @@ async function readQuarantine(db: Db) {
   return rows[0]
 }
 
-async function makeDue(db: Db): Promise<void> {
-  await sql`update quarantined_message set next_attempt_at = clock_timestamp()`.execute(db)
+/** Lets the next try be due after this time. */
+async function makeDue(db: Db, after = '0 seconds'): Promise<void> {
+  await sql`update quarantined_message set next_attempt_at = clock_timestamp() + ${after}::interval`.execute(
+    db,
+  )
 }

@@ -86,16 +86,11 @@ export function waitForRuntime(
   accountId: string,
   state: Runtime['state'],
   detail = /.*/,
-  limitSeconds?: number,
 ): Promise<Runtime> {
-  return waitUntil(
-    `the state ${state} with ${detail}`,
-    async () => {
-      const runtime = await readRuntime(app, accountId)
-      return runtime?.state === state && detail.test(runtime.detail ?? '') ? runtime : null
-    },
-    limitSeconds,
-  )
+  return waitUntil(`the state ${state} with ${detail}`, async () => {
+    const runtime = await readRuntime(app, accountId)
+    return runtime?.state === state && detail.test(runtime.detail ?? '') ? runtime : null
+  })
 }
 
 /** Requests a pass now, which also ends a wait after a failure. */
@@ -124,20 +119,11 @@ export async function retryUntil<T>(
 }
 
 /** The events of these types since a cursor as `type subject`, once there are this many. */
-export async function waitForMessageEvents(
-  app: TestApp,
-  cursor: string,
-  count: number,
-  limitSeconds?: number,
-): Promise<string[]> {
-  return waitUntil(
-    `${count} events about messages`,
-    async () => {
-      const told = messageEvents((await readFeed(app, cursor)).events)
-      return told.length >= count ? told : null
-    },
-    limitSeconds,
-  )
+export async function waitForMessageEvents(app: TestApp, cursor: string, count: number): Promise<string[]> {
+  return waitUntil(`${count} events about messages`, async () => {
+    const told = messageEvents((await readFeed(app, cursor)).events)
+    return told.length >= count ? told : null
+  })
 }
 
 export function messageEvents(events: readonly FeedEvent[]): string[] {

@@ -15,7 +15,7 @@ import {
 } from './followed-account.ts'
 import { subjectOf } from './other-client.ts'
 
-const REST_SECONDS_MAX = 90
+const REST_SECONDS_MAX = 120
 /** Interval at which the service is asked to sync while a test waits for its result. */
 const ASK_AGAIN_MS = 1_000
 

@@ -15,6 +15,8 @@ const never = new AbortController().signal
 const NOTHING = { arrived: false, changed: false, gone: false }
 /** Longer than Dovecot collects changes before it reports them. */
 const REPORT_SECONDS = 1.5
+/** For a watch that a report ends. */
+const WATCH_SECONDS = 120
 
 /** Lines of the server that are reports, and not answers to LIST. */
 interface Reports {
@@ -83,7 +85,7 @@ describe('a server that reports all changes', () => {
     const { world, mail } = arranged
     await mail.listMailboxes()
     const noticed = async (act: () => Promise<unknown>) => {
-      const watching = mail.watch('INBOX', 20, never)
+      const watching = mail.watch('INBOX', WATCH_SECONDS, never)
       await act()
       expect(await watching).toEqual({ ...NOTHING, elsewhere: true })
       await mail.listMailboxes()
@@ -115,7 +117,7 @@ describe('a server that reports all changes', () => {
     const { world, mail } = arranged
     await mail.listMailboxes()
     await openIndex('INBOX').follow(mail)
-    const watching = mail.watch('INBOX', 20, never)
+    const watching = mail.watch('INBOX', WATCH_SECONDS, never)
     await world.deliver(letters(1))
     expect(await watching).toEqual({ ...NOTHING, arrived: true })
   })
@@ -127,11 +129,11 @@ describe('a server that reports all changes', () => {
     await mail.watch('INBOX', 0.05, never)
     await openIndex('Archive').follow(mail)
     await world.deliver(letters(1), 'Archive')
-    await mail.watch('Archive', 20, never)
+    await mail.watch('Archive', WATCH_SECONDS, never)
     await world.deliver(letters(1, 2), 'Archive')
     // It is reported as the open mailbox, in the answer to a command that reads from it.
     await openIndex('Archive').follow(mail)
-    expect(await mail.watch('INBOX', 20, never)).toMatchObject({ elsewhere: true })
+    expect(await mail.watch('INBOX', WATCH_SECONDS, never)).toMatchObject({ elsewhere: true })
   })
 
   test('allows ever longer times between passes', async () => {
@@ -168,7 +170,7 @@ describe('a server that does not report all changes', () => {
     await using arranged = await arrange({ faults })
     const { world, mail } = arranged
     await mail.listMailboxes()
-    const watching = mail.watch('INBOX', 20, never)
+    const watching = mail.watch('INBOX', WATCH_SECONDS, never)
     await world.deliver(letters(1), 'Archive')
     expect(await watching).toMatchObject({ elsewhere: true })
     expect([mail.watchesAll, mail.passFactor]).toEqual([false, 1])
@@ -205,7 +207,7 @@ describe('a server that does not report all changes', () => {
 
     // The report of another change stands for the late one.
     reports.change = line => line
-    const watching = mail.watch('INBOX', 20, never)
+    const watching = mail.watch('INBOX', WATCH_SECONDS, never)
     await world.deliver(letters(1, 2), 'Archive')
     expect(await watching).toMatchObject({ elsewhere: true })
     await mail.listMailboxes()
@@ -218,14 +220,14 @@ describe('a server that does not report all changes', () => {
     const { world, mail } = arranged
     await mail.listMailboxes()
     for (const number of [1, 2]) {
-      const watching = mail.watch('INBOX', 20, never)
+      const watching = mail.watch('INBOX', WATCH_SECONDS, never)
       await world.deliver(letters(1, number), 'Archive')
       expect(await watching).toMatchObject({ elsewhere: true })
       expect(mail.watchesAll).toBe(false)
       await mail.listMailboxes()
       expect(arranged.asked()).toHaveLength(number + 1)
     }
-    const watching = mail.watch('INBOX', 20, never)
+    const watching = mail.watch('INBOX', WATCH_SECONDS, never)
     await world.deliver(letters(1, 3), 'Archive')
     await expect(watching).rejects.toMatchObject({ kind: 'unavailable' })
 
@@ -241,7 +243,7 @@ describe('a server that does not report all changes', () => {
     const { world, mail } = arranged
     await mail.listMailboxes()
     await arranged.passQuietly()
-    const watching = mail.watch('INBOX', 20, never)
+    const watching = mail.watch('INBOX', WATCH_SECONDS, never)
     await world.deliver(letters(1), 'Archive')
     expect(await watching).toMatchObject({ elsewhere: true })
     expect(mail.passFactor).toBe(1)
