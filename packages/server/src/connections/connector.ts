@@ -2,7 +2,7 @@ import type { SecureContext } from 'node:tls'
 import type { Db } from '../database/pool.ts'
 import type { AccountView } from '../features/accounts/accounts/account.ts'
 import { effectiveSettings, reachedAs } from '../features/accounts/accounts/rules.ts'
-import type { AccountKeys } from '../features/accounts/accounts/secrets.ts'
+import type { AccountKeys, KeyedAccount } from '../features/accounts/accounts/secrets.ts'
 import { findAccountView } from '../features/accounts/accounts/store.ts'
 import type { EgressGuard } from '../kit/egress/guard.ts'
 import { SealError } from '../kit/seal.ts'
@@ -102,13 +102,16 @@ function imapConnector(
 ): Connector {
   const { budget } = options
   requireEncryption(server, options)
+  // Who follows the account keeps the connector, so it does not hold the whole row.
+  const { id, tenant_id, data_key } = account
+  const keyed = { id, tenant_id, data_key }
   return {
     version: reachedAs(account).version,
     host: server.host,
     syncWindowDays: effectiveSettings(account.tenant_settings, account).syncWindowDays,
     isOneAtATime: true,
     acquire: signal => budget.acquire(server.host, signal),
-    connect: signal => connectImap(options, account, server, { ...remembered, signal }).catch(blameAccount),
+    connect: signal => connectImap(options, keyed, server, { ...remembered, signal }).catch(blameAccount),
   }
 }
 
@@ -119,7 +122,7 @@ function requireEncryption({ security }: MailServer, { allowPlaintext }: Connect
 
 async function connectImap(
   options: ConnectorOptions,
-  account: AccountView,
+  account: KeyedAccount,
   server: MailServer,
   session: Remembered & { signal: AbortSignal },
 ): Promise<ConnectedAccount> {

@@ -5,15 +5,9 @@ interface Waiter {
   grant(permit: ConnectionPermit): void
 }
 
-interface Holder {
-  tell(): void
-  /** Whether it is one of those by which the limit is exceeded, since more processes share it now. */
-  isOver: boolean
-}
-
 interface Host {
   /** The one that has held its connection for the longest time is the first. */
-  held: Set<Holder>
+  held: Set<HeldPermit>
   waiting: Waiter[]
 }
 
@@ -48,7 +42,7 @@ export class HostBudget {
   async acquire(hostName: string, signal: AbortSignal): Promise<ConnectionPermit> {
     signal.throwIfAborted()
     const name = hostName.toLowerCase()
-    const host = this.#hosts.get(name) ?? { held: new Set<Holder>(), waiting: [] }
+    const host = this.#hosts.get(name) ?? { held: new Set<HeldPermit>(), waiting: [] }
     this.#hosts.set(name, host)
     if (host.held.size < this.#limit && host.waiting.length === 0) return this.#grant(name, host)
 
@@ -89,23 +83,43 @@ export class HostBudget {
   }
 
   #grant(name: string, host: Host): ConnectionPermit {
-    let listener: (() => void) | undefined
-    const holder: Holder = { tell: () => listener?.(), isOver: false }
-    const isWanted = () => holder.isOver || host.waiting.length > 0
-    host.held.add(holder)
-    return {
-      get isWanted() {
-        return isWanted()
-      },
-      onWanted(wanted) {
-        listener = wanted
-        if (isWanted()) wanted()
-      },
-      [Symbol.dispose]: () => {
-        if (!host.held.delete(holder)) return
-        this.#serve(name, host)
-        if (host.held.size === 0 && host.waiting.length === 0) this.#hosts.delete(name)
-      },
-    }
+    const permit = new HeldPermit(host, () => this.#giveBack(name, host))
+    host.held.add(permit)
+    return permit
+  }
+
+  #giveBack(name: string, host: Host): void {
+    this.#serve(name, host)
+    if (host.held.size === 0 && host.waiting.length === 0) this.#hosts.delete(name)
+  }
+}
+
+class HeldPermit implements ConnectionPermit {
+  readonly #host: Host
+  readonly #onGivenBack: () => void
+  #listener: (() => void) | null = null
+  /** Whether it is one of those by which the limit is exceeded, since more processes share it now. */
+  isOver = false
+
+  constructor(host: Host, onGivenBack: () => void) {
+    this.#host = host
+    this.#onGivenBack = onGivenBack
+  }
+
+  get isWanted(): boolean {
+    return this.isOver || this.#host.waiting.length > 0
+  }
+
+  onWanted(listener: () => void): void {
+    this.#listener = listener
+    if (this.isWanted) listener()
+  }
+
+  tell(): void {
+    this.#listener?.()
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#host.held.delete(this)) this.#onGivenBack()
   }
 }

@@ -128,16 +128,14 @@ export class Keeper implements AsyncDisposable {
 
   /** Follows the account over one connection. @returns whether older mail was still to come when that was given up */
   async #followOnce(until: AbortSignal): Promise<'caught_up' | 'more'> {
-    const { db, ramp, stallSeconds } = this.#options
+    const { db, stallSeconds } = this.#options
     // This attempt serves every request made until now. A request that stayed would end each wait after a failure.
     await takeWanted(db, this.owned)
     const connector = await this.#findConnector()
     this.#version = connector.version
     await this.#report.tell('connecting', `waiting for a connection to ${connector.host}`)
-    const waiting = AbortSignal.any([until, this.#leave.signal])
-    using permit = wantedAlsoBy(this.#leave.signal, await connector.acquire(waiting))
-    using begun = this.#hasBegun ? null : await ramp.begin(connector.host, waiting)
-    this.#hasBegun = true
+    using permit = new KeeperPermit(this.#leave.signal, await this.#acquire(connector, until))
+    using begun = await this.#begin(connector, until)
     using stall = new StallWatch(stallSeconds, until)
     try {
       return await this.#follow(connector, permit, stall, begun)
@@ -146,6 +144,17 @@ export class Keeper implements AsyncDisposable {
       stall.signal.throwIfAborted()
       throw error
     }
+  }
+
+  #acquire(connector: Connector, until: AbortSignal): Promise<ConnectionPermit> {
+    return connector.acquire(AbortSignal.any([until, this.#leave.signal]))
+  }
+
+  async #begin({ host }: Connector, until: AbortSignal): Promise<Disposable | null> {
+    if (this.#hasBegun) return null
+    const begun = await this.#options.ramp.begin(host, AbortSignal.any([until, this.#leave.signal]))
+    this.#hasBegun = true
+    return begun
   }
 
   async #follow(
@@ -237,23 +246,31 @@ export class Keeper implements AsyncDisposable {
   }
 }
 
-/** The permit, which is also wanted once the signal has aborted: whoever follows gives it up after the pass at hand. */
-function wantedAlsoBy(signal: AbortSignal, held: ConnectionPermit): ConnectionPermit {
-  let listener: (() => void) | undefined
-  const tell = () => listener?.()
-  signal.addEventListener('abort', tell, { once: true })
-  return {
-    get isWanted() {
-      return held.isWanted || signal.aborted
-    },
-    onWanted(wanted) {
-      listener = wanted
-      held.onWanted(wanted)
-      if (signal.aborted) wanted()
-    },
-    [Symbol.dispose]: () => {
-      signal.removeEventListener('abort', tell)
-      held[Symbol.dispose]()
-    },
+/** A permit that is also wanted once the keeper leaves: whoever follows gives it up after the pass at hand. */
+class KeeperPermit implements ConnectionPermit {
+  readonly #leave: AbortSignal
+  readonly #held: ConnectionPermit
+  #listener: (() => void) | null = null
+  readonly #tell = () => this.#listener?.()
+
+  constructor(leave: AbortSignal, held: ConnectionPermit) {
+    this.#leave = leave
+    this.#held = held
+    leave.addEventListener('abort', this.#tell, { once: true })
+  }
+
+  get isWanted(): boolean {
+    return this.#held.isWanted || this.#leave.aborted
+  }
+
+  onWanted(listener: () => void): void {
+    this.#listener = listener
+    this.#held.onWanted(listener)
+    if (this.#leave.aborted) listener()
+  }
+
+  [Symbol.dispose](): void {
+    this.#leave.removeEventListener('abort', this.#tell)
+    this.#held[Symbol.dispose]()
   }
 }

@@ -5,18 +5,25 @@ import { ProviderFailure } from '../providers/failure.ts'
  * deadline that was moved, not at intervals: with many idle accounts, intervals alone would keep the process busy.
  */
 export class StallWatch implements Disposable {
-  readonly signal: AbortSignal
+  readonly #until: AbortSignal
   readonly #seconds: number
   readonly #controller = new AbortController()
+  readonly #end = () => this.#controller.abort(this.#until.reason)
   #timer: NodeJS.Timeout | null = null
   #deadline: number
 
   /** @param until also ends the watch */
   constructor(seconds: number, until: AbortSignal) {
+    this.#until = until
     this.#seconds = seconds
     this.#deadline = performance.now() + seconds * 1_000
-    this.signal = AbortSignal.any([until, this.#controller.signal])
+    if (until.aborted) this.#end()
+    until.addEventListener('abort', this.#end, { once: true })
     this.#wait()
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
   }
 
   progressed(): void {
@@ -30,6 +37,7 @@ export class StallWatch implements Disposable {
 
   [Symbol.dispose](): void {
     if (this.#timer) clearTimeout(this.#timer)
+    this.#until.removeEventListener('abort', this.#end)
   }
 
   #wait(): void {

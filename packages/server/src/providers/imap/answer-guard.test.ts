@@ -6,7 +6,7 @@ import { type Asked, startHostileImap } from '../../../test/servers/hostile-imap
 import { openWorld } from '../../../test/servers/world.ts'
 import { openIndex } from '../conformance/memory-index.ts'
 import { connectImap } from './connect.ts'
-import { openConnection } from './connection.ts'
+import { ImapConnection } from './connection.ts'
 import { imapAccount } from './mail.ts'
 import { Suspicions } from './suspicions.ts'
 import { textOf } from './values.ts'
@@ -31,7 +31,7 @@ async function arrange(answer: (asked: Asked) => void) {
     security: 'none',
   } as const
   const { client, guard } = await connectImap(endpoint, { user: 'someone', password: 'secret' }, signal)
-  const connection = opened.use(openConnection(client, guard))
+  const connection = opened.use(new ImapConnection(client, guard))
   await connection.examine('INBOX')
   const readByImapflow: string[] = []
   // Otherwise the listener that waits for the greeting would hear the answers.

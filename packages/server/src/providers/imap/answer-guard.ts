@@ -15,8 +15,8 @@ const share = new EventLoopShare()
 export interface AnswerGuard {
   /** Sets the answers that the next command may bring; null when it has ended. */
   expect(expected: ExpectedAnswers | null): void
-  /** Number of untagged answers so far that were too long to be read. */
-  readonly leftOut: number
+  /** Counts the untagged answers so far that were too long to be read. */
+  countLeftOut(): number
 }
 
 /** The stream through which everything from the server reaches imapflow's parser: bytes in, answers out. */
@@ -45,13 +45,11 @@ export function guardAnswers(client: ImapFlow): AnswerGuard {
   const fetchHandler = () => (parts.currentRequest ? parts.currentRequest.options.untagged?.['FETCH'] : null)
   const reader = new FetchReader(() => Boolean(fetchHandler()))
   const budget = new AnswerBudget()
-  const closed = new AbortController()
   const push = stream.push.bind(stream)
   const transform = stream._transform.bind(stream)
   let lineBytesMax = LINE_BYTES
   let leftOut = 0
   let bytesBeingRead = 0
-  stream.once('close', () => closed.abort())
   // imapflow stops listening when it closes, and an error of the stream may just be on its way.
   stream.on('error', () => {})
 
@@ -68,7 +66,12 @@ export function guardAnswers(client: ImapFlow): AnswerGuard {
     return waitMs === 0 ? share.enter(stream) : waitFor(waitMs)
   }
   const waitFor = async (ms: number) => {
+    const closed = new AbortController()
+    const end = () => closed.abort()
+    if (stream.closed) end()
+    stream.once('close', end)
     await sleep(ms, null, { signal: closed.signal, ref: false }).catch(() => {})
+    stream.off('close', end)
     await share.enter(stream)
   }
 
@@ -136,8 +139,6 @@ export function guardAnswers(client: ImapFlow): AnswerGuard {
       budget.grant(expected)
       lineBytesMax = expected?.lineBytes ?? LINE_BYTES
     },
-    get leftOut() {
-      return leftOut
-    },
+    countLeftOut: () => leftOut,
   }
 }

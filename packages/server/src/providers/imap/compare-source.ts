@@ -17,6 +17,7 @@ import {
   type Following,
   isRenumbered,
   rememberChange,
+  rememberCompared,
   startCursor,
   wireNameOf,
 } from './follow.ts'
@@ -50,7 +51,7 @@ export async function* compareSource(
   const { connection } = following
   rememberChange(following)
   const opened = { ...(await connection.examine(wireNameOf(following, source))) }
-  following.compared.set(source, opened)
+  rememberCompared(following, source, opened)
   const cursor = readCursor(options.cursor)
   if (!cursor || isRenumbered(cursor, opened) || isRewound(cursor, opened)) {
     yield { type: 'reset', keys: 'void', cursor: await startCursor(following, source, opened, options.since) }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startHostileImap } from '../../../test/servers/hostile-imap.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
 import { connectImap } from './connect.ts'
-import { openConnection } from './connection.ts'
+import { ImapConnection } from './connection.ts'
 
 test('a server that says BYE during IDLE, and stays, is left when the wait ends', async () => {
   await using server = await startHostileImap(({ command, say }) => {
@@ -14,7 +14,7 @@ test('a server that says BYE during IDLE, and stays, is left when the wait ends'
     { user: 'ada', password: 'secret' },
     new AbortController().signal,
   )
-  await using connection = openConnection(client, guard)
+  await using connection = new ImapConnection(client, guard)
   const stop = new AbortController()
   const waiting = connection.idle(600_000, stop.signal)
   await waitUntil('the BYE to be read', async () => client.byeReason !== undefined)

@@ -1,6 +1,8 @@
+import type { ImapResponse } from 'imapflow/lib/handler/types.js'
 import { type FailureKind, ProviderFailure } from '../failure.ts'
 import { serverText } from '../server-text.ts'
 import { tlsReason } from '../tls-reason.ts'
+import { responseText } from './values.ts'
 
 /** Response codes of RFC 9051 section 7.1 and RFC 5530, for any command. */
 const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
@@ -152,4 +154,19 @@ function textOf(value: unknown): string {
 function describe(what: string, detail: string): string {
   const text = serverText(detail)
   return text ? `${what}: ${text}` : `${what}.`
+}
+
+/** Their callers ask for what the answers left out, so a refusal of a part is no failure. */
+const ANSWERED_IN_PART = new Set(['UID FETCH', 'UID STORE'])
+
+/**
+ * Throws unless a command was carried out. imapflow takes BYE for OK, and so a NO that says that some messages no longer
+ * exist: but a COPY that is refused for that reason has copied none.
+ */
+export function requireDone(name: string, response: ImapResponse): void {
+  const status = response.command?.toUpperCase()
+  if (status === 'OK' || (status === 'NO' && ANSWERED_IN_PART.has(name))) return
+  const text = responseText(response.attributes)
+  if (status === 'NO') throw toFailure({ responseStatus: status, responseText: text, response })
+  throw new ProviderFailure('unavailable', `The server ended the session: ${serverText(text)}`)
 }

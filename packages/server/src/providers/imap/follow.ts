@@ -17,6 +17,9 @@ export interface BackfillPosition {
   high: number
 }
 
+/** What is kept of a mailbox to see whether it has changed since it was compared. */
+export type Compared = Readonly<Pick<Selected, 'uidValidity' | 'uidNext' | 'exists' | 'highestModseq'>>
+
 /** The state that one connection keeps about the mailboxes of its account. */
 export interface Following {
   connection: ImapConnection
@@ -31,7 +34,7 @@ export interface Following {
   /** Mailboxes whose flags changed, according to the server, since they were compared. */
   dirty: Set<string>
   /** The state of mailboxes when they were last compared. */
-  compared: Map<string, Readonly<Selected>>
+  compared: Map<string, Compared>
   positions: Map<string, BackfillPosition>
   /** The name on the wire of the mailbox that is watched between passes. */
   watched: string | null
@@ -44,6 +47,11 @@ export interface Following {
 
 export function wireNameOf(following: Following, source: string): string {
   return following.wireNames.get(source) ?? encodeMailboxName(source)
+}
+
+export function rememberCompared({ compared }: Following, source: string, opened: Selected): void {
+  const { uidValidity, uidNext, exists, highestModseq } = opened
+  compared.set(source, { uidValidity, uidNext, exists, highestModseq })
 }
 
 /** Keeps what the server reported about the open mailbox, in case it is left before anyone asks. */

@@ -1,21 +1,31 @@
+import type { ChangingProvider } from '../changing.ts'
 import type { Offering } from '../connected-account.ts'
-import type { Cursor, Located, MessageKey, RemoteMailbox, SourceCursor } from '../mail.ts'
+import type { ContentProvider } from '../content.ts'
+import type {
+  Cursor,
+  FollowOptions,
+  ListOptions,
+  MailProvider,
+  MessageKey,
+  RemoteMailbox,
+  SourceCursor,
+} from '../mail.ts'
+import type { SearchProvider } from '../search.ts'
 import { arrivals } from './arrivals.ts'
 import { imapChanging } from './changing/changing.ts'
-import { uidSets } from './compare.ts'
 import { compareSource, FLAGS_AT_ONCE, flagsIntervalMs } from './compare-source.ts'
 import { connectImap, type ImapEndpoint, type ImapLogin } from './connect.ts'
-import { type ImapConnection, openConnection } from './connection.ts'
+import { ImapConnection } from './connection.ts'
 import { openContent, readSources } from './content.ts'
 import { narrowCursor, reachesBack, readCursor } from './cursor.ts'
 import { findMessages } from './find.ts'
-import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from './follow.ts'
+import { type Following, rememberChange } from './follow.ts'
 import { listPage } from './listing.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
 import { type Arrangement, arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
+import { locate } from './locate.ts'
 import { Notifications } from './notifications.ts'
 import { NotifyTrust } from './notify-trust.ts'
-import { flagsOf, streamFlags } from './stream.ts'
 import type { Suspicions } from './suspicions.ts'
 import { textsOf } from './values.ts'
 import { canIdle, watch, type Watching } from './watch.ts'
@@ -74,60 +84,115 @@ export async function imapAccount(
     pollMs: (options.pollSeconds ?? POLL_SECONDS) * 1000,
     isIdleBroken: false,
   }
-  const areAllWatched = () => following.notifications.areComplete && canIdle(following, watching)
-  let namespaces: Namespaces | null = null
-  let mailboxesLeftOut = 0
+  return new ImapAccount(following, watching)
+}
 
-  return {
-    mail: {
-      async listMailboxes() {
-        await following.notifications.request(connection)
-        namespaces ??= await askNamespaces(connection)
-        const { mailboxes, leftOut } = await listMailboxes(following, namespaces)
-        mailboxesLeftOut = leftOut
-        return mailboxes.map(({ mailbox }) => mailbox)
-      },
-      get mailboxesLeftOut() {
-        return mailboxesLeftOut
-      },
-      hasChanged: (mailbox, cursor) => hasChanged(following, mailbox, cursor),
-      compare: (source, follow) => compareSource(following, source, follow),
-      arrivals: (source, follow) => arrivals(following, source, follow),
-      isComplete(stored, since) {
-        const cursor = readCursor(stored)
-        return cursor !== null && cursor.backfillBelow === null && reachesBack(cursor, since)
-      },
-      narrow(stored, since) {
-        const cursor = readCursor(stored)
-        return cursor ? narrowCursor(cursor, since) : stored
-      },
-      isRenamed,
-      locate: (at, keys) => locate(following, at, keys),
-      list: (at, list) => listPage(following, at, list),
-      watch: (source, seconds, signal) => watch(following, watching, source, { seconds, signal }),
-      get isPushed() {
-        return canIdle(following, watching)
-      },
-      get watchesAll() {
-        return areAllWatched()
-      },
-      get passFactor() {
-        return areAllWatched() ? following.notifications.passFactor : 1
-      },
-    },
-    content: {
+/** A class, as is `ImapMail`: thousands of idle accounts keep one each, and share its methods. */
+class ImapAccount implements Offering<'mail' | 'content' | 'search' | 'changing'> {
+  readonly mail: MailProvider
+  readonly content: ContentProvider
+  readonly search: SearchProvider
+  readonly #following: Following
+  #changing: ChangingProvider | null = null
+
+  constructor(following: Following, watching: Watching) {
+    this.#following = following
+    this.mail = new ImapMail(following, watching)
+    this.content = {
       open: (location, range) => openContent(following, location, range),
       readSources: (at, bytesMax) => readSources(following, at, bytesMax),
-    },
-    changing: imapChanging(following),
-    search: { search: query => findMessages(following, query) },
-    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+    }
+    this.search = { search: query => findMessages(following, query) }
+  }
+
+  /** Made when it is first asked for: a connection by which an account is followed changes nothing. */
+  get changing(): ChangingProvider {
+    return (this.#changing ??= imapChanging(this.#following))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#following.connection[Symbol.asyncDispose]()
+  }
+}
+
+class ImapMail implements MailProvider {
+  readonly #following: Following
+  readonly #watching: Watching
+  #namespaces: Namespaces | null = null
+  #mailboxesLeftOut = 0
+
+  constructor(following: Following, watching: Watching) {
+    this.#following = following
+    this.#watching = watching
+  }
+
+  async listMailboxes() {
+    const { connection, notifications } = this.#following
+    await notifications.request(connection)
+    this.#namespaces ??= await askNamespaces(connection)
+    const { mailboxes, leftOut } = await listMailboxes(this.#following, this.#namespaces)
+    this.#mailboxesLeftOut = leftOut
+    return mailboxes.map(({ mailbox }) => mailbox)
+  }
+
+  get mailboxesLeftOut() {
+    return this.#mailboxesLeftOut
+  }
+
+  hasChanged(mailbox: RemoteMailbox, cursor: Cursor | null) {
+    return hasChanged(this.#following, mailbox, cursor)
+  }
+
+  compare(source: string, follow: FollowOptions) {
+    return compareSource(this.#following, source, follow)
+  }
+
+  arrivals(source: string, follow: FollowOptions) {
+    return arrivals(this.#following, source, follow)
+  }
+
+  isComplete(stored: Cursor | null, since: Date | null) {
+    const cursor = readCursor(stored)
+    return cursor !== null && cursor.backfillBelow === null && reachesBack(cursor, since)
+  }
+
+  narrow(stored: Cursor, since: Date) {
+    const cursor = readCursor(stored)
+    return cursor ? narrowCursor(cursor, since) : stored
+  }
+
+  isRenamed(mailbox: RemoteMailbox, stored: Cursor) {
+    return isRenamed(mailbox, stored)
+  }
+
+  locate(at: SourceCursor | null, keys: readonly MessageKey[]) {
+    return locate(this.#following, at, keys)
+  }
+
+  list(at: SourceCursor, options: ListOptions) {
+    return listPage(this.#following, at, options)
+  }
+
+  watch(source: string, seconds: number, signal: AbortSignal) {
+    return watch(this.#following, this.#watching, source, { seconds, signal })
+  }
+
+  get isPushed() {
+    return canIdle(this.#following, this.#watching)
+  }
+
+  get watchesAll() {
+    return this.#following.notifications.areComplete && this.isPushed
+  }
+
+  get passFactor() {
+    return this.watchesAll ? this.#following.notifications.passFactor : 1
   }
 }
 
 async function connect({ endpoint, login, signal, answerSeconds = ANSWER_SECONDS }: ImapAccountOptions) {
   const { client, guard } = await connectImap(endpoint, login, signal)
-  const connection = openConnection(client, guard, answerSeconds * 1000)
+  const connection = new ImapConnection(client, guard, answerSeconds * 1000)
   const close = () => connection.close()
   signal.addEventListener('abort', close, { once: true })
   client.once('close', () => signal.removeEventListener('abort', close))
@@ -221,28 +286,4 @@ function isRenamed({ providerId, state }: RemoteMailbox, stored: Cursor): boolea
   if (providerId !== null && cursor.mailboxId !== null) return providerId === cursor.mailboxId
   if (status.uidValidity !== cursor.uidValidity || cursor.uidValidity < UID_VALIDITY_TELLING) return false
   return cursor.uidNext > 1 && status.uidNext !== null && status.uidNext >= cursor.uidNext
-}
-
-async function locate(
-  following: Following,
-  at: SourceCursor | null,
-  keys: readonly MessageKey[],
-): Promise<Located> {
-  const found: Located['found'] = new Map()
-  const nothing: Located = { found, gone: [...keys], unreadable: [] }
-  if (!at) return nothing
-  const { connection } = following
-  const { source, cursor: stored } = at
-  const opened = await connection.examine(wireNameOf(following, source))
-  const cursor = readCursor(stored)
-  if (cursor && isRenumbered(cursor, opened)) return nothing
-  const asked = new Set(toUids(keys))
-  for (const { set } of uidSets(
-    [...asked].toSorted((a, b) => a - b),
-    FLAGS_AT_ONCE,
-  )) {
-    for await (const batch of streamFlags(connection, flagsOf(set)))
-      for (const { uid, flags } of batch) if (asked.has(uid)) found.set(uid, { flags, mailboxKeys: [source] })
-  }
-  return { found, gone: keys.filter(key => !found.has(key)), unreadable: [] }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Notice } from '../mail.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { Selected } from './open-mailbox.ts'
-import { type Following, rememberChange, wireNameOf } from './follow.ts'
+import { type Compared, type Following, rememberChange, rememberCompared, wireNameOf } from './follow.ts'
 
 /** Connections that were opened together are not all kept alive at the same moment. */
 const KEEP_ALIVE_SPREAD = 0.2
@@ -38,7 +38,7 @@ export async function watch(
   const missed = changesSince(following.compared.get(source), connection.selected)
   if (missed.arrived || missed.gone || missed.changed) {
     // Reported once: the caller finds out whether there is anything to compare.
-    if (connection.selected) following.compared.set(source, { ...connection.selected })
+    if (connection.selected) rememberCompared(following, source, connection.selected)
     return missed
   }
   const { notifications } = following
@@ -89,7 +89,7 @@ async function poll(
 }
 
 /** What happened between the last comparison and now, if the mailbox was opened again in between. */
-function changesSince(before: Selected | undefined, now: Selected | null): Notice {
+function changesSince(before: Compared | undefined, now: Selected | null): Notice {
   if (!before || !now) return { arrived: false, changed: false, gone: false }
   return {
     arrived: before.uidNext !== null && now.uidNext !== null && now.uidNext > before.uidNext,

@@ -73,41 +73,53 @@ export async function followMail(options: FollowMailOptions): Promise<'caught_up
 }
 
 async function followUntilGivenUp(options: FollowMailOptions): Promise<'caught_up' | 'more'> {
-  const { permit, stall, nudge, verification, onProgress } = options
+  const { permit, nudge } = options
   for (;;) {
     nudge.clear()
-    // This clears the request for a restart, so the engine does not see it: it is handled here.
-    const { wanted, isInitialized, start } = await beginPass(options.db, options.owned)
-    if (wanted.includes('restart')) return 'more'
-    if (wanted.includes('integrity')) verification.forgetSchedule()
-    const session = openSession(options, isInitialized)
-    const begunAt = performance.now()
-    const {
-      hasMore,
-      pause: paused,
-      isQuiet,
-      inbox,
-      unreadable,
-      sources,
-    } = await pass(session, start, options)
-    const soonestSeconds = soonestPassSeconds(performance.now() - begunAt, options)
-    stall.signal.throwIfAborted()
-    let next: Next = { mustPass: hasMore, pause: paused }
-    if (!hasMore) {
-      onProgress()
-      await reportCaughtUp(session, { sources, unreadable }, options)
-      next = await verify(session, sources, options)
-    }
+    const passed = await passAndVerify(options)
+    if (!passed) return 'more'
+    const { session, hasMore, next, mayWait, inbox, soonestSeconds } = passed
     const given = hasMore ? 'more' : 'caught_up'
     if (permit.isWanted) return given
     if (next.mustPass && !next.pause) continue
     if (hasMore && next.pause) await reportPause(next.pause, options)
-    const mayWait = isQuiet && inbox !== null
     const untilPass = untilPassSeconds(session, { mayWait, soonestSeconds }, options)
     const seconds = Math.min(untilPass, next.pause?.seconds ?? Infinity)
     const watched = { inbox, isComplete: !hasMore, untilPassSeconds: seconds, soonestSeconds }
     if ((await watchInbox(session, watched, options)) === 'permit_wanted') return given
   }
+}
+
+/** What is kept of a pass while its account is watched. Thousands of idle accounts keep it, so it is little. */
+interface Passed {
+  session: Session
+  hasMore: boolean
+  next: Next
+  /** Whether nothing new was found, and there is an inbox to watch. */
+  mayWait: boolean
+  inbox: FollowedSource | null
+  soonestSeconds: number
+}
+
+/** @returns null if the account is to be followed anew */
+async function passAndVerify(options: FollowMailOptions): Promise<Passed | null> {
+  const { stall, verification, onProgress } = options
+  // This clears the request for a restart, so the engine does not see it: it is handled here.
+  const { wanted, isInitialized, start } = await beginPass(options.db, options.owned)
+  if (wanted.includes('restart')) return null
+  if (wanted.includes('integrity')) verification.forgetSchedule()
+  const session = openSession(options, isInitialized)
+  const begunAt = performance.now()
+  const { hasMore, pause: paused, isQuiet, inbox, unreadable, sources } = await pass(session, start, options)
+  const soonestSeconds = soonestPassSeconds(performance.now() - begunAt, options)
+  stall.signal.throwIfAborted()
+  let next: Next = { mustPass: hasMore, pause: paused }
+  if (!hasMore) {
+    onProgress()
+    await reportCaughtUp(session, { sources, unreadable }, options)
+    next = await verify(session, sources, options)
+  }
+  return { session, hasMore, next, mayWait: isQuiet && inbox !== null, inbox, soonestSeconds }
 }
 
 /** Waits without a turn, which others use meanwhile. New mail is looked for afterwards, before older mail goes on. */

@@ -110,8 +110,10 @@ function outcomeOf(hasMore: boolean, { sources }: MailboxPass, { unreadable }: U
   return { hasMore, pause: null, isQuiet: false, inbox: inboxOf(sources), unreadable, sources }
 }
 
-function inboxOf(sources: readonly RemoteSource[]): RemoteSource | null {
-  return sources.find(({ mailboxes }) => mailboxes.some(({ role }) => role === 'inbox')) ?? null
+/** Without what the provider said of its mailboxes: it is kept for as long as the account is watched. */
+function inboxOf(sources: readonly RemoteSource[]): FollowedSource | null {
+  const inbox = sources.find(({ mailboxes }) => mailboxes.some(({ role }) => role === 'inbox'))
+  return inbox ? { source: inbox.source, mailboxes: inbox.mailboxes } : null
 }
 
 /**
