@@ -233,7 +233,11 @@ describe('a mailbox with a password', () => {
     await typeAddress(ada, await connect.link(), user.email)
     for (let tried = 0; tried < 5; tried++) {
       await ada.page.getByLabel('Password', { exact: true }).fill('wrong')
-      await ada.page.getByRole('button', { name: 'Connect' }).click()
+      // The page of the try before says the same.
+      await Promise.all([
+        ada.page.waitForEvent('framenavigated'),
+        ada.page.getByRole('button', { name: 'Connect' }).click(),
+      ])
       await ada.page.getByText('Logging in did not work').first().waitFor()
     }
     await ada.page.getByLabel('Password', { exact: true }).fill(user.password)

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openIndex } from '../../src/providers/conformance/memory-index.ts'
 import { useServer } from '../servers/shared-server.ts'
+import { waitForRuntime } from '../sync/proxied-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { connectGmail, letter, openGmailApp } from './open-gmail-app.ts'
 import { reachSandbox } from './reach-sandbox.ts'
@@ -12,22 +13,25 @@ const opened = useServer(() => openGmailApp())
 test('a mailbox whose history expires twice in an hour says until when it is incomplete, and new mail comes in', async () => {
   const { app, sandbox } = opened()
   const account = await connectGmail(opened(), client => client.insert(letter('old'), ['INBOX']))
-  const runtimeIs = (state: string) =>
-    waitUntil(`the account to be ${state}`, async () => {
-      const { runtime } = (await app.get<Account>(account.path)).body
-      return runtime?.state === state ? runtime : null
-    })
   const [old] = await account.client.messages()
   await sandbox.expireHistory(account.email)
   await account.client.insert(letter('after one expiry'), ['INBOX'])
   await account.message('after one expiry')
-  await runtimeIs('live')
+  await waitUntil('everything to be listed again', async () => {
+    const { rows } = await sql`select from sync_cursor where account_id = ${account.accountId}
+      and cursor ->> 'healedAt' is not null and cursor ->> 'listing' is null`.execute(app.db)
+    return rows.length === 1
+  })
+  await waitForRuntime(app, account.accountId, 'live')
 
   await account.client.delete(old!.id)
   await sandbox.expireHistory(account.email)
   await account.client.insert(letter('after another'), ['INBOX'])
   await account.message('after another')
-  expect((await runtimeIs('syncing')).detail).toMatch(
+  await waitForRuntime(
+    app,
+    account.accountId,
+    'syncing',
     /^changes are missing, since the history of Gmail had expired; everything is listed again at 2\d{3}-\S+Z; /,
   )
   expect((await account.messages()).map(({ subject }) => subject)).toContain('old')

@@ -1,9 +1,12 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { SignIn } from '../../src/providers/sign-in.ts'
 import { waitUntil } from '../wait-until.ts'
 import { CLIENT, grantOf } from './granted-account.ts'
 import { CONNECTED, failureOf, openTokenWorld } from './open-token-world.ts'
 import { type Answer, REFUSED } from './token-endpoint.ts'
+
+const HOUR_MS = 3_600_000
 
 const TROUBLES: ReadonlyArray<[string, Answer, kind: string]> = [
   ['429', { status: 429, headers: { 'retry-after': '30' }, body: {} }, 'throttled'],
@@ -18,15 +21,25 @@ const TROUBLES: ReadonlyArray<[string, Answer, kind: string]> = [
 
 test.each(TROUBLES)('leaves the status alone through an hour of %s', async (_, answer, kind) => {
   await using world = await openTokenWorld()
-  const { endpoint, account, tokensOf } = world
+  const { database, endpoint, account, tokensOf } = world
+  const prolongPause = async (hours: number) => {
+    const { rows } = await sql<{ end: Date }>`update oauth_grant
+      set retry_at = retry_at + make_interval(hours => ${hours}) returning retry_at as end`.execute(
+      database.db,
+    )
+    return rows[0]!.end.getTime()
+  }
   await world.turn(61)
   endpoint.answer = () => answer
   const times = 15
   for (let time = 0; time < times; time++) {
+    const before = Date.now()
     const failure = await failureOf(tokensOf(account).get())
     expect(failure).toMatchObject({ kind, isBeforeAcceptance: true })
     // Until the pause is over, nobody asks again, whichever process it is.
+    expect((await prolongPause(1)) - before).toBeGreaterThanOrEqual(HOUR_MS + 1_000)
     expect(await failureOf(tokensOf(account).get())).toMatchObject({ kind, reason: failure.reason })
+    await prolongPause(-1)
     await world.turn(60 / times)
   }
   expect(endpoint.calls).toBe(times)

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { eventsOf } from '../../../../test/imap-accounts.ts'
 import { type TestApp, openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
+import { waitUntil } from '../../../../test/wait-until.ts'
 import { newId } from '../../../kit/ids.ts'
 
 type Page = { items: Account[]; nextCursor: string | null }
@@ -121,10 +122,11 @@ describe('GET /v1/accounts/{accountId}', () => {
   ])('shows the actual state for %s', async (_, heartbeat, values, expected) => {
     await using app = await openTestApp()
     const instance = newId()
-    if (heartbeat) {
-      const until = sql<Date>`clock_timestamp() + ${heartbeat}::interval`
-      await app.db.insertInto('instance').values({ id: instance, heartbeat_until: until }).execute()
-    }
+    if (heartbeat)
+      await app.db
+        .insertInto('instance')
+        .values({ id: instance, heartbeat_until: new Date(0) })
+        .execute()
     const reported = new Date(1.7e12)
     const { id } = await sampleAccount(app.db, app.tenantId, {
       owner_instance: heartbeat ? instance : null,
@@ -135,7 +137,13 @@ describe('GET /v1/accounts/{accountId}', () => {
       ...values,
     })
 
-    const { body } = await app.get<Account>(`/v1/accounts/${id}`)
+    const body = await waitUntil('an answer within a second of the heartbeat', async () => {
+      const startedAt = performance.now()
+      await sql`update instance set heartbeat_until = clock_timestamp() + ${heartbeat}::interval
+        where id = ${instance}`.execute(app.db)
+      const read = await app.get<Account>(`/v1/accounts/${id}`)
+      return performance.now() - startedAt < 900 ? read.body : null
+    })
 
     expect(body.runtime).toMatchObject({
       ...expected,

@@ -36,6 +36,9 @@ test('counts accounts that are not followed, fail or lag, and the longest durati
     await sampleAccount(db, tenant.id, { ...values, updated_at: ago(9_000), behind_since: ago(9_000) })
   await sampleAccount(db, suspended.id, { updated_at: ago(9_000) })
 
+  await sql`update instance set heartbeat_until = clock_timestamp() + interval '10 seconds' where id = ${live}`.execute(
+    db,
+  )
   const { unfollowed, failing, lagging } = await measureTroubles(db)
   expect([unfollowed.count, failing.count, lagging.count]).toEqual([3, 2, 1])
   expect(unfollowed.oldestSeconds).toBeCloseTo(1_000, -2)
