@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { inGroups, inGroupsByKey } from './in-groups.ts'
 
 function recorded(work: (items: readonly number[]) => number[], itemsMax = 10) {
@@ -109,11 +109,11 @@ test('goes on beside a group that takes long, but not beside more than a few', a
     patience: { milliseconds: 0, slowMax: 1 },
   })
   const all = [1, 2, 3].map(act)
-  await vi.waitUntil(() => begun.length === 2)
+  await expect.poll(() => begun).toHaveLength(2)
   await new Promise(resolve => setImmediate(resolve))
   expect(begun).toEqual([1, 2])
   ends.get(2)!()
-  await vi.waitUntil(() => begun.length === 3)
+  await expect.poll(() => begun).toHaveLength(3)
   ends.get(3)!()
   ends.get(1)!()
   expect(await Promise.all(all)).toEqual([1, 2, 3])
