@@ -1,20 +1,24 @@
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { migrate } from '../src/database/migrate.ts'
+import { openDatabase } from '../src/database/pool.ts'
 import { openTestApp } from './open-app.ts'
-import { openTestDatabase } from './open-database.ts'
+import { startPostgresServer } from './postgres-server.ts'
 import { waitUntil } from './wait-until.ts'
 
 test('a request gets 503 with Retry-After while the database is frozen, and is served afterwards', async () => {
-  await using database = await openTestDatabase({ answerSeconds: 5 })
+  await using server = await startPostgresServer()
+  const address = server.address('postgres')
+  await migrate(address)
+  await using database = openDatabase({ address, applicationName: 'waxwing test', answerSeconds: 5 })
   await using app = await openTestApp({ database })
   expect((await app.get('/v1/accounts')).status).toBe(200)
-  const { rows } = await sql<{ pid: number }>`
-    select pid from pg_stat_activity where datname = current_database()`.execute(database.db)
-  for (const { pid } of rows) process.kill(pid, 'SIGSTOP')
+  await server.freeze()
   try {
-    expect(await app.get('/v1/accounts')).toMatchObject({ status: 503, body: { code: 'overloaded' } })
+    const { status, body, headers } = await app.get('/v1/accounts')
+    expect({ status, body }).toMatchObject({ status: 503, body: { code: 'overloaded' } })
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
   } finally {
-    for (const { pid } of rows) process.kill(pid, 'SIGCONT')
+    await server.thaw()
   }
   await waitUntil('a request to be served', async () => (await app.get('/v1/accounts')).status === 200)
 })

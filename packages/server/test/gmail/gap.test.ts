@@ -24,8 +24,16 @@ test('a mailbox whose history expires twice in an hour says until when it is inc
   })
   await waitForRuntime(app, account.accountId, 'live')
 
+  // No look comes between the deletion and the expiry.
+  await sandbox.addFault({
+    does: 'error',
+    status: 503,
+    host: 'gmail.googleapis.com',
+    path: '/gmail/v1/users/me/history',
+  })
   await account.client.delete(old!.id)
   await sandbox.expireHistory(account.email)
+  await sandbox.clearFaults()
   await account.client.insert(letter('after another'), ['INBOX'])
   await account.message('after another')
   await waitForRuntime(
