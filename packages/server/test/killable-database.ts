@@ -13,7 +13,7 @@ const LASTING = { synchronous_commit: 'on' }
 export interface KillableDatabase extends AsyncDisposable {
   url: string
   database: Database
-  /** Kills a process that serves somebody else. The server then ends all its processes, and recovers. */
+  /** Kills a process that serves somebody else, if there is one. The server then ends all its processes, and recovers. */
   killConnection(): Promise<void>
   /** Kills all processes, and starts the server again. */
   killServer(): Promise<void>
@@ -26,22 +26,28 @@ export async function openKillableDatabase(): Promise<KillableDatabase> {
   await migrate(address)
   const database = opened.use(openDatabase({ address, applicationName: NAME }))
   const { db } = database
-  const isReady = () =>
-    sql`select 1`.execute(db).then(
-      () => true,
-      () => false,
-    )
+  /** The server replaces its checkpointer when it has ended all its processes. */
+  const hasRecoveredSince = (time: Date) =>
+    sql`select from pg_stat_activity where backend_type = 'checkpointer' and backend_start > ${time}`
+      .execute(db)
+      .then(
+        ({ rows }) => rows.length > 0,
+        () => false,
+      )
   const owned = opened.move()
   return {
     url: `postgres://${SUPERUSER}:${server.password}@localhost/postgres?host=${encodeURIComponent(server.socketFolder)}`,
     database,
     async killConnection() {
-      const { rows } = await sql<{ pid: number }>`
-        select pid from pg_stat_activity
+      const { rows } = await sql<{ pid: number; now: Date }>`
+        select pid, clock_timestamp() as now from pg_stat_activity
         where backend_type = 'client backend' and application_name <> ${NAME} order by random() limit 1
       `.execute(db)
-      for (const { pid } of rows) process.kill(pid, 'SIGKILL')
-      await waitUntil('the database to recover', isReady)
+      for (const { pid, now } of rows) {
+        process.kill(pid, 'SIGKILL')
+        // For a moment after it, the server goes on as if nothing had happened.
+        await waitUntil('the database to recover', () => hasRecoveredSince(now))
+      }
     },
     async killServer() {
       await server.kill()

@@ -6,6 +6,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readProcessConfig } from '../../src/cli/connect.ts'
 import { welcomeFirst } from '../../src/cli/first-start.ts'
+import { neverOverloaded } from '../../src/door/overload.ts'
 import { openLog } from '../../src/kit/log.ts'
 import { startService } from '../../src/main.ts'
 
@@ -32,6 +33,8 @@ await startService(config, {
   log,
   onRunning: (installation, baseUrl) => welcomeFirst(installation, baseUrl, { folder: config.dataDir, log }),
   isStrict: true,
+  // However busy the machine is, these tests are about kills.
+  overload: neverOverloaded,
   pace: { pulseSeconds: 0.2 },
   reachPoint,
 })

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recordRestore } from '../../src/database/feed-epoch.ts'
 import { failHeldBack } from '../../src/features/sending/outbox/sweep.ts'
+import { whileTaskRests } from '../resting-task.ts'
 import { dataOf } from './answers/open-answers.ts'
 import { connectSender, openSendingApp, send, type SendingApp, waitForEntry } from './open-sending.ts'
 
@@ -47,10 +48,13 @@ async function expectRejected(entry: OutboxEntry, message: RegExp): Promise<void
 test('recipients who wait for too long are announced as bounced', async () => {
   const entry = await sendToLate()
   await opened.app.patch(`/v1/accounts/${entry.accountId}`, { status: 'paused' })
-  await sql`
-    update outbox set send_at = clock_timestamp() - interval '49 hours' where id = ${entry.id}
-  `.execute(opened.app.db)
-  const counts = await failHeldBack(opened.app.db, new AbortController().signal)
+  const { db } = opened.app
+  const counts = await whileTaskRests(db, 'fail_sends', async () => {
+    await sql`
+      update outbox set send_at = clock_timestamp() - interval '49 hours' where id = ${entry.id}
+    `.execute(db)
+    return failHeldBack(db, new AbortController().signal)
+  })
   await expectRejected(entry, /paused/)
   expect(counts).toEqual({ hard: 0, soft: 1 })
 })

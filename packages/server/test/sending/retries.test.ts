@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { failHeldBack } from '../../src/features/sending/outbox/sweep.ts'
+import { whileTaskRests } from '../resting-task.ts'
 import { GOOD_EXTENSIONS } from '../servers/smtp-sink.ts'
 import { waitUntil } from '../wait-until.ts'
 import {
@@ -16,8 +18,9 @@ import {
 const HOUR_MS = 3_600_000
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString()
 
+/** Makes all that waits due, in the order in which it was accepted. */
 const makeDue = async (app: { db: Parameters<ReturnType<typeof sql>['execute']>[0] }) => {
-  await sql`update outbox set due_at = clock_timestamp() where due_at is not null`.execute(app.db)
+  await sql`update outbox set due_at = statement_timestamp() where due_at is not null`.execute(app.db)
   await sql`update sending_account set due_at = clock_timestamp(), paused_until = null`.execute(app.db)
 }
 
@@ -33,8 +36,10 @@ describe('a server', () => {
       status: 'queued',
       lastError: { reason: 'provider_unavailable', message: expect.stringContaining('greylisted') },
     })
-    const pause = Date.parse(retrying.nextAttemptAt!) - Date.parse(retrying.updatedAt)
-    expect(Math.round(pause / 1_000)).toBe(60)
+    // A minute after the attempt, which was made between these times.
+    const attemptedAt = Date.parse(retrying.nextAttemptAt!) - 60_000
+    expect(attemptedAt).toBeGreaterThanOrEqual(Date.parse(entry.createdAt))
+    expect(attemptedAt).toBeLessThanOrEqual(Date.parse(retrying.updatedAt))
     await makeDue(app)
     expect(await waitForStatus(app, entry, 'sent')).toMatchObject({ attempts: 2, lastError: null })
     expect(await sink.accepted()).toHaveLength(1)
@@ -169,8 +174,7 @@ describe('an account', () => {
       where id = ${old.id}`.execute(app.db)
     await sql`update outbox set due_at = clock_timestamp() where id = ${waiting.id}`.execute(app.db)
     await sql`update sending_account set due_at = clock_timestamp()`.execute(app.db)
-    const { failHeldBack } = await import('../../src/features/sending/outbox/sweep.ts')
-    await failHeldBack(app.db, new AbortController().signal)
+    await whileTaskRests(app.db, 'fail_sends', () => failHeldBack(app.db, new AbortController().signal))
     expect(await readEntry(app, old)).toMatchObject({
       status: 'failed',
       lastError: { reason: 'account_paused' },

@@ -2,7 +2,7 @@ import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { OutboxEntry } from '@waxwing/contract/sending/outbox.ts'
 import { describe, expect, test } from 'vitest'
 import { findDoubleCopies } from '../../src/features/sending/outbox/double-copies.ts'
-import type { TestApp } from '../open-app.ts'
+import type { TestApp, TestAppOptions } from '../open-app.ts'
 import { openWorld, type World } from '../servers/world.ts'
 import { readMailboxes, waitForFirstSync, QUICK_PACE } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -16,22 +16,29 @@ import {
 } from './open-sending.ts'
 
 /** The whole service, with an account that files its sent copies. */
-async function openFiling({ appendSent = true } = {}) {
+async function openFiling({ appendSent = true, ...app }: { appendSent?: boolean } & TestAppOptions = {}) {
   await using opened = new AsyncDisposableStack()
   const sending = opened.use(
-    await openSendingApp({ app: { roles: ['api', 'jobs', 'sync'], pace: QUICK_PACE } }),
+    await openSendingApp({ app: { roles: ['api', 'jobs', 'sync'], pace: QUICK_PACE, ...app } }),
   )
-  const { app, imap } = sending
+  const { app: service, imap } = sending
   const user = await imap.addUser()
   const world = opened.use(await openWorld(imap, user))
-  const accountId = await connectSender(app, sending, { user, appendSent })
-  await waitForFirstSync(app, accountId)
+  const accountId = await connectSender(service, sending, { user, appendSent })
+  await waitForFirstSync(service, accountId)
   const owned = opened.move()
   return { ...sending, user, world, accountId, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 const waitForCopy = (app: TestApp, entry: OutboxEntry) =>
   waitForEntry(app, entry, 'the copy', ({ messageId }) => messageId !== null)
+
+/** Waits until nothing is left to do for the only send. */
+const waitForTask = (app: TestApp) =>
+  waitUntil('the end of the task', async () => {
+    const { task } = await app.db.selectFrom('outbox').select('task').executeTakeFirstOrThrow()
+    return task === null
+  })
 
 async function readSummary(app: TestApp, accountId: string, id: string | null): Promise<MessageSummary> {
   return (await app.get<MessageSummary>(`/v1/accounts/${accountId}/messages/${id}`)).body
@@ -89,31 +96,49 @@ describe('the sent copy', () => {
   })
 
   test('is not filed where the server files one by itself, also late', async () => {
-    await using opened = await openFiling()
+    let searches = 0
+    const filed = Promise.withResolvers<void>()
+    await using opened = await openFiling({
+      // The second search is the last one before the service files a copy.
+      reachPoint: async point => {
+        if (point === 'copy_search' && ++searches === 2) await filed.promise
+      },
+    })
     const { app, sink, world, accountId } = opened
     const entry = await send(app, accountId)
     await waitForStatus(app, entry, 'sent')
+    await waitUntil('the second search', async () => searches === 2)
     const [accepted] = await sink.accepted()
     await world.deliver({ raw: accepted!.content, flags: [String.raw`\Seen`] }, 'Sent')
+    filed.resolve()
     await waitForCopy(app, entry)
-    await waitUntil('the end of the task', async () => {
-      const { task } = await app.db.selectFrom('outbox').select('task').executeTakeFirstOrThrow()
-      return task === null
-    })
+    await waitForTask(app)
     expect(await world.uids('Sent')).toHaveLength(1)
     const held = await app.db.selectFrom('sending_account').select('files_copies').executeTakeFirstOrThrow()
     expect(held.files_copies).toBe(true)
   })
 
-  /** Sends a message, whose copy the service files, and then the server files another one. */
-  async function sendTwiceFiled(opened: Awaited<ReturnType<typeof openFiling>>) {
+  /**
+   * Sends a message, whose copy the service files, and then the server files another one.
+   * @param mark marks the first copy before there is a second one, which may be removed at any time
+   */
+  async function sendTwiceFiled(
+    opened: Awaited<ReturnType<typeof openFiling>>,
+    mark: (ours: number) => Promise<void> = async () => {},
+  ) {
     const { app, sink, world, accountId } = opened
     const entry = await send(app, accountId)
     const done = await waitForCopy(app, entry)
+    // The sync may be faster than the task, which notes which copy is ours.
+    await waitForTask(app)
     const [ours] = await world.uids('Sent')
+    await mark(ours!)
     const [accepted] = await sink.accepted()
     const [theirs] = await world.deliver({ raw: accepted!.content, flags: [String.raw`\Seen`] }, 'Sent')
-    await waitUntil('the second copy', async () => (await createdEvents(app, entry.id)).length === 2)
+    await waitUntil('the second copy', async () => {
+      const events = await createdEvents(app, entry.id)
+      return events.filter(({ type }) => type === 'message.created').length === 2
+    })
     return { entry, done, ours: ours!, theirs: theirs! }
   }
 
@@ -157,8 +182,9 @@ describe('the sent copy', () => {
   test('stays beside a later one if somebody has marked it', async () => {
     await using opened = await openFiling()
     const { world } = opened
-    const { ours, theirs } = await sendTwiceFiled(opened)
-    await world.flag('Sent', [ours], String.raw`\Flagged`)
+    const { ours, theirs } = await sendTwiceFiled(opened, uid =>
+      world.flag('Sent', [uid], String.raw`\Flagged`),
+    )
     await settle(opened)
     expect(await uidsNow(world)).toEqual([ours, theirs])
   })

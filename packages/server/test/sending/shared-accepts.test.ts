@@ -191,6 +191,7 @@ test('one whose account is held by another transaction does not keep the others 
     key: `held-${nth}`,
   }))
   const posted = await app.db.transaction().execute(async holder => {
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder)
     await sql`select from account where id = ${held} for update`.execute(holder)
     const all = postTogether(posts, () => Promise.resolve())
     await waitUntil('the others', async () => {
@@ -215,6 +216,7 @@ test('calls that wait for an account, one after the other, keep no other account
     )
   const waiting: Array<Promise<SendAnswer>> = []
   await app.db.transaction().execute(async holder => {
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder)
     await sql`select from account where id = ${held} for update`.execute(holder)
     for (let nth = 0; nth < MANY_WAITING; nth++) {
       waiting.push(post(held, `waiting-${nth}`))

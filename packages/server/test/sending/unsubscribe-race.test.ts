@@ -148,6 +148,7 @@ test('a hand-over that began before the suppression, and is committed after it, 
   await atData
   // The update that records the hand-over begins, and waits for this row.
   await app.db.transaction().execute(async held => {
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(held)
     await sql`select from outbox where id = ${entry.id} for update`.execute(held)
     go()
     await waitUntil('the update to wait', async () => {

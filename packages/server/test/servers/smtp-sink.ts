@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type FileHandle, open, readFile, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -122,7 +123,7 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
   server.listen(options.port ?? 0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const journal = options.journal ?? join('/tmp', `waxwing-sink-${process.pid}-${port}.jsonl`)
+  const journal = options.journal ?? join('/tmp', `waxwing-sink-${randomUUID()}.jsonl`)
   const file: FileHandle = await open(journal, 'a')
   let lastWrite: Promise<unknown> = Promise.resolve()
   const state: SinkState = {
@@ -161,7 +162,8 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
     },
     behave: options.behave ?? (() => null),
     async accepted() {
-      const lines = (await readFile(journal, 'utf8')).split('\n').filter(line => line !== '')
+      // What follows the last line end is still being written.
+      const lines = (await readFile(journal, 'utf8')).split('\n').slice(0, -1)
       return lines.map(line => JSON.parse(line) as AcceptedMessage)
     },
     dropAll() {
