@@ -55,3 +55,8 @@ test.each([799, 800, 801, 3_199, 3_200, 3_201])(
     expect(snippetOf(`${blanks}\u200d\u200dtext`)).toBe('\u200dtext')
   },
 )
+
+test.each([800, 3_200])('no half of a character is shown if the first %i end in it', length => {
+  const shown = 'a'.repeat(SNIPPET_LENGTH - 1)
+  expect(snippetOf(`${' '.repeat(length - SNIPPET_LENGTH)}${shown}😀 more`)).toBe(shown)
+})
