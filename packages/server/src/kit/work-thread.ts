@@ -64,15 +64,18 @@ export class WorkThread<Request, Answer> implements AsyncDisposable {
     return this.#hasEnded
   }
 
-  /** @throws TooMuchWork, ThreadLost */
-  ask(request: Request, budget: WorkBudget): Promise<Answer> {
+  /**
+   * @param given buffers in the request that the thread gets as they are; nobody else may use them any more
+   * @throws TooMuchWork, ThreadLost
+   */
+  ask(request: Request, budget: WorkBudget, given: ArrayBuffer[] = []): Promise<Answer> {
     if (this.#hasEnded) throw new ThreadLost('The thread has ended')
     const settle = Promise.withResolvers<Answer>()
     this.#asked.push({ settle, budget })
     if (this.#asked.length === 1) this.#begin(budget)
     // An idle thread must not keep the process alive.
     this.#worker.ref()
-    this.#worker.postMessage(request, [])
+    this.#worker.postMessage(request, given)
     return settle.promise
   }
 

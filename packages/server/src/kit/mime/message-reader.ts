@@ -97,7 +97,9 @@ export function openMessageReader(options: ReaderOptions = {}): MessageReader {
     const work = async (type: ReaderRequest['type'], bytes: Uint8Array) => {
       // The thread has the pieces that came before.
       first ??= openThread()
-      return (await first.ask({ id, type, bytes }, budget)).result
+      // A small buffer is part of a pool of 64 KB, and would be sent with all of it.
+      const own = new Uint8Array(bytes)
+      return (await first.ask({ id, type, bytes: own }, budget, [own.buffer])).result
     }
     let isDone = false
     try {
