@@ -199,7 +199,9 @@ test('a process that cannot sign in to its Redis does not start, and does not sh
 
 test('a process starts while its Redis cannot be reached', async () => {
   await using service = await site.start({ REDIS_URL: 'redis://127.0.0.1:1' }, PROGRAM)
-  expect(service.output()).toContain('The store of REDIS_URL does not answer')
+  await waitUntil('the log to say it', async () =>
+    service.output().includes('The store of REDIS_URL does not answer'),
+  )
 })
 
 test('by rediss://, a server is used whose certificate is trusted, and no other', async () => {

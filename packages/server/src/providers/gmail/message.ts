@@ -111,4 +111,6 @@ function skeletonOf(payload: Part): Buffer {
   return Buffer.from(lines.join('\r\n'))
 }
 
-const oneLine = (text: string) => text.replaceAll(/[\r\n]+/g, ' ')
+function oneLine(text: string): string {
+  return text.includes('\n') || text.includes('\r') ? text.replaceAll(/[\r\n]+/g, ' ') : text
+}
