@@ -123,10 +123,18 @@ export interface UnreadableMessage {
   reason: string
 }
 
+/** A draft, and the message that is its content now. */
+export interface DraftContent {
+  draftKey: string
+  key: MessageKey
+}
+
 /** What became of messages that the provider was asked about. */
 export interface Located {
   found: Map<MessageKey, LocatedMessage>
   gone: MessageKey[]
+  /** The drafts that there are: one of these messages may be gone because its draft has another content. */
+  drafts?: readonly DraftContent[]
   /** The provider answers, but not about these: whether it has them is not known. */
   unreadable: UnreadableMessage[]
 }
@@ -170,6 +178,8 @@ export interface GoneStep {
   type: 'gone'
   keys: MessageKey[]
   certainty: 'proof' | 'hint'
+  /** As in `Located`. */
+  drafts?: readonly DraftContent[]
 }
 
 export interface ArrivedStep {

@@ -50,3 +50,30 @@ test('a message of Gmail that cannot be read is reported, and keeps no other fro
   await waitUntil('the message', async () => (await subjects()).includes('letter 5'))
   await waitForRuntime(app, accountId, 'live', /^(?!.*could not be read)/)
 })
+
+test('a draft whose new content cannot be read yet keeps its id, and is updated once it can', async () => {
+  const { app, sandbox } = opened()
+  const account = await connectGmail(opened(), client => client.createDraft(letter('mine')))
+  const { accountId, client } = account
+  const { id } = await account.message('mine')
+  const [draft] = await client.drafts()
+  await sandbox.addFault({
+    does: 'error',
+    host: 'gmail.googleapis.com',
+    method: 'GET',
+    path: '/gmail/v1/users/me/messages/*',
+  })
+  await client.updateDraft(draft!, letter('theirs'))
+  await waitForRuntime(app, accountId, 'live', /; 1 messages could not be read/)
+  expect(await account.messages()).toMatchObject([{ id, subject: 'mine' }])
+
+  await sandbox.clearFaults()
+  await sql`update quarantined_message set next_attempt_at = clock_timestamp()`.execute(app.db)
+  await askForSync(app, accountId)
+  expect(await account.message('theirs')).toMatchObject({ id, isDraft: true })
+  const events = await account.settledFeed()
+  expect(events.filter(event => event.startsWith('message.'))).toEqual([
+    expect.stringMatching(/^message\.updated theirs .*subject/),
+  ])
+  expect(await account.messages()).toHaveLength(1)
+})

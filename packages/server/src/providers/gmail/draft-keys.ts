@@ -1,4 +1,5 @@
 import { ProviderFailure } from '../failure.ts'
+import type { DraftContent } from '../mail.ts'
 import type { AskOptions, GmailApi } from './api.ts'
 import { draftsSchema } from './resources.ts'
 import { UNITS } from './units.ts'
@@ -41,4 +42,8 @@ export async function listDraftKeys(api: GmailApi, options: AskOptions = {}): Pr
     pageToken = page.nextPageToken
   }
   return { keys, isComplete: false }
+}
+
+export function contentsOf(keys: DraftKeys['keys']): DraftContent[] {
+  return [...keys].map(([key, draftKey]) => ({ draftKey, key }))
 }

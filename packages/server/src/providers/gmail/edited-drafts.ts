@@ -1,7 +1,7 @@
 import type { ArrivedStep, FollowOptions } from '../mail.ts'
 import { BATCH_PARTS_MAX, type GmailRequest, segment } from './api.ts'
 import { askTwice, isOfPart } from './ask-twice.ts'
-import { listDraftKeys } from './draft-keys.ts'
+import type { DraftKeys } from './draft-keys.ts'
 import type { Following } from './following.ts'
 import { MESSAGE_FIELDS, toRemoteMessage } from './message.ts'
 import { type Draft, draftSchema } from './resources.ts'
@@ -18,25 +18,26 @@ interface DraftRef {
 /**
  * New contents of drafts that the index has. An edited draft is a message that is gone, and another one, which the next
  * page of the history may hold. If it is recorded before the former one is gone, the draft stays the same one.
+ * @param keys ids of drafts by the id of their message
  * @param brought ids of messages that were fetched already
  */
 export async function* bringEditedDrafts(
   following: Following,
+  { keys }: DraftKeys,
   brought: ReadonlySet<string>,
   options: FollowOptions,
 ): AsyncGenerator<Brought, void, void> {
-  const missing = await findMissing(following, brought, options)
+  const missing = await findMissing(keys, brought, options)
   for (let at = 0; at < missing.length; at += BATCH_PARTS_MAX)
     yield await fetchDrafts(following, missing.slice(at, at + BATCH_PARTS_MAX), options)
 }
 
 /** Drafts of the index whose content it lacks. Other drafts that it lacks are new, or older than its window. */
 async function findMissing(
-  { api }: Following,
+  keys: DraftKeys['keys'],
   brought: ReadonlySet<string>,
-  { lacking, heldDrafts, skip, signal }: FollowOptions,
+  { lacking, heldDrafts, skip }: FollowOptions,
 ): Promise<DraftRef[]> {
-  const { keys } = await listDraftKeys(api, { signal })
   const ids = [...keys.keys()].filter(id => !brought.has(id) && !skip.has(id))
   if (ids.length === 0) return []
   const missing = (await lacking(ids)).map(id => ({ id, draftKey: keys.get(id)! }))

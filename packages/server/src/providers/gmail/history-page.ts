@@ -1,6 +1,7 @@
 import type { ArrivedStep, FollowOptions, GoneStep, MessageState, PageStep } from '../mail.ts'
 import { BATCH_PARTS_MAX } from './api.ts'
 import type { GmailCursor } from './cursor.ts'
+import { contentsOf, type DraftKeys, listDraftKeys, NO_DRAFT_KEYS } from './draft-keys.ts'
 import { bringEditedDrafts } from './edited-drafts.ts'
 import { fetchMessages, idsOf, wantMessage } from './fetch.ts'
 import { type Following, noteTouched } from './following.ts'
@@ -25,6 +26,8 @@ interface Piece extends Pick<ArrivedStep, 'messages' | 'unreadable'> {
   states: readonly MessageState[]
   /** The changes that the states answer. */
   answered: readonly Change[]
+  /** The drafts that there are, once they were asked about. */
+  drafts?: DraftKeys
 }
 
 const NOTHING: Piece = { messages: [], unreadable: [], states: [], answered: [] }
@@ -51,10 +54,12 @@ export async function* readRecords(
   }
   const sorted = await sortOut([...changes.values()], options)
   let piece = NOTHING
+  let drafts = NO_DRAFT_KEYS
   try {
     for await (const next of askFor(following, sorted, options)) {
       yield* recordPart(piece)
       piece = next
+      drafts = next.drafts ?? drafts
     }
   } catch (error) {
     yield* recordPart(piece)
@@ -64,7 +69,12 @@ export async function* readRecords(
   const unanswered = sorted.changed.filter(({ id, recordId }) => recordedStates.get(id) !== recordId)
   const told = unanswered.flatMap(change => toldState(following, change))
   const steps = stepsOf({ ...piece, states: [...told, ...piece.states] })
-  const gone: GoneStep = { type: 'gone', keys: sorted.gone, certainty: 'proof' }
+  const gone: GoneStep = {
+    type: 'gone',
+    keys: sorted.gone,
+    certainty: 'proof',
+    drafts: contentsOf(drafts.keys),
+  }
   yield { type: 'page', steps: [...steps, gone], cursor: after }
   recordedStates.clear()
 }
@@ -96,9 +106,12 @@ async function* askFor(
 ): AsyncGenerator<Piece, void, void> {
   const { recordedStates } = following
   yield* bringNew(following, added, options)
-  if (gone.length > 0)
-    for await (const drafts of bringEditedDrafts(following, new Set(added), options))
-      yield { ...NOTHING, ...drafts }
+  if (gone.length > 0) {
+    const drafts = await listDraftKeys(following.api, { signal: options.signal })
+    yield { ...NOTHING, drafts }
+    for await (const brought of bringEditedDrafts(following, drafts, new Set(added), options))
+      yield { ...NOTHING, ...brought }
+  }
   const untold = changed.filter(
     ({ id, labelIds, recordId }) => labelIds === null && recordedStates.get(id) !== recordId,
   )

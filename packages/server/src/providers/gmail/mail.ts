@@ -6,6 +6,7 @@ import type { Cursor, MailProvider, Notice, RemoteMailbox } from '../mail.ts'
 import { BATCH_PARTS_MAX } from './api.ts'
 import { requestOfLabel } from './ask-label.ts'
 import { bringMessages } from './arrivals.ts'
+import { contentsOf, listDraftKeys } from './draft-keys.ts'
 import { describeGap, narrowCursor, reachesBack, readCursor } from './cursor.ts'
 import type { Following } from './following.ts'
 import { askProfile, compareHistory } from './history.ts'
@@ -61,7 +62,12 @@ export function gmailMail(following: Following, pollSeconds: number): MailProvid
     },
     // Labels have ids that survive a rename.
     isRenamed: () => false,
-    locate: (_, keys) => locateMessages(following, keys),
+    async locate(_, keys) {
+      const located = await locateMessages(following, keys)
+      if (located.gone.length === 0) return located
+      const { keys: drafts } = await listDraftKeys(following.api, { signal: following.signal })
+      return { ...located, drafts: contentsOf(drafts) }
+    },
     list: (_, options) => listPage(following, options),
     differencesMax: DIFFERENCES_MAX,
     async watch(_, seconds, signal) {

@@ -111,7 +111,7 @@ async function recordGone(
 ): Promise<void> {
   await markMissing(unit, account, followed, uidsOf(keys))
   // The provider was asked about the whole account, but for other contents of drafts: its change log names these.
-  await recordDeleted(unit, account, remoteIdsOf(keys), { isOfDrafts: false })
+  await recordDeleted(unit, account, remoteIdsOf(keys), 'unknown')
 }
 
 /** Messages that are still there although the interface removed them are fetched again, as unreadable ones are. */

@@ -148,7 +148,7 @@ export async function settleMissing(
   vanished: readonly IndexedMailbox[],
   look: number | null,
 ): Promise<void> {
-  await locateMissing(session)
+  await locateMissing(session, { isCertain: look !== null })
   const missingBefore = look ?? session.looks.findHeld()
   for (let lost = LOST_PER_TRANSACTION; lost === LOST_PER_TRANSACTION;) {
     lost = await underFence(session, async (unit, account) =>
@@ -173,13 +173,14 @@ async function settleVanished(session: Session, vanished: readonly IndexedMailbo
 /**
  * Asks the provider about missing messages with lasting ids: those that it has elsewhere are placed there, those that it
  * does not have are deleted. About the others, the next pass asks again.
+ * @param isCertain whether nothing is left to be read that may tell of other contents of drafts
  */
-async function locateMissing(session: Session): Promise<void> {
+async function locateMissing(session: Session, { isCertain }: { isCertain: boolean }): Promise<void> {
   const unanswered: string[] = []
   for (;;) {
     const keys = await listMissing(session.db, session.owned.id, unanswered, LOCATED_AT_ONCE)
     if (keys.length === 0) return
-    const { found, gone, unreadable } = await session.provider.locate(null, keys)
+    const { found, gone, drafts = [], unreadable } = await session.provider.locate(null, keys)
     session.progressed()
     const placed = [...found].map(([key, { flags, mailboxKeys }]) => ({
       key,
@@ -188,9 +189,10 @@ async function locateMissing(session: Session): Promise<void> {
     }))
     await underFence(session, async (unit, account) => {
       await recordStates(unit, account, NO_SOURCE, placed)
-      await recordDeleted(unit, account, remoteIdsOf(gone), { isOfDrafts: true })
+      await recordDeleted(unit, account, remoteIdsOf(gone), isCertain ? drafts : 'unknown')
     })
-    unanswered.push(...unreadable.map(({ key }) => String(key)))
+    // Drafts that are left alone stay missing until their content is read.
+    unanswered.push(...remoteIdsOf(gone), ...unreadable.map(({ key }) => String(key)))
   }
 }
 

@@ -160,9 +160,8 @@ function arrivalsOf(session: Session, { messages }: ArrivedStep): Arrival[] {
   return messages.map(message => ({ message, mailboxes: mailboxesOf(session, message.mailboxKeys) }))
 }
 
-function recordGoneIn(followed: FollowedSource, { keys, certainty }: GoneStep): Record {
-  if (certainty === 'proof')
-    return (unit, account) => recordDeleted(unit, account, remoteIdsOf(keys), { isOfDrafts: true })
+function recordGoneIn(followed: FollowedSource, { keys, certainty, drafts = [] }: GoneStep): Record {
+  if (certainty === 'proof') return (unit, account) => recordDeleted(unit, account, remoteIdsOf(keys), drafts)
   return (unit, account) => markMissing(unit, account, followed, keys)
 }
 

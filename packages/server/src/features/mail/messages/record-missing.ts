@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
-import type { MessageKey } from '../../../providers/mail.ts'
+import type { DraftContent, MessageKey } from '../../../providers/mail.ts'
 import { deleteMessages } from './delete-messages.ts'
 import { remoteIdsOf, uidsOf } from './keys.ts'
 import { dropChangedKeys } from './record-changed-keys.ts'
@@ -140,18 +140,28 @@ export async function missUnrecognised(
 
 /**
  * Deletes messages that the provider has deleted, and announces them as last indexed.
- * @param isOfDrafts whether drafts are gone with their contents: otherwise they may have other contents by now
+ * @param drafts the contents that drafts have by now: a draft whose content could not be read is left alone. `unknown`:
+ *   all drafts are
  */
 export async function recordDeleted(
   unit: UnitOfWork,
   account: MailAccount,
   remoteIds: readonly string[],
-  { isOfDrafts }: { isOfDrafts: boolean },
+  drafts: readonly DraftContent[] | 'unknown',
 ): Promise<void> {
   if (remoteIds.length === 0) return
+  const isSpared =
+    drafts === 'unknown'
+      ? sql`true`
+      : sql`draft_key in (
+    select draft_key from quarantined_message as held
+    join unnest(${drafts.map(({ key }) => String(key))}::text[], ${drafts.map(({ draftKey }) => draftKey)}::text[])
+      as draft (remote_id, draft_key) using (remote_id)
+    where held.account_id = ${account.id}
+  )`
   const { rows } = await sql<{ id: string }>`
     select id from message where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
-      and (${isOfDrafts} or draft_key is null)
+      and (draft_key is null or not ${isSpared})
     order by id for update
   `.execute(unit.sql)
   await deleteMessages(
