@@ -86,10 +86,8 @@ test('guesses of a link are answered alike, and none sooner or later for being n
     await guess('page', token)
   }
 
-  expect([...answers].map(([kind, told]) => [kind, told.size])).toEqual([
-    ['operation', 1],
-    ['page', 1],
-  ])
+  expect(answers.get('operation')?.size).toBe(1)
+  expect(answers.get('page')?.size).toBe(1)
   expect([...answers.get('operation')!][0]).toMatch(/^404 .*connect_session_not_found/)
   expect([...answers.get('page')!][0]).toMatch(/^404 /)
   // Two guesses are sent at the same moment. If nothing tells them apart, each is the slower one half of the time, however
