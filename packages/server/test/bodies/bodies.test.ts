@@ -136,7 +136,8 @@ describe.each(SERVER_KINDS)('reading messages of $name', ({ start }) => {
           body: { code: 'provider_not_found' },
         })
       }
-      expect(await blobs.files()).toHaveLength(bodyStorage === 'none' ? 0 : 1)
+      // With `full` the message may be stored twice at the same time. Then the second copy is removed.
+      await expect.poll(() => blobs.files()).toHaveLength(bodyStorage === 'none' ? 0 : 1)
       await world.uids('INBOX')
       expect((await world.witness.command('UID FETCH 1:* (FLAGS)')).untagged.join()).not.toContain('Seen')
     },

@@ -117,10 +117,8 @@ describe('odd mail, served by Dovecot', () => {
     const raw = mail('Subject: huge', Buffer.alloc(50 * MEGABYTE, `${'0123456789abcde'.repeat(5)}\r\n`))
     await world.deliver({ raw })
     await app.post(`/v1/accounts/${accountId}/sync`, {})
-    const { id } = await waitUntil(
-      'the huge message',
-      async () => (await readMessages(app, accountId)).find(({ subject }) => subject === 'huge'),
-      60,
+    const { id } = await waitUntil('the huge message', async () =>
+      (await readMessages(app, accountId)).find(({ subject }) => subject === 'huge'),
     )
     const { body } = await app.get<Message>(`/v1/accounts/${accountId}/messages/${id}`)
     expect(body).toMatchObject({ body: { text: null, html: null }, attachments: [] })

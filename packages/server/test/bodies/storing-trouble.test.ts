@@ -118,6 +118,7 @@ test('a server that sends more than announced is read up to the limit, and no me
   const enough = STORED_BYTES_MAX / CONTENT_BYTES_MAX + 1
   expect(piecesOfEndless()).toBe(enough)
   // An hour later all messages are looked at again, except those known to be too large.
+  await waitUntil('the end of the first look', () => Promise.resolve(countLooks(app, 'all') > 0))
   const looks = countLooks(app, 'all')
   now += 3_601_000
   await askForSync(app, accountId)

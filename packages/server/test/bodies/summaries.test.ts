@@ -170,10 +170,10 @@ test.each(['none', 'cache', 'full'])(
   },
 )
 
-/** Whether a statement waits for a lock. */
-async function isWaiting({ db }: TestApp): Promise<boolean> {
+/** Whether a statement waits for a lock that this server process holds. */
+async function isWaitedFor({ db }: TestApp, pid: number): Promise<boolean> {
   const { rows } = await sql`
-    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+    select from pg_stat_activity where datname = current_database() and ${pid}::int = any(pg_blocking_pids(pid))
   `.execute(db)
   return rows.length > 0
 }
@@ -194,11 +194,13 @@ test.each([
   const other = await app.database.pool.connect()
   try {
     await other.query('begin')
+    await other.query('set local idle_in_transaction_session_timeout = 0')
+    const { rows } = await other.query<{ pid: number }>('select pg_backend_pid() as pid')
     await other.query(`select from ${table} where ${column} = $1 for update`, [id])
     let isAnswered = false
     const answer = app.get(url).finally(() => (isAnswered = true))
     const outcome = await waitUntil('an answer', async () =>
-      isAnswered ? 'answered' : (await isWaiting(app)) && 'waiting',
+      isAnswered ? 'answered' : (await isWaitedFor(app, rows[0]!.pid)) && 'waiting',
     )
     expect(outcome).toBe('answered')
     expect(await answer).toMatchObject({ status: 200, body: { snippet: 'Words behind a file.' } })

@@ -7,11 +7,11 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startFauxqs } from 'fauxqs'
 import type { S3Settings } from '../../src/kit/blobs/s3/s3-calls.ts'
 import { Secret } from '../../src/kit/secret.ts'
+import { findFreePorts } from './daemon.ts'
 
 /** What happens to a request instead of its answer, or to its answer. */
 export interface S3Fault {
@@ -120,9 +120,10 @@ export async function startS3({ tls }: S3Options = {}): Promise<S3Server> {
     outgoing.end()
   }
 
-  proxy.listen(0, '127.0.0.1')
+  // One that stays free while it pauses.
+  const [port = 0] = await findFreePorts(1)
+  proxy.listen(port, '127.0.0.1')
   await once(proxy, 'listening')
-  const { port } = proxy.address() as AddressInfo
   const endpoint = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`
   const server: S3Server = {
     endpoint,

@@ -306,7 +306,7 @@ describe('egressGuard', () => {
       resolve: async () => ['10.0.0.1'],
     }).resolve({ host: 'mail.lan', port, kind: 'imap' })
 
-    const socket = await connectTo(destination, { timeoutSeconds: 5 })
+    const socket = await connectTo(destination, { timeoutSeconds: 60 })
     expect(() => other.checkPeer(socket)).toThrow(EgressRefused)
     expect(socket.destroyed).toBe(true)
     await new Promise(resolve => listener.close(resolve))

@@ -125,7 +125,8 @@ describe('the renderer', () => {
   })
 
   test('fails what is under way when it is closed', async () => {
-    const renderer = openRenderer({ script, workMsMax: 500 })
+    // What hangs must not be given up before it is closed.
+    const renderer = openRenderer({ script, workMsMax: 600_000 })
     const waiting = act(renderer, 'a', 'hang')
     await act(renderer, 'b', '')
     await renderer[Symbol.asyncDispose]()

@@ -164,6 +164,7 @@ describe('the direction of indexed messages', () => {
     await using app = await openTestApp({ roles: ['api', 'jobs'] })
     const mailbox = await openMailbox(app, [ALIAS])
     await inTransaction(app.db, app.tenantId, async unit => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(unit.sql)
       await lockMailAccount(unit, mailbox.id)
       await inTransaction(app.db, app.tenantId, earlier =>
         enqueueUnlessDue(earlier, directionsJob, { accountId: mailbox.id }),

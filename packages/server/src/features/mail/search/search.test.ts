@@ -371,6 +371,7 @@ describe('the query', () => {
   test('is compared with every message if the index of words takes too long', async () => {
     const { ask } = await openAccount(app, [{ subject: 'robin' }, { subject: 'wren' }])
     const asked = await app.db.transaction().execute(async tx => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
       await sql`lock table message_search in access exclusive mode`.execute(tx)
       const answer = ask('robin')
       await waitUntil('the messages are walked through', async () => {
@@ -388,7 +389,8 @@ describe('the query', () => {
     const { ask } = await openAccount(app, [{ subject: 'robin' }, { subject: 'robin, too' }])
     const { body } = await ask('robin', { limit: 1 })
     const answers = await app.db.transaction().execute(async tx => {
-      // Every search waits for this lock.
+      // Every search waits for this lock, together for most of the time after which a transaction at rest is ended.
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
       await sql`lock table message_search in access exclusive mode`.execute(tx)
       return Promise.all([ask('robin'), ask('robin', { limit: 1, cursor: body.nextCursor! })])
     })
