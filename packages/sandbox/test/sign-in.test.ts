@@ -99,7 +99,9 @@ describe("Google's own library", () => {
   test('verifies by the key set, also after the keys were rotated', async () => {
     const { id_token: idToken } = await signIn()
     await ask('POST', '/keys/rotate')
-    const keySet = createRemoteJWKSet(new URL(`${origin('www.googleapis.com')}/oauth2/v3/certs`))
+    const keySet = createRemoteJWKSet(new URL(`${origin('www.googleapis.com')}/oauth2/v3/certs`), {
+      timeoutDuration: 120_000,
+    })
     const { payload } = await jwtVerify(idToken ?? '', keySet, { audience: 'sandbox' })
     const accounts = await fetch(`${origin('openidconnect.googleapis.com')}/v1/userinfo`, {
       headers: { authorization: `Bearer ${(await signIn()).access_token}` },

@@ -1,9 +1,6 @@
-import { type Browser, type BrowserContextOptions, type Locator, type Page, chromium } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { launchChromium, openContext } from './chromium.ts'
 import { type TestApp, type TestAppOptions, openTestApp } from './open-app.ts'
-import { requireChromium } from './servers/install.ts'
-
-/** As long as every other wait of the tests. */
-const WAIT_MILLISECONDS = 120_000
 
 /** The service with its reference page, and a browser to open it in. */
 export interface ReferencePages extends AsyncDisposable {
@@ -21,13 +18,7 @@ export interface Opened extends AsyncDisposable {
 
 export async function openReferencePages(ofApp: TestAppOptions = {}): Promise<ReferencePages> {
   await using opened = new AsyncDisposableStack()
-  // Chromium has no sandbox as root, and /dev/shm is small in containers.
-  const args = ['--no-sandbox', '--disable-dev-shm-usage']
-  const browser = await chromium.launch({
-    executablePath: requireChromium(),
-    args,
-    timeout: WAIT_MILLISECONDS,
-  })
+  const browser = await launchChromium()
   opened.defer(() => browser.close())
   const app = opened.use(await openTestApp(ofApp))
   const owned = opened.move()
@@ -39,8 +30,7 @@ export async function openReferencePages(ofApp: TestAppOptions = {}): Promise<Re
 }
 
 async function openPage(browser: Browser, url: string, options?: BrowserContextOptions): Promise<Opened> {
-  const context = await browser.newContext(options)
-  context.setDefaultTimeout(WAIT_MILLISECONDS)
+  const context = await openContext(browser, options)
   const page = await context.newPage()
   const requested: string[] = []
   const violations: string[] = []

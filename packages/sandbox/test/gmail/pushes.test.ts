@@ -52,7 +52,7 @@ const watch = async (body: object = { topicName: TOPIC }, user = 'ada@gmail.test
 const deliver = (user = 'ada@gmail.test') =>
   gmail.sandbox.world.gmail.deliver(gmail.sandbox.world.users.find(user)!, letter({ Subject: 'x' }))
 const arrived = async (count: number): Promise<void> =>
-  void (await vi.waitUntil(() => notices.length >= count, { timeout: 60_000 }))
+  void (await vi.waitUntil(() => notices.length >= count, { timeout: 120_000 }))
 
 test('signs its notices as Google does, with the address and the history id', async () => {
   const watched = await watch()

@@ -1,8 +1,12 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { METHODS } from '../../src/gmail/api/methods.ts'
 import { gmailScope, MAIL, useGmail } from './use-gmail.ts'
 
 const gmail = useGmail()
+
+// Units are counted by the minute: the clock stands still but for what a test turns it.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
 
 /** Units of each method in the table of older projects, as Google documents them; in that of newer ones where they differ. */
 const UNITS: Record<string, number | [classic: number, standard: number]> = {

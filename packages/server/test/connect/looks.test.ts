@@ -11,7 +11,7 @@ const LOOKS = [
   { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
 ] as const
 
-/** Opens each page of a flow, and waits for its heading. */
+/** Opens each page of a flow. One whose heading is also that of the page before it is waited for here. */
 const PAGES: Record<string, { heading: string; open(ada: Person): Promise<unknown> }> = {
   'the page of choice': {
     heading: 'Connect your mailbox',
@@ -19,7 +19,10 @@ const PAGES: Record<string, { heading: string; open(ada: Person): Promise<unknow
   },
   'an address that is none': {
     heading: 'Connect your mailbox',
-    open: ada => typeAddress(ada, 'ada@'),
+    async open(ada) {
+      await typeAddress(ada, 'ada@')
+      await ada.page.getByText('Enter a full email address').waitFor()
+    },
   },
   'the page of Continue': {
     heading: 'Continue to Google',
@@ -27,7 +30,10 @@ const PAGES: Record<string, { heading: string; open(ada: Person): Promise<unknow
   },
   'the form of a mailbox': {
     heading: 'Connect your mailbox',
-    open: ada => typeAddress(ada, 'ada@icloud.com'),
+    async open(ada) {
+      await typeAddress(ada, 'ada@icloud.com')
+      await ada.page.locator('#password').waitFor()
+    },
   },
   'its servers, all wrong': {
     heading: 'Connect your mailbox',
@@ -36,6 +42,7 @@ const PAGES: Record<string, { heading: string; open(ada: Person): Promise<unknow
       for (const field of ['imapHost', 'imapPort', 'smtpHost', 'smtpPort'])
         await ada.page.locator(`#${field}`).fill('imaps://x')
       await ada.page.getByRole('button', { name: 'Connect' }).click()
+      await ada.page.getByRole('alert').waitFor()
     },
   },
   'a sign-in again': {

@@ -1,20 +1,13 @@
 import type { ConnectSession } from '@waxwing/contract/accounts/connect-sessions.ts'
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  type Page,
-  type Request,
-  chromium,
-} from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { assignPlan } from '../../src/features/accounts/plans/assign.ts'
 import { NO_LIMITS } from '../../src/features/tenancy/plans/plan.ts'
 import { createPlan } from '../../src/features/tenancy/plans/store.ts'
 import { setPastDue } from '../../src/features/tenancy/tenants/store.ts'
 import { Secret } from '../../src/kit/secret.ts'
+import { launchChromium, openContext } from '../chromium.ts'
 import { type TestApp, type TestAppOptions, openTestApp } from '../open-app.ts'
-import { requireChromium } from '../servers/install.ts'
 import { type SandboxServer, startSandbox } from '../servers/sandbox.ts'
 import { type AppSite, openAppSite } from './app-site.ts'
 import { beginAt, signIn } from './people.ts'
@@ -62,8 +55,7 @@ export function useConnect(options: () => Promise<TestAppOptions> = async () => 
         },
       }),
     )
-    const args = ['--no-sandbox', '--disable-dev-shm-usage']
-    const browser = await chromium.launch({ executablePath: requireChromium(), args })
+    const browser = await launchChromium()
     opened.defer(() => browser.close())
     await app.patch('/v1/settings', { redirectUris: [site.redirectUri] })
     parts = { app, sandbox, site, browser }
@@ -108,7 +100,7 @@ export function useConnect(options: () => Promise<TestAppOptions> = async () => 
     },
     /** A person with a browser of their own. */
     async person(ofContext: BrowserContextOptions = {}): Promise<Person> {
-      const context = await opening().browser.newContext(ofContext)
+      const context = await openContext(opening().browser, ofContext)
       contexts.push(context)
       const page = await context.newPage()
       return watch(context, page, opening().app.address)
@@ -131,7 +123,7 @@ export function useConnect(options: () => Promise<TestAppOptions> = async () => 
       const { browser, site } = opening()
       const email = await newUser()
       const made = await link({ providers: ['google'] })
-      const context = await browser.newContext()
+      const context = await openContext(browser)
       const page = await context.newPage()
       await beginAt(page, made)
       await signIn(page, email)

@@ -1,16 +1,14 @@
 import type { RenderedTemplate } from '@waxwing/contract/sending/templates.ts'
-import { type Browser, chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { launchChromium, openContext } from '../chromium.ts'
 import { openTestApp, type TestApp } from '../open-app.ts'
-import { requireChromium } from '../servers/install.ts'
 import { ACTIVE_MARKUP } from './active-markup.ts'
 
 let app: TestApp
 let browser: Browser
 beforeAll(async () => {
-  // Chromium has no sandbox as root, and /dev/shm is small in containers.
-  const args = ['--no-sandbox', '--disable-dev-shm-usage']
-  browser = await chromium.launch({ executablePath: requireChromium(), args })
+  browser = await launchChromium()
   app = await openTestApp()
 })
 afterAll(async () => {
@@ -31,8 +29,9 @@ const PROTOCOLS = /^(?:https?|mailto|tel|cid):$/
 
 /** What a browser makes of the HTML: scripts that ran, and elements and targets that could run one. */
 async function findActive(html: string): Promise<string[]> {
-  const page = await browser.newPage()
+  const context = await openContext(browser)
   try {
+    const page = await context.newPage()
     const found: string[] = []
     page.on('dialog', dialog => {
       found.push(`ran: ${dialog.message()}`)
@@ -55,7 +54,7 @@ async function findActive(html: string): Promise<string[]> {
     }
     return found
   } finally {
-    await page.close()
+    await context.close()
   }
 }
 

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { chromium } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { NO_LIMITS } from '../../src/features/tenancy/plans/plan.ts'
 import { createPlan } from '../../src/features/tenancy/plans/store.ts'
 import { setLinksOff } from '../../src/features/tenancy/tenants/store.ts'
 import { assignPlan } from '../../src/features/accounts/plans/assign.ts'
-import { requireChromium } from '../servers/install.ts'
+import { launchChromium, openContext } from '../chromium.ts'
 import { connectSender, openSendingApp, readEntry, send } from './open-sending.ts'
 import { CHROMIUM, HTML, LINKS, useTracking } from './open-tracking.ts'
 
@@ -204,10 +203,9 @@ describe('in a browser', () => {
   test('a person who reads and clicks is one, and neither sees nor reaches the honeypot', async () => {
     const { entry, html } = await tracking.sendTracked()
     await using browsing = new AsyncDisposableStack()
-    const args = ['--no-sandbox', '--disable-dev-shm-usage']
-    const browser = await chromium.launch({ executablePath: requireChromium(), args })
+    const browser = await launchChromium()
     browsing.defer(() => browser.close())
-    const page = await (await browser.newContext({ userAgent: CHROMIUM })).newPage()
+    const page = await (await openContext(browser, { userAgent: CHROMIUM })).newPage()
     await page.route('http://example.org/**', route => route.fulfill({ body: 'the second page' }))
     await page.setContent(html.replaceAll(LINKS, tracking.app.address))
     const shown = page.locator('a:visible')
