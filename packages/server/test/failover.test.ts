@@ -169,7 +169,9 @@ test('a service goes on with the standby: nothing that was acknowledged is missi
   await query(standby.address('postgres'), 'select pg_promote()')
   await waitUntil(
     'writes after the failover',
-    async () => found.tokens.length > acknowledged.tokens.length + 20,
+    async () =>
+      found.tokens.length > acknowledged.tokens.length + 20 &&
+      (await findEvents(standby)).some(id => id > acknowledged.events.at(-1)! + BILLION),
   )
   await callers.stop()
 
@@ -185,7 +187,9 @@ test('a service goes on with the standby: nothing that was acknowledged is missi
     `/v1/changes?cursor=${encodeURIComponent(before)}`,
   )
   expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
-  expect(service.output().match(/The database was restored, moved or failed over/g)).toHaveLength(1)
+  const findNotes = () => service.output().match(/The database was restored, moved or failed over/g)
+  await waitUntil('the log to say it', async () => findNotes() !== null)
+  expect(findNotes()).toHaveLength(1)
 })
 
 test('a recovery to a point in time from a base backup and archived log begins a new history of the feed', async () => {

@@ -5,6 +5,7 @@ import { Instance } from '../src/jobs/instance.ts'
 import { JobWorker } from '../src/jobs/job-worker.ts'
 import { Pulse } from '../src/jobs/pulse.ts'
 import { silentLog } from '../src/kit/log.ts'
+import { PATIENT_LEASE } from './patient-lease.ts'
 
 const [address = '', kind = ''] = process.argv.slice(2)
 const database = openDatabase({
@@ -16,6 +17,7 @@ const instance = await Instance.start({
   log: silentLog,
   facts: { roles: ['jobs'], host: 'test', version: '0.0.0' },
   isAlone: false,
+  pace: { ...PATIENT_LEASE, leaseSeconds: 30, fenceSeconds: 25 },
 })
 const run = async () => {
   process.stdout.write('claimed\n')

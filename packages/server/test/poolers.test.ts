@@ -5,6 +5,7 @@ import { callerOf } from './caller.ts'
 import { makeExternalDatabase } from './external-database.ts'
 import { startPgBouncer } from './servers/pgbouncer.ts'
 import { makeDataFolder, runWaxwing, startServiceProcess } from './service-process.ts'
+import { waitUntil } from './wait-until.ts'
 
 const ROUNDS = 5
 const CALLERS = 16
@@ -35,10 +36,12 @@ test('the service works behind PgBouncer in session mode', async () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   }
   expect((await caller.patch('/v1/settings', { syncWindowDays: 17 })).status).toBe(200)
-  const { rows } = await sql`
-    select from pg_stat_activity where application_name = 'waxwing listen' and datname = current_database()
-  `.execute(db)
-  expect(rows).toHaveLength(1)
+  await waitUntil('it to listen', async () => {
+    const { rows } = await sql`
+      select from pg_stat_activity where application_name = 'waxwing listen' and datname = current_database()
+    `.execute(db)
+    return rows.length === 1
+  })
   expect((await runWaxwing(['doctor'], { env })).stdout).not.toContain('pooler')
   service.kill('SIGTERM')
   expect((await service.ended).code).toBe(0)

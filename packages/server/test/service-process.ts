@@ -109,8 +109,11 @@ export async function startServiceProcess(
   }
   try {
     await until(() => hasEnded(child) || isRunningIn(written.stdout), 'the service starts')
-    if (!isRunningIn(written.stdout))
-      throw new Error(`The service ended:\n${written.stdout}${written.stderr}`)
+    if (!isRunningIn(written.stdout)) {
+      // Its last words may still be on their way.
+      const { stdout, stderr } = await ended
+      throw new Error(`The service ended:\n${stdout}${stderr}`)
+    }
     const address = addressIn(written.stdout) ?? ''
     return {
       pid: child.pid ?? 0,

@@ -118,7 +118,7 @@ describe('waxwing account', () => {
     await using line = await openCommandLine()
     const { app, run } = line
     const instance = newId()
-    const until = new Date(Date.now() + 10_000)
+    const until = new Date(Date.now() + 50_000)
     await app.db.insertInto('instance').values({ id: instance, heartbeat_until: until }).execute()
     await sampleAccount(app.db, app.tenantId, {
       owner_instance: instance,

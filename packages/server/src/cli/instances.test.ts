@@ -32,15 +32,20 @@ interface Row {
   host: string
   /** Seconds since the last heartbeat. */
   age: number
+  /** Whether its lease has ended. Otherwise it does not end while a test runs. */
+  isSilent?: boolean
   version?: string
   roles: string[]
   weight?: number
 }
 
-async function addInstance(db: Db, { host, age, version, roles, weight }: Row): Promise<string> {
+async function addInstance(
+  db: Db,
+  { host, age, isSilent = false, version, roles, weight }: Row,
+): Promise<string> {
   const id = newId()
   const ago = (seconds: number) => sql<Date>`clock_timestamp() - make_interval(secs => ${seconds})`
-  const beats = { heartbeat_at: ago(age), heartbeat_until: ago(age - 10) }
+  const beats = { heartbeat_at: ago(age), heartbeat_until: ago(isSilent ? age - 10 : -50) }
   const facts = { host, version: version ?? null, roles, weight: weight ?? null }
   await db
     .insertInto('instance')
@@ -54,8 +59,8 @@ test('lists the processes that live, and those whose accounts wait for another, 
   const { db } = database
   expect(await run(db)).toBe('No process is running.')
 
-  const silent = await addInstance(db, { host: 'bad\u001bhost', age: 12, roles: ['sync'] })
-  await addInstance(db, { host: 'gone', age: 12, roles: ['sync'], weight: 7 })
+  const silent = await addInstance(db, { host: 'bad\u001bhost', age: 12, isSilent: true, roles: ['sync'] })
+  await addInstance(db, { host: 'gone', age: 12, isSilent: true, roles: ['sync'], weight: 7 })
   const sync = await addInstance(db, { host: 'one', age: 1, version: '1.2.3', roles: ['sync'], weight: 2.25 })
   const api = await addInstance(db, { host: 'two', age: 0, version: '1.2.3', roles: ['api', 'jobs'] })
   const tenant = await sampleTenant(db)

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { sampleAccount, sampleTenant } from '../../test/sample-rows.ts'
@@ -122,6 +123,7 @@ describe('waxwing key-ring rotate', () => {
     const sealed = Promise.withResolvers<void>()
     const mayCommit = Promise.withResolvers<void>()
     const inserting = db.transaction().execute(async tx => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
       const data_key = await keys.createDataKey(tx, { id, tenant_id: tenantId })
       await tx.updateTable('account').set({ data_key }).where('id', '=', id).execute()
       await keys.storeSecret(tx, { id, tenant_id: tenantId, data_key }, 'imap_password', new Secret(id))

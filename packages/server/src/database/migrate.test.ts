@@ -41,6 +41,7 @@ describe('migrate', () => {
     const holding = Promise.withResolvers<void>()
     const released = Promise.withResolvers<void>()
     const holder = db.transaction().execute(async tx => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
       await sql`lock table a in access share mode`.execute(tx)
       holding.resolve()
       await released.promise
@@ -196,7 +197,7 @@ describe('migrate', () => {
 
   test('leaves no process of an older release on a schema that does not serve it', async () => {
     await using database = await openTestDatabase({ migrated: false })
-    const { address } = database
+    const { address, db } = database
     const ours = [migration(1, 'create table a (b int)')]
     const newer = [
       ...ours,
@@ -206,11 +207,20 @@ describe('migrate', () => {
     await migrate(address, newer.slice(0, 2))
     // The second one is of a release that did not say its schema.
     for (const applicationName of [processName('service', 1), 'waxwing service, process 1']) {
-      await using older = openDatabase({ address, applicationName })
-      await older.pool.query('select')
-      await expect(migrate(address, newer)).rejects.toThrow(
-        `A process of an older release uses the database ("${applicationName}")`,
-      )
+      {
+        await using older = openDatabase({ address, applicationName })
+        await older.pool.query('select')
+        await expect(migrate(address, newer)).rejects.toThrow(
+          `A process of an older release uses the database ("${applicationName}")`,
+        )
+      }
+      await waitUntil('it to be gone', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity
+          where datname = current_database() and application_name = ${applicationName}
+        `.execute(db)
+        return rows.length === 0
+      })
     }
     await using recent = openDatabase({ address, applicationName: processName('service', 2) })
     // Held, since the pool closes a connection that rests.

@@ -67,6 +67,13 @@ async function killMigrator(db: Db) {
   expect(rows).toHaveLength(1)
 }
 
+/** Does the work in a transaction that may rest for as long as it takes. */
+const holdOpen = (db: Db, work: (tx: Db) => Promise<void>) =>
+  db.transaction().execute(async tx => {
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
+    await work(tx)
+  })
+
 /** Migrates until a condition holds, kills the migration, and migrates again. */
 async function killWhen(database: Database, migrations: Migration[], condition: () => Promise<boolean>) {
   const failed = migrate(database.address, migrations).then(
@@ -82,7 +89,7 @@ describe('a migration that was killed', () => {
   test('makes a concurrent index again that was left invalid', async () => {
     await using database = await openFilled()
     const { address, db } = database
-    await db.transaction().execute(async tx => {
+    await holdOpen(db, async tx => {
       // The index is there and waits for those that may not know of it.
       await sql`insert into a values (1)`.execute(tx)
       const isWaiting = async () => (await listIndexes(db)).join() === 'a_b on a invalid'
@@ -106,7 +113,7 @@ describe('a migration that was killed', () => {
     const countLeft = async () =>
       (await sql<{ left: number }>`select count(*)::int as left from a where c is null`.execute(db)).rows[0]!
         .left
-    await db.transaction().execute(async tx => {
+    await holdOpen(db, async tx => {
       await sql`select from a where id = 2500 for update`.execute(tx)
       await killWhen(database, [TABLE, BATCHES], async () => (await countLeft()) === 3_000)
     })
@@ -140,7 +147,7 @@ describe('an index of a partitioned table', () => {
   test('is made on each partition beside writes, and goes on after a kill', async () => {
     await using database = await openFilled(PARTITIONS.slice(0, 1))
     const { address, db } = database
-    await db.transaction().execute(async tx => {
+    await holdOpen(db, async tx => {
       await sql`insert into a_2 values (1001, 1)`.execute(tx)
       await killWhen(database, PARTITIONS, async () =>
         (await listIndexes(db)).includes('a_2_a_b on a_2 invalid'),

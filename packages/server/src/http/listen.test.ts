@@ -197,7 +197,7 @@ describe('listen', () => {
 
   test('disconnects clients that send headers or bodies too slowly, and answers others meanwhile', async () => {
     // Long enough for all of them to be in progress at the same time.
-    const patience = { headersMilliseconds: 3000, requestMilliseconds: 6000, lookMilliseconds: 100 }
+    const patience = { headersMilliseconds: 6000, requestMilliseconds: 12_000, lookMilliseconds: 100 }
     await using door = await openTestDoor({ patience })
     const key = await door.createKey()
     const authorization = `Authorization: Bearer ${key}\r\n`

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
+import { PATIENT_LEASE } from '../../test/patient-lease.ts'
 import { sampleTenant } from '../../test/sample-rows.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import type { Database, Db } from '../database/pool.ts'
@@ -61,7 +62,9 @@ async function openWorker(database: Database, work: Work, more: JobHandler[] = [
     destination: { write: line => void logLines.push(line) },
   })
   const facts = { roles: ['jobs'], host: 'test', version: '0.0.0' }
-  const instance = opened.use(await Instance.start({ address, log: silentLog, facts, isAlone: false }))
+  const instance = opened.use(
+    await Instance.start({ address, log: silentLog, facts, isAlone: false, pace: PATIENT_LEASE }),
+  )
   const wakes = opened.use(openWakes(address, silentLog))
   const handlers = [jobHandler(note, ({ word }, job) => work(word, job)), ...more]
   const pulse = opened.use(new Pulse(db, silentLog))

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openTestApp } from '../../test/open-app.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
+import { PATIENT_LEASE } from '../../test/patient-lease.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import product from '../../package.json' with { type: 'json' }
 import type { Db } from '../database/pool.ts'
@@ -10,8 +11,6 @@ import { silentLog } from '../kit/log.ts'
 import { Instance } from './instance.ts'
 import { isLive } from './lease.ts'
 
-/** Leases that end only where a test ends them, however busy the machine is. */
-const PACE = { leaseSeconds: 50, heartbeatSeconds: 0.2, answerSeconds: 20, fenceSeconds: 40 }
 const FACTS = { roles: ['jobs'], host: 'a.test', version: '1.2.3' }
 
 interface Registered {
@@ -30,7 +29,7 @@ async function listInstances(db: Db): Promise<Registered[]> {
 
 async function start(database: Awaited<ReturnType<typeof openTestDatabase>>, isAlone = false) {
   const { address } = database
-  return Instance.start({ address, log: silentLog, facts: FACTS, isAlone, pace: PACE })
+  return Instance.start({ address, log: silentLog, facts: FACTS, isAlone, pace: PATIENT_LEASE })
 }
 
 test.each<Role[][]>([[['api']], [['jobs']], [['api', 'sync']]])(

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openTestDatabase } from '../../test/open-database.ts'
+import { PATIENT_LEASE } from '../../test/patient-lease.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import { silentLog } from '../kit/log.ts'
 import { Instance } from './instance.ts'
 import { LiveProcesses, shareOf } from './live-processes.ts'
 import { Pulse } from './pulse.ts'
 
-const PACE = { leaseSeconds: 10, heartbeatSeconds: 1, answerSeconds: 3, fenceSeconds: 7 }
 const PULSE_SECONDS = 0.05
 
 /** Starts processes on one database, each with its own view of the others. */
@@ -18,7 +18,7 @@ async function openProcesses() {
     const own = new AsyncDisposableStack()
     const facts = { roles, host: 'test', version: '0.0.0' }
     const instance = own.use(
-      await Instance.start({ address, log: silentLog, facts, isAlone: false, pace: PACE }),
+      await Instance.start({ address, log: silentLog, facts, isAlone: false, pace: PATIENT_LEASE }),
     )
     const pulse = own.use(new Pulse(db, silentLog, PULSE_SECONDS))
     const live = own.use(await LiveProcesses.start({ db, instance, pulse, log: silentLog }))

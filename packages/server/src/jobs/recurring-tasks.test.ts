@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { makeTaskDue } from '../../test/make-task-due.ts'
 import { openTestApp } from '../../test/open-app.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
+import { PATIENT_LEASE } from '../../test/patient-lease.ts'
 import { sampleAccount } from '../../test/sample-rows.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import { type Database, type Db, openDatabase } from '../database/pool.ts'
@@ -27,7 +28,9 @@ async function openRunner(database: Database, ...tasks: RecurringTask[]) {
     destination: { write: line => void logLines.push(line) },
   })
   const facts = { roles: ['jobs'], host: 'test', version: '0.0.0' }
-  const instance = opened.use(await Instance.start({ address, log: silentLog, facts, isAlone: false }))
+  const instance = opened.use(
+    await Instance.start({ address, log: silentLog, facts, isAlone: false, pace: PATIENT_LEASE }),
+  )
   const wakes = opened.use(openWakes(address, silentLog))
   const pulse = opened.use(new Pulse(db, silentLog))
   const runner = opened.use(new RecurringTasks({ db, instance, pulse, tasks, log }))

@@ -17,10 +17,11 @@ import { createTableWindows } from './table-windows.ts'
 import { type Windows, decideCount, fallBackTo } from './windows.ts'
 
 const CLIENTS = 200
-const EDGES = 8
+const EDGES = 5
 /** A window that does not end while a test runs. */
 const MONTH_MINUTES = 30 * 24 * 60
-const SHORT_MILLISECONDS = 400
+/** Longer than 200 clients wait for a busy machine. */
+const SHORT_MILLISECONDS = 1_200
 /** A machine that does much else may be slow. */
 const PATIENCE = { answerMilliseconds: 10_000 }
 
@@ -135,7 +136,7 @@ describe.for(Object.entries(STORES))('windows %s', ([, openStore]) => {
 
     const brief = store.open(SHORT_MILLISECONDS / 60_000)
     await expect.poll(async () => (await brief.count([two]))?.isAccepted, { interval: 1 }).toBe(false)
-    await expect.poll(() => brief.spentSeconds(two), { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => brief.spentSeconds(two)).toBe(0)
   })
 
   test('know no window as spent of which something is left', async () => {

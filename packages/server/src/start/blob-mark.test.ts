@@ -80,6 +80,7 @@ test('a marked store is recognized while the row of the mark is held', async () 
   const { db } = database
   await requireMark(db, store.objects, ALONE)
   await db.transaction().execute(async tx => {
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
     await sql`select from blob_mark for update`.execute(tx)
     await requireMark(db, store.objects, ALONE)
   })

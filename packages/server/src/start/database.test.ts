@@ -14,6 +14,7 @@ test('refuses a database that a newer release migrates while the process starts'
   const config = readConfig(env, { isRoot: false, isTerminal: false })
 
   const opening = await db.transaction().execute(async tx => {
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
     await sql`select from feed_epoch for update`.execute(tx)
     const begun = Promise.allSettled([openInstallation({ config, as: 'service', log: silentLog })])
     await waitForLock(db)

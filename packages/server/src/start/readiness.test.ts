@@ -4,12 +4,15 @@ import { openLog, silentLog } from '../kit/log.ts'
 import { openMetrics } from '../kit/metrics.ts'
 import { createReadiness } from './readiness.ts'
 
+/** A machine that does much else may be slow. */
+const PATIENCE_SECONDS = 60
+
 const unheard = () => ({ metrics: openMetrics(), log: silentLog })
 
 describe('createReadiness', () => {
   test('has a problem from the moment that the service stops', async () => {
     await using database = await openTestDatabase()
-    const readiness = createReadiness(database, unheard())
+    const readiness = createReadiness(database, unheard(), PATIENCE_SECONDS)
     expect(await readiness.findProblems()).toEqual([])
     const noticed = readiness.turnOff(0)
     expect(await readiness.findProblems()).toEqual(['it is stopping'])
@@ -19,14 +22,14 @@ describe('createReadiness', () => {
 
   test('has a problem while the database does not answer', async () => {
     const database = await openTestDatabase()
-    const readiness = createReadiness(database, unheard())
+    const readiness = createReadiness(database, unheard(), PATIENCE_SECONDS)
     await database[Symbol.asyncDispose]()
     expect(await readiness.findProblems()).toEqual(['the database does not answer'])
   })
 
   test('has the problems of the parts that it asks, as long as they last', async () => {
     await using database = await openTestDatabase()
-    const readiness = createReadiness(database, unheard())
+    const readiness = createReadiness(database, unheard(), PATIENCE_SECONDS)
     let problem: string | null = 'it has no lease'
     readiness.include(() => problem)
     readiness.include(() => null)
@@ -40,7 +43,7 @@ describe('createReadiness', () => {
     const lines: string[] = []
     const destination = { write: (line: string) => void lines.push(line) }
     const log = openLog({ level: 'info', format: 'json', destination })
-    const readiness = createReadiness(database, { metrics, log })
+    const readiness = createReadiness(database, { metrics, log }, PATIENCE_SECONDS)
     const readMetric = async () => (await metrics.getSingleMetricAsString('waxwing_ready')).split('\n').at(-1)
     let problem: string | null = null
     readiness.include(() => problem)

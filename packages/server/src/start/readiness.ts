@@ -31,9 +31,11 @@ export interface ReadinessReports {
   log: Logger
 }
 
+/** @param answerSeconds in which the database answers; tests, whose machine may be busy, give it longer */
 export function createReadiness(
   { db, findWriteProblem }: Pick<Database, 'db' | 'findWriteProblem'>,
   { metrics, log }: ReadinessReports,
+  answerSeconds = ANSWER_SECONDS_MAX,
 ): Readiness {
   const checks: ReadinessCheck[] = []
   let isStopping = false
@@ -45,10 +47,7 @@ export function createReadiness(
   const report = reportProblems(log)
   async function findProblems() {
     if (isStopping) return ['it is stopping']
-    const problem = await Promise.race([
-      askDatabase(),
-      sleep(ANSWER_SECONDS_MAX * 1000, SILENT, { ref: false }),
-    ])
+    const problem = await Promise.race([askDatabase(), sleep(answerSeconds * 1000, SILENT, { ref: false })])
     const problems = [problem, ...checks.map(check => check())].filter(each => each !== null)
     report(problems)
     return problems

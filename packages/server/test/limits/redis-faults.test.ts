@@ -87,8 +87,10 @@ describe('while Redis', () => {
     await expectUncounted()
     redis.kill('SIGCONT')
     await expectBack()
-    expect(reports()).toHaveLength(1)
-    expect(app.logLines.some(line => line.includes('The store of REDIS_URL is back'))).toBe(true)
+    const returns = app.logLines.filter(line => line.includes('The store of REDIS_URL is back'))
+    expect(returns.length).toBeGreaterThan(0)
+    // However many requests find it gone. A Redis that the machine leaves waiting is gone once more.
+    expect(reports()).toHaveLength(returns.length)
   })
 
   test('answers late, requests pass without headers', async () => {

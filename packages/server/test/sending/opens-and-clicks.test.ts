@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { purgeSending } from '../../src/features/sending/purge.ts'
+import { JUDGE_AFTER_SECONDS } from '../../src/features/sending/tracking/judge.ts'
 import { waitUntil } from '../wait-until.ts'
 import { BROWSER, CHROMIUM, useTracking } from './open-tracking.ts'
 
@@ -8,9 +9,13 @@ const tracking = useTracking()
 describe('opens and clicks', () => {
   test('of a person are counted and announced', async () => {
     const { entry, links, pixel } = await tracking.sendTracked({ reference: 'ticket-9' })
+    const askedAt = performance.now()
     await tracking.ask(pixel)
     await tracking.ask(links[1] ?? '')
-    expect(await tracking.trackingOf(entry)).toMatchObject({ opens: { count: 0 }, items: [] })
+    const early = await tracking.trackingOf(entry)
+    // A slow machine may need longer than they wait to be judged.
+    if (performance.now() - askedAt < JUDGE_AFTER_SECONDS * 1_000)
+      expect(early).toMatchObject({ opens: { count: 0 }, items: [] })
     await tracking.judge(entry)
     const facts = {
       outboxId: entry.id,
