@@ -57,9 +57,10 @@ export async function* readRecords(
   let drafts = NO_DRAFT_KEYS
   try {
     for await (const next of askFor(following, sorted, options)) {
+      drafts = next.drafts ?? drafts
+      if (isNothing(next)) continue
       yield* recordPart(piece)
       piece = next
-      drafts = next.drafts ?? drafts
     }
   } catch (error) {
     yield* recordPart(piece)
