@@ -42,6 +42,15 @@ async function openFilled(migrations: Migration[] = [TABLE]): Promise<Database> 
   return database
 }
 
+/** Rows to change, and a constraint to validate afterwards. */
+async function openWithRows() {
+  const database = await openFilled()
+  const { db } = database
+  await sql`insert into a select n, n from generate_series(1, ${ROWS}::int) as n`.execute(db)
+  await sql`alter table a add constraint nothing check (b > 0) not valid`.execute(db)
+  return database
+}
+
 /** Valid and invalid indexes that were made for the migrations, with their tables. */
 async function listIndexes(db: Db): Promise<string[]> {
   const { rows } = await sql<{ line: string }>`
@@ -68,10 +77,10 @@ async function killMigrator(db: Db) {
 }
 
 /** Does the work in a transaction that may rest for as long as it takes. */
-const holdOpen = (db: Db, work: (tx: Db) => Promise<void>) =>
+const holdOpen = <T>(db: Db, work: (tx: Db) => Promise<T>) =>
   db.transaction().execute(async tx => {
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
-    await work(tx)
+    return work(tx)
   })
 
 /** Migrates until a condition holds, kills the migration, and migrates again. */
@@ -106,10 +115,8 @@ describe('a migration that was killed', () => {
   })
 
   test('changes the rest of the rows', async () => {
-    await using database = await openFilled()
+    await using database = await openWithRows()
     const { address, db } = database
-    await sql`insert into a select n, n from generate_series(1, ${ROWS}::int) as n`.execute(db)
-    await sql`alter table a add constraint nothing check (b > 0) not valid`.execute(db)
     const countLeft = async () =>
       (await sql<{ left: number }>`select count(*)::int as left from a where c is null`.execute(db)).rows[0]!
         .left
@@ -140,6 +147,42 @@ describe('a migration that was killed', () => {
     expect(await migrate(address, [TABLE])).toEqual([])
     const quick = { ...slow, sql: 'create table c (id int)' }
     expect(await migrate(address, [TABLE, quick])).toEqual(['0002_slow'])
+  })
+})
+
+describe('a change in batches', () => {
+  test('ends although every batch finds a row that an older release has added', async () => {
+    await using database = await openWithRows()
+    const { address, db } = database
+    await sql`create sequence added start ${sql.lit(ROWS + 1)}`.execute(db)
+    await sql`
+      create function add() returns trigger language plpgsql as
+        'begin insert into a values (nextval(''added''), 1); return null; end'
+    `.execute(db)
+    await sql`create trigger add after update on a execute function add()`.execute(db)
+    expect(await migrate(address, [TABLE, BATCHES])).toEqual(['0002_batches'])
+    const { rows } = await sql`select from a where c is null and id <= ${ROWS}`.execute(db)
+    expect(rows).toEqual([])
+  })
+
+  test('goes on after a batch whose rows were deleted while it waited for them', async () => {
+    await using database = await openWithRows()
+    const { address, db } = database
+    const migrating = await holdOpen(db, async tx => {
+      await sql`delete from a where id <= 1000`.execute(tx)
+      const started = migrate(address, [TABLE, BATCHES])
+      await waitUntil('the batch to wait', async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity
+          where application_name = 'waxwing migrate' and datname = current_database() and wait_event_type = 'Lock'
+        `.execute(db)
+        return rows.length > 0
+      })
+      return { done: started }
+    })
+    expect(await migrating.done).toEqual(['0002_batches'])
+    const { rows } = await sql`select from a where c is null`.execute(db)
+    expect(rows).toEqual([])
   })
 })
 

@@ -3,7 +3,7 @@ import { type Client, DatabaseError } from 'pg'
 import { withShortLocks } from './short-locks.ts'
 
 const INDEX = /^create\s+(?:unique\s+)?index\s+concurrently\s+(?<name>\w+)\s+on\s+(?<table>\w+)/i
-const IN_BATCHES = /^(?:update|delete)\b/i
+const IN_BATCHES = /^(?:update|delete)\b[^]*\blimit\s+(?<limit>\d+)/i
 /** Between two batches, for those who wait for the same rows. */
 const BATCH_PAUSE_MILLISECONDS = 20
 
@@ -15,20 +15,28 @@ export async function runOutside(client: Client, statement: string): Promise<voi
   if (index && (await isPartitioned(client, index.table)))
     await makePartitionedIndex(client, statement, index)
   else if (index) await makeIndex(client, index.name, statement)
-  else if (IN_BATCHES.test(statement)) {
-    while (await changesRows(client, statement)) await sleep(BATCH_PAUSE_MILLISECONDS)
-  } else await client.query(statement)
+  else if (IN_BATCHES.test(statement)) await changeInBatches(client, statement, BATCH_PAUSE_MILLISECONDS)
+  else await client.query(statement)
 }
 
 /** Like `runOutside`, in the transaction of the session: for a database that nobody else uses. */
 export async function runInside(client: Client, statement: string): Promise<void> {
-  const blocking = statement.replace(/\bindex\s+concurrently\b/i, 'index')
-  if (!IN_BATCHES.test(blocking)) await client.query(blocking)
-  else while (await changesRows(client, blocking));
+  if (IN_BATCHES.test(statement)) await changeInBatches(client, statement, 0)
+  else await client.query(statement.replace(/\bindex\s+concurrently\b/i, 'index'))
 }
 
-async function changesRows(client: Client, statement: string) {
-  return ((await client.query(statement)).rowCount ?? 0) > 0
+/**
+ * Ends with the second batch in a row that is not full. It does not wait until none is left, since an older release may
+ * add such rows all the time. One batch is not enough, since its rows may have been deleted while it waited for them.
+ */
+async function changeInBatches(client: Client, statement: string, pauseMilliseconds: number) {
+  const limit = Number(IN_BATCHES.exec(statement)?.groups?.['limit'])
+  let notFull = 0
+  while (notFull < 2) {
+    const changed = (await client.query(statement)).rowCount ?? 0
+    notFull = changed < limit ? notFull + 1 : 0
+    await sleep(pauseMilliseconds)
+  }
 }
 
 /** What an interruption leaves is an index that PostgreSQL maintains and never uses. */

@@ -25,6 +25,6 @@ create table planted (account_id uuid primary key references account, noted_at t
 create index concurrently planted_message on message (account_id, planted_count) where planted_note is null;
 create index concurrently planted_event on event (tenant_id, planted_count);
 update account_token set planted_note = 'planted' where id in (
-  select id from account_token where planted_note is null limit 2);
+  select id from account_token where planted_note is null limit 50);
 `
 }
