@@ -127,10 +127,10 @@ describe('the renderer', () => {
   test('fails what is under way when it is closed', async () => {
     // What hangs must not be given up before it is closed.
     const renderer = openRenderer({ script, workMsMax: 600_000 })
-    const waiting = act(renderer, 'a', 'hang')
+    const failed = expect(act(renderer, 'a', 'hang')).rejects.toThrow(RendererBusy)
     await act(renderer, 'b', '')
     await renderer[Symbol.asyncDispose]()
-    await expect(waiting).rejects.toThrow(RendererBusy)
+    await failed
   })
 })
 
