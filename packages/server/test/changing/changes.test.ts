@@ -3,6 +3,7 @@ import type { Mailbox } from '@waxwing/contract/mail/mailboxes.ts'
 import type { MessageSummary } from '@waxwing/contract/mail/messages.ts'
 import type { Thread } from '@waxwing/contract/mail/threads.ts'
 import type { TestApp } from '../open-app.ts'
+import type { MailServer } from '../servers/mail-server.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
 import { openSyncApp } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -29,9 +30,13 @@ function letter(subject: string, inReplyTo?: string) {
 
 const withoutPasses = (events: string[]) => events.filter(event => !event.includes(' pass '))
 
-/** Without copies that the sync met beside their originals, and took back: a move makes both on a server without MOVE. */
-function withoutCopies(events: string[]): string[] {
-  const left = [...events]
+/**
+ * Without the passes of the test. Where a server without MOVE has a message twice for a moment, the sync may announce the
+ * copy and take it back: without those as well.
+ */
+function withoutCopies(events: string[], { kind }: MailServer): string[] {
+  const left = withoutPasses(events)
+  if (kind !== 'dovecot-poor') return left
   for (const created of events.filter(event => event.startsWith('message.created '))) {
     const at = left.indexOf(created)
     const deletedAt = left.indexOf(created.replace('created', 'deleted'), at)
@@ -92,7 +97,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
       'INBOX: marked \\Deleted',
       `${account.world.at('Projects')}: moved \\Seen`,
     ])
-    expect(withoutCopies(withoutPasses(await account.settledFeed()))).toEqual([
+    expect(withoutCopies(await account.settledFeed(), account.server)).toEqual([
       'message.updated moved isRead',
       'message.updated moved mailboxIds',
     ])
@@ -124,7 +129,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     expect((await account.truth()).map(line => line.slice(line.indexOf(':') + 2)).toSorted()).toEqual(
       ['one', 'three'].toSorted(),
     )
-    const events = withoutCopies(withoutPasses(await account.settledFeed()))
+    const events = withoutCopies(await account.settledFeed(), account.server)
     expect(events.filter(event => event.startsWith('message.'))).toEqual([
       'message.updated one mailboxIds',
       'message.deleted two',
@@ -196,7 +201,7 @@ describe.each(SERVER_KINDS)('changes of mail on $name', ({ start }) => {
     // Where the server does not say where it moved a message, the next sync finds it.
     await waitUntil('the messages to be found again', async () => (await app.delete(thread)).status === 200)
     expect(await app.delete(thread)).toMatchObject({ status: 200, body: null })
-    const events = withoutCopies(withoutPasses(await account.settledFeed()))
+    const events = withoutCopies(await account.settledFeed(), account.server)
     expect(events.filter(event => event.startsWith('message.')).toSorted()).toEqual(
       [
         'message.updated first isRead',

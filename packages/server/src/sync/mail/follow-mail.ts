@@ -101,7 +101,7 @@ interface Passed {
   soonestSeconds: number
 }
 
-/** @returns null if the account is to be followed anew */
+/** Runs one pass, then compares what is due. @returns null if somebody asked for the sync to begin again */
 async function passAndVerify(options: FollowMailOptions): Promise<Passed | null> {
   const { stall, verification, onProgress } = options
   // This clears the request for a restart, so the engine does not see it: it is handled here.

@@ -1,7 +1,7 @@
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { RemoteFlags } from '../../../providers/mail.ts'
 import { announceUpdated } from './announce.ts'
-import { deleteMessages } from './delete-messages.ts'
+import { recordDeletions } from './record-deletions.ts'
 import { toState } from './message-row.ts'
 import { recordArrivals } from './record-arrivals.ts'
 import { recordChangedKeys } from './record-changed-keys.ts'
@@ -120,7 +120,7 @@ export async function recordRemovals(
     const row = held.get(messageId)
     return row && (from ? isStillAt(row, from) : row.uid === null) ? [messageId] : []
   })
-  await deleteMessages(unit, account, ids)
+  await recordDeletions(unit, account, ids)
   await recordChangedKeys(
     unit,
     account.id,

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { DraftContent, MessageKey } from '../../../providers/mail.ts'
-import { deleteMessages } from './delete-messages.ts'
+import { recordDeletions } from './record-deletions.ts'
 import { remoteIdsOf, uidsOf } from './keys.ts'
 import { dropChangedKeys } from './record-changed-keys.ts'
-import { takeLaterContents } from './record-new-contents.ts'
+import { recordLaterContents } from './record-new-contents.ts'
 import type { FollowedSource, MailAccount } from './rules.ts'
 
 const idsOf = ({ mailboxes }: FollowedSource) => mailboxes.map(({ id }) => id)
@@ -150,21 +150,19 @@ export async function recordDeleted(
   drafts: readonly DraftContent[] | 'unknown',
 ): Promise<void> {
   if (remoteIds.length === 0) return
-  const isSpared =
-    drafts === 'unknown'
-      ? sql`true`
-      : sql`draft_key in (
-    select draft_key from quarantined_message as held
-    join unnest(${drafts.map(({ key }) => String(key))}::text[], ${drafts.map(({ draftKey }) => draftKey)}::text[])
-      as draft (remote_id, draft_key) using (remote_id)
-    where held.account_id = ${account.id}
-  )`
+  const known = drafts === 'unknown' ? [] : drafts
   const { rows } = await sql<{ id: string }>`
+    with unread as (
+      select now.draft_key
+      from unnest(${known.map(({ key }) => String(key))}::text[], ${known.map(({ draftKey }) => draftKey)}::text[])
+        as now (remote_id, draft_key)
+      join quarantined_message as held on held.account_id = ${account.id} and held.remote_id = now.remote_id
+    )
     select id from message where account_id = ${account.id} and remote_id = any(${remoteIds}::text[])
-      and (draft_key is null or not ${isSpared})
+      and (draft_key is null or ${drafts !== 'unknown'} and draft_key not in (select draft_key from unread))
     order by id for update
   `.execute(unit.sql)
-  await deleteMessages(
+  await recordDeletions(
     unit,
     account,
     rows.map(({ id }) => id),
@@ -188,8 +186,8 @@ export async function recordLost(
     order by id limit ${limit} for update
   `.execute(unit.sql)
   const lost = rows.map(({ id }) => id)
-  const kept = await takeLaterContents(unit, account, lost)
-  await deleteMessages(
+  const kept = await recordLaterContents(unit, account, lost)
+  await recordDeletions(
     unit,
     account,
     lost.filter(id => !kept.has(id)),

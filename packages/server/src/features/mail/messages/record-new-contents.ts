@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { enqueue, type JobKind } from '../../../jobs/enqueue.ts'
 import { announceUpdated } from './announce.ts'
-import { deleteMessages } from './delete-messages.ts'
+import { recordDeletions } from './record-deletions.ts'
 import { toRow } from './message-row.ts'
 import type { AnyArrival } from './record-arrivals.ts'
 import { recordChangedKeys } from './record-changed-keys.ts'
@@ -150,15 +150,16 @@ export async function takeSavedContents(
 }
 
 /**
- * Drafts that are lost, but of which a later content is in their mailbox as a message of its own: another client saved
- * it, and the sync met it before the former content was gone. They take its place; it is deleted again.
+ * Another client saved a draft, and the sync met the later content as a message of its own before the former one was
+ * gone. Each lost draft takes the place of its latest content, which is deleted again.
  * @returns ids of the drafts that are not lost
  */
-export async function takeLaterContents(
+export async function recordLaterContents(
   unit: UnitOfWork,
   account: MailAccount,
   lostIds: readonly string[],
 ): Promise<Set<string>> {
+  if (lostIds.length === 0) return new Set()
   const { rows: pairs } = await sql<{ id: string; later_id: string }>`
     select distinct on (later.id) lost.id, later.id as later_id from message as lost
     join message as later on later.account_id = lost.account_id and later.thread_id = lost.thread_id
@@ -176,7 +177,7 @@ export async function takeLaterContents(
   })
   const ids = rewritings.map(rewriting => rewriting.held.id)
   const laterIds = ids.flatMap(id => laterOf.get(id) ?? [])
-  await deleteMessages(unit, account, laterIds)
+  await recordDeletions(unit, account, laterIds)
   const changes = await rewriteHeld(unit, account, rewritings)
   await countContents(unit, ids)
   if (account.isInitialized) await announceUpdated(unit, account, changes)

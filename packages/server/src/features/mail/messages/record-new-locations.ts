@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import type { Cursor, MessageKey, RemoteMessage } from '../../../providers/mail.ts'
-import { deleteMessages } from './delete-messages.ts'
+import { recordDeletions } from './record-deletions.ts'
 import { keyColumns } from './keys.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
@@ -50,7 +50,7 @@ export async function placeAll(
     const holder = holders.get(id)
     return holder?.identity === identity ? [holder.id] : []
   })
-  await deleteMessages(unit, account, doubles)
+  await recordDeletions(unit, account, doubles)
   const isFree = ({ id, identity }: Placing) => (holders.get(id)?.identity ?? identity) === identity
   return new Map(keyed.filter(isFree).map(({ id, to: { source, key } }) => [id, { source, key }]))
 }

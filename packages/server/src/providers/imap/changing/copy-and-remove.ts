@@ -67,7 +67,7 @@ export async function copyAndRemove(
   )
 }
 
-/** Copies that were found, and those that COPYUID tells of. */
+/** Adds the copies that a search found to those that COPYUID names. */
 function together(found: CopiedUids, told: CopiedUids): CopiedUids {
   // Under another numbering of the target, what was found is there, but its number is not known.
   if (found.uidValidity !== told.uidValidity) return told

@@ -4,7 +4,7 @@ import { announceDeleted } from './announce.ts'
 import type { MailAccount } from './rules.ts'
 
 /** Deletes messages from the index, and announces them as they were last indexed. */
-export async function deleteMessages(
+export async function recordDeletions(
   unit: UnitOfWork,
   account: MailAccount,
   ids: readonly string[],
