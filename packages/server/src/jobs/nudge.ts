@@ -20,6 +20,23 @@ export class Nudge {
   }
 }
 
+/**
+ * A signal that aborts with the first of these, until it is disposed. Thousands of idle accounts keep one each, and
+ * `AbortSignal.any` keeps several objects more for each signal.
+ */
+export function firstOf(...signals: AbortSignal[]): Disposable & { signal: AbortSignal } {
+  const first = new AbortController()
+  const end = () => first.abort(signals.find(({ aborted }) => aborted)?.reason)
+  if (signals.some(({ aborted }) => aborted)) end()
+  for (const signal of signals) signal.addEventListener('abort', end, { once: true })
+  return {
+    signal: first.signal,
+    [Symbol.dispose]() {
+      for (const signal of signals) signal.removeEventListener('abort', end)
+    },
+  }
+}
+
 /** Waits, or returns early when a signal aborts. Returns at once if the time has passed. */
 export function pause(milliseconds: number, ...signals: AbortSignal[]): Promise<void> {
   return new Promise(resolve => {

@@ -48,14 +48,15 @@ export class Keeper implements AsyncDisposable {
   /** Fired when the provider has pushed that something changed: what it reports is read at once. */
   readonly notice = new Nudge()
   readonly #options: KeeperOptions
-  readonly #stop = new AbortController()
   readonly #report: RuntimeReport
   readonly #findConnector: () => Promise<Connector>
   readonly #refusals: LoginRefusals
   readonly #followed: FollowedAccount
   readonly #log: Logger
   readonly #leave = new AbortController()
-  #restart = new AbortController()
+  /** Ends the attempt at hand, since the keeper begins again or stops. */
+  #ended = new AbortController()
+  #isStopped = false
   #hasBegun = false
   #failures = 0
   /** That of the account when it was last connected to. */
@@ -89,18 +90,23 @@ export class Keeper implements AsyncDisposable {
   /** Begins again with changed settings or servers. */
   restart(): void {
     this.#refusals.clear()
-    this.#restart.abort()
+    this.#ended.abort()
     this.nudge.fire()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort()
+    this.#stop()
     await this.finished
+  }
+
+  #stop(): void {
+    this.#isStopped = true
+    this.#ended.abort()
   }
 
   async #run(): Promise<void> {
     const { db, lease } = this.#options
-    const stop = () => this.#stop.abort()
+    const stop = () => this.#stop()
     if (lease.aborted) stop()
     lease.addEventListener('abort', stop)
     await this.#keep()
@@ -113,15 +119,15 @@ export class Keeper implements AsyncDisposable {
   }
 
   async #keep(): Promise<void> {
-    while (!this.#stop.signal.aborted && !this.isLeaving) {
-      if (this.#restart.signal.aborted) this.#restart = new AbortController()
-      const until = AbortSignal.any([this.#stop.signal, this.#restart.signal])
+    while (!this.#isStopped && !this.isLeaving) {
+      if (this.#ended.signal.aborted) this.#ended = new AbortController()
+      const until = this.#ended.signal
       try {
         const outcome = await this.#followOnce(until)
         if (outcome === 'caught_up') await this.#awaitTurn(until)
       } catch (error) {
-        if (this.#stop.signal.aborted || this.isLeaving || error instanceof FenceLost) break
-        if (!this.#restart.signal.aborted) await this.#recover(error)
+        if (this.#isStopped || this.isLeaving || error instanceof FenceLost) break
+        if (!until.aborted) await this.#recover(error)
       }
     }
   }
@@ -209,14 +215,14 @@ export class Keeper implements AsyncDisposable {
       this.#log.warn({ error: unwritten }, 'Could not write down why the account is not followed')
     }
     this.nudge.clear()
-    await pause(wait, this.#stop.signal, this.#leave.signal, this.#restart.signal, this.nudge.signal)
+    await pause(wait, this.#ended.signal, this.#leave.signal, this.nudge.signal)
   }
 
   async #tellOf(error: unknown, wait: number): Promise<void> {
     const { db } = this.#options
     const failure = error instanceof ProviderFailure ? error : null
     if (failure) await this.#recordTrouble(failure)
-    if (!(await isToBeFollowed(db, this.owned))) return this.#stop.abort()
+    if (!(await isToBeFollowed(db, this.owned))) return this.#stop()
     const at = new Date(Date.now() + wait).toISOString()
     await this.#report.tell('backoff', `${describeFailure(error)}; next try at ${at}`)
   }

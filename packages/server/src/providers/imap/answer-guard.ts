@@ -40,32 +40,71 @@ interface ClientParts {
  * command are read here and handed to its handler, past the parser. Must be called before the client connects.
  */
 export function guardAnswers(client: ImapFlow): AnswerGuard {
-  const parts = client as unknown as ClientParts
-  const stream = parts.streamer
-  const fetchHandler = () => (parts.currentRequest ? parts.currentRequest.options.untagged?.['FETCH'] : null)
-  const reader = new FetchReader(() => Boolean(fetchHandler()))
-  const budget = new AnswerBudget()
-  const push = stream.push.bind(stream)
-  const transform = stream._transform.bind(stream)
-  let lineBytesMax = LINE_BYTES
-  let leftOut = 0
-  let bytesBeingRead = 0
-  // imapflow stops listening when it closes, and an error of the stream may just be on its way.
-  stream.on('error', () => {})
+  return new StreamGuard(client)
+}
 
-  const fail = (message: string) => void stream.destroy(new ProviderFailure('unavailable', message))
+/** A class, since thousands of idle accounts keep one each, and share its methods. */
+class StreamGuard implements AnswerGuard {
+  readonly #parts: ClientParts
+  readonly #stream: AnswerStream
+  readonly #reader = new FetchReader(() => Boolean(this.#fetchHandler))
+  readonly #budget = new AnswerBudget()
+  /** Those of the stream before they were replaced. */
+  readonly #push: AnswerStream['push']
+  readonly #transform: AnswerStream['_transform']
+  #lineBytesMax = LINE_BYTES
+  #leftOut = 0
+  #bytesBeingRead = 0
+
+  constructor(client: ImapFlow) {
+    this.#parts = client as unknown as ClientParts
+    const stream = this.#parts.streamer
+    this.#stream = stream
+    this.#push = stream.push
+    this.#transform = stream._transform
+    // imapflow stops listening when it closes, and an error of the stream may just be on its way.
+    stream.on('error', () => {})
+    stream._transform = (chunk: Buffer, encoding, done) => this.#takeChunk(chunk, encoding, done)
+    stream.push = answer => this.#takeAnswer(answer)
+    stream.on('unpipe', () => {
+      // Whatever waits here would be read after the handshake of STARTTLS, as if it had come over TLS.
+      if (stream.writableLength > this.#bytesBeingRead)
+        this.#fail('The server says more than it may before the handshake.')
+    })
+  }
+
+  expect(expected: ExpectedAnswers | null): void {
+    this.#budget.grant(expected)
+    this.#lineBytesMax = expected?.lineBytes ?? LINE_BYTES
+  }
+
+  countLeftOut(): number {
+    return this.#leftOut
+  }
+
+  get #fetchHandler() {
+    const { currentRequest } = this.#parts
+    return currentRequest ? currentRequest.options.untagged?.['FETCH'] : null
+  }
+
+  #fail(message: string): void {
+    this.#stream.destroy(new ProviderFailure('unavailable', message))
+  }
+
   /**
    * @returns null if reading may continue at once, otherwise what to wait for; the stream may be destroyed then
    */
-  const admit = (answers: number, bytes: number): Promise<void> | null => {
-    const waitMs = budget.charge(answers, bytes)
+  #admit(answers: number, bytes: number): Promise<void> | null {
+    const waitMs = this.#budget.charge(answers, bytes)
     if (waitMs === null) {
-      fail('The server sends more than was asked for.')
+      this.#fail('The server sends more than was asked for.')
       return Promise.resolve()
     }
-    return waitMs === 0 ? share.enter(stream) : waitFor(waitMs)
+    return waitMs === 0 ? share.enter(this.#stream) : this.#waitFor(waitMs)
   }
-  const waitFor = async (ms: number) => {
+
+  async #waitFor(ms: number): Promise<void> {
+    const stream = this.#stream
     const closed = new AbortController()
     const end = () => closed.abort()
     if (stream.closed) end()
@@ -75,70 +114,65 @@ export function guardAnswers(client: ImapFlow): AnswerGuard {
     await share.enter(stream)
   }
 
-  const hand = async (answer: ImapResponse) => {
-    const wait = admit(1, 0)
+  #takeChunk(chunk: Buffer, encoding: BufferEncoding, done: TransformCallback): void {
+    const end = (error?: Error) => {
+      this.#bytesBeingRead = 0
+      done(error)
+    }
+    const wait = this.#admit(0, chunk.length)
+    const reading = wait ? wait.then(() => this.#read(chunk, encoding)) : this.#read(chunk, encoding)
+    reading.then(() => end(), end)
+  }
+
+  async #read(chunk: Buffer, encoding: BufferEncoding): Promise<void> {
+    const passOn = (bytes: Buffer) =>
+      new Promise<void>(resolve => this.#transform.call(this.#stream, bytes, encoding, () => resolve()))
+    this.#bytesBeingRead = chunk.length
+    for (const part of this.#reader.read(chunk)) {
+      if (this.#stream.destroyed) return
+      await (Buffer.isBuffer(part) ? passOn(part) : this.#hand(part))
+    }
+  }
+
+  async #hand(answer: ImapResponse): Promise<void> {
+    const wait = this.#admit(1, 0)
     if (wait) await wait
-    if (stream.destroyed) return
+    if (this.#stream.destroyed) return
     try {
-      await fetchHandler()?.(answer)
+      await this.#fetchHandler?.(answer)
     } catch {
       // imapflow, too, goes on after a handler that failed.
     }
   }
-  const read = async (chunk: Buffer, encoding: BufferEncoding) => {
-    const passOn = (bytes: Buffer) =>
-      new Promise<void>(resolve => transform(bytes, encoding, () => resolve()))
-    bytesBeingRead = chunk.length
-    for (const part of reader.read(chunk)) {
-      if (stream.destroyed) return
-      await (Buffer.isBuffer(part) ? passOn(part) : hand(part))
-    }
-  }
-  stream._transform = (chunk: Buffer, encoding: BufferEncoding, done: TransformCallback) => {
-    const end = (error?: Error) => {
-      bytesBeingRead = 0
-      done(error)
-    }
-    const wait = admit(0, chunk.length)
-    const reading = wait ? wait.then(() => read(chunk, encoding)) : read(chunk, encoding)
-    reading.then(() => end(), end)
-  }
-  stream.on('unpipe', () => {
-    // Whatever waits here would be read after the handshake of STARTTLS, as if it had come over TLS.
-    if (stream.writableLength > bytesBeingRead) fail('The server says more than it may before the handshake.')
-  })
 
-  const handOver = async (answer: ImapStreamItem, pieces: readonly Buffer[]) => {
-    for (const [at, payload] of pieces.entries()) {
-      await admit(1, 0)
-      if (stream.destroyed) return
-      if (at === pieces.length - 1) return void push({ ...answer, payload })
-      const { promise, resolve } = Promise.withResolvers<void>()
-      push({ ...answer, payload, next: resolve })
-      await promise
-    }
-    leftOut++
-    await admit(1, 0)
-    answer.next()
-  }
-  stream.push = answer => {
-    if (!answer) return push(answer)
-    const pieces = cutAnswer(answer.payload, lineBytesMax)
-    if (!pieces) fail('The server sends a line that is too long.')
-    else if (pieces.length !== 1 || pieces[0] !== answer.payload) void handOver(answer, pieces)
+  #takeAnswer(answer: ImapStreamItem | null): boolean {
+    if (!answer) return this.#pushOn(answer)
+    const pieces = cutAnswer(answer.payload, this.#lineBytesMax)
+    if (!pieces) this.#fail('The server sends a line that is too long.')
+    else if (pieces.length !== 1 || pieces[0] !== answer.payload) void this.#handOver(answer, pieces)
     else {
-      const wait = admit(1, 0)
-      if (!wait) return push(answer)
-      void wait.then(() => stream.destroyed || push(answer))
+      const wait = this.#admit(1, 0)
+      if (!wait) return this.#pushOn(answer)
+      void wait.then(() => this.#stream.destroyed || this.#pushOn(answer))
     }
     return true
   }
 
-  return {
-    expect(expected) {
-      budget.grant(expected)
-      lineBytesMax = expected?.lineBytes ?? LINE_BYTES
-    },
-    countLeftOut: () => leftOut,
+  async #handOver(answer: ImapStreamItem, pieces: readonly Buffer[]): Promise<void> {
+    for (const [at, payload] of pieces.entries()) {
+      await this.#admit(1, 0)
+      if (this.#stream.destroyed) return
+      if (at === pieces.length - 1) return void this.#pushOn({ ...answer, payload })
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#pushOn({ ...answer, payload, next: resolve })
+      await promise
+    }
+    this.#leftOut++
+    await this.#admit(1, 0)
+    answer.next()
+  }
+
+  #pushOn(answer: ImapStreamItem | null): boolean {
+    return this.#push.call(this.#stream, answer)
   }
 }

@@ -33,6 +33,8 @@ interface RawClient {
   untaggedHandlers: Record<string, () => void>
   sectionHandlers: Record<string, () => void>
   rawCapabilities: unknown
+  connectTimeout: unknown
+  greetingTimeout: unknown
 }
 
 const NO_NOTICE: Notice = { arrived: false, changed: false, gone: false }
@@ -60,6 +62,9 @@ export class ImapConnection implements AsyncDisposable {
     this.#answerMs = answerMs
     // The capabilities came with the login, and are kept as a map; imapflow would store later ones without limit.
     this.#raw.rawCapabilities = null
+    // Both are over.
+    this.#raw.connectTimeout = null
+    this.#raw.greetingTimeout = null
     this.#raw.untaggedHandlers['CAPABILITY'] = () => {}
     this.#raw.sectionHandlers['CAPABILITY'] = () => {}
     client.on('error', error => (this.#failure ??= error))
@@ -213,6 +218,7 @@ export class ImapConnection implements AsyncDisposable {
       if (isReady) return
       isReady = true
       endWatch?.()
+      endWatch = null
       if (isEnded) sayDone()
     }
     const stayIdle = async () => {

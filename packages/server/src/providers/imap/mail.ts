@@ -90,22 +90,27 @@ export async function imapAccount(
 /** A class, as is `ImapMail`: thousands of idle accounts keep one each, and share its methods. */
 class ImapAccount implements Offering<'mail' | 'content' | 'search' | 'changing'> {
   readonly mail: MailProvider
-  readonly content: ContentProvider
-  readonly search: SearchProvider
   readonly #following: Following
   #changing: ChangingProvider | null = null
 
   constructor(following: Following, watching: Watching) {
     this.#following = following
     this.mail = new ImapMail(following, watching)
-    this.content = {
+  }
+
+  /** Made when it is asked for, as are the next two: a connection by which an account is followed does not need them. */
+  get content(): ContentProvider {
+    const following = this.#following
+    return {
       open: (location, range) => openContent(following, location, range),
       readSources: (at, bytesMax) => readSources(following, at, bytesMax),
     }
-    this.search = { search: query => findMessages(following, query) }
   }
 
-  /** Made when it is first asked for: a connection by which an account is followed changes nothing. */
+  get search(): SearchProvider {
+    return { search: query => findMessages(this.#following, query) }
+  }
+
   get changing(): ChangingProvider {
     return (this.#changing ??= imapChanging(this.#following))
   }

@@ -1,6 +1,6 @@
 import type { ConnectionPermit } from '../../connections/connections.ts'
 import type { FollowedSource } from '../../features/mail/messages/rules.ts'
-import { type Nudge, pause } from '../../jobs/nudge.ts'
+import { firstOf, type Nudge, pause } from '../../jobs/nudge.ts'
 import type { Notice } from '../../providers/mail.ts'
 import type { StallWatch } from '../stall-watch.ts'
 import { bringArrivals } from './bring-arrivals.ts'
@@ -82,8 +82,8 @@ async function awaitNotice(
   { stall, nudge, notice: pushed }: Watching,
 ): Promise<Notice> {
   if (!pushed.signal.aborted) {
-    const signal = AbortSignal.any([stall.signal, nudge.signal, pushed.signal])
-    const notice = await provider.watch(source, seconds, signal)
+    using ended = firstOf(stall.signal, nudge.signal, pushed.signal)
+    const notice = await provider.watch(source, seconds, ended.signal)
     if (!pushed.signal.aborted) return notice
   }
   pushed.clear()
