@@ -2,7 +2,8 @@ import type { QueryResult, RawBuilder } from 'kysely'
 import type { Db } from './pool.ts'
 import { HELD } from './unawaited.ts'
 
-type Rows<Statements extends ReadonlyArray<RawBuilder<unknown>>> = {
+/** The rows of each statement. */
+export type Rows<Statements extends ReadonlyArray<RawBuilder<unknown>>> = {
   [Nth in keyof Statements]: Statements[Nth] extends RawBuilder<infer Row> ? Row[] : never
 }
 

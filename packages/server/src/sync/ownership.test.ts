@@ -136,7 +136,7 @@ describe('fenceAccount', () => {
     if (!owned) throw new Error('nothing to claim')
     const write = () =>
       inTransaction(db, owned.tenantId, async unit => {
-        await fenceAccount(unit, owned)
+        await fenceAccount(unit, owned, [])
         await unit.sql
           .updateTable('account')
           .set({ display_name: 'written' })

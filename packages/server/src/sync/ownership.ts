@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Rows } from '../database/in-one-flight.ts'
 import type { Tables } from '../database/tables.ts'
 import { unflushed } from '../database/unflushed.ts'
 import type { UnitOfWork } from '../events/unit-of-work.ts'
@@ -34,13 +35,18 @@ export class FenceLost extends Error {
 /**
  * Checks within the transaction that the account is still owned, and holds the answer true until the commit: whoever
  * would take the account over waits for this transaction. A process that slept through its lease cannot commit.
+ * @param reading statements that are sent with it, and see what it holds
  * @throws FenceLost
  */
-export async function fenceAccount(unit: UnitOfWork, owned: OwnedAccount): Promise<MailAccount> {
+export async function fenceAccount<const Reading extends ReadonlyArray<RawBuilder<unknown>>>(
+  unit: UnitOfWork,
+  owned: OwnedAccount,
+  reading: Reading,
+): Promise<{ account: MailAccount; rows: Rows<Reading> }> {
   const fencing = sql`select from account where ${isOwned(owned)} for share`
-  const account = await loadLockedMailAccount(unit, owned.id, fencing)
-  if (!account) throw new FenceLost(owned.id)
-  return account
+  const loaded = await loadLockedMailAccount(unit, owned.id, fencing, reading)
+  if (!loaded) throw new FenceLost(owned.id)
+  return loaded
 }
 
 /**

@@ -98,7 +98,7 @@ describe('own addresses', () => {
     const recording = Promise.withResolvers<void>()
     const mayCommit = Promise.withResolvers<void>()
     const step = inTransaction(app.db, app.tenantId, async unit => {
-      const account = await fenceAccount(unit, owned)
+      const { account } = await fenceAccount(unit, owned, [])
       recording.resolve()
       await mayCommit.promise
       await recordArrivals(unit, account, [arrivalFrom(ALIAS, mailbox, 1)], true)
@@ -131,7 +131,7 @@ describe('own addresses', () => {
     })
     await changing.promise
     const step = inTransaction(app.db, app.tenantId, async unit => {
-      const account = await fenceAccount(unit, owned)
+      const { account } = await fenceAccount(unit, owned, [])
       await recordArrivals(unit, account, [arrivalFrom(ALIAS, mailbox, 1)], true)
     })
     await isLockAwaited(app).finally(mayCommit.resolve)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { MailProvider } from '../mail.ts'
 import { ProviderFailure } from '../failure.ts'
 import { letters, type TroubledArrangement, never } from './arrangement.ts'
-import { openIndex } from './memory-index.ts'
+import { type MemoryIndex, openIndex } from './memory-index.ts'
 
 /** The shortest time that an adapter gives its provider for an answer, unless it is told otherwise. */
 const ANSWER_MILLISECONDS = 30_000
@@ -19,12 +19,7 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
         await arranged.poison([bad], does)
         const index = openIndex('INBOX')
 
-        let tries = 0
-        for (let isDone = false; !isDone && tries < 12; tries++) {
-          await using account = await arranged.connect()
-          const { mail } = account
-          isDone = await follows(index, mail)
-        }
+        await followOverConnections(arranged, index)
 
         expect([...index.unreadable.keys()]).toEqual([bad])
         expect(index.keys()).toEqual(keys.filter(key => key !== bad))
@@ -37,6 +32,23 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
         index.skip.clear()
         index.retry.push(bad)
         await index.follow(mail)
+        expect(index.keys()).toEqual(keys)
+      },
+    )
+
+    test.each(['cut', 'refuse', 'omit'] as const)(
+      'reports a single new message whose reading ends in %s',
+      async does => {
+        await using arranged = await setUp()
+        const keys = await arranged.world.deliver(letters(3))
+        const index = openIndex('INBOX')
+        await followOverConnections(arranged, index)
+        const [bad] = await arranged.world.deliver(letters(1, 4))
+        await arranged.poison([bad!], does)
+
+        await followOverConnections(arranged, index)
+
+        expect([...index.unreadable.keys()]).toEqual([bad])
         expect(index.keys()).toEqual(keys)
       },
     )
@@ -83,6 +95,19 @@ export function describeTrouble(name: string, setUp: () => Promise<TroubledArran
       expect(performance.now() - begunAt).toBeLessThan(ANSWER_MILLISECONDS)
     })
   })
+}
+
+/** Follows over one connection after the other, until one does not end before it is done. */
+async function followOverConnections(
+  { connect }: Pick<TroubledArrangement, 'connect'>,
+  index: MemoryIndex,
+): Promise<void> {
+  let tries = 0
+  for (let isDone = false; !isDone && tries < 12; tries++) {
+    await using account = await connect()
+    const { mail } = account
+    isDone = await follows(index, mail)
+  }
 }
 
 async function follows(index: ReturnType<typeof openIndex>, mail: MailProvider): Promise<boolean> {

@@ -91,6 +91,7 @@ async function* bringRetries({ place, options, cursor }: Bringing): AsyncGenerat
 async function* bringNew(bringing: Bringing): AsyncGenerator<SourceStep> {
   const { place, options, opened } = bringing
   if (opened.uidNext === bringing.cursor.uidNext) return
+  if (yield* bringNext(bringing)) return
   const uids = await searchFrom(place.connection, bringing.cursor.uidNext, opened.exists)
   for (let at = 0; at < uids.length; at += MESSAGES_PER_FETCH) {
     const chunk = [...uids.subarray(at, at + MESSAGES_PER_FETCH)]
@@ -117,6 +118,31 @@ async function* bringNew(bringing: Bringing): AsyncGenerator<SourceStep> {
       remaining: uids.length - at - chunk.length,
     }
   }
+}
+
+/**
+ * A single new message nearly always has the UID that comes next, so that is asked for without a search.
+ * @returns whether nothing else can be new
+ */
+async function* bringNext(bringing: Bringing): AsyncGenerator<SourceStep, boolean> {
+  const { place, options, opened, cursor } = bringing
+  const uid = cursor.uidNext
+  if (opened.exists !== cursor.exists + 1 || options.skip.has(uid)) return false
+  const { messages, unreadable, numberMax } = await fetchMessages(place, [uid])
+  if (messages.length + unreadable.length === 0) return false
+  // Only the message that is the last by its number has none behind it.
+  const isLast = numberMax >= opened.exists
+  const uidNext = isLast ? Math.max(uid + 1, opened.uidNext ?? 0) : uid + 1
+  bringing.cursor = { ...cursor, uidNext, exists: opened.exists }
+  yield {
+    type: 'arrived',
+    origin: 'new',
+    messages: within(messages, options.since),
+    unreadable,
+    cursor: bringing.cursor,
+    remaining: 0,
+  }
+  return isLast
 }
 
 /** Removes messages that are certainly before the window, if that saves fetching many. */

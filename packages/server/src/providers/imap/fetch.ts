@@ -31,6 +31,8 @@ export interface FetchPlace {
 export interface FetchResult {
   messages: RemoteMessage[]
   unreadable: Array<{ key: number; reason: string }>
+  /** The highest message number that one of the messages came under. */
+  numberMax: number
 }
 
 const atom = (value: string) => ({ type: 'ATOM', value })
@@ -43,7 +45,7 @@ const part = (bytes: number) => ({ type: 'ATOM', value: 'BODY.PEEK', section: []
  */
 export async function fetchMessages(place: FetchPlace, uids: readonly number[]): Promise<FetchResult> {
   const { suspicions, mailboxKey, uidValidity } = place
-  const result: FetchResult = { messages: [], unreadable: [] }
+  const result: FetchResult = { messages: [], unreadable: [], numberMax: 0 }
   const { groups, poison } = suspicions.plan(mailboxKey, uidValidity, uids)
   for (const key of poison)
     result.unreadable.push({ key, reason: 'The connection ends whenever it is read.' })
@@ -62,6 +64,7 @@ export async function fetchMessages(place: FetchPlace, uids: readonly number[]):
 }
 
 interface Read {
+  number: number
   fetched: FetchedMessage
   summary: MessageSummary
   /** Whether the message may continue after the fetched part. */
@@ -91,6 +94,7 @@ async function fetchGroup(
   for (const uid of uids) {
     const entry = reading.read.get(uid)
     const reason = reading.unreadable.get(uid)
+    result.numberMax = Math.max(result.numberMax, entry?.number ?? 0)
     if (entry) result.messages.push(toRemoteMessage(entry.fetched, entry.summary, place.mailboxKey))
     else if (reason !== undefined) result.unreadable.push({ key: uid, reason })
   }
@@ -129,14 +133,14 @@ function askSources(
   if (connection.has('OBJECTID')) items.push(atom('EMAILID'), atom('THREADID'))
   else if (connection.has('X-GM-EXT-1')) items.push(atom('X-GM-MSGID'), atom('X-GM-THRID'))
   const wanted = new Set(uids)
-  return fetchItems(connection, uids, items, fetched => {
+  return fetchItems(connection, uids, items, (fetched, number) => {
     const { source, uid, size } = fetched
     if (!source || !wanted.has(uid)) return
     // The entry is kept until the group is complete, so the source is dropped.
     fetched.source = null
     fetched.structure = undefined
     const isCut = isCutAt(SOURCE_BYTES, source, size)
-    const entry = { fetched, summary: summarize(source.subarray(0, SOURCE_BYTES), isCut), isCut }
+    const entry = { number, fetched, summary: summarize(source.subarray(0, SOURCE_BYTES), isCut), isCut }
     read.set(uid, entry)
     // A message that needs nothing more is done; only the others can still end the connection.
     if (!needsMore(entry) && !needsStructure(entry)) outstanding.delete(uid)
@@ -202,7 +206,7 @@ export async function fetchItems(
   connection: ImapConnection,
   uids: readonly number[],
   items: CommandArguments,
-  take: (fetched: FetchedMessage) => void,
+  take: (fetched: FetchedMessage, number: number) => void,
 ): Promise<ProviderFailure | null> {
   let refusal: ProviderFailure | null = null
   for (const { set } of uidSets(
@@ -214,9 +218,9 @@ export async function fetchItems(
         name: 'UID FETCH',
         arguments: [sequence(set), items],
         answers: {
-          FETCH(_, values) {
+          FETCH(number, values) {
             const fetched = readFetched(values[0])
-            if (fetched) take(fetched)
+            if (fetched) take(fetched, number)
           },
         },
       })

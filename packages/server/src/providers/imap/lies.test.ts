@@ -201,6 +201,55 @@ describe('what a server leaves out or adds', () => {
   })
 })
 
+describe('a single new message', () => {
+  /** An index of three messages, whose mailbox is not the open one any more. */
+  async function arrangeThree() {
+    const arranged = await arrange()
+    const uids = await arranged.world.deliver(letters(3))
+    const index = openIndex('INBOX')
+    await index.follow(arranged.mail)
+    await arranged.world.createMailbox('Other')
+    await openIndex('Other').follow(arranged.mail)
+    return { ...arranged, uids, index, commands: arranged.proxy.stats.lines.length }
+  }
+
+  test('is asked for by the UID that comes next, without a search', async () => {
+    await using arranged = await arrangeThree()
+    const { world, mail, proxy, uids, index, commands } = arranged
+    uids.push(...(await world.deliver(letters(1, 4))))
+
+    await index.bring(mail)
+
+    expect(index.keys()).toEqual(uids)
+    expect(proxy.stats.lines.slice(commands).map(line => /^(?:UID )?\w+/.exec(line)?.[0])).toEqual([
+      'EXAMINE',
+      'UID FETCH',
+    ])
+  })
+
+  test('is found if it has a later UID', async () => {
+    await using arranged = await arrangeThree()
+    const { world, mail, uids, index } = arranged
+    await world.expunge('INBOX', await world.deliver(letters(1, 4)))
+    uids.push(...(await world.deliver(letters(1, 5))))
+
+    await index.bring(mail)
+
+    expect(index.keys()).toEqual(uids)
+  })
+
+  test('hides no other that an old one made room for', async () => {
+    await using arranged = await arrangeThree()
+    const { world, mail, uids, index } = arranged
+    await world.expunge('INBOX', [uids[0]!])
+    uids.push(...(await world.deliver(letters(2, 4))))
+
+    await index.bring(mail)
+
+    expect(index.keys()).toEqual(uids)
+  })
+})
+
 describe('names of mailboxes', () => {
   const NAMES = [
     'with "quotes"',

@@ -1,17 +1,25 @@
+import type { UnitOfWork } from '../../events/unit-of-work.ts'
 import { uidsOf } from '../../features/mail/messages/keys.ts'
 import { type Arrival, recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
+import {
+  type ChangedKey,
+  listChangedKeys,
+  listingChangedKeys,
+  toChangedKey,
+} from '../../features/mail/messages/record-changed-keys.ts'
 import { markMissing, missUnrecognised } from '../../features/mail/messages/record-missing.ts'
-import type { FollowedSource } from '../../features/mail/messages/rules.ts'
+import type { FollowedSource, MailAccount } from '../../features/mail/messages/rules.ts'
 import { ProviderFailure } from '../../providers/failure.ts'
 import type { ArrivedStep, Cursor, MessageKey, PageStep, UnreadableMessage } from '../../providers/mail.ts'
-import { removedKeysIn } from './changed-keys.ts'
+import { removedKeysAmong } from './changed-keys.ts'
 import { quarantine, releaseFromQuarantine, RETRIES_AT_ONCE } from './quarantine.ts'
 import { recordPage } from './record-page.ts'
-import { isDataError, type Recording, recordPiecemeal } from './record-piecemeal.ts'
+import { isDataError, recordPiecemeal } from './record-piecemeal.ts'
 import {
   followOptions,
   handOverRecorded,
   mailboxesOf,
+  readUnderFence,
   recordCursor,
   type Session,
   underFence,
@@ -21,9 +29,10 @@ import {
   countUnrecognised,
   dropCursor,
   findCursor,
-  findMoveCandidates,
+  findingMoveCandidates,
   findReplacedDrafts,
   type MoveCandidate,
+  toMoveCandidate,
 } from './source-store.ts'
 
 type Arrived = ArrivedStep & { cursor: Cursor }
@@ -78,18 +87,17 @@ async function bringOnce(
     }
     if (step.type !== 'arrived') continue
     if (onlyNew && step.origin !== 'new') return 'paused'
-    const candidates = await findCandidates(session, followed, step)
+    const candidates = await recordStep(session, followed, step, retries)
     if (candidates.length > 0) {
       unsure = { step, candidates }
       break
     }
-    await recordStep(session, followed, step, retries)
     await onProgress?.(step.messages.length, remainingOf([step]))
     if (mustPause()) return 'paused'
   }
   if (unsure) {
     await missMoved(session, unsure.candidates)
-    await recordStep(session, followed, unsure.step, retries)
+    await recordStep(session, followed, unsure.step, retries, { mayHaveMoved: false })
     return 'again'
   }
   // A message that was to be tried again, and neither arrived nor failed, is gone at the provider.
@@ -114,28 +122,6 @@ function arrivedIn({ steps }: PageStep): number {
   return steps.reduce((sum, step) => sum + (step.type === 'arrived' ? step.messages.length : 0), 0)
 }
 
-/**
- * Finds indexed messages that equal an arrival of the step: copies of it, or messages that moved before this pass
- * could see them vanish. Asking the provider again, after the iteration has ended, tells which. A message with a
- * lasting id needs no such question, since it has that id wherever it moves. Drafts of the same Message-ID are asked
- * about as well: a client that saves a draft again adds the new one and removes the old one.
- */
-async function findCandidates(
-  session: Session,
-  followed: FollowedSource,
-  step: Arrived,
-): Promise<MoveCandidate[]> {
-  const [mailbox] = followed.mailboxes
-  if (!mailbox || !session.isInitialized || step.origin === 'widened') return []
-  const arrivals = step.messages.flatMap(({ key, identity, internetMessageId }) =>
-    uidsOf([key]).map(uid => ({ uid, identity, internetMessageId })),
-  )
-  if (arrivals.length === 0) return []
-  const moved = await findMoveCandidates(session.db, session.owned.id, mailbox.id, arrivals)
-  if (mailbox.role !== 'drafts') return moved
-  return [...moved, ...(await findReplacedDrafts(session.db, followed, mailbox, arrivals))]
-}
-
 async function missMoved(session: Session, candidates: readonly MoveCandidate[]): Promise<void> {
   for (const group of Map.groupBy(candidates, ({ source }) => source).values()) {
     const [{ source, mailbox }] = group as [MoveCandidate]
@@ -148,13 +134,21 @@ async function missMoved(session: Session, candidates: readonly MoveCandidate[])
   }
 }
 
-/** Records rows, quarantine, cursor and events in one transaction. */
+/**
+ * Records rows, quarantine, cursor and events in one transaction, unless the index has messages that equal an arrival:
+ * copies of it, or messages that moved before this pass could see them vanish. Asking the provider again, after the
+ * iteration has ended, tells which. A message with a lasting id needs no such question, since it has that id wherever it
+ * moves. Drafts of the same Message-ID are asked about as well: a client that saves a draft again adds the new one and
+ * removes the old one.
+ * @returns those messages; if there are any, nothing was recorded
+ */
 async function recordStep(
   session: Session,
   followed: FollowedSource,
   step: Arrived,
   retries: Set<MessageKey>,
-): Promise<void> {
+  { mayHaveMoved = true } = {},
+): Promise<MoveCandidate[]> {
   const accountId = session.owned.id
   const arrivals = step.messages.map(message => ({
     message,
@@ -163,29 +157,62 @@ async function recordStep(
   const isNews = step.origin !== 'widened'
   /** Those of an attempt that was rolled back do no harm: nobody finds them. */
   const recorded: string[] = []
-  const recordThere: Recording = async (unit, account, recordable) => {
-    const removed = await removedKeysIn(unit.sql, session, followed)
+  const recordThere = async (
+    unit: UnitOfWork,
+    account: MailAccount,
+    recordable: readonly Arrival[],
+    changed: readonly ChangedKey[],
+  ) => {
+    const removed = removedKeysAmong(changed)
     const there = recordable.filter(({ message }) => !removed.has(message.key))
     const { ids } = await recordArrivals(unit, account, there, isNews)
     recorded.push(...ids)
   }
-  const commit = (recordable: readonly Arrival[], failed: readonly UnreadableMessage[]) =>
-    underFence(session, async (unit, account) => {
-      await recordThere(unit, account, recordable)
+  const commit = (recordable: readonly Arrival[], failed: readonly UnreadableMessage[]) => {
+    const [mailbox] = followed.mailboxes
+    const isAsked = mayHaveMoved && mailbox && session.isInitialized && isNews
+    const numbered = isAsked ? numberedAmong(recordable) : []
+    const reading = [
+      listingChangedKeys(accountId, followed.source),
+      findingMoveCandidates(accountId, mailbox?.id ?? null, numbered),
+    ] as const
+    return readUnderFence(session, reading, async (unit, account, [changed, moved]) => {
+      const candidates = moved.map(row => toMoveCandidate(row))
+      if (mailbox?.role === 'drafts' && numbered.length > 0)
+        candidates.push(...(await findReplacedDrafts(unit.sql, followed, mailbox, numbered)))
+      if (candidates.length > 0) return candidates
+      await recordThere(
+        unit,
+        account,
+        recordable,
+        changed.map(row => toChangedKey(row)),
+      )
       await quarantine(unit, accountId, followed.source, failed)
       const readAfterAll = recordable.map(({ message }) => message.key).filter(key => retries.has(key))
       await releaseFromQuarantine(unit, accountId, followed.source, readAfterAll)
       await recordCursor(unit, session, followed, step.cursor)
+      return []
     })
+  }
   try {
-    await commit(arrivals, step.unreadable)
+    const candidates = await commit(arrivals, step.unreadable)
+    if (candidates.length > 0) return candidates
   } catch (error) {
     if (!isDataError(error)) throw error
-    const refused = await recordPiecemeal(session, arrivals, recordThere)
+    const refused = await recordPiecemeal(session, arrivals, async (unit, account, recordable) =>
+      recordThere(unit, account, recordable, await listChangedKeys(unit.sql, accountId, followed.source)),
+    )
     await commit([], [...step.unreadable, ...refused])
   }
   for (const { key } of [...step.messages, ...step.unreadable]) retries.delete(key)
   await handOverRecorded(session, step.messages, recorded)
+  return []
+}
+
+function numberedAmong(arrivals: readonly Arrival[]) {
+  return arrivals.flatMap(({ message: { key, identity, internetMessageId } }) =>
+    uidsOf([key]).map(uid => ({ uid, identity, internetMessageId })),
+  )
 }
 
 /**

@@ -29,12 +29,7 @@ export async function changedKeysIn(
 }
 
 /** The keys among them that the interface removed. A step that still has one of them is older than the removal. */
-export async function removedKeysIn(
-  db: Db,
-  { owned }: Of,
-  { source }: FollowedSource,
-): Promise<Set<MessageKey>> {
-  const changed = await listChangedKeys(db, owned.id, source)
+export function removedKeysAmong(changed: readonly ChangedKey[]): Set<MessageKey> {
   return new Set(changed.filter(({ isRemoved }) => isRemoved).map(({ key }) => key))
 }
 

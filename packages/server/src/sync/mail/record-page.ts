@@ -1,5 +1,6 @@
 import { remoteIdsOf } from '../../features/mail/messages/keys.ts'
 import { type Arrival, recordArrivals } from '../../features/mail/messages/record-arrivals.ts'
+import { listingChangedKeys, toChangedKey } from '../../features/mail/messages/record-changed-keys.ts'
 import { markMissing, recordDeleted } from '../../features/mail/messages/record-missing.ts'
 import { recordStates, type StateChange } from '../../features/mail/messages/record-states.ts'
 import { listContentKeys } from '../../features/mail/messages/store.ts'
@@ -20,9 +21,9 @@ import {
   ChangedMeanwhile,
   handOverRecorded,
   mailboxesOf,
+  readUnderFence,
   recordCursor,
   type Session,
-  underFence,
 } from './session.ts'
 
 type Parts = PageStep['steps']
@@ -56,8 +57,10 @@ async function recordParts(
   recorded: string[],
 ): Promise<void> {
   const records = page.steps.map(part => prepare(session, followed, part, recorded))
-  await underFence(session, async (unit, account) => {
-    const changed = await requireUnchanged(unit, session, followed, page.steps)
+  const reading = [listingChangedKeys(session.owned.id, followed.source)] as const
+  await readUnderFence(session, reading, async (unit, account, [rows]) => {
+    const changed = new Set(rows.map(row => toChangedKey(row).key))
+    await requireUnchanged(unit, session, page.steps, changed)
     for (const record of records) await record(unit, account, changed)
     await recordCursor(unit, session, followed, page.cursor)
   })
@@ -85,7 +88,8 @@ async function withoutArrivals(
       arrivalsOf(session, part),
       async (unit, account, arrivals) => {
         const messages = arrivals.map(({ message }) => message)
-        await requireUnchanged(unit, session, followed, [{ ...part, messages }])
+        const changed = await changedKeysIn(unit.sql, session, followed)
+        await requireUnchanged(unit, session, [{ ...part, messages }], changed)
         const { ids } = await recordArrivals(unit, account, arrivals, isNews(part))
         recorded.push(...ids)
       },
@@ -96,20 +100,19 @@ async function withoutArrivals(
 }
 
 /**
- * The keys that the interface changed. A page that only tells the state of such a message is recorded without it, since
- * the message is looked at again.
+ * A page that only tells the state of a message that the interface changed is recorded without it, since the message is
+ * looked at again.
+ * @param changed the keys that the interface changed
  * @throws ChangedMeanwhile
  */
 async function requireUnchanged(
   unit: UnitOfWork,
   session: Session,
-  followed: FollowedSource,
   parts: Parts,
-): Promise<ReadonlySet<MessageKey>> {
-  const changed = await changedKeysIn(unit.sql, session, followed)
+  changed: ReadonlySet<MessageKey>,
+): Promise<void> {
   if (changed.size > 0 && (await concerns(unit, session.owned.id, parts, changed)))
     throw new ChangedMeanwhile()
-  return changed
 }
 
 /** Whether a changed message arrived or is gone, or the content of a draft arrived that the interface changed. */

@@ -4,7 +4,7 @@ import type { MailAccount } from '../../features/mail/messages/rules.ts'
 import type { UnreadableMessage } from '../../providers/mail.ts'
 import { type Session, underFence } from './session.ts'
 
-export type Recording = (
+type Recording = (
   unit: UnitOfWork,
   account: MailAccount,
   arrivals: readonly Arrival[],

@@ -1,4 +1,5 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, RawBuilder } from 'kysely'
+import type { Rows } from '../../database/in-one-flight.ts'
 import type { Tables } from '../../database/tables.ts'
 import { isUnmet } from '../../database/precondition.ts'
 import { inTransaction, type UnitOfWork } from '../../events/unit-of-work.ts'
@@ -72,14 +73,24 @@ export function mailboxesOf(session: Session, keys: readonly string[]): PlacedMa
  * A transaction that commits only while the account is owned.
  * @throws ChangedMeanwhile if the interface deleted or renamed the mailboxes whose cursor it records
  */
-export async function underFence<T>(
+export function underFence<T>(
   session: Session,
   work: (unit: UnitOfWork, account: MailAccount) => Promise<T>,
 ): Promise<T> {
+  return readUnderFence(session, [], work)
+}
+
+/** As `underFence`, with statements that are sent with the check of the ownership, so that none takes a round trip. */
+export async function readUnderFence<T, const Reading extends ReadonlyArray<RawBuilder<unknown>>>(
+  session: Session,
+  reading: Reading,
+  work: (unit: UnitOfWork, account: MailAccount, rows: Rows<Reading>) => Promise<T>,
+): Promise<T> {
   try {
-    return await inTransaction(session.db, session.owned.tenantId, async unit =>
-      work(unit, await fenceAccount(unit, session.owned)),
-    )
+    return await inTransaction(session.db, session.owned.tenantId, async unit => {
+      const { account, rows } = await fenceAccount(unit, session.owned, reading)
+      return work(unit, account, rows)
+    })
   } catch (error) {
     throw isUnmet(error) ? new ChangedMeanwhile() : error
   }

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../../database/tables.ts'
 import { requiring } from '../../database/precondition.ts'
 import { executeUnawaited } from '../../database/unawaited.ts'
@@ -108,27 +108,32 @@ export interface MoveCandidate {
   uid: number
 }
 
+interface MoveCandidateRow {
+  source: string
+  mailbox_id: string
+  key: string
+  role: string
+  uid: string
+}
+
 /** Finds indexed messages that equal one of these, with their places, but for those that are where an arrival is. */
-export async function findMoveCandidates(
-  db: Kysely<Tables>,
+export function findingMoveCandidates(
   accountId: string,
-  mailboxId: string,
+  mailboxId: string | null,
   arrivals: ReadonlyArray<{ identity: string; uid: number }>,
-): Promise<MoveCandidate[]> {
-  const { rows } = await sql<{ source: string; mailbox_id: string; key: string; role: string; uid: string }>`
+): RawBuilder<MoveCandidateRow> {
+  return sql`
     select mailbox.source, held.mailbox_id, mailbox.provider_key as key, mailbox.role, held.uid
     from message
     join message_mailbox as held on held.message_id = message.id
     join mailbox on mailbox.id = held.mailbox_id
     where message.account_id = ${accountId} and identity = any(${arrivals.map(({ identity }) => identity)}::uuid[]) and missing_look is null
       and held.uid is not null
-      and not (held.mailbox_id = ${mailboxId} and held.uid = any(${arrivals.map(({ uid }) => uid)}::bigint[])) and mailbox.source is not null
-  `.execute(db)
-  return rows.map(({ source, mailbox_id: id, key, role, uid }) => ({
-    source,
-    mailbox: { id, key, role: roleOf(role) },
-    uid: Number(uid),
-  }))
+      and not (held.mailbox_id = ${mailboxId} and held.uid = any(${arrivals.map(({ uid }) => uid)}::bigint[])) and mailbox.source is not null`
+}
+
+export function toMoveCandidate({ source, mailbox_id: id, key, role, uid }: MoveCandidateRow): MoveCandidate {
+  return { source, mailbox: { id, key, role: roleOf(role) }, uid: Number(uid) }
 }
 
 /** Drafts of a mailbox that arrivals in it may replace: they have the same Message-ID. */

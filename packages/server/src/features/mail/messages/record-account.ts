@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { inOneFlight } from '../../../database/in-one-flight.ts'
+import { inOneFlight, type Rows } from '../../../database/in-one-flight.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { refuse } from '../../refuse.ts'
@@ -12,20 +12,22 @@ type MailAccountRow = OwnAddressRow & { initialized_at: Date | null; look: numbe
  * What recording needs to know of an account, behind a statement that locks its row. It is a statement of its own, so that
  * it sees what was committed while that one waited.
  * @param locking has a row if the account is to be recorded
+ * @param reading further statements for which the row is locked, and which are sent with it
  */
-export async function loadLockedMailAccount(
+export async function loadLockedMailAccount<const Reading extends ReadonlyArray<RawBuilder<unknown>>>(
   unit: UnitOfWork,
   accountId: string,
   locking: RawBuilder<unknown>,
-): Promise<MailAccount | null> {
+  reading: Reading,
+): Promise<{ account: MailAccount; rows: Rows<Reading> } | null> {
   const loading = sql<MailAccountRow>`
     select ${ownAddressColumns}, initialized_at, look::float8 as look,
       exists (select from message where account_id = account.id and missing_look is not null)
         or exists (select from mailbox where account_id = account.id and is_deleted) as has_missing
     from account where id = ${accountId}`
-  const [locked, [row]] = await inOneFlight(unit.sql, [locking, loading])
+  const [locked, [row], ...rows] = await inOneFlight(unit.sql, [locking, loading, ...reading])
   if (locked.length === 0 || !row) return null
-  return {
+  const account = {
     id: accountId,
     tenantId: unit.tenantId,
     addresses: ownAddressesOf(row),
@@ -33,6 +35,7 @@ export async function loadLockedMailAccount(
     hasMissing: row.has_missing,
     look: row.look,
   }
+  return { account, rows: rows as Rows<Reading> }
 }
 
 /**
@@ -40,8 +43,12 @@ export async function loadLockedMailAccount(
  * change records anything of it, so the transaction must be short: ask the provider before it. Null if the account was
  * deleted.
  */
-export function findLockedMailAccount(unit: UnitOfWork, accountId: string): Promise<MailAccount | null> {
-  return loadLockedMailAccount(unit, accountId, lockingAccount(unit, accountId))
+export async function findLockedMailAccount(
+  unit: UnitOfWork,
+  accountId: string,
+): Promise<MailAccount | null> {
+  const loaded = await loadLockedMailAccount(unit, accountId, lockingAccount(unit, accountId), [])
+  return loaded?.account ?? null
 }
 
 /** Takes the account as `findLockedMailAccount` does. The next statement says whether there still is one. */

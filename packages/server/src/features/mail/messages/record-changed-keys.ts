@@ -69,24 +69,34 @@ export function markingChangedKey(
 
 /** The changed keys of a source, and those of the account that last whatever the source is. */
 export async function listChangedKeys(db: Db, accountId: string, source: string): Promise<ChangedKey[]> {
-  const { rows } = await sql<{
-    source: string
-    uid: string | null
-    remote_id: string | null
-    is_added: boolean
-    is_removed: boolean
-    mark: string
-  }>`
+  const { rows } = await listingChangedKeys(accountId, source).execute(db)
+  return rows.map(row => toChangedKey(row))
+}
+
+interface ChangedKeyRow {
+  source: string
+  uid: string | null
+  remote_id: string | null
+  is_added: boolean
+  is_removed: boolean
+  mark: string
+}
+
+/** The statement of `listChangedKeys`. */
+export function listingChangedKeys(accountId: string, source: string): RawBuilder<ChangedKeyRow> {
+  return sql`
     select source, uid, remote_id, is_added, is_removed, mark from changed_key
-    where account_id = ${accountId} and (source = ${source} or remote_id is not null)
-  `.execute(db)
-  return rows.map(row => ({
+    where account_id = ${accountId} and (source = ${source} or remote_id is not null)`
+}
+
+export function toChangedKey(row: ChangedKeyRow): ChangedKey {
+  return {
     source: row.source,
     key: keyOf(row)!,
     isAdded: row.is_added,
     isRemoved: row.is_removed,
     mark: row.mark,
-  }))
+  }
 }
 
 /** Forgets keys that were not changed again since they were listed. @returns those */

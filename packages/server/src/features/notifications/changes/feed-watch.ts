@@ -84,8 +84,8 @@ export class FeedWatch {
     if (queued) return queued.done.promise
     const done = Promise.withResolvers<FeedPage>()
     this.#reads.set(key, { run: () => readFeed(this.#db, filter, after, limit), done })
-    // Not at once: other readers of the same news may still join.
-    setImmediate(() => this.#start())
+    // Not at once: other readers of the same news, who are all woken by now, may still join.
+    process.nextTick(() => this.#start())
     return done.promise
   }
 
