@@ -155,6 +155,7 @@ export const accounts = {
       'provider_throttled',
       'provider_unavailable',
       'scope_missing',
+      'storage_unavailable',
       'token_exchange_failed',
       'unknown_oauth_app',
     ],
@@ -193,6 +194,7 @@ export const accounts = {
       'plan_limit_storage',
       'provider_unsupported',
       'scope_missing',
+      'storage_unavailable',
     ],
     params: accountPath,
     body: z
@@ -317,6 +319,7 @@ export const accounts = {
       'provider_unavailable',
       'provider_unsupported',
       'server_not_allowed',
+      'storage_unavailable',
     ],
     body: imapAccountInput,
     output: account,

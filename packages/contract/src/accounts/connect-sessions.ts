@@ -129,6 +129,7 @@ const REFUSED_FLOWS = [
   'provider_not_configured',
   'provider_unsupported',
   'redirect_uri_not_allowed',
+  'storage_unavailable',
   'unknown_account',
   'unknown_oauth_app',
 ] as const

@@ -127,7 +127,7 @@ export const settings = {
       'account without its own value for a setting follows the tenant’s. `account.updated` is announced ' +
       'for each account whose effective settings change. An account syncs again if its `bodyStorage`, ' +
       '`calendarEnabled` or `syncWindowDays` changes.',
-    refuses: ['honeypot_needs_click_tracking', 'plan_limit_storage'],
+    refuses: ['honeypot_needs_click_tracking', 'plan_limit_storage', 'storage_unavailable'],
     body: tenantSettingsInput,
     output: tenantSettings,
   }),

@@ -1,14 +1,23 @@
+import { constants, type NodeGCPerformanceDetail, PerformanceObserver } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { openTestApp } from '../../test/open-app.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
-import { silentLog } from '../kit/log.ts'
+import { waitUntil } from '../../test/wait-until.ts'
+import { openLog, silentLog } from '../kit/log.ts'
+import { collectGarbage } from '../kit/own-memory.ts'
 import { contract } from '@waxwing/contract/contract.ts'
 import { type LoadClass, loadClassOf, watchOverload } from './overload.ts'
 
+const CLASSES: LoadClass[] = ['costly', 'read', 'write']
+const NO_LOAD = { poolWaitMilliseconds: () => 0, memory: null, log: silentLog }
+const MEGABYTE = 1024 * 1024
+
 describe('watchOverload', () => {
   test('reports an event loop that is late for two seconds, and its recovery', async () => {
-    using overload = watchOverload(() => 0, silentLog)
+    using overload = watchOverload(NO_LOAD)
     const blockedAt = performance.now()
     expect(overload.isOverloaded('read')).toBe(false)
     while (!overload.isOverloaded('read')) {
@@ -23,7 +32,7 @@ describe('watchOverload', () => {
 
   test('reports a half-second wait for a database connection', async () => {
     await using database = await openTestDatabase({ connectionsMax: 1 })
-    using overload = watchOverload(database.waitMilliseconds, silentLog)
+    using overload = watchOverload({ ...NO_LOAD, poolWaitMilliseconds: database.waitMilliseconds })
     const held = Promise.withResolvers<void>()
     const holding = database.db.connection().execute(() => held.promise)
     const waiting = sql`select 1`.execute(database.db)
@@ -45,10 +54,81 @@ describe('watchOverload', () => {
     [1_000, ['costly', 'read']],
     [1_001, ['costly', 'read', 'write']],
   ])('when a request has waited %d ms for a connection, refuses %j', (milliseconds, refused) => {
-    using overload = watchOverload(() => milliseconds, silentLog)
-    const classes: LoadClass[] = ['costly', 'read', 'write']
-    expect(classes.filter(one => overload.isOverloaded(one))).toEqual(refused)
+    using overload = watchOverload({ ...NO_LOAD, poolWaitMilliseconds: () => milliseconds })
+    expect(CLASSES.filter(one => overload.isOverloaded(one))).toEqual(refused)
   })
+
+  test.each<[bytes: number, refused: LoadClass[]]>([
+    [80, []],
+    [81, ['costly']],
+    [85, ['costly']],
+    [86, ['costly', 'read']],
+    [90, ['costly', 'read']],
+    [91, ['costly', 'read', 'write']],
+  ])('when %d of 100 bytes of memory are used, refuses %j', async (bytes, refused) => {
+    const used = Promise.withResolvers<void>()
+    const memory = {
+      bytesMax: 100,
+      bytes() {
+        setImmediate(used.resolve)
+        return bytes
+      },
+    }
+    using overload = watchOverload({ ...NO_LOAD, memory })
+    await used.promise
+    expect(CLASSES.filter(one => overload.isOverloaded(one))).toEqual(refused)
+  })
+})
+
+test('collects garbage when memory runs short, however little the process does', async () => {
+  const collected = Promise.withResolvers<void>()
+  const observer = new PerformanceObserver(list => {
+    const { NODE_PERFORMANCE_GC_MAJOR, NODE_PERFORMANCE_GC_FLAGS_FORCED } = constants
+    // The types of Node.js lack the detail.
+    for (const entry of list.getEntries() as unknown as { detail: NodeGCPerformanceDetail }[]) {
+      const { kind, flags = 0 } = entry.detail
+      const isForced = (flags & NODE_PERFORMANCE_GC_FLAGS_FORCED) > 0
+      if (kind === NODE_PERFORMANCE_GC_MAJOR && isForced) collected.resolve()
+    }
+  })
+  observer.observe({ entryTypes: ['gc'] })
+  using _overload = watchOverload({ ...NO_LOAD, memory: { bytesMax: 100, bytes: () => 81 } })
+  await collected.promise
+  observer.disconnect()
+})
+
+test('a service whose memory comes near its limit refuses requests until it has less in use', async () => {
+  const memory = { bytesMax: Number.POSITIVE_INFINITY, bytes: () => process.memoryUsage.rss() }
+  const lines: string[] = []
+  const log = openLog({
+    level: 'warn',
+    format: 'json',
+    destination: { write: line => void lines.push(line) },
+  })
+  using overload = watchOverload({ ...NO_LOAD, memory, log })
+  await using app = await openTestApp({ overload })
+  const ask = async () => {
+    const answers = [
+      await app.get('/v1/accounts'),
+      await app.patch('/v1/settings', { trackOpens: true }),
+      await app.get('/health/live'),
+    ]
+    return answers.map(({ status, body }) => body['code'] ?? status)
+  }
+  const answersBecome = (expected: readonly unknown[]) =>
+    waitUntil(`the answers ${expected.join()}`, async () => isDeepStrictEqual(await ask(), expected))
+  await answersBecome([200, 200, 200])
+
+  // What follows depends little on the garbage that there is already.
+  collectGarbage()
+  memory.bytesMax = (memory.bytes() + 150 * MEGABYTE) / 0.85
+  // Pieces of this size are given back to the system one by one.
+  let inUse = Array.from({ length: 10 }, () => Buffer.alloc(40 * MEGABYTE, 1))
+  await answersBecome(['overloaded', 'overloaded', 200])
+  expect(lines.join('')).toContain('"reason":"memory"')
+  expect(inUse).toHaveLength(10)
+  inUse = []
+  await answersBecome([200, 200, 200])
 })
 
 test('searches are refused first, reads next, and what writes or sends last', () => {

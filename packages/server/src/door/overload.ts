@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { OperationMeta } from '@waxwing/contract/operation.ts'
-import type { Logger } from '../kit/log.ts'
+import type { LogFields, Logger } from '../kit/log.ts'
+import { collectGarbage, type OwnMemory } from '../kit/own-memory.ts'
 
 const LOOP_DELAY_MAX_MILLISECONDS = 200
 /**
@@ -23,6 +24,10 @@ const NANOSECONDS_PER_MILLISECOND = 1e6
  */
 const PATIENCE = { costly: 0.5, read: 1, write: 2 } as const
 export type LoadClass = keyof typeof PATIENCE
+/** The part of the memory limit beyond which each class is refused. */
+const MEMORY_SHARE_MAX: Record<LoadClass, number> = { costly: 0.8, read: 0.85, write: 0.9 }
+/** V8 does not know how much memory is left, and a process that does little keeps its garbage for long. */
+const COLLECT_SECONDS = 10
 
 /** The class of an operation. */
 export function loadClassOf({
@@ -39,16 +44,26 @@ export interface Overload extends Disposable {
   isOverloaded(loadClass: LoadClass): boolean
 }
 
+export interface OverloadOptions {
+  /** How long the oldest request in the queue for database connections has waited. */
+  poolWaitMilliseconds(): number
+  /** Null if it has no limit. */
+  memory: OwnMemory | null
+  log: Logger
+}
+
 /**
- * Watches the event loop and the queue for database connections. `poolWaitMilliseconds` returns how long the oldest
- * request in the queue has waited. Logs at most twice a second that requests are refused, why, and how many.
+ * Watches the event loop, the queue for database connections, and the memory. Logs at most twice a second that requests
+ * are refused, why, and how many.
  */
-export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): Overload {
+export function watchOverload({ poolWaitMilliseconds, memory, log }: OverloadOptions): Overload {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
   let loopUse = performance.eventLoopUtilization()
   let lookedAt = performance.now()
   let lateSince: number | null = null
   let lateMilliseconds = 0
+  let memoryBytes = 0
+  let collectedAt = Number.NEGATIVE_INFINITY
   let refusedCount = 0
 
   function look() {
@@ -63,13 +78,25 @@ export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): 
     loopUse = used
     if (isBusy) delays.enable()
     else delays.disable()
+    memoryBytes = memory?.bytes() ?? 0
+    if (isShortOfMemory('costly') && lookedAt - collectedAt >= COLLECT_SECONDS * 1_000) {
+      collectedAt = lookedAt
+      collectGarbage()
+      memoryBytes = memory?.bytes() ?? 0
+    }
     if (refusedCount > 0) log.warn({ count: refusedCount }, 'Refused requests')
     refusedCount = 0
   }
   const timer = setInterval(look, LOOK_MILLISECONDS).unref()
 
-  /** The resource that is overloaded beyond this patience, and how late it is; or null. */
-  function overload(patience: number): { reason: string; milliseconds: number } | null {
+  function isShortOfMemory(loadClass: LoadClass): boolean {
+    return memory !== null && memoryBytes > MEMORY_SHARE_MAX[loadClass] * memory.bytesMax
+  }
+
+  /** The resource of which there is too little for this class, and how late it is or how much is used; or null. */
+  function findShortage(loadClass: LoadClass): LogFields | null {
+    if (isShortOfMemory(loadClass)) return { reason: 'memory', bytes: memoryBytes, limit: memory?.bytesMax }
+    const patience = PATIENCE[loadClass]
     const waited = poolWaitMilliseconds()
     if (waited > patience * POOL_WAIT_MAX_MILLISECONDS)
       return { reason: 'database connections', milliseconds: waited }
@@ -79,7 +106,7 @@ export function watchOverload(poolWaitMilliseconds: () => number, log: Logger): 
 
   return {
     isOverloaded(loadClass) {
-      const found = overload(PATIENCE[loadClass])
+      const found = findShortage(loadClass)
       if (!found) return false
       if (refusedCount === 0) log.warn(found, 'Overloaded: refusing requests')
       refusedCount += 1

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { ownMemory } from './own-memory.ts'
 
 /**
  * Interval at which prom-client looks at the event loop. Each look wakes the process, which is most of what an idle one
@@ -16,6 +17,7 @@ export function openMetrics(): Registry {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MILLISECONDS })
   for (const part of LOOP_PERCENTILES) registry.removeSingleMetric(`nodejs_eventloop_lag_${part}_seconds`)
   registry.registerMetric(utilizationGauge())
+  registry.registerMetric(memoryLimitGauge())
   return registry
 }
 
@@ -29,6 +31,17 @@ function utilizationGauge(): Gauge {
       const now = performance.eventLoopUtilization()
       this.set(performance.eventLoopUtilization(now, earlier).utilization)
       earlier = now
+    },
+  })
+}
+
+function memoryLimitGauge(): Gauge {
+  return new Gauge({
+    name: 'waxwing_memory_limit_bytes',
+    help: 'Memory that the container gives this process; 0 without a limit',
+    registers: [],
+    collect() {
+      this.set(ownMemory()?.bytesMax ?? 0)
     },
   })
 }

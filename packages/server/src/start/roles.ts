@@ -15,6 +15,7 @@ import { trustAlso } from '../kit/authorities.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Resolver } from '../kit/egress/guard.ts'
 import type { Logger } from '../kit/log.ts'
+import { ownMemory } from '../kit/own-memory.ts'
 import type { ReachPoint } from '../kit/reach-point.ts'
 import { parseRedisUrl } from '../kit/redis-url.ts'
 import { openLimits } from '../limits/open-limits.ts'
@@ -69,8 +70,9 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   if (config.roles.includes('sync'))
     workers.push(opened.use(await startSyncRole({ ...common, connectorOf, readiness, pace })))
   if (config.roles.includes('api')) {
+    const { waitMilliseconds: poolWaitMilliseconds } = installation.database
     const overload =
-      options.overload ?? opened.use(watchOverload(installation.database.waitMilliseconds, log))
+      options.overload ?? opened.use(watchOverload({ poolWaitMilliseconds, memory: ownMemory(), log }))
     const door = await openDoor({
       ...resources,
       hostedSessions: hostedSessionsOf(wings),

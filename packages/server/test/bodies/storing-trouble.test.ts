@@ -1,4 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { STORED_BYTES_MAX } from '../../src/features/mail/content/stored-source.ts'
@@ -65,8 +66,9 @@ test('a message that cannot be stored is retried at growing intervals, and store
       )
     }
   }
-  await rm(blobs.folder, { recursive: true })
-  await writeFile(blobs.folder, 'no folder')
+  // The store itself works, or `full` would be refused.
+  const ofTenant = path.join(blobs.folder, app.tenantId)
+  await writeFile(ofTenant, 'no folder')
   await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
   await waitUntil('a failure', () => Promise.resolve(countFailures(app) > 0))
   await lookInVainAfter(29)
@@ -78,7 +80,7 @@ test('a message that cannot be stored is retried at growing intervals, and store
 
   await lookInVainAfter(59)
   expect((await countRows(app)).stored).toBe(0)
-  await rm(blobs.folder)
+  await rm(ofTenant)
   await lookAfter(1)
   // The look may have begun before the last message arrived.
   await waitUntil('all', async () => (await countRows(app)).stored >= 45)
@@ -150,15 +152,16 @@ test('large messages that the disk does not accept are fetched again at growing 
   })
   const { app, proxy, accountId } = account
   const begun = () => countPieces(proxy, CONTENT_BYTES_MAX)
-  await rm(blobs.folder, { recursive: true })
-  await writeFile(blobs.folder, 'no folder')
+  // The store itself works, or `full` would be refused.
+  const ofTenant = path.join(blobs.folder, app.tenantId)
+  await writeFile(ofTenant, 'no folder')
   await app.patch(`/v1/accounts/${accountId}`, { settings: { bodyStorage: 'full' } })
   await waitUntil('a failure', () => Promise.resolve(countFailures(app) === 1))
   now += 30_000
   await askForSync(app, accountId)
   await waitUntil('another', () => Promise.resolve(countFailures(app) === 2))
 
-  await rm(blobs.folder)
+  await rm(ofTenant)
   now += 60_000
   await askForSync(app, accountId)
   await waitUntil('all', async () => (await countRows(app)).stored === 3)

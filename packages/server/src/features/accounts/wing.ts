@@ -22,6 +22,7 @@ import { openAppSecrets } from './oauth-apps/secrets.ts'
 import { forgetRevocations, openEndingKeys, revocationHandler } from './grants/revocation.ts'
 import { forgetPreviousTokens } from './grants/store.ts'
 import { announceSettingsHandler } from './settings/inherit.ts'
+import { requireStorageOf } from './settings/body-storage.ts'
 import { settingOperations } from './settings/operations.ts'
 
 export async function openAccounts(resources: Resources) {
@@ -34,11 +35,12 @@ export async function openAccounts(resources: Resources) {
   const endingKeys = await openEndingKeys(db, keyRing)
   const oauth = { accountKeys: signIn.accountKeys, clients, signIns }
   const liveWalk = beginLiveWalk()
+  const requireStorage = requireStorageOf(resources.blobs, log)
   return {
     operations: {
-      accounts: accountOperations({ ...signIn, credentialPepper, endingKeys, oauth }),
+      accounts: accountOperations({ ...signIn, credentialPepper, endingKeys, oauth, requireStorage }),
       autoconfig: autoconfigOperations(serverSearch),
-      connectSessions: connectSessionOperations({ clients, signIns, baseUrl }),
+      connectSessions: connectSessionOperations({ clients, signIns, requireStorage, baseUrl }),
       hostedConnectSessions: hostedConnectOperations(flows.parts),
       oauthApps: oauthAppOperations({
         secrets: await openAppSecrets(db, keyRing),
@@ -46,7 +48,7 @@ export async function openAccounts(resources: Resources) {
         baseUrl,
         isPlayed: config.sandboxUrl !== null,
       }),
-      settings: settingOperations,
+      settings: settingOperations(requireStorage),
     },
     publicRoutes: connectRoutes({ flows, baseUrl }),
     hostedSessions: { connect_session: hostedSessionsOf(db) },

@@ -7,6 +7,8 @@ import { ObjectMissing, type ObjectStore, type StoredObject } from './object-sto
 import { openFrames, sealFrames, type Sealing } from './sealed-frames.ts'
 
 const KEY = /^[0-9a-f-]{2,64}(?:\/[0-9a-f-]{2,64}){0,4}$/
+/** The object of a trial. No key of a blob looks like it, and the next trial removes one that was left behind. */
+const TRIAL_KEY = 'waxwing-trial'
 
 /** A blob that is being written. It is complete after `commit`. */
 export interface BlobWriter {
@@ -23,13 +25,17 @@ export interface BlobStore extends Pick<ObjectStore, 'remove' | 'list' | 'sweepU
   create(key: string, sealing: Sealing): Promise<BlobWriter>
   /** Throws `SealError` if the object is not what was sealed, and the errors of `ObjectStore.open`. */
   read(key: string, sealing: Sealing): AsyncGenerator<Buffer>
+  /** Rejects unless the store works: writes an object and removes it. Calls at the same time share one trial. */
+  tryOut(): Promise<void>
 }
 
 export function openBlobStore(objects: ObjectStore): BlobStore {
+  let trial: Promise<void> | null = null
   return {
     put: (key, sealing, content) => putBlob(objects, requireKey(key), sealing, content),
     create: (key, sealing) => createBlob(objects, requireKey(key), sealing),
     read: (key, sealing) => readBlob(objects, requireKey(key), sealing),
+    tryOut: () => (trial ??= tryObjects(objects).finally(() => void (trial = null))),
     remove: key => objects.remove(requireKey(key)),
     list: after => objects.list(after),
     sweepUploads: signal => objects.sweepUploads(signal),
@@ -47,6 +53,19 @@ export function isLost(error: unknown): boolean {
 function requireKey(key: string): string {
   if (!KEY.test(key)) throw new Error('That is no key of a blob')
   return key
+}
+
+async function tryObjects(objects: ObjectStore): Promise<void> {
+  await objects.put(TRIAL_KEY, Buffer.from('trial'))
+  await objects.remove(TRIAL_KEY)
+  try {
+    // A store that misses an object looks whether it is the right one: a folder that is not mounted can be written, too.
+    const { content } = await objects.open(TRIAL_KEY)
+    // Another process is trying as well.
+    for await (const _ of content) break
+  } catch (error) {
+    if (!(error instanceof ObjectMissing)) throw error
+  }
 }
 
 async function putBlob(

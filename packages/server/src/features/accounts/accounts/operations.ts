@@ -5,9 +5,11 @@ import { requireTokenScopes } from '../../tenancy/credentials/rules.ts'
 import { createAccountToken } from '../../tenancy/credentials/store.ts'
 import { answerPage, requirePosition } from '../../list-cursor.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
+import { type BodyStorageChange, type RequireStorage, storageOfNew } from '../settings/body-storage.ts'
 import { refuse } from '../../refuse.ts'
 import { requireGrantedHalves } from '../grants/access.ts'
 import type { EndingKeys } from '../grants/revocation.ts'
+import type { AccountView } from './account.ts'
 import { requireAccount, requireAccountView, requireReachable } from './access.ts'
 import { askForSync } from './ask-for-sync.ts'
 import { changeImapAccount } from './change-imap.ts'
@@ -26,8 +28,14 @@ export function accountOperations({
   credentialPepper,
   endingKeys,
   oauth,
+  requireStorage,
   ...signIn
-}: SignIn & { credentialPepper: Buffer; endingKeys: EndingKeys; oauth: OAuthServices }) {
+}: SignIn & {
+  credentialPepper: Buffer
+  endingKeys: EndingKeys
+  oauth: OAuthServices
+  requireStorage: RequireStorage
+}) {
   return {
     list: on.list.handler(async ({ input: { query }, context }) => {
       const { limit, cursor, ...filters } = query
@@ -41,24 +49,22 @@ export function accountOperations({
       return answerPage(context, rows, { limit, binding, present: presentAccount })
     }),
 
-    connect: on.connect.handler(({ input: { body }, context }) => connectByToken(context, oauth, body)),
+    connect: on.connect.handler(async ({ input: { body }, context }) => {
+      await requireStorage(storageOfNew(body.settings))
+      return connectByToken(context, oauth, body)
+    }),
 
     get: on.get.handler(async ({ input: { params }, context }) =>
       presentAccount(await requireAccountView(context, params.accountId)),
     ),
 
     update: on.update.handler(async ({ input: { params, body }, context }) => {
-      const { id } = await requireAccount(context, params.accountId)
+      const account = await requireAccountView(context, params.accountId)
+      await requireStorage(storageChange(account, body))
       const { externalRef, status, settings, resetSettings } = body
       return context.change(async unit => {
-        const before = (await lockAccount(unit, id)) ?? refuse('account_not_found')
-        const inherited = resetSettings?.includes('bodyStorage')
-          ? before.tenant_settings.bodyStorage
-          : undefined
-        await requireBodyStorage(unit.sql, unit.tenantId, {
-          before: effectiveSettings(before.tenant_settings, before).bodyStorage,
-          after: settings?.bodyStorage ?? inherited,
-        })
+        const before = (await lockAccount(unit, account.id)) ?? refuse('account_not_found')
+        await requireBodyStorage(unit.sql, unit.tenantId, storageChange(before, body))
         if (status && before.status === 'reauth_required') refuse('account_reauth_required')
         if (status && before.status === 'disabled') refuse('account_disabled')
         const change: AccountChange = {
@@ -73,7 +79,7 @@ export function accountOperations({
           }),
         }
         requireGrantedHalves(before, settings, change.settings_override)
-        unit.wake(id)
+        unit.wake(account.id)
         return presentAccount(await updateAccount(unit, before, change))
       })
     }),
@@ -121,13 +127,27 @@ export function accountOperations({
       )
     }),
 
-    createImap: on.createImap.handler(({ input: { body }, context }) =>
-      connectImapAccount(context, signIn, body),
-    ),
+    createImap: on.createImap.handler(async ({ input: { body }, context }) => {
+      await requireStorage(storageOfNew(body.settings))
+      return connectImapAccount(context, signIn, body)
+    }),
 
     updateImapSettings: on.updateImapSettings.handler(async ({ input: { params, body }, context }) => {
       const { id } = await requireAccount(context, params.accountId)
       return changeImapAccount(context, signIn, id, body)
     }),
+  }
+}
+
+/** What an update does to the effective `bodyStorage` of an account, and by which field. */
+function storageChange(
+  account: AccountView,
+  { settings, resetSettings }: Parameters<typeof planSettings>[2],
+): BodyStorageChange & { field: string } {
+  const isReset = resetSettings?.includes('bodyStorage') ?? false
+  return {
+    before: effectiveSettings(account.tenant_settings, account).bodyStorage,
+    after: isReset ? account.tenant_settings.bodyStorage : settings?.bodyStorage,
+    field: isReset ? 'resetSettings' : 'settings.bodyStorage',
   }
 }

@@ -17,6 +17,7 @@ import { providerOf } from '../grants/rules.ts'
 import { chooseApp, type Choosing, requireNamedApps } from '../oauth-apps/choose-app.ts'
 import type { OAuthClients } from '../oauth-apps/clients.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
+import { type RequireStorage, storageOfNew } from '../settings/body-storage.ts'
 import type { NewSession } from './record.ts'
 import { digestSecret, newSecret } from './rules.ts'
 
@@ -40,11 +41,12 @@ export interface GivenFlow {
 export interface FlowServices {
   clients: OAuthClients
   signIns: SignIns
+  requireStorage: RequireStorage
 }
 
 /** Decides what a new flow offers, or refuses it. Returns the session, and the token of its link. */
 export async function planSession(
-  { clients, signIns }: FlowServices,
+  { requireStorage, ...services }: FlowServices,
   db: Db,
   tenantId: string,
   given: GivenFlow,
@@ -63,13 +65,14 @@ export async function planSession(
   const candidates = account ? (own === null ? [] : [own]) : (asked ?? oauthProvider.options)
   if (microsoftCloud !== null && !candidates.includes('microsoft')) refuse('not_microsoft')
   const choosing = { tenantId, appIds, microsoftCloud, account }
-  const providers = await findConfigured({ clients, signIns, db }, candidates, choosing)
+  const providers = await findConfigured({ ...services, db }, candidates, choosing)
   if ((asked || account) && providers.length < candidates.length) refuse('provider_not_configured')
   if (Object.keys(appIds).some(provider => !providers.some(one => one === provider)))
     refuse('provider_not_allowed')
   const passwordImap = account ? own === null : (given.passwordImap ?? asked === undefined)
   if (providers.length === 0 && !passwordImap) refuse('provider_not_configured')
 
+  if (!account) await requireStorage(storageOfNew(given.settings, 'options.settings'))
   const settings = account ? {} : await planOwnSettings(db, tenantId, inherited, { given, providers })
   const token = newSecret()
   const session: NewSession = {
@@ -104,7 +107,7 @@ async function requireLiveAccount(db: Db, tenantId: string, id: string): Promise
 }
 
 async function findConfigured(
-  { signIns, ...services }: FlowServices & { db: Db },
+  { signIns, ...services }: Omit<FlowServices, 'requireStorage'> & { db: Db },
   candidates: readonly OAuthProvider[],
   choosing: Choosing,
 ): Promise<OAuthProvider[]> {

@@ -269,7 +269,8 @@ describe('the form for an IMAP mailbox', () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, at) => forms[at % 4]?.post(mail.connection(user), `203.0.113.${at}`)),
     )
-    expect(answers.every(answer => [200, 409].includes(answer?.status ?? 0))).toBe(true)
+    const others = answers.filter(answer => ![200, 409].includes(answer?.status ?? 0))
+    expect(others.map(answer => answer?.body)).toEqual([])
     const ends = await Promise.all(forms.map(form => form.read()))
     expect(ends.filter(({ status }) => status === 'completed')).toHaveLength(1)
     expect(ends.filter(({ error }) => error === 'account_exists')).toHaveLength(3)

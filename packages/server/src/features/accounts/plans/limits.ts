@@ -1,8 +1,7 @@
-import type { TenantSettings } from '@waxwing/contract/accounts/settings.ts'
-import { bodyStorage } from '@waxwing/contract/shapes.ts'
 import type { Db } from '../../../database/pool.ts'
 import { countAccounts } from '../accounts/store.ts'
 import { refuse } from '../../refuse.ts'
+import { type BodyStorageChange, storesMore } from '../settings/body-storage.ts'
 import type { Plan } from '../../tenancy/plans/plan.ts'
 import { isPastDue } from '../../tenancy/tenants/store.ts'
 import { findStorageRoom, findTenantPlan } from '../../tenancy/plans/store.ts'
@@ -11,8 +10,6 @@ import { findStorageRoom, findTenantPlan } from '../../tenancy/plans/store.ts'
 export async function requirePaid(db: Db, tenantId: string): Promise<void> {
   if (await isPastDue(db, tenantId)) refuse('billing_past_due')
 }
-
-type BodyStorage = TenantSettings['bodyStorage']
 
 /**
  * Refuses if the plan allows no more accounts. The decision counts only in the transaction that inserts the account,
@@ -28,17 +25,13 @@ export async function requireAccountRoom(db: Db, tenantId: string, plan: Plan | 
  * Refuses a `bodyStorage` that the plan forbids, and one that stores more than `before` if the plan's storage is used
  * up.
  */
-export async function requireBodyStorage(
-  db: Db,
-  tenantId: string,
-  { before, after }: { before: BodyStorage; after: BodyStorage | undefined },
-): Promise<void> {
+export async function requireBodyStorage(db: Db, tenantId: string, change: BodyStorageChange): Promise<void> {
+  const { after } = change
   if (after === undefined || after === 'none') return
   const plan = await findTenantPlan(db, tenantId)
   if (!plan) return
   if (!plan.limits.bodyStorageAllowed) refuse('plan_limit_storage')
-  const isMore = bodyStorage.options.indexOf(after) > bodyStorage.options.indexOf(before)
-  if (!isMore || (await findStorageRoom(db, tenantId)) > 0) return
+  if (!storesMore(change) || (await findStorageRoom(db, tenantId)) > 0) return
   refuse('plan_limit_storage', undefined, {
     message: `The plan's ${plan.limits.storageBytes} bytes of storage are used up. Set bodyStorage to none, or change the plan.`,
   })
