@@ -4,11 +4,7 @@ import type { MailAccount } from '../../features/mail/messages/rules.ts'
 import type { UnreadableMessage } from '../../providers/mail.ts'
 import { type Session, underFence } from './session.ts'
 
-type Recording = (
-  unit: UnitOfWork,
-  account: MailAccount,
-  arrivals: readonly Arrival[],
-) => Promise<void>
+type Recording = (unit: UnitOfWork, account: MailAccount, arrivals: readonly Arrival[]) => Promise<void>
 
 /** Records arrivals by halves, so that only messages that the database refuses are left out. @returns those */
 export async function recordPiecemeal(
