@@ -10,6 +10,12 @@ export class ByteQueue {
 
   /** Takes the first `count` bytes, or all if there are fewer. */
   take(count: number): Buffer {
+    const taken = this.takePieces(count)
+    return taken.length === 1 ? (taken[0] as Buffer) : Buffer.concat(taken)
+  }
+
+  /** Takes as many bytes, in the pieces in which they came. */
+  takePieces(count: number): Buffer[] {
     const taken: Buffer[] = []
     let missing = Math.min(count, this.length)
     this.length -= missing
@@ -19,6 +25,6 @@ export class ByteQueue {
       if (first.length > missing) this.#pieces.unshift(first.subarray(missing))
       missing -= Math.min(first.length, missing)
     }
-    return taken.length === 1 ? (taken[0] as Buffer) : Buffer.concat(taken)
+    return taken
   }
 }

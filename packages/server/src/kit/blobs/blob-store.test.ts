@@ -1,9 +1,10 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { useStoreKinds } from '../../../test/object-stores.ts'
+import { waitUntil } from '../../../test/wait-until.ts'
 import { SealError } from '../seal.ts'
 import { type BlobStore, isLost, openBlobStore } from './blob-store.ts'
-import { ObjectMissing, StorageUnavailable } from './object-store.ts'
+import { ObjectMissing, StorageUnavailable, type StoredObject } from './object-store.ts'
 
 const sealing = { key: createSecretKey(randomBytes(32)), context: ['tenant', 'message'] }
 const { kinds } = useStoreKinds()
@@ -16,6 +17,14 @@ async function write(store: BlobStore, key: string, content: Buffer): Promise<nu
 
 const read = async (store: BlobStore, key: string, by = sealing) =>
   Buffer.concat(await Array.fromAsync(store.read(key, by)))
+
+async function* watchEnd(content: StoredObject['content'], onEnd: () => void): StoredObject['content'] {
+  try {
+    yield* content
+  } finally {
+    onEnd()
+  }
+}
 
 describe.each(kinds)('blobs in $name', ({ open }) => {
   async function openStore() {
@@ -118,6 +127,28 @@ describe.each(kinds)('blobs in $name', ({ open }) => {
     await store.remove('aa/aa')
     await store.remove('aa/aa')
     expect(await keys()).toEqual([])
+  })
+
+  test('closes an object whose reader stops early, or that was changed', async () => {
+    await using opened = await openStore()
+    const { objects, store, bytesOf } = opened
+    await write(store, 'aa/aa', randomBytes(5_000_000))
+    const changed = await bytesOf('aa/aa')
+    changed[2_000_000]! ^= 1
+    await objects.put('aa/bb', changed)
+    let closed = 0
+    const watched = openBlobStore({
+      ...objects,
+      async open(key) {
+        const { bytes, content } = await objects.open(key)
+        return { bytes, content: watchEnd(content, () => (closed += 1)) }
+      },
+    })
+
+    for await (const _ of watched.read('aa/aa', sealing)) break
+    await waitUntil('the object that was left to be closed', async () => closed === 1)
+    await expect(read(watched, 'aa/bb')).rejects.toThrow(SealError)
+    await waitUntil('the changed object to be closed', async () => closed === 2)
   })
 
   test('refuses a key that points elsewhere', async () => {

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { SealError } from '../seal.ts'
 import { ObjectMissing, type ObjectStore, type StoredObject } from './object-store.ts'
+import { cutIntoPieces } from './pieces.ts'
 import { openFrames, sealFrames, type Sealing } from './sealed-frames.ts'
 
 const KEY = /^[0-9a-f-]{2,64}(?:\/[0-9a-f-]{2,64}){0,4}$/
@@ -117,8 +118,11 @@ async function createBlob(objects: ObjectStore, key: string, sealing: Sealing): 
   }
 }
 
-/** zlib makes a step in its thread for each piece. With its default of 16 KB, 30 MB take 2,000 steps. */
-const EXPANDED_PIECE_BYTES = 64 * 1024
+/**
+ * zlib makes a step in its thread for each piece that it takes or gives. A small step costs more than its work: it wakes
+ * a thread, and then the event loop.
+ */
+const STEP_BYTES = 256 * 1024
 /** Most messages are below both, and need no streams. */
 const SMALL_OBJECT_BYTES = 64 * 1024
 const SMALL_CONTENT_BYTES = 1024 * 1024
@@ -144,8 +148,12 @@ async function* readSmall({ content }: StoredObject, sealing: Sealing): AsyncGen
 }
 
 async function* readLarge(content: AsyncIterable<Buffer>, sealing: Sealing): AsyncGenerator<Buffer> {
-  const plain = createZstdDecompress({ chunkSize: EXPANDED_PIECE_BYTES })
-  const opened = pipeline(content, (sealed: AsyncIterable<Buffer>) => openFrames(sealed, sealing), plain)
+  const plain = createZstdDecompress({ chunkSize: STEP_BYTES })
+  const opened = pipeline(
+    content,
+    (sealed: AsyncIterable<Buffer>) => cutIntoPieces(openFrames(sealed, sealing), STEP_BYTES),
+    plain,
+  )
   opened.catch(() => undefined)
   try {
     for await (const bytes of plain as Readable) yield bytes

@@ -1,14 +1,20 @@
-/** A piece has at least this size, but for the last. */
+/** Size of a piece that is stored as a row. */
 const PIECE_BYTES = 1024 * 1024
 
-/** Joins frames to pieces, each of which is stored as a row. */
-export async function* cutIntoPieces(frames: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+/**
+ * Joins frames to pieces.
+ * @param pieceBytes a piece has at least this size, but for the last
+ */
+export async function* cutIntoPieces(
+  frames: AsyncIterable<Buffer>,
+  pieceBytes = PIECE_BYTES,
+): AsyncGenerator<Buffer, undefined> {
   let waiting: Buffer[] = []
   let bytes = 0
   for await (const frame of frames) {
     waiting.push(frame)
     bytes += frame.length
-    if (bytes < PIECE_BYTES) continue
+    if (bytes < pieceBytes) continue
     yield Buffer.concat(waiting)
     waiting = []
     bytes = 0

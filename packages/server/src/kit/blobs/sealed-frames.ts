@@ -66,10 +66,10 @@ export async function* openFrames(
       file = fileOf(sealing, head.subarray(1))
     }
     while (waiting.length > SEALED_FRAME_BYTES)
-      yield openFrame(file, number++, false, waiting.take(SEALED_FRAME_BYTES))
+      yield* openFrame(file, { number: number++, isLast: false, bytes: SEALED_FRAME_BYTES }, waiting)
   }
   if (!file || waiting.length < TAG_BYTES) throw new SealError('The sealed file is cut off')
-  yield openFrame(file, number, true, waiting.take(waiting.length))
+  yield* openFrame(file, { number, isLast: true, bytes: waiting.length }, waiting)
 }
 
 interface FileSeal {
@@ -100,11 +100,15 @@ function sealFrame({ key, context }: FileSeal, number: number, isLast: boolean, 
   return Buffer.concat([sealed, cipher.getAuthTag()])
 }
 
-function openFrame({ key, context }: FileSeal, number: number, isLast: boolean, frame: Buffer): Buffer {
+function openFrame(
+  { key, context }: FileSeal,
+  { number, isLast, bytes }: { number: number; isLast: boolean; bytes: number },
+  sealed: ByteQueue,
+): Buffer[] {
   const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(number, isLast), { authTagLength: TAG_BYTES })
   decipher.setAAD(context)
-  decipher.setAuthTag(frame.subarray(frame.length - TAG_BYTES))
-  const content = decipher.update(frame.subarray(0, frame.length - TAG_BYTES))
+  const content = sealed.takePieces(bytes - TAG_BYTES).map(piece => decipher.update(piece))
+  decipher.setAuthTag(sealed.take(TAG_BYTES))
   try {
     // In this mode it returns nothing, but checks the tag.
     decipher.final()
