@@ -78,12 +78,12 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     const { account, create, read } = await open()
     await using _ = account
     const { id } = (await create()).body
-    let hasLooked = false
+    const looking = { isOver: false }
     const answers = new Set<number>()
     const readOn = async () => {
-      while (!hasLooked) answers.add((await read(id)).status)
+      while (!looking.isOver) answers.add((await read(id)).status)
     }
-    const look = account.settledFeed().finally(() => (hasLooked = true))
+    const look = account.settledFeed().finally(() => (looking.isOver = true))
     await Promise.all([look, readOn()])
     expect([...answers]).toEqual([200])
   })
