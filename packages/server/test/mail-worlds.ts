@@ -4,6 +4,7 @@ import type { LocatedMessage, MailProvider, RemoteMailbox, RemoteMessage } from 
 import { type LoggedMessage, LogServer, logMail, presentLogged, toLoggedRemote } from './memory-log.ts'
 import {
   flagsOf,
+  locationIn,
   type MemoryMessage,
   MemoryServer,
   memoryMail,
@@ -100,11 +101,8 @@ function numberedHand(server: MemoryServer, random: Random, next: NextContent): 
     return mailbox?.messages.find(({ uid }) => uid === key) ?? null
   }
   const located = (path: string, key: number): NewLocation | null => {
-    const { uidValidity } = server.get(path)
-    const isValidUnder: NewLocation['isValidUnder'] = cursor =>
-      cursor === null || cursor['uidValidity'] === uidValidity
     // As a server without UIDPLUS.
-    return random.chance(0.3) ? null : { source: path, key, isValidUnder }
+    return random.chance(0.3) ? null : locationIn(server.get(path), key)
   }
   return {
     toggleRead(at) {
@@ -215,6 +213,7 @@ function loggedHand(server: LogServer, all: string | null, next: NextContent): P
     source: server.sourceOf([...mailboxes][0]!),
     key: id,
     isValidUnder: () => true,
+    firstCursor: null,
   })
   return {
     toggleRead({ key }) {

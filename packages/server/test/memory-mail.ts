@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { NewLocation } from '../src/providers/changing.ts'
 import type { Offering } from '../src/providers/connected-account.ts'
 import {
   CONTENT_BYTES_MAX,
@@ -391,6 +392,23 @@ export function presentMailbox(mailbox: MemoryMailbox): RemoteMailbox {
     unreadCount: messages.filter(({ isRead }) => !isRead).length,
     source: path,
     state: stateOf(mailbox),
+  }
+}
+
+/** Where a message is that was added to a mailbox, as the server says. */
+export function locationIn({ path, uidValidity }: MemoryMailbox, uid: number): NewLocation {
+  const firstCursor: MemoryCursor = {
+    uidValidity,
+    uidNext: uid,
+    exists: null,
+    digest: null,
+    backfillBelow: uid,
+  }
+  return {
+    source: path,
+    key: uid,
+    isValidUnder: cursor => cursor === null || cursor['uidValidity'] === uidValidity,
+    firstCursor,
   }
 }
 

@@ -266,10 +266,12 @@ describe('waxwing serve', () => {
 
     expect((await get('/health/live')).status).toBe(200)
     const none = { count: 0, oldestSeconds: 0 }
-    expect(await get('/health/ready')).toMatchObject({
-      status: 200,
-      body: { status: 'ok', accounts: { unfollowed: none, failing: none, lagging: none } },
-    })
+    await expect
+      .poll(() => get('/health/ready'))
+      .toMatchObject({
+        status: 200,
+        body: { status: 'ok', accounts: { unfollowed: none, failing: none, lagging: none } },
+      })
     const { status, body } = await get<string>('/metrics')
     expect(status).toBe(200)
     expect(body).toContain('waxwing_accounts_troubled{trouble="unfollowed"} 0')

@@ -219,13 +219,12 @@ describe('searching over the connection that reads', () => {
     const ended: string[] = []
     const search = (name: string, seconds: number) =>
       opened.search(seconds, name).finally(() => void ended.push(name))
-    const running = search('running', 3)
+    const running = expect(search('running', 3)).rejects.toMatchObject(tooLong)
     await begun.promise
-    const waiting = search('waiting', 0.1)
+    const waiting = expect(search('waiting', 0.1)).rejects.toMatchObject(tooLong)
     const reading = opened.read()
 
-    await expect(waiting).rejects.toMatchObject(tooLong)
-    await expect(running).rejects.toMatchObject(tooLong)
+    await Promise.all([running, waiting])
     expect(ended).toEqual(['waiting', 'running'])
     expect((await reading).toString()).toBe('letter of INBOX')
     expect(opened.count()).toBe(2)

@@ -70,6 +70,11 @@ export interface NewLocation {
    * the two. Ask it in the transaction that stores the key, with the cursor as that transaction reads it.
    */
   isValidUnder(cursor: Cursor | null): boolean
+  /**
+   * The cursor from which the source is followed if this is the first message of it that the index holds. Null if keys
+   * last, whatever is followed.
+   */
+  firstCursor: Cursor | null
 }
 
 export interface RemovedBatch {

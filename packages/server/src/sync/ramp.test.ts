@@ -34,7 +34,7 @@ describe('Ramp', () => {
     const given = [ramp.begin('a.test', impatient.signal), ramp.begin('b.test', impatient.signal)]
     const next = ramp.begin('a.test', never)
     impatient.abort(new Error('enough'))
-    for (const one of given) await expect(one).rejects.toThrow('enough')
+    await Promise.all(given.map(one => expect(one).rejects.toThrow('enough')))
     held[0]?.[Symbol.dispose]()
     await next
     // All ten places of the other host are free again.

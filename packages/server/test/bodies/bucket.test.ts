@@ -207,14 +207,14 @@ test('a process with another bucket, prefix or folder than the others is refused
   const blobDir = await mkdtemp(path.join(tmpdir(), 'waxwing-blobs-'))
   try {
     await using same = await open(configOf('first'))
-    expect((await same.get('/health/ready')).status).toBe(200)
+    await expect.poll(async () => (await same.get('/health/ready')).status).toBe(200)
     await expect(open(configOf('second'))).rejects.toThrow(/other processes.*of\/waxwing|is empty/s)
     await expect(open({ blobDir })).rejects.toThrow(blobDir)
     await using theirs = await openTestDatabase()
     await sql`update blob_mark set id = gen_random_uuid()`.execute(theirs.db)
     await using other = await openSyncApp({ database: theirs, config: configOf('other') })
     await expect(open(configOf('other'))).rejects.toThrow('another installation')
-    expect((await other.get('/health/ready')).status).toBe(200)
+    await expect.poll(async () => (await other.get('/health/ready')).status).toBe(200)
   } finally {
     await rm(blobDir, { recursive: true })
   }
@@ -227,7 +227,7 @@ test('wrong settings of a bucket end the start, and a bucket that is out of reac
   await expect(open({})).rejects.toThrow('WAXWING_S3_SECRET_ACCESS_KEY')
   s3.faults = []
   await using app = await open({ s3Endpoint: 'http://127.0.0.1:9' })
-  expect((await app.get('/health/ready')).status).toBe(200)
+  await expect.poll(async () => (await app.get('/health/ready')).status).toBe(200)
   expect(app.logLines.some(line => line.includes('Stored messages cannot be used now'))).toBe(true)
   expect(app.logLines.join('')).toContain('WAXWING_S3_ENDPOINT')
 })

@@ -20,8 +20,8 @@ import { waitUntil } from '../wait-until.ts'
 
 const COUNT = 600
 const READ_EACH = 5
-/** Slow enough for each kill to happen while messages are being stored. */
-const FAULTS = { latencyMs: 80 }
+/** Half a minute for all: each kill happens while messages are being stored, also if this test hears of them late. */
+const FAULTS = { bytesPerSecond: 150_000 }
 const KILLS = 3
 const OPTIONS = {
   program: fileURLToPath(new URL('../sync/quick-service.ts', import.meta.url)),

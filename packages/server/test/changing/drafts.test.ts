@@ -54,25 +54,38 @@ async function openAccount(account: Promise<ChangingAccount>) {
 describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
   const useIt = useServer(start)
   const open = (arrange: (world: ChangingAccount['world']) => Promise<unknown> = async () => {}) =>
-    openAccount(
-      openChangingAccount(app, useIt(), async world => {
-        // In a mailbox that the first draft creates, no draft can be read while the sync looks there for the first time.
-        const listed = await world.witness.command(`LIST "" "*"`)
-        const paths = listed.untagged.map(values => String(values.at(-1)))
-        if (!paths.some(path => path.endsWith('Drafts'))) await world.createMailbox(world.at('Drafts'))
-        await arrange(world)
-      }),
-    )
+    openAccount(openChangingAccount(app, useIt(), arrange))
   const letter =
     'From: Grace <grace@example.org>\r\nSubject: Question\r\nMessage-ID: <q@a.test>\r\nReferences: <p@a.test>\r\n\r\nWhat?\r\n'
 
   test('creates the mailbox of drafts with the first one, where there is none', async () => {
-    const { account, create, read } = await openAccount(openChangingAccount(app, useIt(), async () => {}))
+    const { account, create, replace, read } = await open()
     await using _ = account
     const { status, body } = await create()
     expect(status).toBe(200)
-    await waitUntil('the draft', async () => (await read(body.id)).status === 200)
+    expect((await read(body.id)).body).toEqual(body)
+
+    const replaced = await replace(body.id, { ...BODY, text: 'Second\n' })
+    expect(replaced).toMatchObject({ status: 200, body: { id: body.id, snippet: 'Second' } })
     expect(await account.truth()).toHaveLength(1)
+    expect(ofDrafts(await account.settledFeed())).toEqual([
+      'message.created Grüße',
+      expect.stringMatching(/^message\.updated Grüße snippet/),
+    ])
+  })
+
+  test('reads the first draft while the sync looks into its mailbox for the first time', async () => {
+    const { account, create, read } = await open()
+    await using _ = account
+    const { id } = (await create()).body
+    const looking = { isOver: false }
+    const answers = new Set<number>()
+    const readOn = async () => {
+      while (!looking.isOver) answers.add((await read(id)).status)
+    }
+    const look = account.settledFeed().finally(() => (looking.isOver = true))
+    await Promise.all([look, readOn()])
+    expect([...answers]).toEqual([200])
   })
 
   test('creates a draft, which reads as it was written, and is announced once', async () => {

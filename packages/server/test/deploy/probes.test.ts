@@ -16,7 +16,7 @@ test.each([['sync'], ['jobs']] as const)(
     const { get } = callerOf(`http://127.0.0.2:${metricsPort}`, null)
     expect((await get('/health/live')).status).toBe(200)
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
-    expect((await get('/metrics')).body).toContain('\nwaxwing_ready 1\n')
+    await expect.poll(async () => (await get('/metrics')).body).toContain('\nwaxwing_ready 1\n')
     await expect(fetch(`http://127.0.0.1:${metricsPort}/health/live`)).rejects.toThrow()
 
     const stopped = app.stop({ noticeSeconds: 5 })
@@ -33,13 +33,15 @@ test('a process with the role api is not ready before the API answers', async ()
   const opening = openTestApp({ config: { metricsPort, s3Bucket, s3Endpoint, ...KEYS } })
   await store.asked
   const { get } = callerOf(`http://127.0.0.1:${metricsPort}`, null)
-  expect(await get('/health/ready')).toMatchObject({ status: 503, body: { problems: ['it is starting'] } })
+  await expect
+    .poll(() => get('/health/ready'))
+    .toMatchObject({ status: 503, body: { problems: ['it is starting'] } })
   expect((await get('/health/live')).status).toBe(200)
 
   store.answer()
   await using app = await opening
-  expect((await get('/health/ready')).status).toBe(200)
-  expect((await app.get('/health/ready')).status).toBe(200)
+  await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+  await expect.poll(async () => (await app.get('/health/ready')).status).toBe(200)
 })
 
 const KEYS = { s3AccessKeyId: 'key', s3SecretAccessKey: new Secret('secret') }

@@ -159,7 +159,9 @@ describe('links', () => {
     expect(await tracking.ask(pixel, { host: 'mail.example.com' })).toMatchObject({ status: 200 })
     for (const path of ['/v1/settings', '/docs', '/', '/health/ready', '/t/o/', '/t/'])
       expect(await tracking.ask(path)).toMatchObject({ status: 404 })
-    expect(await tracking.ask('/health/ready', { host: 'mail.example.com' })).toMatchObject({ status: 200 })
+    await expect
+      .poll(() => tracking.ask('/health/ready', { host: 'mail.example.com' }))
+      .toMatchObject({ status: 200 })
   })
 })
 

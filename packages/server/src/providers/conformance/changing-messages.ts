@@ -3,7 +3,7 @@ import type { NewDraft, NewMessage } from '../changing.ts'
 import { DRAFT_FIELD, draftMark } from '../draft-mark.ts'
 import { type ChangingArrangement, letters } from './arrangement.ts'
 import { failureOf, keyOf } from './changing-steps.ts'
-import { openIndex } from './memory-index.ts'
+import { byKey, openIndex } from './memory-index.ts'
 
 const NO_FLAGS = { isRead: false, isFlagged: false, isDraft: false, categories: [] }
 
@@ -60,6 +60,31 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
       await index.follow(account.mail)
       expect(added.location?.isValidUnder(index.cursor)).toBe(true)
       expect(index.messages.get(held!.key)).toMatchObject({ ...flags, receivedAt })
+    })
+
+    test('say from where their mailbox can be followed, if nothing of it is indexed yet', async () => {
+      await using arranged = await setUp()
+      await arranged.world.createMailbox('Kept')
+      await arranged.world.deliver(letters(2), 'Kept')
+      await using account = await arranged.connect()
+      const kept = await keyOf(arranged, account.mail, 'Kept')
+      const { location } = await account.changing.addMessage(
+        kept,
+        composed('Message-ID: <x@example.com>\r\n\r\nText\r\n', '<x@example.com>'),
+      )
+      await arranged.world.deliver(letters(1, 10), 'Kept')
+
+      const index = openIndex(kept)
+      index.cursor = location!.firstCursor
+      expect(location!.isValidUnder(index.cursor)).toBe(true)
+      expect(account.mail.isComplete(index.cursor, null)).toBe(false)
+      await index.follow(account.mail)
+
+      const held = (await arranged.held('Kept')).map(({ key }) => key)
+      expect(index.keys()).toEqual(held.toSorted(byKey))
+      expect(index.keys()).toContain(location!.key)
+      expect(index.steps.map(({ type }) => type)).not.toContain('reset')
+      expect(account.mail.isComplete(index.cursor, null)).toBe(true)
     })
 
     test.each([-1, 1])('are refused if their content is longer or shorter than was said (%i)', async off => {

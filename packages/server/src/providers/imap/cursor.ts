@@ -60,6 +60,14 @@ export function freshCursor(
   }
 }
 
+/** The cursor for a mailbox that was never followed, as of before one of its messages was added. */
+export function cursorAt(uidValidity: number, uid: number): ImapCursor {
+  const mailbox = { uidValidity, mailboxId: null, exists: 0, highestModseq: null }
+  const cursor = freshCursor(mailbox, { uidNext: uid, unseen: null, since: null, now: 0 })
+  // How many messages lie below is not known.
+  return { ...cursor, backfillBelow: uid }
+}
+
 /** The same cursor with a shorter window. */
 export function narrowCursor(cursor: ImapCursor, since: Date): ImapCursor {
   const at = since.getTime()

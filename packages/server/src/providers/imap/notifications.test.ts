@@ -4,6 +4,8 @@ import { startChaosProxy } from '../../../test/servers/chaos-proxy.ts'
 import { startDovecot } from '../../../test/servers/dovecot.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { openWorld } from '../../../test/servers/world.ts'
+import { waitUntil } from '../../../test/wait-until.ts'
+import type { ContentRange } from '../content.ts'
 import { letters } from '../conformance/arrangement.ts'
 import { openIndex } from '../conformance/memory-index.ts'
 import { imapAccount } from './mail.ts'
@@ -15,6 +17,7 @@ const never = new AbortController().signal
 const NOTHING = { arrived: false, changed: false, gone: false }
 /** Longer than Dovecot collects changes before it reports them. */
 const REPORT_SECONDS = 1.5
+const WHOLE: ContentRange = { part: null, isHeader: false, offset: 0, end: null, size: null }
 /** For a watch that a report ends. */
 const WATCH_SECONDS = 120
 
@@ -30,13 +33,17 @@ async function arrange({ faults = {}, change = line => line }: { faults?: Faults
   const world = await openWorld(server(), user)
   const reports: Reports = { change }
   let isListing = false
+  let exists = 0
   const proxy = await startChaosProxy(server(), {
     ...faults,
     judge(moment, command) {
       if (command.startsWith('LIST')) isListing = moment === 'asked'
       return 'pass'
     },
-    rewrite: line => (!isListing && /^\* (?:STATUS|LIST) /.test(line) ? reports.change(line) : line),
+    rewrite(line) {
+      exists = Number(/^\* (\d+) EXISTS/.exec(line)?.[1] ?? exists)
+      return !isListing && /^\* (?:STATUS|LIST) /.test(line) ? reports.change(line) : line
+    },
   })
   const trust = new NotifyTrust()
   const connect = () =>
@@ -48,10 +55,13 @@ async function arrange({ faults = {}, change = line => line }: { faults?: Faults
       signal: never,
     })
   const account = await connect()
-  const { mail } = account
+  const { mail, content } = account
   return {
     world,
     mail,
+    content,
+    /** How many messages the open mailbox has, as the server said last. */
+    exists: () => exists,
     reports,
     connect,
     asked: () => proxy.stats.lines.filter(line => line.startsWith('NOTIFY')),
@@ -123,16 +133,18 @@ describe('a server that reports all changes', () => {
   })
 
   test('is noticed for a mailbox that was read for a moment', async () => {
-    await using arranged = await arrange()
-    const { world, mail } = arranged
+    // The server reports it as the open mailbox only, in the answer to a command that reads from it.
+    await using arranged = await arrange({ change: () => null })
+    const { world, mail, content, exists } = arranged
+    const [key = 0] = await world.deliver(letters(1), 'Archive')
     await mail.listMailboxes()
-    await mail.watch('INBOX', 0.05, never)
-    await openIndex('Archive').follow(mail)
-    await world.deliver(letters(1), 'Archive')
-    await mail.watch('Archive', WATCH_SECONDS, never)
+    const index = openIndex('Archive')
+    await index.follow(mail)
     await world.deliver(letters(1, 2), 'Archive')
-    // It is reported as the open mailbox, in the answer to a command that reads from it.
-    await openIndex('Archive').follow(mail)
+    await waitUntil('the report', async () => {
+      await Array.fromAsync(content.open({ source: 'Archive', cursor: index.cursor, key }, WHOLE))
+      return exists() === 2
+    })
     expect(await mail.watch('INBOX', WATCH_SECONDS, never)).toMatchObject({ elsewhere: true })
   })
 

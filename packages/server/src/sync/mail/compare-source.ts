@@ -4,7 +4,8 @@ import type { FollowedSource } from '../../features/mail/messages/rules.ts'
 import type { Cursor, KnownMessages, MessageKey, ResetStep, StatesStep } from '../../providers/mail.ts'
 import { changedKeysIn, listLastingChanges, lookAgain, withoutChanged } from './changed-keys.ts'
 import { changesOf, recordPage } from './record-page.ts'
-import { followOptions, recordCursor, type Session, underFence } from './session.ts'
+import { ChangedMeanwhile, followOptions, recordCursor, type Session, underFence } from './session.ts'
+import { findCursor } from './source-store.ts'
 
 const ROWS_PER_TRANSACTION = 500
 const MISSING_PER_TRANSACTION = 5_000
@@ -40,7 +41,7 @@ export async function compareSource(
       continue
     }
     cursor = step.cursor
-    if (step.type === 'reset') await recordReset(session, followed, step)
+    if (step.type === 'reset') await recordReset(session, followed, step, options.cursor)
     else if (step.type === 'states') await recordStatesStep(session, followed, step)
     else if (step.type === 'gone') gone.push(...step.keys)
   }
@@ -58,9 +59,20 @@ export async function compareSource(
   await underFence(session, unit => recordCursor(unit, session, followed, last))
 }
 
-async function recordReset(session: Session, followed: FollowedSource, step: ResetStep): Promise<void> {
+/**
+ * @param former the cursor under which the source was compared
+ * @throws ChangedMeanwhile if the interface has given a source its first cursor since: its keys are not void
+ */
+async function recordReset(
+  session: Session,
+  followed: FollowedSource,
+  step: ResetStep,
+  former: Cursor | null,
+): Promise<void> {
   session.log.debug({ mailboxId: followed.mailboxes[0]?.id }, 'Reading a source again')
   await underFence(session, async (unit, account) => {
+    if (former === null && (await findCursor(unit.sql, account.id, followed.source)) !== null)
+      throw new ChangedMeanwhile()
     await markUnrecognised(unit, account, followed, step.keys)
     await recordCursor(unit, session, followed, step.cursor)
   })

@@ -13,7 +13,7 @@ import {
   type FormerLocation,
   type NewLocation,
   placeAll,
-  validLocations,
+  recordValid,
 } from './record-new-locations.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
@@ -138,7 +138,7 @@ export async function recordAdded(
   added: Added & { to: NewLocation | null },
 ): Promise<string> {
   const { message, mailboxes, to } = added
-  const [valid = null] = to ? await validLocations(unit, account, [to]) : []
+  const [valid = null] = to ? await recordValid(unit, account, [to]) : []
   const holder = valid && (await findHolder(unit, account, added, valid))
   // A number of another message was a mistake of the server: the sync finds where the added one is.
   const isFree =

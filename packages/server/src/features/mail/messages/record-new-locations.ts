@@ -15,6 +15,8 @@ export interface FormerLocation {
 export interface NewLocation extends FormerLocation {
   /** Whether the key is valid in the source as the index has followed it. */
   isValidUnder(cursor: Cursor | null): boolean
+  /** The cursor from which the source is followed if nothing of it is indexed; null if keys last. */
+  firstCursor: Cursor | null
 }
 
 /** A message as the provider has it now, without its key. */
@@ -39,7 +41,7 @@ export async function placeAll(
   account: MailAccount,
   placings: readonly Placing[],
 ): Promise<Map<string, FormerLocation>> {
-  const valid = await validLocations(
+  const valid = await recordValid(
     unit,
     account,
     placings.flatMap(({ to }) => to ?? []),
@@ -55,8 +57,11 @@ export async function placeAll(
   return new Map(keyed.filter(isFree).map(({ id, to: { source, key } }) => [id, { source, key }]))
 }
 
-/** Those whose source was not renumbered since. */
-export async function validLocations(
+/**
+ * The locations whose source was not renumbered since. A source that was never followed gets a cursor with their
+ * numbering, so that the sync does not take the keys to be void when it first looks there.
+ */
+export async function recordValid(
   unit: UnitOfWork,
   account: MailAccount,
   locations: readonly NewLocation[],
@@ -67,7 +72,29 @@ export async function validLocations(
     where account_id = ${account.id} and source = any(${[...new Set(locations.map(({ source }) => source))]}::text[])
   `.execute(unit.sql)
   const cursors = new Map(rows.map(({ source, cursor }) => [source, cursor]))
-  return new Set(locations.filter(location => location.isValidUnder(cursors.get(location.source) ?? null)))
+  const valid = locations.filter(location => location.isValidUnder(cursors.get(location.source) ?? null))
+  const first = valid.filter(({ source, firstCursor }) => firstCursor !== null && !cursors.has(source))
+  if (first.length > 0) await recordFirstCursors(unit, account, first)
+  return new Set(valid)
+}
+
+/** Leaves out sources of which keys are indexed: their cursor was lost, so these keys may be void. */
+async function recordFirstCursors(
+  unit: UnitOfWork,
+  account: MailAccount,
+  locations: readonly NewLocation[],
+): Promise<void> {
+  const cursors = [...new Map(locations.map(({ source, firstCursor }) => [source, firstCursor]))]
+  const rows = cursors.map(([source, cursor]) => ({ source, cursor }))
+  await sql`
+    insert into sync_cursor (account_id, source, cursor)
+    select account_id, source, first.cursor
+    from json_to_recordset(${JSON.stringify(rows)}::json) as first (source text, cursor jsonb)
+    join mailbox using (source)
+    where account_id = ${account.id}
+      and not exists (select from message_mailbox where mailbox_id = mailbox.id and uid is not null)
+    on conflict do nothing
+  `.execute(unit.sql)
 }
 
 interface Holder {

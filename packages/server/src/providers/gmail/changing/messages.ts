@@ -130,7 +130,7 @@ export function removeMessages(api: GmailApi, at: MessageSet): AsyncGenerator<Re
 
 /** The key of a message is valid whatever happens to the history. */
 export function locationOf(key: MessageKey): NewLocation {
-  return { source: SOURCE, key, isValidUnder: () => true }
+  return { source: SOURCE, key, isValidUnder: () => true, firstCursor: null }
 }
 
 function requireSettable({ known }: AccountLabels, id: string): void {

@@ -1,7 +1,7 @@
 import type { NewLocation } from '../../changing.ts'
 import { ProviderFailure } from '../../failure.ts'
 import type { Cursor, MessageKey, SourceCursor } from '../../mail.ts'
-import { readCursor } from '../cursor.ts'
+import { cursorAt, readCursor } from '../cursor.ts'
 import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from '../follow.ts'
 import type { Selected } from '../open-mailbox.ts'
 
@@ -51,6 +51,7 @@ export function locationOf(source: string, uidValidity: number, key: number): Ne
       const cursor = readCursor(stored)
       return cursor === null || cursor.uidValidity === uidValidity
     },
+    firstCursor: cursorAt(uidValidity, key),
   }
 }
 
