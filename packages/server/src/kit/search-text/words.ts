@@ -60,7 +60,7 @@ function widthOf(code: number): number {
   return code > 0xff_ff ? 2 : 1
 }
 
-const ASCII = /^[\u0000-\u007f]*$/
+const BEYOND_ASCII = /[^\u0000-\u007f]/
 // Accents, vowel points of Hebrew and Arabic, the hamza on letters, and the stroke that only widens.
 const MARKS =
   /[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/g
@@ -84,7 +84,7 @@ const SPECIAL_LETTERS = /[ßıłøđðþæœς]/g
 
 /** Removes case, accents, widths and other variants of the same letter. */
 function foldText(text: string): string {
-  if (ASCII.test(text)) return text.toLowerCase()
+  if (!BEYOND_ASCII.test(text)) return text.toLowerCase()
   return text
     .normalize('NFKD')
     .replaceAll(MARKS, '')
