@@ -12,7 +12,7 @@ import { differingColumns, fieldsOf, rowColumns, rowTypes, toRow, toState } from
 import { type HeldMessage, lockHeld, type Rewriting, rewriteHeld } from './record-known.ts'
 import { countContents } from './record-content-version.ts'
 import { takeKeyedContents, takeMarkedContents, takeSavedContents } from './record-new-contents.ts'
-import { noteAnswers, linkSends } from './record-sends.ts'
+import { linkingSends, noteAnswers } from './record-sends.ts'
 import { pairUp, type UnplacedMessage } from './pair-moved.ts'
 import type { MailAccount, PlacedMailbox } from './rules.ts'
 
@@ -220,7 +220,7 @@ async function insertMessages(
   await executeUnawaited(unit.sql, placing)
   await recordDocuments(unit, account.id, rows)
   const outbound = rows.flatMap(({ id, direction }) => (direction === 'outbound' ? [id] : []))
-  await linkSends(unit, account.id, outbound)
+  if (outbound.length > 0) await executeUnawaited(unit.sql, linkingSends(account.id, outbound))
   return ids
 }
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { plainArray } from '../../../database/plain-array.ts'
 import { executeUnawaited } from '../../../database/unawaited.ts'
 import type { UnitOfWork } from '../../../events/unit-of-work.ts'
 import { announceUpdated } from './announce.ts'
@@ -42,7 +43,13 @@ export async function linkSends(
   ids: readonly string[],
 ): Promise<string[]> {
   if (ids.length === 0) return []
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await linkingSends(accountId, ids).execute(unit.sql)
+  return rows.map(({ id }) => id)
+}
+
+/** The statement of `linkSends`. Its rows are the messages that changed. */
+export function linkingSends(accountId: string, ids: readonly string[]): RawBuilder<{ id: string }> {
+  return sql`
     with next as (
       select message.id, sent.outbox_id, sent.reference
       from message left join lateral (
@@ -54,20 +61,18 @@ export async function linkSends(
           where account_id = ${accountId} and internet_message_id = message.internet_message_id
         ) as known order by place limit 1
       ) as sent on message.direction = 'outbound'
-      where message.account_id = ${accountId} and message.id = any(${[...ids]}::uuid[])
+      where message.account_id = ${accountId} and message.id = any(${plainArray(ids)}::uuid[])
     ), renamed as (
       insert into sent_message (account_id, internet_message_id, outbox_id, reference, list_id)
       select ${accountId}::uuid, message.internet_message_id, sent.outbox_id, sent.reference, sent.list_id
       from message join sent_message as sent on sent.account_id = ${accountId} and sent.remote_id = message.remote_id
-      where message.account_id = ${accountId} and message.id = any(${[...ids]}::uuid[])
+      where message.account_id = ${accountId} and message.id = any(${plainArray(ids)}::uuid[])
         and message.direction = 'outbound' and message.internet_message_id <> sent.internet_message_id
       on conflict do nothing
     )
     update message set outbox_id = next.outbox_id, reference = next.reference
     from next where message.id = next.id and message.outbox_id is distinct from next.outbox_id
-    returning message.id
-  `.execute(unit.sql)
-  return rows.map(({ id }) => id)
+    returning message.id`
 }
 
 /**
