@@ -212,7 +212,7 @@ test('a file that was cut off by a power failure is fetched again', async () => 
   const server = useIt()
   const user = await server.addUser()
   await using world = await openWorld(server, user)
-  const message = letter('large', randomBytes(300_000).toString('base64url').replaceAll(/.{70}/g, '$&\r\n'))
+  const message = letter('large', randomBytes(1_000_000).toString('base64url').replaceAll(/.{70}/g, '$&\r\n'))
   await world.deliver(message)
   await using blobs = await openBlobFolder()
   await using app = await openSyncApp({ config: { blobDir: blobs.folder } })
@@ -225,12 +225,19 @@ test('a file that was cut off by a power failure is fetched again', async () => 
     return Buffer.from(await answer.arrayBuffer()).toString()
   }
   expect(await download()).toBe(message.raw)
-  // Whoever reads the file for the index would find that it was cut off, and let it go.
-  await waitUntil('the index', async () => (await readStored(app, accountId)).stored === 1)
-  const [file] = await blobs.files()
-  await truncate(path.join(file!.parentPath, file!.name), 150_000)
+  const cutOff = async (length: number) => {
+    // Whoever reads the file for the index would find that it was cut off, and let it go.
+    await waitUntil('the index', async () => (await readStored(app, accountId)).stored === 1)
+    const [file] = await blobs.files()
+    await truncate(path.join(file!.parentPath, file!.name), length)
+  }
+  // Much is sent before the end of the file is missed.
+  await cutOff(700_000)
   await expect(download()).rejects.toThrow()
   expect(await download()).toBe(message.raw)
+  expect(await download()).toBe(message.raw)
+  // Nothing is sent before: the provider is asked at once.
+  await cutOff(100_000)
   expect(await download()).toBe(message.raw)
 })
 
