@@ -30,6 +30,7 @@ export const gmailNotice: Benchmark = {
     await measureNotices(report, service, {
       deliver: raw => sandbox.deliver(EMAIL, raw),
       noticedAt: () => relay.noticedAt,
+      p50Target: '≤ 20 (10)',
     })
   },
 }

@@ -35,7 +35,7 @@ export const listPage: Benchmark = {
         result: short(ours),
         yardstick: `SQL ${short(theirs)}`,
         ratio: ours / theirs,
-        target: callers === 1 ? '≤ 2.5 (1.8)' : '≥ 0.40 (0.6)',
+        target: callers === 1 ? '≤ 2.0 (1.8)' : '≥ 0.50 (0.55)',
         cpu: figures.http.cpu,
       })
     }

@@ -30,6 +30,7 @@ export const notice: Benchmark = {
     await measureNotices(report, service, {
       deliver: raw => world.deliver({ raw }),
       noticedAt: () => noticedAt,
+      p50Target: '≤ 10 (7)',
     })
   },
 }
@@ -38,7 +39,11 @@ export const notice: Benchmark = {
 export async function measureNotices(
   report: Report,
   service: BenchService,
-  { deliver, noticedAt }: { deliver(raw: string): Promise<unknown>; noticedAt(): number },
+  {
+    deliver,
+    noticedAt,
+    p50Target,
+  }: { deliver(raw: string): Promise<unknown>; noticedAt(): number; p50Target: string },
 ): Promise<void> {
   // Gives the engine time to finish its first passes and to wait for mail.
   await wait(5)
@@ -54,8 +59,9 @@ export async function measureNotices(
   }
   const cpu = used(DELIVERIES)
   const [p50, p95] = [percentile(tookMs, 0.5), percentile(tookMs, 0.95)]
-  report({ measure: 'p50 in ms', result: short(p50), yardstick: '', ratio: null, target: '≤ 20 (10)', cpu })
-  report({ measure: 'p95 in ms', result: short(p95), yardstick: '', ratio: null, target: '≤ 60' })
+  const row = { yardstick: '', ratio: null }
+  report({ measure: 'p50 in ms', result: short(p50), ...row, target: p50Target, cpu })
+  report({ measure: 'p95 in ms', result: short(p95), ...row, target: '≤ 60' })
 }
 
 interface Page {
