@@ -8,6 +8,8 @@ import { refuse } from '../../refuse.ts'
 import { openChosenApp, requireNamedApps } from '../oauth-apps/choose-app.ts'
 import type { OAuthClients } from '../oauth-apps/clients.ts'
 import { holdApp } from '../oauth-apps/store.ts'
+import type { RequireStorage } from '../settings/body-storage.ts'
+import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import { connectWithGrant, requireRoomForGrant } from './connect-with-grant.ts'
 import { presentAccount } from './present.ts'
 import type { AccountKeys } from './secrets.ts'
@@ -25,7 +27,7 @@ export interface OAuthServices {
 /** Connects the mailbox of a refresh token that the caller has. Nothing is stored unless the provider accepts it. */
 export async function connectByToken(
   context: RequestContext,
-  { accountKeys, clients, signIns }: OAuthServices,
+  { accountKeys, clients, signIns, requireStorage }: OAuthServices & { requireStorage: RequireStorage },
   input: AccountInput,
 ): Promise<Account> {
   const { db, tenantId } = context
@@ -38,6 +40,8 @@ export async function connectByToken(
   const client = await openChosenApp({ clients, db }, provider, choosing)
   if (typeof client === 'string') refuse(client)
   const signIn = signIns[provider] ?? refuse('provider_not_configured')
+  const { bodyStorage } = await findTenantSettings(db, tenantId)
+  await requireStorage({ before: bodyStorage, after: settings?.bodyStorage, field: 'settings.bodyStorage' })
   const signal = AbortSignal.timeout(SECONDS_MAX * 1_000)
   const grant = await signIn
     .adopt(client, new Secret(input.refreshToken), client.scopes, signal)

@@ -8,6 +8,7 @@ import type { ChangeUnit, RequestContext } from '../../context.ts'
 import { requireAccountRoom, requireBodyStorage, requirePaid } from '../plans/limits.ts'
 import { findTenantPlan, lockTenantPlan } from '../../tenancy/plans/store.ts'
 import { refuse } from '../../refuse.ts'
+import type { RequireStorage } from '../settings/body-storage.ts'
 import { findTenantSettings } from '../../tenancy/settings/store.ts'
 import type { AccountView, ImapServers } from './account.ts'
 import { announceConnected } from './announce-connected.ts'
@@ -21,7 +22,7 @@ type ImapAccountInput = z.infer<typeof imapAccountInput>
 /** Connects an IMAP mailbox: logs in to its servers, then stores the account and announces it. */
 export async function connectImapAccount(
   context: RequestContext,
-  signIn: SignIn,
+  { requireStorage, ...signIn }: SignIn & { requireStorage: RequireStorage },
   input: ImapAccountInput,
 ): Promise<Account> {
   const { db, tenantId } = context
@@ -40,7 +41,8 @@ export async function connectImapAccount(
   const existing = await findAccountIdByEmail(db, tenantId, input.email)
   if (existing) refuseExisting(existing)
 
-  // After every check that needs no network, since a search may take seconds.
+  // After every check that needs no network, since these two may take seconds.
+  await requireStorage({ ...bodyStorage, field: 'settings.bodyStorage' })
   const mailbox = await logInToMailbox(context, signIn, await completeServers(signIn, input), input)
 
   return context.change(async unit => {

@@ -5,7 +5,7 @@ import { requireTokenScopes } from '../../tenancy/credentials/rules.ts'
 import { createAccountToken } from '../../tenancy/credentials/store.ts'
 import { answerPage, requirePosition } from '../../list-cursor.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
-import { type BodyStorageChange, type RequireStorage, storageOfNew } from '../settings/body-storage.ts'
+import type { BodyStorageChange, RequireStorage } from '../settings/body-storage.ts'
 import { refuse } from '../../refuse.ts'
 import { requireGrantedHalves } from '../grants/access.ts'
 import type { EndingKeys } from '../grants/revocation.ts'
@@ -49,10 +49,9 @@ export function accountOperations({
       return answerPage(context, rows, { limit, binding, present: presentAccount })
     }),
 
-    connect: on.connect.handler(async ({ input: { body }, context }) => {
-      await requireStorage(storageOfNew(body.settings))
-      return connectByToken(context, oauth, body)
-    }),
+    connect: on.connect.handler(({ input: { body }, context }) =>
+      connectByToken(context, { ...oauth, requireStorage }, body),
+    ),
 
     get: on.get.handler(async ({ input: { params }, context }) =>
       presentAccount(await requireAccountView(context, params.accountId)),
@@ -60,6 +59,7 @@ export function accountOperations({
 
     update: on.update.handler(async ({ input: { params, body }, context }) => {
       const account = await requireAccountView(context, params.accountId)
+      await requireBodyStorage(context.db, context.tenantId, storageChange(account, body))
       await requireStorage(storageChange(account, body))
       const { externalRef, status, settings, resetSettings } = body
       return context.change(async unit => {
@@ -127,10 +127,9 @@ export function accountOperations({
       )
     }),
 
-    createImap: on.createImap.handler(async ({ input: { body }, context }) => {
-      await requireStorage(storageOfNew(body.settings))
-      return connectImapAccount(context, signIn, body)
-    }),
+    createImap: on.createImap.handler(({ input: { body }, context }) =>
+      connectImapAccount(context, { ...signIn, requireStorage }, body),
+    ),
 
     updateImapSettings: on.updateImapSettings.handler(async ({ input: { params, body }, context }) => {
       const { id } = await requireAccount(context, params.accountId)

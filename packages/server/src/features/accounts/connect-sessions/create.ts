@@ -17,7 +17,7 @@ import { providerOf } from '../grants/rules.ts'
 import { chooseApp, type Choosing, requireNamedApps } from '../oauth-apps/choose-app.ts'
 import type { OAuthClients } from '../oauth-apps/clients.ts'
 import { requireBodyStorage } from '../plans/limits.ts'
-import { type RequireStorage, storageOfNew } from '../settings/body-storage.ts'
+import type { RequireStorage } from '../settings/body-storage.ts'
 import type { NewSession } from './record.ts'
 import { digestSecret, newSecret } from './rules.ts'
 
@@ -72,8 +72,13 @@ export async function planSession(
   const passwordImap = account ? own === null : (given.passwordImap ?? asked === undefined)
   if (providers.length === 0 && !passwordImap) refuse('provider_not_configured')
 
-  if (!account) await requireStorage(storageOfNew(given.settings, 'options.settings'))
   const settings = account ? {} : await planOwnSettings(db, tenantId, inherited, { given, providers })
+  if (!account)
+    await requireStorage({
+      before: inherited.bodyStorage,
+      after: given.settings?.bodyStorage,
+      field: 'options.settings.bodyStorage',
+    })
   const token = newSecret()
   const session: NewSession = {
     id: newId(),

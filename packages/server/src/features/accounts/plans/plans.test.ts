@@ -111,7 +111,7 @@ describe('maxAccounts', () => {
     const create = (nth: number) =>
       connectImapAccount(
         contextOf(db, tenantId),
-        SIGN_IN,
+        { ...SIGN_IN, requireStorage: () => Promise.resolve() },
         imapAccountInput.parse({ ...CONNECTION, email: `${nth}@example.com` }),
       )
 

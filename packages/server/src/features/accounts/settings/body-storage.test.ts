@@ -2,12 +2,18 @@ import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBlobFolder } from '../../../../test/bodies/blob-folder.ts'
-import { type TestApp, openTestApp } from '../../../../test/open-app.ts'
+import { type TestApp, type TestAppOptions, openTestApp } from '../../../../test/open-app.ts'
 import { sampleAccount } from '../../../../test/sample-rows.ts'
 import { type S3Fault, type S3Server, startS3 } from '../../../../test/servers/s3.ts'
+import { type SandboxServer, startSandbox } from '../../../../test/servers/sandbox.ts'
 import { waitUntil } from '../../../../test/wait-until.ts'
 import { readConfig } from '../../../config.ts'
+import { newId } from '../../../kit/ids.ts'
+import { Secret } from '../../../kit/secret.ts'
 import { MARK_KEY } from '../../../start/blob-mark.ts'
+import { NO_LIMITS } from '../../tenancy/plans/plan.ts'
+import { createPlan } from '../../tenancy/plans/store.ts'
+import { assignPlan } from '../plans/assign.ts'
 
 const NONE = { bodyStorage: 'none' }
 const MAILBOX = {
@@ -17,6 +23,16 @@ const MAILBOX = {
   smtp: null,
 }
 const REFRESH_TOKEN = { provider: 'google', refreshToken: 'r' }
+
+/** Plays Google, so that a refresh token is looked at. */
+let sandbox: SandboxServer
+beforeAll(async () => void (sandbox = await startSandbox()))
+afterAll(() => sandbox[Symbol.asyncDispose]())
+
+function openApp({ config, ...rest }: TestAppOptions): Promise<TestApp> {
+  const google = { googleClientId: 'client', googleClientSecret: new Secret('secret') }
+  return openTestApp({ ...rest, config: { ...google, sandboxUrl: sandbox.controlUrl, ...config } })
+}
 
 /** Two accounts of a tenant that stores nothing: one follows the tenant, the other has `none` as its own value. */
 async function sampleAccounts(app: TestApp) {
@@ -54,7 +70,7 @@ describe('while the folder of blobs cannot be written', () => {
   test('refuses what turns storage on, and accepts it once the folder can be written again', async () => {
     await using blobs = await openBlobFolder()
     const away = `${blobs.folder}-away`
-    await using app = await openTestApp({ config: { blobDir: blobs.folder } })
+    await using app = await openApp({ config: { blobDir: blobs.folder } })
     const { follows, own } = await sampleAccounts(app)
     await rename(blobs.folder, away)
     await writeFile(blobs.folder, 'no folder')
@@ -74,7 +90,7 @@ describe('while the folder of blobs cannot be written', () => {
       200,
       200,
       'server_not_allowed',
-      'provider_not_configured',
+      'invalid_client',
       200,
     ])
     expect((await app.get(follows)).body).toMatchObject({ settings: { bodyStorage: 'full' } })
@@ -83,7 +99,7 @@ describe('while the folder of blobs cannot be written', () => {
 
   test('accepts what stores nothing more', async () => {
     await using blobs = await openBlobFolder()
-    await using app = await openTestApp({ config: { blobDir: blobs.folder } })
+    await using app = await openApp({ config: { blobDir: blobs.folder } })
     const { follows, own } = await sampleAccounts(app)
     await app.patch('/v1/settings', { bodyStorage: 'cache' })
     await rm(blobs.folder, { recursive: true })
@@ -105,12 +121,24 @@ describe('while the folder of blobs cannot be written', () => {
   })
 })
 
+test('a plan that forbids storage refuses before the storage is tried', async () => {
+  await using blobs = await openBlobFolder()
+  await using app = await openApp({ config: { blobDir: blobs.folder } })
+  const { own } = await sampleAccounts(app)
+  const plan = await createPlan(app.db, newId(), { ...NO_LIMITS, bodyStorageAllowed: false })
+  await assignPlan(app.db, app.tenantId, plan!)
+  await rm(blobs.folder, { recursive: true })
+  await writeFile(blobs.folder, 'no folder')
+  for (const [, request] of turnOn(app, own, 'cache'))
+    expect(await request()).toMatchObject({ status: 403, body: { code: 'plan_limit_storage' } })
+})
+
 test('refuses to store in a folder that is not that of the installation any more', async () => {
   await using blobs = await openBlobFolder()
-  await using app = await openTestApp({ config: { blobDir: blobs.folder } })
+  await using app = await openApp({ config: { blobDir: blobs.folder } })
   const { database, keyRing } = app
   // Without stored messages, a process that is alone would take the empty folder.
-  await using _other = await openTestApp({ database, keyRing, config: { blobDir: blobs.folder } })
+  await using _other = await openApp({ database, keyRing, config: { blobDir: blobs.folder } })
   const { own } = await sampleAccounts(app)
   await rm(path.join(blobs.folder, MARK_KEY))
   for (const [field, request] of turnOn(app, own, 'cache'))
@@ -123,11 +151,11 @@ describe('with a bucket', () => {
   beforeAll(async () => void (s3 = await startS3()))
   afterAll(() => s3[Symbol.asyncDispose]())
 
-  async function openApp(prefix: string): Promise<TestApp> {
+  async function openOnBucket(prefix: string): Promise<TestApp> {
     const env = { ...s3.env, WAXWING_S3_PREFIX: prefix }
     const config = readConfig(env, { isRoot: false, isTerminal: false })
     const ofBucket = Object.entries(config).filter(([key]) => key.startsWith('s3'))
-    return openTestApp({ config: Object.fromEntries(ofBucket) })
+    return openApp({ config: Object.fromEntries(ofBucket) })
   }
 
   test.each<[name: string, fault: S3Fault]>([
@@ -136,7 +164,7 @@ describe('with a bucket', () => {
     ['does not answer', { method: 'PUT', isSilent: true }],
     ['does not exist any more', { answer: { status: 404, code: 'NoSuchBucket' } }],
   ])('that %s, refuses to turn storage on until it works again', async (name, fault) => {
-    await using app = await openApp(name.replaceAll(' ', '-'))
+    await using app = await openOnBucket(name.replaceAll(' ', '-'))
     const { own } = await sampleAccounts(app)
     s3.faults = [fault]
     const requests = turnOn(app, own, 'full').map(async ([field, request]) =>
@@ -148,7 +176,7 @@ describe('with a bucket', () => {
   })
 
   test('that cannot be reached, refuses to turn storage on until it can be', async () => {
-    await using app = await openApp('away')
+    await using app = await openOnBucket('away')
     const { own } = await sampleAccounts(app)
     await s3.pause()
     for (const [field, request] of turnOn(app, own, 'full'))

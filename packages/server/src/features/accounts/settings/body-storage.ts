@@ -21,10 +21,12 @@ export function storesMore({ before, after }: BodyStorageChange): boolean {
   return after !== undefined && bodyStorage.options.indexOf(after) > bodyStorage.options.indexOf(before)
 }
 
-/** Refuses a change that stores more while the store of blobs does not work. `field` leads to it in the request. */
+/**
+ * Refuses a change that stores more while the store of blobs does not work. `field` leads to it in the request. Asked
+ * after all that needs no network, since the store may take long to answer, and so never in a transaction.
+ */
 export type RequireStorage = (change: BodyStorageChange & { field: string }) => Promise<void>
 
-/** Not called in a transaction, since the store may take long to answer. */
 export function requireStorageOf(blobs: Pick<BlobStore, 'tryOut'>, log: Logger): RequireStorage {
   return async ({ field, ...change }) => {
     if (!storesMore(change)) return
@@ -32,16 +34,8 @@ export function requireStorageOf(blobs: Pick<BlobStore, 'tryOut'>, log: Logger):
       await within(AbortSignal.timeout(TRIAL_SECONDS_MAX * 1_000), blobs.tryOut())
     } catch (error) {
       log.warn({ error }, 'Refused to store more messages, since they cannot be stored now')
-      const message = `${field}: bodies cannot be stored without working object storage. Ask the operator to mend it.`
+      const message = `${field}: bodies cannot be stored without working object storage. Ask the operator to repair it.`
       refuse('storage_unavailable', undefined, { message, cause: error })
     }
   }
-}
-
-/** What the settings of a new account, which are found at `field`, change. */
-export function storageOfNew(
-  settings: { bodyStorage?: BodyStorage | undefined } | undefined,
-  field = 'settings',
-): Parameters<RequireStorage>[0] {
-  return { before: 'none', after: settings?.bodyStorage, field: `${field}.bodyStorage` }
 }

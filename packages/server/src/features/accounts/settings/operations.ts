@@ -15,7 +15,9 @@ export function settingOperations(requireStorage: RequireStorage) {
 
     update: on.update.handler(async ({ input: { body }, context }) => {
       const { bodyStorage } = await findTenantSettings(context.db, context.tenantId)
-      await requireStorage({ before: bodyStorage, after: body.bodyStorage, field: 'bodyStorage' })
+      const change = { before: bodyStorage, after: body.bodyStorage }
+      await requireBodyStorage(context.db, context.tenantId, change)
+      await requireStorage({ ...change, field: 'bodyStorage' })
       return context.change(async unit => {
         const before = await lockTenantSettings(unit)
         await requireBodyStorage(unit.sql, unit.tenantId, {
