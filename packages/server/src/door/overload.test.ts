@@ -7,12 +7,17 @@ import { openTestApp } from '../../test/open-app.ts'
 import { openTestDatabase } from '../../test/open-database.ts'
 import { waitUntil } from '../../test/wait-until.ts'
 import { openLog, silentLog } from '../kit/log.ts'
-import { collectGarbage } from '../kit/own-memory.ts'
+import { collectGarbage, type MemoryUse } from '../kit/own-memory.ts'
 import { contract } from '@waxwing/contract/contract.ts'
-import { type LoadClass, loadClassOf, watchOverload } from './overload.ts'
+import { type LoadClass, loadClassOf } from './load-class.ts'
+import { watchOverload } from './overload.ts'
 
 const CLASSES: LoadClass[] = ['costly', 'read', 'write']
-const NO_LOAD = { poolWaitMilliseconds: () => 0, memory: null, log: silentLog }
+const NO_LOAD = {
+  poolWaitMilliseconds: () => 0,
+  readMemory: (): MemoryUse => ({ of: 'heap', bytes: 0, bytesMax: 1 }),
+  log: silentLog,
+}
 const MEGABYTE = 1024 * 1024
 
 describe('watchOverload', () => {
@@ -57,27 +62,6 @@ describe('watchOverload', () => {
     using overload = watchOverload({ ...NO_LOAD, poolWaitMilliseconds: () => milliseconds })
     expect(CLASSES.filter(one => overload.isOverloaded(one))).toEqual(refused)
   })
-
-  test.each<[bytes: number, refused: LoadClass[]]>([
-    [80, []],
-    [81, ['costly']],
-    [85, ['costly']],
-    [86, ['costly', 'read']],
-    [90, ['costly', 'read']],
-    [91, ['costly', 'read', 'write']],
-  ])('when %d of 100 bytes of memory are used, refuses %j', async (bytes, refused) => {
-    const used = Promise.withResolvers<void>()
-    const memory = {
-      bytesMax: 100,
-      bytes() {
-        setImmediate(used.resolve)
-        return bytes
-      },
-    }
-    using overload = watchOverload({ ...NO_LOAD, memory })
-    await used.promise
-    expect(CLASSES.filter(one => overload.isOverloaded(one))).toEqual(refused)
-  })
 })
 
 test('collects garbage when memory runs short, however little the process does', async () => {
@@ -92,20 +76,24 @@ test('collects garbage when memory runs short, however little the process does',
     }
   })
   observer.observe({ entryTypes: ['gc'] })
-  using _overload = watchOverload({ ...NO_LOAD, memory: { bytesMax: 100, bytes: () => 81 } })
+  using _overload = watchOverload({
+    ...NO_LOAD,
+    readMemory: () => ({ of: 'heap', bytes: 81, bytesMax: 100 }),
+  })
   await collected.promise
   observer.disconnect()
 })
 
 test('a service whose memory comes near its limit refuses requests until it has less in use', async () => {
-  const memory = { bytesMax: Number.POSITIVE_INFINITY, bytes: () => process.memoryUsage.rss() }
+  let bytesMax = Number.POSITIVE_INFINITY
+  const readMemory = (): MemoryUse => ({ of: 'container memory', bytes: process.memoryUsage.rss(), bytesMax })
   const lines: string[] = []
   const log = openLog({
     level: 'warn',
     format: 'json',
     destination: { write: line => void lines.push(line) },
   })
-  using overload = watchOverload({ ...NO_LOAD, memory, log })
+  using overload = watchOverload({ ...NO_LOAD, readMemory, log })
   await using app = await openTestApp({ overload })
   const ask = async () => {
     const answers = [
@@ -121,11 +109,11 @@ test('a service whose memory comes near its limit refuses requests until it has 
 
   // What follows depends little on the garbage that there is already.
   collectGarbage()
-  memory.bytesMax = (memory.bytes() + 150 * MEGABYTE) / 0.85
+  bytesMax = (process.memoryUsage.rss() + 150 * MEGABYTE) / 0.85
   // Pieces of this size are given back to the system one by one.
   let inUse = Array.from({ length: 10 }, () => Buffer.alloc(40 * MEGABYTE, 1))
   await answersBecome(['overloaded', 'overloaded', 200])
-  expect(lines.join('')).toContain('"reason":"memory"')
+  expect(lines.join('')).toContain('"reason":"container memory"')
   expect(inUse).toHaveLength(10)
   inUse = []
   await answersBecome([200, 200, 200])

@@ -1,7 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { OperationMeta } from '@waxwing/contract/operation.ts'
 import type { LogFields, Logger } from '../kit/log.ts'
-import { collectGarbage, type OwnMemory } from '../kit/own-memory.ts'
+import { collectGarbage, type MemoryUse } from '../kit/own-memory.ts'
+import type { LoadClass } from './load-class.ts'
+import { MemoryWatch } from './memory-watch.ts'
 
 const LOOP_DELAY_MAX_MILLISECONDS = 200
 /**
@@ -18,25 +19,8 @@ const RESOLUTION_MILLISECONDS = 50
 const BUSY_SHARE = 0.5
 const NANOSECONDS_PER_MILLISECOND = 1e6
 
-/**
- * How much of the delays above each class of requests bears. What costs much and can wait is refused first, and what
- * changes something or sends is refused last, since a refused reader usually comes again by itself.
- */
-const PATIENCE = { costly: 0.5, read: 1, write: 2 } as const
-export type LoadClass = keyof typeof PATIENCE
-/** The part of the memory limit beyond which each class is refused. */
-const MEMORY_SHARE_MAX: Record<LoadClass, number> = { costly: 0.8, read: 0.85, write: 0.9 }
-/** V8 does not know how much memory is left, and a process that does little keeps its garbage for long. */
-const COLLECT_SECONDS = 10
-
-/** The class of an operation. */
-export function loadClassOf({
-  method,
-  isShedFirst,
-}: Pick<OperationMeta, 'method' | 'isShedFirst'>): LoadClass {
-  if (isShedFirst) return 'costly'
-  return method === 'GET' ? 'read' : 'write'
-}
+/** How much of the delays above each class of requests bears. */
+const PATIENCE: Record<LoadClass, number> = { costly: 0.5, read: 1, write: 2 }
 
 /** Whether this process gets more work than it can do. */
 export interface Overload extends Disposable {
@@ -47,8 +31,8 @@ export interface Overload extends Disposable {
 export interface OverloadOptions {
   /** How long the oldest request in the queue for database connections has waited. */
   poolWaitMilliseconds(): number
-  /** Null if it has no limit. */
-  memory: OwnMemory | null
+  /** The memory of this process that is nearest to its limit. */
+  readMemory(): MemoryUse
   log: Logger
 }
 
@@ -56,14 +40,13 @@ export interface OverloadOptions {
  * Watches the event loop, the queue for database connections, and the memory. Logs at most twice a second that requests
  * are refused, why, and how many.
  */
-export function watchOverload({ poolWaitMilliseconds, memory, log }: OverloadOptions): Overload {
+export function watchOverload({ poolWaitMilliseconds, readMemory, log }: OverloadOptions): Overload {
+  const memory = new MemoryWatch({ read: readMemory, collectGarbage, log })
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MILLISECONDS })
   let loopUse = performance.eventLoopUtilization()
   let lookedAt = performance.now()
   let lateSince: number | null = null
   let lateMilliseconds = 0
-  let memoryBytes = 0
-  let collectedAt = Number.NEGATIVE_INFINITY
   let refusedCount = 0
 
   function look() {
@@ -78,24 +61,15 @@ export function watchOverload({ poolWaitMilliseconds, memory, log }: OverloadOpt
     loopUse = used
     if (isBusy) delays.enable()
     else delays.disable()
-    memoryBytes = memory?.bytes() ?? 0
-    if (isShortOfMemory('costly') && lookedAt - collectedAt >= COLLECT_SECONDS * 1_000) {
-      collectedAt = lookedAt
-      collectGarbage()
-      memoryBytes = memory?.bytes() ?? 0
-    }
+    memory.look(lookedAt)
     if (refusedCount > 0) log.warn({ count: refusedCount }, 'Refused requests')
     refusedCount = 0
   }
   const timer = setInterval(look, LOOK_MILLISECONDS).unref()
 
-  function isShortOfMemory(loadClass: LoadClass): boolean {
-    return memory !== null && memoryBytes > MEMORY_SHARE_MAX[loadClass] * memory.bytesMax
-  }
-
-  /** The resource of which there is too little for this class, and how late it is or how much is used; or null. */
+  /** What this class has too little of: memory, with how much is used, or time, with how late it is. Null if nothing. */
   function findShortage(loadClass: LoadClass): LogFields | null {
-    if (isShortOfMemory(loadClass)) return { reason: 'memory', bytes: memoryBytes, limit: memory?.bytesMax }
+    if (memory.isShort(loadClass)) return memory.logFields
     const patience = PATIENCE[loadClass]
     const waited = poolWaitMilliseconds()
     if (waited > patience * POOL_WAIT_MAX_MILLISECONDS)

@@ -14,7 +14,7 @@ export class ByteQueue {
     return taken.length === 1 ? (taken[0] as Buffer) : Buffer.concat(taken)
   }
 
-  /** Takes as many bytes, in the pieces in which they came. */
+  /** Takes the same bytes as `take`, in the pieces in which they arrived. */
   takePieces(count: number): Buffer[] {
     const taken: Buffer[] = []
     let missing = Math.min(count, this.length)

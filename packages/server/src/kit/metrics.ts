@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { ownMemory } from './own-memory.ts'
+import { readMemoryLimit } from './own-memory.ts'
 
 /**
  * Interval at which prom-client looks at the event loop. Each look wakes the process, which is most of what an idle one
@@ -38,10 +38,12 @@ function utilizationGauge(): Gauge {
 function memoryLimitGauge(): Gauge {
   return new Gauge({
     name: 'waxwing_memory_limit_bytes',
-    help: 'Memory that the container gives this process; 0 without a limit',
+    help: 'Memory that the container gives this process; no sample without a limit',
     registers: [],
     collect() {
-      this.set(ownMemory()?.bytesMax ?? 0)
+      const limit = readMemoryLimit()
+      if (limit === null) this.remove()
+      else this.set(limit)
     },
   })
 }

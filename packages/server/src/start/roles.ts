@@ -72,7 +72,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   if (config.roles.includes('api')) {
     const { waitMilliseconds: poolWaitMilliseconds } = installation.database
     const overload =
-      options.overload ?? opened.use(watchOverload({ poolWaitMilliseconds, memory: ownMemory(), log }))
+      options.overload ?? opened.use(watchOverload({ poolWaitMilliseconds, readMemory: ownMemory(), log }))
     const door = await openDoor({
       ...resources,
       hostedSessions: hostedSessionsOf(wings),

@@ -1,4 +1,4 @@
-/** Size of a piece that is stored as a row. */
+/** Least size of a piece that is stored as a row, but for the last. */
 const PIECE_BYTES = 1024 * 1024
 
 /**
