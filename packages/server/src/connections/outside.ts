@@ -79,14 +79,15 @@ export interface Outside {
 
 export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const { db, keyRing, sharing, settings, resolve, autoconfig, standIns = null, pace } = options
-  const share = sharing?.share ?? whole
   const { allowPlaintext } = settings
   const guard = egressGuard({
     allow: parseEgressAllow(settings.egressAllow),
     ...(resolve ? { resolve } : {}),
   })
-  const budget = new HostBudget(settings.connectionsPerHost, share)
-  const smtpBudget = new HostBudget(settings.connectionsPerHost, share)
+  // Accounts are followed by the role sync, and the outbox is sent by the role jobs.
+  const sendingShare = sharing?.shareFor('jobs') ?? whole
+  const budget = new HostBudget(settings.connectionsPerHost, sharing?.shareFor('sync'))
+  const smtpBudget = new HostBudget(settings.connectionsPerHost, sendingShare)
   sharing?.onChange(() => {
     budget.reconsider()
     smtpBudget.reconsider()
@@ -124,7 +125,11 @@ export async function openOutside(options: OutsideOptions): Promise<Outside> {
   const connectorOf = connectors({ ...reaching, gmail })
   return {
     connectorOf,
-    connections: new SharedConnections({ connectorOf, senderOf: senders({ ...reaching, gmail }), share }),
+    connections: new SharedConnections({
+      connectorOf,
+      senderOf: senders({ ...reaching, gmail }),
+      share: sendingShare,
+    }),
     servers: budgetedCheck(serverCheck({ guard, authorities, clientName: ehloName }), {
       imap: budget,
       smtp: smtpBudget,

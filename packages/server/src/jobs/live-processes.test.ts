@@ -32,7 +32,9 @@ async function openProcesses() {
 test('each process knows how many there are, with which roles, as they come and go', async () => {
   await using processes = await openProcesses()
   await using first = await processes.start('api')
-  expect([first.live.count, first.live.countOthers('api'), first.live.share(10)]).toEqual([1, 0, 10])
+  expect([first.live.count, first.live.countOthers('api'), first.live.shareFor('sync')(10)]).toEqual([
+    1, 0, 10,
+  ])
 
   const second = await processes.start('api', 'sync')
   await using third = await processes.start('sync')
@@ -40,8 +42,9 @@ test('each process knows how many there are, with which roles, as they come and 
   await waitUntil('the others to know', () =>
     Promise.resolve(first.live.count === 3 && second.live.count === 3),
   )
-  const shares = [first, second, third].map(({ live }) => live.share(10))
-  expect(shares.toSorted((a, b) => a - b)).toEqual([3, 3, 4])
+  const shares = (role: string) => [first, second, third].map(({ live }) => live.shareFor(role)(12))
+  expect(shares('sync')).toEqual([2, 5, 5])
+  expect(shares('jobs')).toEqual([4, 4, 4])
   expect(first.changes()).toBeGreaterThan(0)
 
   await second[Symbol.asyncDispose]()
@@ -68,12 +71,22 @@ test('a process that died is forgotten when its lease has ended', async () => {
 })
 
 describe('shareOf', () => {
-  test.for([1, 2, 3, 7, 10, 100])('divides every limit among %d processes', count => {
+  test.for([
+    { weights: [1] },
+    { weights: [1, 1, 1] },
+    { weights: [4, 1] },
+    { weights: [1, 4, 1, 4, 1] },
+    { weights: Array.from({ length: 100 }, (_, rank) => (rank % 3 === 0 ? 4 : 1)) },
+  ])('divides every limit among processes by $weights', ({ weights }) => {
+    const total = weights.reduce((sum, weight) => sum + weight, 0)
     for (let limit = 1; limit <= 250; limit++) {
-      const shares = Array.from({ length: count }, (_, rank) => shareOf(limit, { count, rank }))
-      const total = shares.reduce((sum, share) => sum + share, 0)
-      expect(total).toBe(Math.max(limit, count))
-      expect(Math.min(...shares)).toBeGreaterThanOrEqual(1)
+      const shares = weights.map((_, rank) => shareOf(limit, weights, rank))
+      expect(shares.reduce((sum, share) => sum + share, 0)).toBe(Math.max(limit, weights.length))
+      for (const [rank, weight] of weights.entries()) {
+        const exact = 1 + (Math.max(0, limit - weights.length) * weight) / total
+        expect(shares[rank]).toBeGreaterThanOrEqual(Math.floor(exact))
+        expect(shares[rank]).toBeLessThanOrEqual(Math.ceil(exact))
+      }
     }
   })
 })

@@ -9,6 +9,8 @@ import { WokenLoop } from './woken-loop.ts'
 
 /** The pulse reports changes, so the poll is only a safeguard. */
 const POLL_SECONDS = 600
+/** Without the role that needs most of a limit, a process still reads on demand, or checks a server: its weight is 1. */
+const ROLE_WEIGHT = 4
 
 interface Process {
   id: string
@@ -59,8 +61,13 @@ export class LiveProcesses implements Sharing, AsyncDisposable {
     return this.#processes.filter(({ id, roles }) => id !== this.#ownId && roles.includes(role)).length
   }
 
-  /** The parts of all processes together are the limit, unless there are more processes than that. */
-  readonly share: Share = limit => shareOf(limit, { count: this.count, rank: this.#rank })
+  /**
+   * Beyond the one that each process has, those with the role get four times as much as others. The parts of all
+   * processes together are the limit, unless there are more processes than that.
+   */
+  shareFor(role: string): Share {
+    return limit => shareOf(limit, this.#weightsFor(role), this.#rank)
+  }
 
   /** Calls the listener whenever a process has come or gone. */
   onChange(listener: () => void): void {
@@ -85,6 +92,11 @@ export class LiveProcesses implements Sharing, AsyncDisposable {
     return rank < 0 ? this.#processes.length : rank
   }
 
+  #weightsFor(role: string): number[] {
+    const weights = this.#processes.map(({ roles }) => (roles.includes(role) ? ROLE_WEIGHT : 1))
+    return this.#isListed ? weights : [...weights, 1]
+  }
+
   #isDifferent() {
     const known = this.#processes.map(({ id }) => id).join()
     return sql<boolean>`(select coalesce(string_agg(id::text, ',' order by id), '') <> ${known}::text from instance where ${isLive})`
@@ -101,7 +113,13 @@ export class LiveProcesses implements Sharing, AsyncDisposable {
   }
 }
 
-/** Divides a limit among processes: the first ones get what is left over, and each at least 1. */
-export function shareOf(limit: number, { count, rank }: { count: number; rank: number }): number {
-  return Math.max(1, Math.floor(limit / count) + (rank < limit % count ? 1 : 0))
+/** Divides a limit among processes: each gets 1, and of what is left a part by its weight. */
+export function shareOf(limit: number, weights: readonly number[], rank: number): number {
+  const left = Math.max(0, limit - weights.length)
+  const before = (end: number) => Math.floor((left * sum(weights.slice(0, end))) / sum(weights))
+  return 1 + before(rank + 1) - before(rank)
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
 }

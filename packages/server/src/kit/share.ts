@@ -8,8 +8,8 @@ export const whole: Share = limit => limit
 export interface Sharing {
   /** How many there are, this one included. */
   readonly count: number
-  /** The share of this process. */
-  share: Share
+  /** The share of this process in what those with this role need most. */
+  shareFor(role: string): Share
   /** Calls the listener whenever the share has changed. */
   onChange(listener: () => void): void
 }
