@@ -25,6 +25,8 @@ const PASS_FACTOR = 12
 const DIFFERENCES_MAX = 100
 /** A notice can be lost, so a mailbox that is watched is asked as well, though less often. */
 const WATCHED_POLL_FACTOR = 5 / 3
+/** In an interval, accounts are asked at that many moments. */
+const MOMENTS = 50
 
 export function gmailMail(following: Following, pollSeconds: number): MailProvider {
   let mailboxesLeftOut = 0
@@ -143,7 +145,7 @@ async function watch(
   for (;;) {
     const left = until - performance.now()
     const isLast = left <= pollSeconds * 1_000
-    await sleep(Math.max(0, isLast ? left : pollSeconds * 1_000), undefined, { signal }).catch(() => {})
+    await sleep(Math.max(0, isLast ? left : untilLook(pollSeconds)), undefined, { signal }).catch(() => {})
     if (isLast || signal.aborted) return { arrived: false, changed: false, gone: false }
     const seen = following.seenHistoryId
     const { historyId } = await askProfile(following)
@@ -151,4 +153,14 @@ async function watch(
     following.seenHistoryId = historyId
     return { arrived: true, changed: true, gone: false }
   }
+}
+
+/**
+ * Milliseconds until the account is asked again: the interval, or less by up to a 50th of it, so that accounts are asked
+ * together. Each time an idle process wakes up takes longer than what it does then.
+ */
+function untilLook(pollSeconds: number): number {
+  const apartMs = (pollSeconds * 1_000) / MOMENTS
+  const now = performance.now()
+  return Math.floor((now + pollSeconds * 1_000) / apartMs) * apartMs - now
 }
