@@ -1,10 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { startDaemon } from './daemon.ts'
 import { requireHaproxy } from './install.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const CONFIG = fileURLToPath(new URL('../../../../deploy/haproxy.cfg', import.meta.url))
 
@@ -32,10 +33,18 @@ export async function startHaproxy(ports: readonly number[]): Promise<Haproxy> {
       return { command: '/bin/sh', args, log }
     },
   })
+  const path = join(daemon.folder, 'stats')
+  // It listens on its port a moment earlier.
+  await waitUntil('the socket of the statistics', () =>
+    access(path).then(
+      () => true,
+      () => false,
+    ),
+  )
   return {
     address: `http://127.0.0.1:${daemon.ports[0]}`,
     async findUp() {
-      const socket = connect(join(daemon.folder, 'stats'))
+      const socket = connect(path)
       socket.end('show stat\n')
       return readUp(await text(socket))
     },

@@ -28,8 +28,8 @@ test('thirty accounts share three connections to their server, even if it discon
   // A pass over an idle account takes much less than the interval between two, and no account may keep a connection
   // that long.
   const pace = { pollSeconds: 5 }
-  // The process that answers requests has the other half.
-  const config = { connectionsPerHost: 2 * CONNECTIONS }
+  // The process that answers requests has one more.
+  const config = { connectionsPerHost: CONNECTIONS + 1 }
   await using app = await openSyncApp({
     database: api.database,
     keyRing: api.keyRing,
