@@ -8,6 +8,7 @@ import { describeMail } from '../conformance/mail.ts'
 import { describeSearch } from '../conformance/search.ts'
 import type { SearchProvider } from '../search.ts'
 import { SOURCE } from './labels.ts'
+import { untilLook } from './mail.ts'
 
 const sandbox = useServer(async () => {
   const server = await startSandbox()
@@ -84,3 +85,13 @@ async function subjectsFound(provider: SearchProvider, mailboxKeys: string[]) {
     if (done) return value.hits.map(({ message }) => message?.subject)
   }
 }
+
+test.each([
+  { nowMs: 0, waits: 30_000 },
+  { nowMs: 1, waits: 29_999 },
+  { nowMs: 599, waits: 29_401 },
+  { nowMs: 600, waits: 30_000 },
+  { nowMs: 86_400_599.5, waits: 29_400.5 },
+])('of 30 s between two looks, $waits ms are waited for at $nowMs ms: every 600 ms some are due', times => {
+  expect(untilLook(times.nowMs, 30_000)).toBe(times.waits)
+})

@@ -145,7 +145,9 @@ async function watch(
   for (;;) {
     const left = until - performance.now()
     const isLast = left <= pollSeconds * 1_000
-    await sleep(Math.max(0, isLast ? left : untilLook(pollSeconds)), undefined, { signal }).catch(() => {})
+    await sleep(Math.max(0, isLast ? left : untilLook(performance.now(), pollSeconds * 1_000)), undefined, {
+      signal,
+    }).catch(() => {})
     if (isLast || signal.aborted) return { arrived: false, changed: false, gone: false }
     const seen = following.seenHistoryId
     const { historyId } = await askProfile(following)
@@ -159,8 +161,7 @@ async function watch(
  * Milliseconds until the account is asked again: the interval, or less by up to a 50th of it, so that accounts are asked
  * together. Each time an idle process wakes up takes longer than what it does then.
  */
-function untilLook(pollSeconds: number): number {
-  const apartMs = (pollSeconds * 1_000) / MOMENTS
-  const now = performance.now()
-  return Math.floor((now + pollSeconds * 1_000) / apartMs) * apartMs - now
+export function untilLook(nowMs: number, intervalMs: number): number {
+  const apartMs = intervalMs / MOMENTS
+  return Math.floor((nowMs + intervalMs) / apartMs) * apartMs - nowMs
 }

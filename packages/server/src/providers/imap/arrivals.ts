@@ -29,12 +29,10 @@ async function* bring(
 ): AsyncGenerator<SourceStep> {
   const { connection } = following
   const wireName = wireNameOf(following, source)
-  const opened =
-    connection.selected?.wireName === wireName
-      ? { ...connection.selected }
-      : { ...(await connection.examine(wireName)) }
+  const opened = { ...(connection.findOpen(wireName) ?? (await connection.examine(wireName))) }
   const stored = readCursor(options.cursor)
-  if (stored) requireNumbering(stored, opened)
+  if (stored && isRenumbered(stored, opened))
+    throw new ProviderFailure('unavailable', 'The mailbox was renumbered in the meantime.')
   const cursor = stored
     ? widen(stored, options.since)
     : await startCursor(following, source, opened, options.since)
@@ -48,11 +46,6 @@ async function* bring(
   yield* bringRetries(bringing)
   yield* bringNew(bringing)
   yield* bringOlder(bringing)
-}
-
-function requireNumbering(cursor: ImapCursor, opened: Selected): void {
-  if (isRenumbered(cursor, opened))
-    throw new ProviderFailure('unavailable', 'The mailbox was renumbered in the meantime.')
 }
 
 interface Bringing {
@@ -196,9 +189,7 @@ async function* bringOlder(bringing: Bringing): AsyncGenerator<SourceStep> {
     high = Math.min(low - 1, connection.selected?.exists ?? 0)
     following.positions.set(place.mailboxKey, { uidValidity: opened.uidValidity, below, high })
   }
-  // Cyrus reports a mailbox that was renamed while it is open as if all of its messages had been removed.
-  if (!connection.selected?.exists)
-    requireNumbering(bringing.cursor, await connection.examine(wireNameOf(following, place.mailboxKey)))
+  await connection.reopenIfEmptied()
   bringing.cursor = { ...bringing.cursor, backfillBelow: null, widenedBefore: null }
   yield {
     type: 'arrived',

@@ -163,6 +163,11 @@ export class ImapConnection implements AsyncDisposable {
     await this.run({ name: 'NOOP', silenceMsMax: this.#answerMs })
   }
 
+  /** The mailbox of this name if it is open, and nothing suggests that it was renamed: see `reopenIfEmptied`. */
+  findOpen(wireName: string): Selected | null {
+    return this.#selected?.wireName === wireName && !this.#selected.wasEmptied ? this.#selected : null
+  }
+
   /** Opens a mailbox for reading, and opens it again if it is already open. */
   examine(wireName: string): Promise<Selected> {
     return this.#open('EXAMINE', wireName)
@@ -171,6 +176,21 @@ export class ImapConnection implements AsyncDisposable {
   /** Opens a mailbox for changing it. */
   select(wireName: string): Promise<Selected> {
     return this.#open('SELECT', wireName)
+  }
+
+  /**
+   * Cyrus reports a mailbox that another client renames while it is open here as if all its messages had been removed:
+   * searches find nothing, and succeed. Before anyone concludes that they are gone, this opens such a mailbox again.
+   * Throws `ProviderFailure` if its name is not that of the same mailbox any more.
+   */
+  async reopenIfEmptied(): Promise<void> {
+    const before = this.#selected
+    if (!before?.wasEmptied) return
+    const notice = this.#notice
+    const now = await (before.isWritable ? this.select(before.wireName) : this.examine(before.wireName))
+    this.#notice = notice
+    if (now.uidValidity !== before.uidValidity)
+      throw new ProviderFailure('unavailable', 'The mailbox was renumbered in the meantime.')
   }
 
   /** Leaves the open mailbox, if any. Removes nothing. */

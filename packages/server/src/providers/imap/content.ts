@@ -117,8 +117,7 @@ export async function readSources(
 async function openSource(following: Following, at: SourceCursor): Promise<void> {
   const { connection } = following
   const wireName = wireNameOf(following, at.source)
-  const isOpen = connection.selected?.wireName === wireName
-  const opened = isOpen && connection.selected ? connection.selected : await connection.examine(wireName)
+  const opened = connection.findOpen(wireName) ?? (await connection.examine(wireName))
   const cursor = readCursor(at.cursor)
   if (cursor && isRenumbered(cursor, opened))
     throw new ProviderFailure('unavailable', 'The mailbox was renumbered and is being read again.')

@@ -112,8 +112,7 @@ async function openPlace(finding: Finding, place: SearchPlace): Promise<Selected
 export async function reopen(finding: Finding, place: SearchPlace): Promise<Selected> {
   const { connection } = finding.following
   const wireName = wireNameOf(finding.following, place.source)
-  const isOpen = connection.selected?.wireName === wireName
-  const opened = isOpen && connection.selected ? connection.selected : await connection.examine(wireName)
+  const opened = connection.findOpen(wireName) ?? (await connection.examine(wireName))
   return requireSame(finding, place, opened)
 }
 

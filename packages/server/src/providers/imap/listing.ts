@@ -22,7 +22,7 @@ export async function listPage(
   using _guard = endOnAbort(following, signal)
   const { connection } = following
   const wireName = wireNameOf(following, source)
-  if (connection.selected?.wireName !== wireName) {
+  if (!connection.findOpen(wireName)) {
     rememberChange(following)
     await connection.examine(wireName)
   }

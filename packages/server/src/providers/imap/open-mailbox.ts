@@ -17,6 +17,8 @@ export interface Selected {
   /** Null if the server does not report it (RFC 3501 allowed that). */
   uidNext: number | null
   exists: number
+  /** Whether the server reported since it was opened that all its messages are gone: see `reopenIfEmptied`. */
+  wasEmptied: boolean
   /** Null if the server or the mailbox has no mod-sequences. */
   highestModseq: string | null
   mailboxId: string | null
@@ -43,15 +45,13 @@ export function hearUnasked(
       note({ arrived: true })
     },
     EXPUNGE() {
-      const mailbox = selected()
-      if (mailbox && mailbox.exists > 0) mailbox.exists--
+      take(selected(), 1)
       note({ gone: true })
     },
     VANISHED(_, values) {
       // RFC 7162 section 3.2.10: with (EARLIER) it is history that the count of the mailbox already includes.
       if (Array.isArray(values[0])) return
-      const mailbox = selected()
-      if (mailbox) mailbox.exists = Math.max(0, mailbox.exists - countSet(textOf(values[0])))
+      take(selected(), countSet(textOf(values[0])))
       note({ gone: true })
     },
     FETCH() {
@@ -62,6 +62,12 @@ export function hearUnasked(
       if (mailbox) mailbox.flags = textsOf(list)
     },
   }
+}
+
+function take(mailbox: Selected | null, count: number): void {
+  if (!mailbox || mailbox.exists === 0) return
+  mailbox.exists = Math.max(0, mailbox.exists - count)
+  mailbox.wasEmptied ||= mailbox.exists === 0
 }
 
 /**
@@ -78,6 +84,7 @@ export async function openMailbox(
     uidValidity: 0,
     uidNext: null,
     exists: 0,
+    wasEmptied: false,
     highestModseq: null,
     mailboxId: null,
     isWritable: false,

@@ -1,23 +1,30 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { startCyrus } from '../../../test/servers/cyrus.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { openWorld } from '../../../test/servers/world.ts'
 import { shortMessages } from '../../../test/sync/proxied-account.ts'
 import type { Cursor, FollowOptions } from '../mail.ts'
+import { connectImap } from './connect.ts'
+import { ImapConnection } from './connection.ts'
 import { imapAccount } from './mail.ts'
+import { countSince, searchFrom, searchPresent, searchSequence } from './search.ts'
 import { Suspicions } from './suspicions.ts'
 
 const server = useServer(() => startCyrus())
+const { signal } = new AbortController()
+
+function endpoint() {
+  const { host, port } = server()
+  return { addresses: [host], servername: 'localhost', port, security: 'none' } as const
+}
 
 test('a mailbox that was renamed while it is open is not taken to be read to its end', async () => {
   const user = await server().addUser()
   await using world = await openWorld(server(), user)
   await world.createMailbox('Made')
   await world.deliver(shortMessages(1, 3), 'Made')
-  const { signal } = new AbortController()
-  const { host, port } = server()
   await using account = await imapAccount({
-    endpoint: { addresses: [host], servername: 'localhost', port, security: 'none' },
+    endpoint: endpoint(),
     login: user,
     suspicions: new Suspicions(),
     pollSeconds: 0.05,
@@ -47,4 +54,51 @@ test('a mailbox that was renamed while it is open is not taken to be read to its
   }
   await expect(bringAll()).rejects.toMatchObject({ kind: 'not_found' })
   expect(mail.isComplete(cursor, null)).toBe(false)
+})
+
+/** A mailbox `Made` with three messages, which a connection has open for reading. */
+async function openMade() {
+  const user = await server().addUser()
+  const opened = new AsyncDisposableStack()
+  const world = opened.use(await openWorld(server(), user))
+  await world.createMailbox('Made')
+  await world.deliver(shortMessages(1, 3), 'Made')
+  const { client, guard } = await connectImap(endpoint(), user, signal)
+  const connection = opened.use(new ImapConnection(client, guard))
+  const { uidValidity } = await connection.examine('Made')
+  return { world, connection, uidValidity, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+describe.each([
+  ['searchFrom', connection => searchFrom(connection, 1, 3)],
+  ['searchPresent', connection => searchPresent(connection, [1, 2, 3])],
+  ['searchSequence', connection => searchSequence(connection, 1, 3)],
+  ['countSince', connection => countSince(connection, 4, new Date(0))],
+] satisfies Array<[string, (connection: ImapConnection) => Promise<unknown>]>)('%s', (_, search) => {
+  test('fails in a mailbox that was renamed while it is open', async () => {
+    await using made = await openMade()
+    const { world, connection } = made
+    await world.renameMailbox('Made', 'Other')
+    await expect(search(connection)).rejects.toMatchObject({ kind: 'not_found' })
+    expect(connection.findOpen('Made')).toBeNull()
+  })
+
+  test('fails if another mailbox has that name by now', async () => {
+    await using made = await openMade()
+    const { world, connection, uidValidity } = made
+    await world.renameMailbox('Made', 'Other')
+    await world.createMailbox('Made')
+    await expect(search(connection)).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(connection.findOpen('Made')?.uidValidity).not.toBe(uidValidity)
+  })
+
+  test('finds nothing in a mailbox that was emptied while it is open', async () => {
+    await using made = await openMade()
+    const { world, connection, uidValidity } = made
+    await world.expunge('Made', [1, 2, 3])
+    await connection.poke()
+    expect(connection.findOpen('Made')).toBeNull()
+    expect([0, new Uint32Array()]).toContainEqual(await search(connection))
+    expect(connection.findOpen('Made')).toMatchObject({ uidValidity, exists: 0 })
+  })
 })

@@ -44,6 +44,7 @@ async function search(
       },
     },
   })
+  await connection.reopenIfEmptied()
   const uids = Uint32Array.from(found).toSorted()
   return uids.filter((uid, at) => uid > 0 && uid !== uids[at - 1])
 }
@@ -197,6 +198,7 @@ export async function countSince(
       },
     },
   })
+  await connection.reopenIfEmptied()
   return count
 }
 

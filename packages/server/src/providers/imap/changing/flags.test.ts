@@ -10,6 +10,7 @@ function opened(change: Partial<Selected> = {}): Selected {
     uidValidity: 1,
     uidNext: 1,
     exists: 0,
+    wasEmptied: false,
     highestModseq: null,
     mailboxId: null,
     isWritable: true,

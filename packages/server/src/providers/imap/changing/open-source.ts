@@ -17,12 +17,16 @@ export async function openSource(
 ): Promise<{ opened: Selected; wasOpen: boolean }> {
   const { connection } = following
   const wireName = wireNameOf(following, at.source)
-  const { selected } = connection
-  const wasOpen = selected?.wireName === wireName && selected.isWritable
-  if (!wasOpen) rememberChange(following)
-  const opened = wasOpen ? selected : await connection.select(wireName)
-  if (wasOpen && isFresh) await connection.run({ name: 'NOOP' })
-  if (!opened.isWritable)
+  const wasOpen = connection.findOpen(wireName)?.isWritable === true
+  if (!wasOpen) {
+    rememberChange(following)
+    await connection.select(wireName)
+  } else if (isFresh) {
+    await connection.run({ name: 'NOOP' })
+    await connection.reopenIfEmptied()
+  }
+  const opened = connection.selected
+  if (!opened?.isWritable)
     throw new ProviderFailure('forbidden', 'The server allows only reading in this mailbox.')
   const cursor = readCursor(at.cursor)
   if (cursor && isRenumbered(cursor, opened))
@@ -34,12 +38,11 @@ export async function openSource(
 export async function openForReading(following: Following, mailboxKey: string): Promise<Selected> {
   const { connection } = following
   const wireName = wireNameOf(following, mailboxKey)
-  if (connection.selected?.wireName !== wireName) {
-    rememberChange(following)
-    return connection.examine(wireName)
-  }
-  await connection.run({ name: 'NOOP' })
-  return connection.selected
+  if (connection.findOpen(wireName)) await connection.run({ name: 'NOOP' })
+  const open = connection.findOpen(wireName)
+  if (open) return open
+  rememberChange(following)
+  return connection.examine(wireName)
 }
 
 /** The key of a message in the numbering of its source. */
