@@ -94,8 +94,10 @@ interface Done {
   client: OtherClient
   changes: RandomChanges
   noted: OtherFlags
-  /** Whether the server moves a message in one step. */
+  /** Whether the server has MOVE. */
   hasMove: boolean
+  /** Whether it moves a message in one step. The MOVE of Cyrus copies first, and removes the original a moment later. */
+  movesInOneStep: boolean
   contents: Map<number, string[][]>
 }
 
@@ -116,9 +118,9 @@ function certainContents({ after, client, changes }: Done): number[] {
 
 /** What was lost, or done twice, or told wrongly, in words. */
 function findFaults(done: Done): string[] {
-  const { before, after, client, changes, noted, hasMove, contents } = done
+  const { before, after, client, changes, noted, hasMove, movesInOneStep, contents } = done
   return certainContents(done).flatMap(content => {
-    // Without MOVE, what another client does to the original between its copy and its removal is lost.
+    // What one client does to the original between its copy and its removal by the other is lost.
     const isMovedByBoth = changes.moved.has(content) && client.moved.has(content)
     const copies = contents.get(content) ?? []
     if (copies.length !== 1) return !hasMove && isMovedByBoth ? [] : [`c${content}: ${copies.length} copies`]
@@ -127,6 +129,10 @@ function findFaults(done: Done): string[] {
       const asked = changesOf([false, ...(changes.marks[field].get(content) ?? [])])
       const told = toldValues(before, after, content, field)
       const is = flags.includes(field === 'isRead' ? '\\Seen' : '\\Flagged')
+      if (!movesInOneStep && client.moved.has(content))
+        return told.join().startsWith(asked.join()) && is === told.at(-1)
+          ? []
+          : [`c${content}: ${field} is ${is}, told ${told.join()}, asked ${asked.join()}`]
       return [
         ...(is === asked.at(-1) ? [] : [`c${content}: ${field} is ${is}, asked: ${asked.join()}`]),
         ...(told.join() === asked.join()
@@ -136,7 +142,9 @@ function findFaults(done: Done): string[] {
     })
     const lost = OTHER_FLAGS.filter(flag => {
       const value = noted.get(`${content} ${flag}`) ?? null
-      return value !== null && value !== flags.includes(flag) && (hasMove || !changes.moved.has(content))
+      return (
+        value !== null && value !== flags.includes(flag) && (movesInOneStep || !changes.moved.has(content))
+      )
     })
     return [...faults, ...lost.map(flag => `c${content}: the other client's change of ${flag} is lost`)]
   })
@@ -177,8 +185,11 @@ describe.each(SERVER_KINDS)(
 
         expect([...disturbance.failures, ...changes.failures]).toEqual([])
         const hasMove = name !== 'a poor Dovecot'
+        const movesInOneStep = hasMove && name !== 'Cyrus'
         const contents = await readContents(server, user)
-        expect(findFaults({ before, after, client, changes, noted, hasMove, contents })).toEqual([])
+        expect(
+          findFaults({ before, after, client, changes, noted, hasMove, movesInOneStep, contents }),
+        ).toEqual([])
         expectFeedToTell(before, after)
         expect(renamedContents(client.copied, [before.state, after.state], after.events)).toEqual([])
         await service.caller.delete(`/v1/accounts/${accountId}`)
