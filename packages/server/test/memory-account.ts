@@ -73,8 +73,8 @@ const NO_OTHERS: PassOptions = {
 }
 
 /** Makes a pass as `followMail` does. */
-export const runFrom = async (session: Session) =>
-  runPass(session, (await beginPass(session.db, session.owned)).start, NO_OTHERS)
+export const runFrom = async (session: Session, options: Partial<PassOptions> = {}) =>
+  runPass(session, (await beginPass(session.db, session.owned)).start, { ...NO_OTHERS, ...options })
 
 export const pass = async (db: Db, owned: OwnedAccount, world: Pick<MailWorld, 'connect'>, doubts?: Doubts) =>
   runFrom(await openSession(db, owned, world.connect(), doubts))

@@ -222,6 +222,8 @@ function followMemory(server: MemoryServer, ask: Ask): MailProvider {
       return at !== null && at.backfillBelow === null && at.exists !== null
     },
 
+    isFirstReading: cursor => (cursor as MemoryCursor | null)?.backfillBelow !== null,
+
     narrow: cursor => cursor,
 
     isRenamed({ state }, cursor) {

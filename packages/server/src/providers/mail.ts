@@ -291,6 +291,12 @@ export interface MailProvider {
   isComplete(cursor: Cursor | null, since: Date | null): boolean
 
   /**
+   * Whether a source is still being read for the first time, or again since its keys were void: messages that moved there
+   * may not have been yielded yet. Absent where keys last, as `locate` finds such messages.
+   */
+  isFirstReading?(cursor: Cursor | null): boolean
+
+  /**
    * Says for people what the index is known to lack although the source is complete, since it cannot be made up for yet;
    * null or absent if nothing. The text is the same as long as the gap is.
    */

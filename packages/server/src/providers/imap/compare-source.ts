@@ -79,6 +79,8 @@ export async function* compareSource(
   }
   // A message that arrived and was removed between two looks shows only in UIDNEXT.
   if (arrived === 0 && opened.uidNext !== null) next.uidNext = Math.max(cursor.uidNext, opened.uidNext)
+  // Messages were there that no look has counted.
+  if (present > cursor.exists) next.backfillBelow ??= next.uidNext
 
   yield* compareFlags(following, source, options, { cursor, next, opened })
   if (!isSame(next, cursor)) yield { type: 'states', changes: [], cursor: next }
@@ -189,6 +191,7 @@ async function findGone(
     // Each of them was counted and is not there: if they account for the loss, nothing else is missing.
     if (absent.length === lost) return absent
   }
+  await connection.reopenIfEmptied()
   const gone: number[] = []
   let below = cursor.uidNext
   let high = present

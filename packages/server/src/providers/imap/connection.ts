@@ -181,7 +181,7 @@ export class ImapConnection implements AsyncDisposable {
   /**
    * Cyrus reports a mailbox that another client renames while it is open here as if all its messages had been removed:
    * searches find nothing, and succeed. Before anyone concludes that they are gone, this opens such a mailbox again.
-   * Throws `ProviderFailure` if its name is not that of the same mailbox any more.
+   * Throws `ProviderFailure` unless it is the same mailbox, and empty.
    */
   async reopenIfEmptied(): Promise<void> {
     const before = this.#selected
@@ -189,8 +189,8 @@ export class ImapConnection implements AsyncDisposable {
     const notice = this.#notice
     const now = await (before.isWritable ? this.select(before.wireName) : this.examine(before.wireName))
     this.#notice = notice
-    if (now.uidValidity !== before.uidValidity)
-      throw new ProviderFailure('unavailable', 'The mailbox was renumbered in the meantime.')
+    if (now.uidValidity !== before.uidValidity || now.exists > 0)
+      throw new ProviderFailure('unavailable', 'The mailbox was changed while it was being read.')
   }
 
   /** Leaves the open mailbox, if any. Removes nothing. */

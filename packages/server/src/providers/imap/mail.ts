@@ -161,6 +161,11 @@ class ImapMail implements MailProvider {
     return cursor !== null && cursor.backfillBelow === null && reachesBack(cursor, since)
   }
 
+  isFirstReading(stored: Cursor | null) {
+    const cursor = readCursor(stored)
+    return cursor === null || (cursor.backfillBelow !== null && cursor.widenedBefore === null)
+  }
+
   narrow(stored: Cursor, since: Date) {
     const cursor = readCursor(stored)
     return cursor ? narrowCursor(cursor, since) : stored

@@ -92,6 +92,16 @@ describe.each([
     expect(connection.findOpen('Made')?.uidValidity).not.toBe(uidValidity)
   })
 
+  test('fails if the mailbox has messages when it is opened again', async () => {
+    await using made = await openMade()
+    const { world, connection } = made
+    await world.expunge('Made', [1, 2, 3])
+    await connection.poke()
+    await world.deliver(shortMessages(4, 1), 'Made')
+    await expect(search(connection)).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(connection.findOpen('Made')).toMatchObject({ exists: 1 })
+  })
+
   test('finds nothing in a mailbox that was emptied while it is open', async () => {
     await using made = await openMade()
     const { world, connection, uidValidity } = made

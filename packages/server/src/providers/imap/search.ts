@@ -1,3 +1,4 @@
+import { ProviderFailure } from '../failure.ts'
 import { lowerBound, parseRanges, uidSets } from './compare.ts'
 import type { CommandArguments } from './command.ts'
 import type { ImapConnection } from './connection.ts'
@@ -25,6 +26,7 @@ async function search(
   countMax: number,
 ): Promise<Uint32Array> {
   const found: number[] = []
+  const { leftOut } = connection
   const hasEsearch = connection.has('ESEARCH')
   await connection.run({
     name: 'UID SEARCH',
@@ -44,6 +46,8 @@ async function search(
       },
     },
   })
+  if (connection.leftOut > leftOut)
+    throw new ProviderFailure('unavailable', "The server's answer to a search is too long.")
   await connection.reopenIfEmptied()
   const uids = Uint32Array.from(found).toSorted()
   return uids.filter((uid, at) => uid > 0 && uid !== uids[at - 1])
@@ -104,22 +108,26 @@ function formatDay(time: Date, daysLater = -1): string {
 
 /**
  * UIDs from `uid` up among the first `exists` messages, ascending. Reads downward from the last message, so that
- * expunges in the meantime, which only lower the numbers of others, never make it skip one.
+ * expunges in the meantime, which only lower the numbers of others, never make it skip one. They also leave a chunk with
+ * fewer results, so only a chunk that mostly has no results reaches below `uid`.
  */
 export async function searchFrom(
   connection: ImapConnection,
   uid: number,
   exists: number,
 ): Promise<Uint32Array> {
+  await connection.reopenIfEmptied()
   const chunks: Uint32Array[] = []
-  for (let high = exists; high > 0; high -= SEARCH_CHUNK) {
+  for (let high = Math.min(exists, existsIn(connection)); high > 0;) {
     const low = Math.max(1, high - SEARCH_CHUNK + 1)
     const below = chunks.at(-1)?.[0] ?? Number.POSITIVE_INFINITY
     // `n:*` always includes the last message as well (RFC 9051 section 9, seq-range).
     const found = await searchSequence(connection, low, high, { uids: `${uid}:*` })
     const fresh = found.subarray(lowerBound(found, uid)).filter(other => other < below)
     if (fresh.length > 0) chunks.push(fresh)
-    if (found.length < high - low + 1 || fresh.length === 0) break
+    const left = Math.min(high, existsIn(connection)) - low + 1
+    if (left > 0 && fresh.length < left / 2) break
+    high = Math.min(low - 1, existsIn(connection))
   }
   return concatenate(chunks.toReversed())
 }
@@ -140,7 +148,7 @@ export async function searchPresent(
 
 /** UIDs of the messages of the open mailbox that are marked as deleted, ascending. */
 export function searchDeleted(connection: ImapConnection): Promise<Uint32Array> {
-  return search(connection, [atom('DELETED')], connection.selected?.exists ?? 0)
+  return search(connection, [atom('DELETED')], existsIn(connection))
 }
 
 /**
@@ -149,7 +157,7 @@ export function searchDeleted(connection: ImapConnection): Promise<Uint32Array> 
  */
 export function searchField(connection: ImapConnection, name: string, text: string): Promise<Uint32Array> {
   const criteria: CommandArguments = [atom('HEADER'), atom(name), { type: 'STRING', value: text }]
-  return search(connection, criteria, connection.selected?.exists ?? 0)
+  return search(connection, criteria, existsIn(connection))
 }
 
 /** UIDs of the messages that were received around the time of one of the given ones, and are as long, ascending. */
@@ -172,7 +180,7 @@ export async function searchAlike(
         atom(String(size + 1)),
       ])
     const criteria = alternatives.reduce((one, other) => [atom('OR'), one, other])
-    for (const uid of await search(connection, criteria, connection.selected?.exists ?? 0)) found.add(uid)
+    for (const uid of await search(connection, criteria, existsIn(connection))) found.add(uid)
   }
   return Uint32Array.from(found).toSorted()
 }
@@ -200,6 +208,11 @@ export async function countSince(
   })
   await connection.reopenIfEmptied()
   return count
+}
+
+/** The number of messages of the open mailbox, as far as the server has reported it. */
+function existsIn(connection: ImapConnection): number {
+  return connection.selected?.exists ?? 0
 }
 
 function concatenate(chunks: readonly Uint32Array[]): Uint32Array {

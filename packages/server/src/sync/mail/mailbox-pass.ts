@@ -140,23 +140,26 @@ function urgency({ mailboxes }: RemoteSource): number {
 
 /**
  * Deletes what is missing and turned up nowhere, and the mailboxes that vanished with it.
- * @param look messages that were missing before this look are deleted; null if that is not certain: then only those
- *   that have been missing for a minute
+ * @param look messages that were missing before this look are deleted. `held` if that is not certain: then only those
+ *   that have been missing for a minute. `none` if they may be where nothing was read yet
  */
 export async function settleMissing(
   session: Session,
   vanished: readonly IndexedMailbox[],
-  look: number | null,
+  look: number | 'held' | 'none',
 ): Promise<void> {
-  await locateMissing(session, { isCertain: look !== null })
-  const missingBefore = look ?? session.looks.findHeld()
+  await locateMissing(session, { isCertain: typeof look === 'number' })
+  if (look !== 'none') await deleteLost(session, look === 'held' ? session.looks.findHeld() : look)
+  if (vanished.length > 0) await settleVanished(session, vanished)
+}
+
+async function deleteLost(session: Session, missingBefore: number): Promise<void> {
   for (let lost = LOST_PER_TRANSACTION; lost === LOST_PER_TRANSACTION;) {
     lost = await underFence(session, async (unit, account) =>
       account.hasMissing ? recordLost(unit, account, missingBefore, LOST_PER_TRANSACTION) : 0,
     )
     session.progressed()
   }
-  if (vanished.length > 0) await settleVanished(session, vanished)
 }
 
 async function settleVanished(session: Session, vanished: readonly IndexedMailbox[]): Promise<void> {

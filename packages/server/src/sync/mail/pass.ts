@@ -149,7 +149,11 @@ async function settle(session: Session, before: MailboxPass): Promise<MailboxPas
     if (!(await findUnfinished(session.db, session.owned.id)).hasMissing) break
     const look = await startLook(session)
     listed = await passMailboxes(session, await listIndexedMailboxes(session.db, session.owned.id))
-    if ((await incompleteSources(session, listed.sources)).length > 0) break
+    if ((await incompleteSources(session, listed.sources)).length > 0) {
+      const isRead = !(await hasFirstReading(session, listed.sources))
+      await settleMissing(session, listed.vanished, isRead ? 'held' : 'none')
+      return listed
+    }
     const unfinished = await findUnfinished(session.db, session.owned.id)
     const changed = changedSources(session, listed.sources, listed.cursors, unfinished)
     if (changed.length === 0) {
@@ -158,7 +162,7 @@ async function settle(session: Session, before: MailboxPass): Promise<MailboxPas
     }
     await readChanges(session, changed)
   }
-  await settleMissing(session, listed.vanished, null)
+  await settleMissing(session, listed.vanished, 'held')
   return listed
 }
 
@@ -214,6 +218,15 @@ async function incompleteSources(
   return sources.filter(
     ({ source }) => !session.provider.isComplete(cursors.get(source) ?? null, session.since),
   )
+}
+
+/** Whether a message may have moved to a source in which it has not been reached yet. */
+async function hasFirstReading(
+  { db, owned, provider }: Session,
+  sources: readonly RemoteSource[],
+): Promise<boolean> {
+  const cursors = await listCursors(db, owned.id)
+  return sources.some(({ source }) => provider.isFirstReading?.(cursors.get(source) ?? null))
 }
 
 /** Sources that may have changed, are not read to their end, or have a message to try again. */
