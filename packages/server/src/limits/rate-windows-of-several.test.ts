@@ -60,6 +60,16 @@ test('when the other one is gone, the table counts to the end of the next minute
   expect(await one.left()).toBe(9)
 })
 
+test('what the table counts while its last minute ends counts in the next one, too', async () => {
+  await using processes = await openProcesses()
+  const one = processes.start()
+  one.given.others = 1
+  const counting = [one.left(), one.left()]
+  one.given.others = 0
+  one.given.minutes = 2
+  expect(await Promise.all([...counting, one.left(), one.left()])).toEqual([9, 8, 7, 6])
+})
+
 test('a process takes its counts along each time when another one comes', async () => {
   await using processes = await openProcesses()
   const one = processes.start()

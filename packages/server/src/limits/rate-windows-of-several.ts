@@ -18,12 +18,15 @@ export interface SeveralOptions {
 /**
  * Counts in memory while no other process answers requests, otherwise in the table. When the first other one comes, the
  * counts of the current minute move to the table; when the last one is gone, the table counts for a whole minute more,
- * so that no minute is divided.
+ * so that no minute is divided. What the table is counting as that minute ends may belong to the next one, so it counts
+ * in both.
  */
 export function createRateWindowsOfSeveral({ memory, table, live, clock, log }: SeveralOptions): Windows {
   let sharedUntil = 0
   let moving: Promise<void> | null = null
   let isReported = false
+  /** Counts that the table has not answered yet. */
+  const asked = new Set<Promise<unknown>>()
 
   function report(): void {
     if (isReported || live.countOthers('api') === 0) return
@@ -44,7 +47,9 @@ export function createRateWindowsOfSeveral({ memory, table, live, clock, log }: 
   async function countShared(windows: Parameters<Windows['count']>[0]) {
     try {
       await (moving ??= table.add(memory.take()))
-      return await table.count(windows)
+      const count = await table.count(windows)
+      if (count?.isAccepted && clock.now() >= sharedUntil) memory.count(windows)
+      return count
     } catch (error) {
       moving = null
       log.warn({ error }, 'A request was not counted: the table of rate windows cannot be used')
@@ -54,9 +59,13 @@ export function createRateWindowsOfSeveral({ memory, table, live, clock, log }: 
 
   return {
     count(windows) {
-      if (isShared()) return countShared(windows)
+      if (isShared()) {
+        const counting = countShared(windows).finally(() => asked.delete(counting))
+        asked.add(counting)
+        return counting
+      }
       moving = null
-      return memory.count(windows)
+      return asked.size === 0 ? memory.count(windows) : Promise.all(asked).then(() => memory.count(windows))
     },
     spentSeconds: window => (isShared() ? table : memory).spentSeconds(window),
   }
