@@ -147,13 +147,16 @@ export interface KnownDraft {
 }
 
 export interface DraftReplacement extends NewDraft, Omit<KnownDraft, 'internetMessageId'> {
-  /** Keys of contents that other clients gave the draft, which go as well. Ignored where a draft has one content. */
-  others: readonly MessageKey[]
+  /**
+   * Contents that other clients gave the draft, as they were found together, which go as well. Ignored where a draft has
+   * one content.
+   */
+  others: readonly NewLocation[]
 }
 
 export interface DraftRemoval extends KnownDraft {
   /** As of `DraftReplacement`. */
-  others: readonly MessageKey[]
+  others: readonly NewLocation[]
 }
 
 /**

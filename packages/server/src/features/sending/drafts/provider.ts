@@ -39,8 +39,8 @@ export async function replaceDraft(
   { former, draftKey, others }: CurrentDraft,
 ): Promise<DraftOutcome> {
   requireFitting(provider, message.byteLength)
-  const keys = others.map(({ location }) => location.key)
-  return provider.replaceDraft({ mailboxKey, message, mark, former, draftKey, others: keys })
+  const locations = others.map(({ location }) => location)
+  return provider.replaceDraft({ mailboxKey, message, mark, former, draftKey, others: locations })
 }
 
 function requireFitting({ messageBytesMax }: ChangingProvider, bytes: number): void {

@@ -61,7 +61,7 @@ export async function replaceDraft(
     if (!(error instanceof ProviderFailure)) throw error
     isSettled = false
   }
-  await removeThere(following, effect, draft.mailboxKey, draft.others)
+  await removeFound(following, effect, draft.others)
   return { type: 'replaced', added, isSettled }
 }
 
@@ -78,25 +78,25 @@ export async function findDraft(
 export async function removeDraft(
   following: Following,
   effect: Effect,
-  { mailboxKey, former, others }: DraftRemoval,
+  { former, others }: DraftRemoval,
 ): Promise<void> {
   if (former) {
     await openSource(following, former)
     await removeFromOpen(following.connection, effect, uidsOf([former.key]))
   }
-  await removeThere(following, effect, mailboxKey, others)
+  await removeFound(following, effect, others)
 }
 
-/** Removes messages that were found in a mailbox a moment ago. */
-async function removeThere(
+/** Removes messages that were found together, unless another mailbox has the name of theirs by now. */
+async function removeFound(
   following: Following,
   effect: Effect,
-  source: string,
-  keys: readonly MessageKey[],
+  found: readonly NewLocation[],
 ): Promise<void> {
-  if (keys.length === 0) return
-  await openSource(following, { source, cursor: null })
-  await removeFromOpen(following.connection, effect, uidsOf(keys))
+  const [first] = found
+  if (!first) return
+  await openSource(following, { source: first.source, cursor: first.firstCursor })
+  await removeFromOpen(following.connection, effect, uidsOf(found.map(({ key }) => key)))
 }
 
 /** `ChangingProvider.settleDraft` on IMAP. */
@@ -107,12 +107,10 @@ export async function settleDraft(
 ): Promise<SettledDraft> {
   const [kept, ...older] = await generationsOf(following, draft)
   if (!kept) return { kept: null, removed: [] }
-  const uids = older.map(({ uid }) => uid).toSorted((a, b) => a - b)
-  if (uids.length > 0) {
-    await openSource(following, { source: draft.mailboxKey, cursor: null })
-    await removeFromOpen(following.connection, effect, uids)
-  }
-  return { kept: { location: kept.location, generation: kept.generation }, removed: uids }
+  const locations = older.map(({ location }) => location)
+  await removeFound(following, effect, locations)
+  const removed = uidsOf(locations.map(({ key }) => key))
+  return { kept: { location: kept.location, generation: kept.generation }, removed }
 }
 
 function findGenerations(following: Following, { mailboxKey, message, mark }: NewDraft) {
@@ -170,19 +168,23 @@ async function hasFormer(
 async function removeFormer(
   following: Following,
   effect: Effect,
-  { mailboxKey, mark, former }: DraftReplacement,
+  { mark, former }: DraftReplacement,
   before: readonly Generation[],
 ): Promise<void> {
-  const older = before.filter(({ generation }) => generation < mark.generation).map(({ uid }) => uid)
+  const older = before.filter(({ generation }) => generation < mark.generation)
   const uid = uidOf(former?.key)
   const isNew = before.some(found => found.generation === mark.generation && found.uid === uid)
-  if (former && uid !== null && !isNew && !older.includes(uid)) {
+  if (former && uid !== null && !isNew && !older.some(found => found.uid === uid)) {
     if (await hasFormer(following, { former })) {
       await openSource(following, former)
       await removeFromOpen(following.connection, effect, [uid])
     }
   }
-  await removeThere(following, effect, mailboxKey, older)
+  await removeFound(
+    following,
+    effect,
+    older.map(({ location }) => location),
+  )
 }
 
 function uidOf(key: MessageKey | undefined): number | null {
