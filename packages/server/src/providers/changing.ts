@@ -26,8 +26,8 @@ export const CHANGED_KEYS_MAX = 5000
 export const FOUND_MESSAGES_MAX = 100
 
 /**
- * Messages of one source. If the source was renumbered since its cursor, the call fails with `unavailable` before
- * anything is changed.
+ * Messages of one source. If the source was renumbered since its cursor, or has no cursor and keys do not last, the call
+ * fails with `unavailable` before anything is changed.
  */
 export interface MessageSet extends SourceCursor {
   /** At most `CHANGED_KEYS_MAX`, each once. */

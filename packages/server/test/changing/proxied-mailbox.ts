@@ -1,3 +1,5 @@
+import type { MessageSet } from '../../src/providers/changing.ts'
+import { cursorAt } from '../../src/providers/imap/cursor.ts'
 import { imapAccount } from '../../src/providers/imap/mail.ts'
 import { Suspicions } from '../../src/providers/imap/suspicions.ts'
 import type { Faults } from '../servers/chaos-faults.ts'
@@ -30,6 +32,12 @@ export async function openProxiedMailbox(server: MailServer, faults: Faults = {}
     proxy,
     connect,
     uids,
+    /** Messages of INBOX, as an index has them. */
+    async inInbox(keys: readonly number[]): Promise<MessageSet> {
+      const { untagged } = await world.witness.command('STATUS INBOX (UIDVALIDITY)')
+      const [, uidValidity] = untagged.find(([kind]) => kind === 'STATUS')?.[2] as string[]
+      return { source: 'INBOX', cursor: cursorAt(Number(uidValidity), 1), keys }
+    },
     async raws(mailbox: string) {
       if ((await uids(mailbox)).length === 0) return []
       const { untagged } = await world.witness.command('UID FETCH 1:* (BODY.PEEK[])')
