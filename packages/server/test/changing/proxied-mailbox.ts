@@ -4,6 +4,7 @@ import { imapAccount } from '../../src/providers/imap/mail.ts'
 import { Suspicions } from '../../src/providers/imap/suspicions.ts'
 import type { Faults } from '../servers/chaos-faults.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
+import { attributesOf } from '../servers/imap-values.ts'
 import type { MailServer } from '../servers/mail-server.ts'
 import { openWorld } from '../servers/world.ts'
 
@@ -35,8 +36,9 @@ export async function openProxiedMailbox(server: MailServer, faults: Faults = {}
     /** Messages of INBOX, as an index has them. */
     async inInbox(keys: readonly number[]): Promise<MessageSet> {
       const { untagged } = await world.witness.command('STATUS INBOX (UIDVALIDITY)')
-      const [, uidValidity] = untagged.find(([kind]) => kind === 'STATUS')?.[2] as string[]
-      return { source: 'INBOX', cursor: cursorAt(Number(uidValidity), 1), keys }
+      const status = untagged.find(([kind]) => kind === 'STATUS')
+      const uidValidity = Number(attributesOf(status?.[2]).get('UIDVALIDITY'))
+      return { source: 'INBOX', cursor: cursorAt(uidValidity, 1), keys }
     },
     async raws(mailbox: string) {
       if ((await uids(mailbox)).length === 0) return []

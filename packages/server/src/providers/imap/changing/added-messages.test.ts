@@ -81,7 +81,7 @@ describe('a draft that is replaced', () => {
     await using arranged = await arrange()
     await using account = await arranged.connect()
     const former = { source: 'INBOX', cursor: null, key: 1 }
-    const replacement = { ...draftOf('INBOX', 2), former, draftKey: null, others: [] }
+    const replacement = { ...draftOf('INBOX', 2), former, draftKey: null, others: [], copies: [] }
     removeAfterAppend(arranged)
 
     expect(await account.changing.replaceDraft(replacement)).toEqual({ type: 'lost' })
@@ -101,6 +101,7 @@ describe('a draft that is replaced', () => {
       former: null,
       draftKey: null,
       others: [],
+      copies: [],
     })
 
     expect(await failureOf(replacing)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: false })
@@ -142,7 +143,7 @@ describe('what was found in a mailbox', () => {
     await account.changing.addDraft(draftOf('Made', 1), true)
     replaceAtChange()
 
-    const replacement = { ...draftOf('Made', 2), former: null, draftKey: null, others: [] }
+    const replacement = { ...draftOf('Made', 2), former: null, draftKey: null, others: [], copies: [] }
     const outcome = await account.changing.replaceDraft(replacement)
 
     expect(outcome).toMatchObject({ type: 'replaced', isSettled: false })
@@ -158,7 +159,12 @@ describe('what was found in a mailbox', () => {
     replaceAtChange()
 
     const { mark, message } = draftOf('Made', 2)
-    const named = { mailboxKey: 'Made', draftId: mark.draftId, internetMessageId: message.internetMessageId }
+    const named = {
+      mailboxKey: 'Made',
+      draftId: mark.draftId,
+      internetMessageId: message.internetMessageId,
+      copies: [],
+    }
     const settling = account.changing.settleDraft(named)
 
     expect(await failureOf(settling)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: true })

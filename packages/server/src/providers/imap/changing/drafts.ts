@@ -3,6 +3,7 @@ import type {
   DraftOutcome,
   DraftRemoval,
   DraftReplacement,
+  DraftSettling,
   FoundMessage,
   KnownDraft,
   NewDraft,
@@ -43,14 +44,15 @@ export async function replaceDraft(
   draft: DraftReplacement,
 ): Promise<DraftOutcome> {
   const { generation } = draft.mark
-  const before = await findGenerations(following, draft)
+  const before = withoutCopies(await findGenerations(following, draft), draft)
   if (before.some(found => found.generation > generation))
     throw new ProviderFailure('conflict', 'The draft was replaced meanwhile.')
   const same = before.find(found => found.generation === generation)
   const added = same ? toAdded(draft, same.location) : await appendDraft(following, effect, draft)
   if (!same && !(await isThere(following, draft, added))) {
     const isFormerThere =
-      (await findGenerations(following, draft)).length > 0 || (await hasFormer(following, draft))
+      withoutCopies(await findGenerations(following, draft), draft).length > 0 ||
+      (await hasFormer(following, draft))
     if (!isFormerThere) return { type: 'lost' }
     throw new ProviderFailure('unavailable', 'The server says that it took the draft, but does not have it.')
   }
@@ -103,11 +105,13 @@ async function removeFound(
 export async function settleDraft(
   following: Following,
   effect: Effect,
-  draft: { mailboxKey: string; internetMessageId: string; draftId: string },
+  draft: DraftSettling,
 ): Promise<SettledDraft> {
-  const [kept, ...older] = await generationsOf(following, draft)
+  const found = await generationsOf(following, draft)
+  const [kept] = found
   if (!kept) return { kept: null, removed: [] }
-  const locations = older.map(({ location }) => location)
+  const older = found.filter(({ generation }) => generation < kept.generation)
+  const locations = withoutCopies(older, draft).map(({ location }) => location)
   await removeFound(following, effect, locations)
   const removed = uidsOf(locations.map(({ key }) => key))
   return { kept: { location: kept.location, generation: kept.generation }, removed }
@@ -124,7 +128,7 @@ function findGenerations(following: Following, { mailboxKey, message, mark }: Ne
 /** The messages of a draft, highest generation first; of one generation, the newest first. */
 async function generationsOf(
   following: Following,
-  draft: { mailboxKey: string; internetMessageId: string; draftId: string },
+  draft: Omit<DraftSettling, 'copies'>,
 ): Promise<Generation[]> {
   const found = await findByMessageId(following, draft.mailboxKey, draft.internetMessageId, [DRAFT_FIELD])
   return found
@@ -133,6 +137,19 @@ async function generationsOf(
       return mark?.draftId === draft.draftId ? [{ ...message, generation: mark.generation }] : []
     })
     .toSorted((a, b) => b.generation - a.generation || b.uid - a.uid)
+}
+
+function withoutCopies(
+  found: readonly Generation[],
+  { copies }: Pick<DraftSettling, 'copies'>,
+): Generation[] {
+  return found.filter(
+    ({ location }) =>
+      !copies.some(
+        ({ source, key, cursor }) =>
+          location.source === source && location.key === key && location.isValidUnder(cursor),
+      ),
+  )
 }
 
 function appendDraft(following: Following, effect: Effect, { mailboxKey, message }: NewDraft) {

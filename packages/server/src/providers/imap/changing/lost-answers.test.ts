@@ -58,7 +58,7 @@ describe('a lost answer', () => {
       await using arranged = await arrange()
       await using first = await arranged.connect()
       await first.changing.addDraft(draftOf('INBOX', 1), true)
-      const replacement = { ...draftOf('INBOX', 2), former: null, draftKey: null, others: [] }
+      const replacement = { ...draftOf('INBOX', 2), former: null, draftKey: null, others: [], copies: [] }
       loseAnswer(arranged.proxy, command)
 
       await using broken = await arranged.connect()
