@@ -26,8 +26,8 @@ export const CHANGED_KEYS_MAX = 5000
 export const FOUND_MESSAGES_MAX = 100
 
 /**
- * Messages of one source. If the source was renumbered since its cursor, the call fails with `unavailable` before
- * anything is changed.
+ * Messages of one source. If the source was renumbered since its cursor, or has no cursor and keys do not last, the call
+ * fails with `unavailable` before anything is changed.
  */
 export interface MessageSet extends SourceCursor {
   /** At most `CHANGED_KEYS_MAX`, each once. */
@@ -147,13 +147,18 @@ export interface KnownDraft {
 }
 
 export interface DraftReplacement extends NewDraft, Omit<KnownDraft, 'internetMessageId'> {
-  /** Keys of contents that other clients gave the draft, which go as well. Ignored where a draft has one content. */
-  others: readonly MessageKey[]
+  /**
+   * Contents that other clients gave the draft, as they were found together, which go as well. Ignored where a draft has
+   * one content.
+   */
+  others: readonly NewLocation[]
+  /** As of `DraftSettling`. */
+  copies: DraftSettling['copies']
 }
 
 export interface DraftRemoval extends KnownDraft {
   /** As of `DraftReplacement`. */
-  others: readonly MessageKey[]
+  others: readonly NewLocation[]
 }
 
 /**
@@ -171,6 +176,14 @@ export type DraftOutcome =
       isSettled: boolean
     }
   | { type: 'lost' }
+
+export interface DraftSettling {
+  mailboxKey: string
+  internetMessageId: string
+  draftId: string
+  /** Messages with the mark of the draft which the index has as messages of their own: they stay. */
+  copies: ReadonlyArray<SourceCursor & { key: MessageKey }>
+}
 
 export interface SettledDraft {
   /** The highest generation; null if the mailbox has no message with the mark of this draft. */
@@ -281,7 +294,7 @@ export interface ChangingProvider {
 
   /**
    * Gives a draft new content: in place, or by adding it, making sure that the provider has it, and only then removing
-   * `former`, `others` and lower generations of the same draft. May be called again with the same mark after any
+   * `former`, `others` and lower generations of the same draft, but for `copies`. May be called again with the same mark after any
    * failure. `not_found` if a draft with an id of its own is gone.
    *
    * Between adding and removing, a crash leaves both. A sync that sees a second message with the Message-ID of a draft
@@ -290,14 +303,10 @@ export interface ChangingProvider {
   replaceDraft(draft: DraftReplacement): Promise<DraftOutcome>
 
   /**
-   * Removes all but the highest generation of a draft. Messages of the same Message-ID without the draft's mark, which
-   * another client wrote, are left alone. Nothing to do where a draft has one content.
+   * Removes all but the highest generation of a draft, and `copies`. Messages of the same Message-ID without the draft's
+   * mark, which another client wrote, are left alone. Nothing to do where a draft has one content.
    */
-  settleDraft(draft: {
-    mailboxKey: string
-    internetMessageId: string
-    draftId: string
-  }): Promise<SettledDraft>
+  settleDraft(draft: DraftSettling): Promise<SettledDraft>
 
   /**
    * The messages of a mailbox with exactly this Message-ID, newest first, at most `FOUND_MESSAGES_MAX`. Always asks the

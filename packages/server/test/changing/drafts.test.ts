@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '@waxwing/contract/mail/messages.ts'
 import type { TestApp } from '../open-app.ts'
 import { SERVER_KINDS, useServer } from '../servers/shared-server.ts'
-import { openSyncApp } from '../sync/followed-account.ts'
+import { openSyncApp, readMessages } from '../sync/followed-account.ts'
 import { waitUntil } from '../wait-until.ts'
 import { type ChangingAccount, openChangingAccount } from './changing-account.ts'
 
@@ -276,6 +276,69 @@ describe.each(SERVER_KINDS)('drafts on $name', ({ start }) => {
     await account.settledFeed()
     expect((await account.message('Ours')).id).toBe(draft.id)
     expect(await account.truth()).toHaveLength(1)
+  })
+
+  /** A draft, and a copy of it that another client has made in its mailbox and that is a message of its own. */
+  async function createCopied() {
+    const opened = await open()
+    const { account, create } = opened
+    const { body: draft } = await create({ ...BODY, subject: 'First' })
+    const drafts = (await account.mailbox('Drafts')).path
+    const [uid = 0] = await account.world.uids(drafts)
+    await account.world.copy(drafts, [uid], drafts)
+    const copied = await waitUntil('the sync to meet the copy', async () =>
+      (await readMessages(app, account.accountId)).find(({ id }) => id !== draft.id),
+    )
+    const subjects = async () => (await account.truth()).map(line => line.split(' ')[1]).toSorted()
+    return { ...opened, draft, drafts, copyId: copied.id, subjects }
+  }
+
+  test('leaves copies of a draft that another client has made', async () => {
+    const { account, draft, copyId, replace, remove, read, subjects } = await createCopied()
+    await using _ = account
+
+    for (const subject of ['Second', 'Third']) {
+      expect(await replace(draft.id, { ...BODY, subject })).toMatchObject({ status: 200 })
+      await account.settledFeed()
+      expect(await subjects()).toEqual(['First', subject])
+    }
+    expect(await remove(draft.id)).toMatchObject({ status: 200 })
+
+    await account.settledFeed()
+    expect(await subjects()).toEqual(['First'])
+    expect(await read(copyId)).toMatchObject({ body: { id: copyId, subject: 'First' } })
+  })
+
+  test('leaves a copy of a draft that the sync has not met when the draft is deleted', async () => {
+    const { account, create, remove, read } = await open()
+    await using _ = account
+    const { body: draft } = await create({ ...BODY, subject: 'First' })
+    const drafts = (await account.mailbox('Drafts')).path
+    const [uid = 0] = await account.world.uids(drafts)
+    await account.world.copy(drafts, [uid], drafts)
+
+    expect(await remove(draft.id)).toMatchObject({ status: 200 })
+
+    expect(await account.truth()).toEqual([expect.stringContaining(': First')])
+    const { id } = await waitUntil('the copy', () => account.message('First').catch(() => null))
+    expect(await read(id)).toMatchObject({ status: 200 })
+  })
+
+  test('leaves copies of a draft when it is settled after an interruption', async () => {
+    const { account, draft, drafts, copyId, read, subjects } = await createCopied()
+    await using _ = account
+    const raw = (await rawOf(account, draft.id)).replace(/ generation=1\b/, ' generation=7')
+
+    await account.world.deliver(
+      { raw: raw.replace(/^Subject: .*$/m, 'Subject: Later'), flags: ['\\Draft'] },
+      drafts,
+    )
+
+    await waitUntil('the former content to be removed', async () => (await subjects()).length === 2)
+    expect(await subjects()).toEqual(['First', 'Later'])
+    await account.settledFeed()
+    expect(await read(draft.id)).toMatchObject({ body: { subject: 'Later' } })
+    expect(await read(copyId)).toMatchObject({ body: { subject: 'First' } })
   })
 
   test('replaces a draft that another client wrote', async () => {

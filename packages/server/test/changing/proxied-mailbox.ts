@@ -1,7 +1,10 @@
+import type { MessageSet } from '../../src/providers/changing.ts'
+import { cursorAt } from '../../src/providers/imap/cursor.ts'
 import { imapAccount } from '../../src/providers/imap/mail.ts'
 import { Suspicions } from '../../src/providers/imap/suspicions.ts'
 import type { Faults } from '../servers/chaos-faults.ts'
 import { startChaosProxy } from '../servers/chaos-proxy.ts'
+import { attributesOf } from '../servers/imap-values.ts'
 import type { MailServer } from '../servers/mail-server.ts'
 import { openWorld } from '../servers/world.ts'
 
@@ -30,6 +33,13 @@ export async function openProxiedMailbox(server: MailServer, faults: Faults = {}
     proxy,
     connect,
     uids,
+    /** Messages of INBOX, as an index has them. */
+    async inInbox(keys: readonly number[]): Promise<MessageSet> {
+      const { untagged } = await world.witness.command('STATUS INBOX (UIDVALIDITY)')
+      const status = untagged.find(([kind]) => kind === 'STATUS')
+      const uidValidity = Number(attributesOf(status?.[2]).get('UIDVALIDITY'))
+      return { source: 'INBOX', cursor: cursorAt(uidValidity, 1), keys }
+    },
     async raws(mailbox: string) {
       if ((await uids(mailbox)).length === 0) return []
       const { untagged } = await world.witness.command('UID FETCH 1:* (BODY.PEEK[])')

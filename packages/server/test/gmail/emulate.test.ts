@@ -205,7 +205,7 @@ describe('the adapter on another imitation of Gmail', () => {
     expect(await client.drafts()).toEqual([added.draftKey])
     const { draftKey, location } = added
     const former = { source: SOURCE, cursor: null, key: location!.key }
-    const known = { mailboxKey: 'DRAFT', draftKey, former, internetMessageId: null, others: [] }
+    const known = { mailboxKey: 'DRAFT', draftKey, former, internetMessageId: null, others: [], copies: [] }
     const replaced = await changing.replaceDraft({ ...draft(2), ...known })
     // Google: the message within a draft is replaced by another one; this imitation changes it in place.
     expect(replaced).toMatchObject({

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { MessageSet } from '../changing.ts'
 import type { MessageKey } from '../mail.ts'
 import { type ChangingArrangement, letters } from './arrangement.ts'
-import { all, failureOf, keyOf } from './changing-steps.ts'
+import { all, failureOf, inInbox, keyOf } from './changing-steps.ts'
 import { openIndex } from './memory-index.ts'
 
 /** What `ChangingProvider` promises of flags and categories. */
@@ -13,7 +13,7 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
       const [one, two] = await arranged.world.deliver(letters(2))
       await arranged.world.flag('INBOX', [one!], '\\Flagged', 'theirs')
       await using account = await arranged.connect()
-      const at = { source: 'INBOX', cursor: null, keys: [one!] }
+      const at = await inInbox(arranged, [one!])
 
       const [added] = await all(account.changing.changeFlags(at, { isRead: true, addCategories: ['work'] }))
       expect(added).toMatchObject({
@@ -54,7 +54,7 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
         '日本語',
         '😀',
       ].toSorted()
-      const at = { source: 'INBOX', cursor: null, keys: [key!] }
+      const at = await inInbox(arranged, [key!])
 
       await all(account.changing.changeFlags(at, { addCategories: categories }))
       const index = openIndex('INBOX')
@@ -72,9 +72,7 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
       const gone = keys.filter((_, at) => at % 400 === 7)
       await arranged.world.expunge('INBOX', gone)
 
-      const batches = await all(
-        account.changing.changeFlags({ source: 'INBOX', cursor: null, keys }, { isRead: true }),
-      )
+      const batches = await all(account.changing.changeFlags(await inInbox(arranged, keys), { isRead: true }))
 
       expect(batches.flatMap(batch => batch.gone)).toEqual(gone)
       const changed = batches.flatMap(batch => batch.changed)
@@ -88,7 +86,7 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
       await using arranged = await setUp()
       const [key] = await arranged.world.deliver(letters(1))
       await using account = await arranged.connect()
-      const at = { source: 'INBOX', cursor: null, keys: [key!, 4_000_000] }
+      const at = await inInbox(arranged, [key!, 4_000_000])
       const batches = await all(account.changing.changeFlags(at, {}))
       expect(batches).toMatchObject([{ changed: [{ key, flags: { isRead: false } }], gone: [4_000_000] }])
     })
@@ -100,7 +98,8 @@ export function describeChangedFlags(name: string, setUp: () => Promise<Changing
       await using account = await arranged.connect()
       const { changing } = account
       const kept = await keyOf(arranged, account.mail, 'Kept')
-      const at = (key: MessageKey) => ({ source: 'INBOX', cursor: null, keys: [key] })
+      const { source, cursor } = await arranged.index('INBOX')
+      const at = (key: MessageKey): MessageSet => ({ source, cursor, keys: [key] })
       await all(changing.changeFlags(at(one!), { isRead: true }))
 
       const [two] = await arranged.world.deliver(letters(1, 10))

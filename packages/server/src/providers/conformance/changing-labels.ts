@@ -312,7 +312,13 @@ export function describeLabelChanging(name: string, setUp: () => Promise<LabelAr
           draftKey: expect.any(String),
           message: { isDraft: true, subject: 'Draft', draftMark: { generation: 1 } },
         })
-        const known = { mailboxKey: 'DRAFT', draftKey: added.draftKey, internetMessageId: null, others: [] }
+        const known = {
+          mailboxKey: 'DRAFT',
+          draftKey: added.draftKey,
+          internetMessageId: null,
+          others: [],
+          copies: [],
+        }
         const former = { source: added.location!.source, cursor: null, key: added.location!.key }
         const outcome = await changing.replaceDraft({ ...draftOf('DRAFT', 2), ...known, former })
         if (outcome.type !== 'replaced') throw new Error('lost')

@@ -23,7 +23,7 @@ function composed(raw: string, internetMessageId: string, change: Partial<NewMes
   }
 }
 
-const UNKNOWN = { former: null, draftKey: null, others: [] }
+const UNKNOWN = { former: null, draftKey: null, others: [], copies: [] }
 const DRAFT_ID = '0195d3c5-0000-7000-8000-000000000001'
 
 /** A content of one draft. */
@@ -186,6 +186,7 @@ export function describeAddedMessages(name: string, setUp: () => Promise<Changin
         mailboxKey: 'INBOX',
         internetMessageId: '<draft@example.com>',
         draftId: DRAFT_ID,
+        copies: [],
       }
 
       const settled = await account.changing.settleDraft(named)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type ChangingArrangement, letter, letters } from './arrangement.ts'
-import { all, failureOf, keyOf } from './changing-steps.ts'
+import { all, failureOf, inInbox, keyOf } from './changing-steps.ts'
 import { openIndex } from './memory-index.ts'
 
 /** What `ChangingProvider` promises of messages that are moved or removed. */
@@ -14,9 +14,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       await using account = await arranged.connect()
       const target = await keyOf(arranged, account.mail, 'Kept')
 
-      const batches = await all(
-        account.changing.move({ source: 'INBOX', cursor: null, keys: [keys[1]!, keys[3]!] }, target),
-      )
+      const batches = await all(account.changing.move(await inInbox(arranged, [keys[1]!, keys[3]!]), target))
 
       const moved = batches.flatMap(batch => batch.moved)
       expect(moved.map(({ key, mailboxKeys }) => [key, mailboxKeys])).toEqual([
@@ -44,7 +42,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       const gone = keys.filter((_, at) => at % 300 === 5)
       await arranged.world.expunge('INBOX', gone)
 
-      const batches = await all(account.changing.move({ source: 'INBOX', cursor: null, keys }, target))
+      const batches = await all(account.changing.move(await inInbox(arranged, keys), target))
 
       expect(batches.flatMap(batch => batch.gone)).toEqual(gone)
       const moved = batches.flatMap(batch => batch.moved)
@@ -65,7 +63,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       const keys = await arranged.world.deliver(twins)
       await using account = await arranged.connect()
       const target = await keyOf(arranged, account.mail, 'Kept')
-      await all(account.changing.move({ source: 'INBOX', cursor: null, keys }, target))
+      await all(account.changing.move(await inInbox(arranged, keys), target))
       expect((await arranged.held('Kept')).map(({ raw }) => raw)).toEqual([letter(1), letter(1)])
     })
 
@@ -77,7 +75,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       await using account = await arranged.connect()
       const target = await keyOf(arranged, account.mail, 'Kept')
 
-      await all(account.changing.move({ source: 'INBOX', cursor: null, keys: [keys[1]!] }, target))
+      await all(account.changing.move(await inInbox(arranged, [keys[1]!]), target))
 
       const held = await arranged.held('INBOX')
       expect(held.map(({ key, flags }) => [key, flags.includes('\\Deleted')])).toEqual([
@@ -95,7 +93,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       const target = await keyOf(arranged, account.mail, 'Kept')
       await arranged.world.deleteMailbox('Kept')
 
-      const moving = all(account.changing.move({ source: 'INBOX', cursor: null, keys }, target))
+      const moving = all(account.changing.move(await inInbox(arranged, keys), target))
 
       expect(await failureOf(moving)).toMatchObject({ kind: 'not_found', isBeforeAcceptance: true })
       expect(await arranged.held('INBOX')).toHaveLength(2)
@@ -105,9 +103,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(2))
       await using account = await arranged.connect()
-      const [batch] = await all(
-        account.changing.move({ source: 'INBOX', cursor: null, keys: [...keys, 4_000_000] }, 'INBOX'),
-      )
+      const [batch] = await all(account.changing.move(await inInbox(arranged, [...keys, 4_000_000]), 'INBOX'))
       expect(batch).toMatchObject({
         moved: keys.map(key => ({ key, location: { source: 'INBOX', key } })),
         gone: [4_000_000],
@@ -126,7 +122,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       await using account = await arranged.connect()
 
       for (let times = 0; times < 2; times++) {
-        const batches = await all(account.changing.remove({ source: 'INBOX', cursor: null, keys: doomed }))
+        const batches = await all(account.changing.remove(await inInbox(arranged, doomed)))
         expect(batches.flatMap(({ removed }) => removed)).toEqual(times === 0 ? doomed : [])
         expect(batches.flatMap(({ gone }) => gone)).toEqual(times === 0 ? [] : doomed)
       }
@@ -140,7 +136,7 @@ export function describeMovedMessages(name: string, setUp: () => Promise<Changin
       await using arranged = await setUp()
       const keys = await arranged.world.deliver(letters(3))
       await using account = await arranged.connect()
-      await all(account.changing.changeFlags({ source: 'INBOX', cursor: null, keys }, { isRead: true }))
+      await all(account.changing.changeFlags(await inInbox(arranged, keys), { isRead: true }))
       await arranged.world.flag('INBOX', keys.slice(1), '\\Deleted')
 
       await account.mail.listMailboxes()

@@ -114,13 +114,14 @@ export async function readSources(
   return sources
 }
 
+/** Opens a source that is numbered as its cursor says. What numbering keys are of without one is not known. */
 async function openSource(following: Following, at: SourceCursor): Promise<void> {
   const { connection } = following
   const wireName = wireNameOf(following, at.source)
   const opened = connection.findOpen(wireName) ?? (await connection.examine(wireName))
   const cursor = readCursor(at.cursor)
-  if (cursor && isRenumbered(cursor, opened))
-    throw new ProviderFailure('unavailable', 'The mailbox was renumbered and is being read again.')
+  if (!cursor || isRenumbered(cursor, opened))
+    throw new ProviderFailure('unavailable', 'The mailbox is being read again.')
 }
 
 function sectionOf({ part, isHeader }: ContentRange) {

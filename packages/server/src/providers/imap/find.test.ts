@@ -105,10 +105,8 @@ describe('searching an IMAP server', () => {
     expect(asked[2]).toMatch(/1:20 SINCE \S+-2020 TEXT/)
 
     // Others open another mailbox in between.
-    const inOld = { source: 'Old', mailboxKey: 'Old', cursor: null, key: 1 }
-    const range = { part: null, isHeader: false, offset: 0, end: 10, size: null }
-    const read = () => arranged.account.content.open(inOld, range).next()
-    const next = await search(mail, 'common', { position: page.next }, read)
+    const lookInOld = () => arranged.account.changing.find('Old', '<none@example.com>')
+    const next = await search(mail, 'common', { position: page.next }, lookInOld)
     expect(subjects(next)).toEqual(['common 2397', 'common 2396', 'common 2395'])
     const day = new Date(BEGIN + 2398 * 60 * 60_000 + 2 * DAY_MS).getUTCDate()
     expect(proxy.stats.lines.findLast(line => line.includes(':2400 BEFORE'))).toContain(

@@ -52,6 +52,24 @@ export async function listMessageLocations(
   }))
 }
 
+/**
+ * Where the provider has messages that bear the mark of a draft, but for one of them: copies that other clients made of
+ * the draft, which are messages of their own.
+ */
+export async function listDraftCopies(
+  db: Db,
+  accountId: string,
+  { draftId, exceptId }: { draftId: string | null; exceptId: string | null },
+): Promise<Location[]> {
+  if (draftId === null) return []
+  const { rows } = await sql<LocationRow>`
+    select ${locationColumns} from message join ${located}
+    where message.account_id = ${accountId} and draft_id = ${draftId}
+      and message.id is distinct from ${exceptId}::uuid
+  `.execute(db)
+  return rows.map(toLocation)
+}
+
 export function toLocation({ source, cursor, uid, remote_id }: LocationRow): Location {
   return { source, cursor, key: keyOf({ uid, remote_id })! }
 }

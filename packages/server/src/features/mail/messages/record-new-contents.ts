@@ -90,11 +90,12 @@ export async function takeMarkedContents(
   for (const arrival of marked) {
     const { message, mailboxes } = arrival
     const { draftId, generation } = message.draftMark!
-    const row = held.find(
+    const rows = held.filter(
       one => one.draft_id === draftId && mailboxes.some(({ id }) => one.mailbox_ids.includes(id)),
     )
+    const [row] = rows.toSorted(byGeneration)
     // A copy that another client made of it is a message of its own.
-    if (!row || row.draft_generation === generation) continue
+    if (!row || rows.some(one => one.draft_generation === generation)) continue
     others.delete(arrival)
     const best = latest.get(row)?.message.draftMark?.generation ?? row.draft_generation ?? 0
     if (generation > best) latest.set(row, arrival)
@@ -112,6 +113,11 @@ export async function takeMarkedContents(
   )
   await enqueue(unit, settleDraftJob, [...unsettled.values()])
   return { rewritings: replaced.map(pair => replacing(account, pair)), others: [...others] }
+}
+
+/** The draft first, then copies of what it was: those have its generation at most, and were made after it. */
+function byGeneration(a: HeldMessage, b: HeldMessage): number {
+  return (b.draft_generation ?? 0) - (a.draft_generation ?? 0) || (a.id < b.id ? -1 : 1)
 }
 
 function settlingOf(account: MailAccount, { message, mailboxes: [mailbox] }: AnyArrival): SettleDraft | null {

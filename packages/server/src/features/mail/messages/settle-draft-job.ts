@@ -5,6 +5,7 @@ import { type JobHandler, jobHandler } from '../../../jobs/job-worker.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import { findAccountView } from '../../accounts/accounts/store.ts'
+import { listDraftCopies } from './location.ts'
 import { settleDraftJob } from './record-new-contents.ts'
 
 /** Runs `settleDraftJob`. What it removes is in no index. */
@@ -22,7 +23,10 @@ export function settleDraftHandler({ db, connections }: { db: Db; connections: C
       await connections.use(
         reachedAs(account),
         'changing',
-        provider => provider.settleDraft({ mailboxKey: mailbox.key, ...draft }),
+        async provider => {
+          const copies = await listDraftCopies(db, accountId, { draftId: draft.draftId, exceptId: null })
+          return provider.settleDraft({ mailboxKey: mailbox.key, ...draft, copies })
+        },
         { isRepeatable: true, signal },
       )
     } catch (error) {

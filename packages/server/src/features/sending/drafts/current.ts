@@ -3,7 +3,7 @@ import type { FoundMessage, KnownDraft } from '../../../providers/changing.ts'
 import type { Location } from '../../../providers/content.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import { changeAtProvider, refuseGone } from '../../mail/at-provider.ts'
-import { findLocation } from '../../mail/messages/location.ts'
+import { findLocation, listDraftCopies } from '../../mail/messages/location.ts'
 import { listPlacedMailboxes } from '../../mail/mailboxes/store.ts'
 import type { PlacedMailbox } from '../../mail/messages/rules.ts'
 import type { FullRow } from '../../mail/messages/store.ts'
@@ -26,6 +26,8 @@ export interface CurrentDraft {
   draftKey: string | null
   /** Contents that other clients have given it since. */
   others: readonly FoundMessage[]
+  /** Where copies of it are that other clients made. */
+  copies: readonly Location[]
   threading: ReturnType<typeof keptThreading>
 }
 
@@ -39,16 +41,16 @@ export async function requireCurrent(
   { account, draft }: FoundDraft,
 ): Promise<CurrentDraft> {
   const former = await findLocation(context.db, account.id, draft.id)
-  const found = await findContents(context, services, { account, draft }, former)
+  const { found, copies } = await findContents(context, services, { account, draft }, former)
   const { draft_key: draftKey } = draft
   const there = found.find(message => former !== null && isAt(message, former))
-  if (there) return { former, draftKey, others: [], threading: keptThreading(fieldsOf(there)) }
+  if (there) return { former, draftKey, others: [], copies, threading: keptThreading(fieldsOf(there)) }
   const others = found.filter(isForeign)
   // Without anything that can be searched for, only its number says whether it is there.
   const isFindable = draftKey !== null || draft.internet_message_id !== null
   if (draft.is_kept || (former && !isFindable)) {
     const fields = await readOwnFields(services.content, account, draft)
-    return { former, draftKey, others, threading: keptThreading(fields) }
+    return { former, draftKey, others, copies, threading: keptThreading(fields) }
   }
   if (former && context.ifMatch !== null) await refuseChanged(context, account.id)
   const [newest] = found
@@ -57,6 +59,7 @@ export async function requireCurrent(
     former: draftKey === null ? null : former,
     draftKey,
     others,
+    copies,
     threading: keptThreading(fieldsOf(newest)),
   }
 }
@@ -77,16 +80,16 @@ function fieldsOf({ fields }: FoundMessage): Pick<ThreadFields, 'references' | '
   return { references: fields.get('References') ?? null, inReplyTo: fields.get('In-Reply-To') ?? null }
 }
 
-/** All contents that the provider has of a draft, newest first. */
+/** All contents that the provider has of a draft, newest first, without `copies` that other clients made of it. */
 export async function findContents(
   context: RequestContext,
   { connections }: DraftServices,
   { account, draft }: FoundDraft,
   former: Location | null,
-): Promise<FoundMessage[]> {
+): Promise<{ found: FoundMessage[]; copies: Location[] }> {
   const mailbox = await requireOwnMailbox(context, { account, draft })
   const known = knownDraft(draft, mailbox.key, former)
-  return changeAtProvider(context, account, () =>
+  const found = await changeAtProvider(context, account, () =>
     connections.use(
       reachedAs(account),
       'changing',
@@ -94,6 +97,9 @@ export async function findContents(
       { isRepeatable: true },
     ),
   )
+  const of = { draftId: draft.draft_id, exceptId: draft.id }
+  const copies = await listDraftCopies(context.db, account.id, of)
+  return { found: found.filter(message => !copies.some(copy => isAt(message, copy))), copies }
 }
 
 /** A draft as its provider is asked about it. */

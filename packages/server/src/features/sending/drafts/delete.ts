@@ -1,3 +1,4 @@
+import type { FoundMessage } from '../../../providers/changing.ts'
 import { DRAFT_FIELD, readDraftMark } from '../../../providers/draft-mark.ts'
 import type { RequestContext } from '../../context.ts'
 import { findLocation } from '../../mail/messages/location.ts'
@@ -18,19 +19,21 @@ export async function deleteDraft(
   const generation = await context.step(unit => beginDraftChange(unit, account.id, draft.id, context.ifMatch))
   try {
     const former = await findLocation(context.db, account.id, draft.id)
-    const found = await findContents(context, services, { account, draft }, former)
-    const isThere = former !== null && found.some(message => isAt(message, former))
+    const { found } = await findContents(context, services, { account, draft }, former)
+    const itself = former ? found.find(message => isAt(message, former)) : undefined
     const isFindable = draft.draft_key !== null || draft.internet_message_id !== null
-    const isChanged = former !== null && isFindable && !isThere
+    const isChanged = former !== null && isFindable && !itself
     if (isChanged && context.ifMatch !== null) await refuseChanged(context, account.id)
-    // Without If-Match, what another client has made of it meanwhile goes, too. Copies of it stay.
-    const ours = found.filter(
-      ({ fields, location }) =>
-        (draft.draft_id !== null && readDraftMark(fields.get(DRAFT_FIELD))?.draftId === draft.draft_id) ||
-        (!isThere && location.key !== former?.key),
-    )
+    // Without If-Match, what another client has made of it meanwhile goes, too. What has its own generation is a copy of it.
+    const generationOf = ({ fields }: FoundMessage) => {
+      const mark = readDraftMark(fields.get(DRAFT_FIELD))
+      return mark && mark.draftId === draft.draft_id ? mark.generation : null
+    }
+    const own = itself && generationOf(itself)
+    const others = found
+      .filter(message => !itself || ![null, own].includes(generationOf(message)))
+      .map(({ location }) => location)
     const mailbox = await requireOwnMailbox(context, { account, draft })
-    const others = ours.map(({ location }) => location.key).filter(key => key !== former?.key)
     await changeDrafts(context, services, account, provider =>
       provider.removeDraft({ ...knownDraft(draft, mailbox.key, former), others }),
     )

@@ -36,11 +36,19 @@ export async function replaceDraft(
   provider: ChangingProvider,
   mailboxKey: string,
   { newMessage: message, mark }: DraftContent,
-  { former, draftKey, others }: CurrentDraft,
+  { former, draftKey, others, copies }: CurrentDraft,
 ): Promise<DraftOutcome> {
   requireFitting(provider, message.byteLength)
-  const keys = others.map(({ location }) => location.key)
-  return provider.replaceDraft({ mailboxKey, message, mark, former, draftKey, others: keys })
+  const locations = others.map(({ location }) => location)
+  return provider.replaceDraft({
+    mailboxKey,
+    message,
+    mark,
+    former,
+    draftKey,
+    others: locations,
+    copies,
+  })
 }
 
 function requireFitting({ messageBytesMax }: ChangingProvider, bytes: number): void {

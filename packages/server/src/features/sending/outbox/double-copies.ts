@@ -87,7 +87,8 @@ export function settleCopiesHandler({ db, connections, wakeSync }: SettleService
         if (!ours || copies.length < 2 || ours.flags.isFlagged || ours.flags.categories.length > 0)
           return false
         // Whichever message has this key now, it was just found to be a copy, and another one stays.
-        for await (const _ of provider.remove({ source: filed.source, cursor: null, keys: [filed.key] }));
+        const { source, key, firstCursor: cursor } = ours.location
+        for await (const _ of provider.remove({ source, cursor, keys: [key] }));
         return true
       },
       { isRepeatable: true, signal },

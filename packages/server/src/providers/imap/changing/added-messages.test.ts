@@ -3,6 +3,7 @@ import { openProxiedMailbox, type ProxiedMailbox, TAGGED } from '../../../../tes
 import type { Faults } from '../../../../test/servers/chaos-faults.ts'
 import { startDovecot } from '../../../../test/servers/dovecot.ts'
 import { useServer } from '../../../../test/servers/shared-server.ts'
+import { letters } from '../../conformance/arrangement.ts'
 import { draftOf } from '../../conformance/changing-messages.ts'
 import { failureOf } from '../../conformance/changing-steps.ts'
 
@@ -80,7 +81,7 @@ describe('a draft that is replaced', () => {
     await using arranged = await arrange()
     await using account = await arranged.connect()
     const former = { source: 'INBOX', cursor: null, key: 1 }
-    const replacement = { ...draftOf('INBOX', 2), former, draftKey: null, others: [] }
+    const replacement = { ...draftOf('INBOX', 2), former, draftKey: null, others: [], copies: [] }
     removeAfterAppend(arranged)
 
     expect(await account.changing.replaceDraft(replacement)).toEqual({ type: 'lost' })
@@ -100,9 +101,90 @@ describe('a draft that is replaced', () => {
       former: null,
       draftKey: null,
       others: [],
+      copies: [],
     })
 
     expect(await failureOf(replacing)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: false })
     expect(await arranged.raws('INBOX')).toEqual([draftOf('INBOX', 1).raw])
+  })
+})
+
+describe('what was found in a mailbox', () => {
+  const raws = letters(4).map(({ raw }) => raw)
+  const known = { former: null, draftKey: null, internetMessageId: '<draft@example.com>' }
+
+  /** A mailbox `Made`, which another client then renames, to make another one with other messages under the same UIDs. */
+  async function arrangeMade() {
+    const arranged = await arrange()
+    const { world, proxy } = arranged
+    await world.createMailbox('Made')
+    const replaceMade = async () => {
+      await world.renameMailbox('Made', 'Other')
+      await world.createMailbox('Made')
+      await world.deliver(letters(4), 'Made')
+    }
+    /** Does so as soon as the mailbox is to be opened for a change. */
+    const replaceAtChange = () => {
+      proxy.faults = {
+        hold(words) {
+          if (!/ SELECT /.test(words)) return undefined
+          proxy.faults = {}
+          return replaceMade()
+        },
+      }
+    }
+    return { arranged, replaceMade, replaceAtChange }
+  }
+
+  test('is not removed from another one of that name when a draft is replaced', async () => {
+    const { arranged, replaceAtChange } = await arrangeMade()
+    await using _ = arranged
+    await using account = await arranged.connect()
+    await account.changing.addDraft(draftOf('Made', 1), true)
+    replaceAtChange()
+
+    const replacement = { ...draftOf('Made', 2), former: null, draftKey: null, others: [], copies: [] }
+    const outcome = await account.changing.replaceDraft(replacement)
+
+    expect(outcome).toMatchObject({ type: 'replaced', isSettled: false })
+    expect(await arranged.raws('Made')).toEqual(raws)
+    expect(await arranged.raws('Other')).toEqual([draftOf('Made', 1).raw, draftOf('Made', 2).raw])
+  })
+
+  test('is not removed from another one of that name when a draft is settled', async () => {
+    const { arranged, replaceAtChange } = await arrangeMade()
+    await using _ = arranged
+    await arranged.world.deliver([draftOf('Made', 1), draftOf('Made', 2)], 'Made')
+    await using account = await arranged.connect()
+    replaceAtChange()
+
+    const { mark, message } = draftOf('Made', 2)
+    const named = {
+      mailboxKey: 'Made',
+      draftId: mark.draftId,
+      internetMessageId: message.internetMessageId,
+      copies: [],
+    }
+    const settling = account.changing.settleDraft(named)
+
+    expect(await failureOf(settling)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: true })
+    expect(await arranged.raws('Made')).toEqual(raws)
+  })
+
+  test('is not removed from another one of that name with a draft', async () => {
+    const { arranged, replaceMade } = await arrangeMade()
+    await using _ = arranged
+    await arranged.world.deliver([draftOf('Made', 1), draftOf('Made', 2)], 'Made')
+    await using account = await arranged.connect()
+    const found = await account.changing.findDraft({ ...known, mailboxKey: 'Made' }, [])
+    expect(found).toHaveLength(2)
+    await replaceMade()
+
+    await using later = await arranged.connect()
+    const others = found.map(({ location }) => location)
+    const removing = later.changing.removeDraft({ ...known, mailboxKey: 'Made', others })
+
+    expect(await failureOf(removing)).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: true })
+    expect(await arranged.raws('Made')).toEqual(raws)
   })
 })

@@ -3,6 +3,7 @@ import type {
   DraftOutcome,
   DraftRemoval,
   DraftReplacement,
+  DraftSettling,
   FoundMessage,
   KnownDraft,
   NewDraft,
@@ -43,14 +44,15 @@ export async function replaceDraft(
   draft: DraftReplacement,
 ): Promise<DraftOutcome> {
   const { generation } = draft.mark
-  const before = await findGenerations(following, draft)
+  const before = withoutCopies(await findGenerations(following, draft), draft)
   if (before.some(found => found.generation > generation))
     throw new ProviderFailure('conflict', 'The draft was replaced meanwhile.')
   const same = before.find(found => found.generation === generation)
   const added = same ? toAdded(draft, same.location) : await appendDraft(following, effect, draft)
   if (!same && !(await isThere(following, draft, added))) {
     const isFormerThere =
-      (await findGenerations(following, draft)).length > 0 || (await hasFormer(following, draft))
+      withoutCopies(await findGenerations(following, draft), draft).length > 0 ||
+      (await hasFormer(following, draft))
     if (!isFormerThere) return { type: 'lost' }
     throw new ProviderFailure('unavailable', 'The server says that it took the draft, but does not have it.')
   }
@@ -61,7 +63,7 @@ export async function replaceDraft(
     if (!(error instanceof ProviderFailure)) throw error
     isSettled = false
   }
-  await removeThere(following, effect, draft.mailboxKey, draft.others)
+  await removeFound(following, effect, draft.others)
   return { type: 'replaced', added, isSettled }
 }
 
@@ -78,41 +80,41 @@ export async function findDraft(
 export async function removeDraft(
   following: Following,
   effect: Effect,
-  { mailboxKey, former, others }: DraftRemoval,
+  { former, others }: DraftRemoval,
 ): Promise<void> {
   if (former) {
     await openSource(following, former)
     await removeFromOpen(following.connection, effect, uidsOf([former.key]))
   }
-  await removeThere(following, effect, mailboxKey, others)
+  await removeFound(following, effect, others)
 }
 
-/** Removes messages that were found in a mailbox a moment ago. */
-async function removeThere(
+/** Removes messages that were found together, unless another mailbox has the name of theirs by now. */
+async function removeFound(
   following: Following,
   effect: Effect,
-  source: string,
-  keys: readonly MessageKey[],
+  found: readonly NewLocation[],
 ): Promise<void> {
-  if (keys.length === 0) return
-  await openSource(following, { source, cursor: null })
-  await removeFromOpen(following.connection, effect, uidsOf(keys))
+  const [first] = found
+  if (!first) return
+  await openSource(following, { source: first.source, cursor: first.firstCursor })
+  await removeFromOpen(following.connection, effect, uidsOf(found.map(({ key }) => key)))
 }
 
 /** `ChangingProvider.settleDraft` on IMAP. */
 export async function settleDraft(
   following: Following,
   effect: Effect,
-  draft: { mailboxKey: string; internetMessageId: string; draftId: string },
+  draft: DraftSettling,
 ): Promise<SettledDraft> {
-  const [kept, ...older] = await generationsOf(following, draft)
+  const found = await generationsOf(following, draft)
+  const [kept] = found
   if (!kept) return { kept: null, removed: [] }
-  const uids = older.map(({ uid }) => uid).toSorted((a, b) => a - b)
-  if (uids.length > 0) {
-    await openSource(following, { source: draft.mailboxKey, cursor: null })
-    await removeFromOpen(following.connection, effect, uids)
-  }
-  return { kept: { location: kept.location, generation: kept.generation }, removed: uids }
+  const older = found.filter(({ generation }) => generation < kept.generation)
+  const locations = withoutCopies(older, draft).map(({ location }) => location)
+  await removeFound(following, effect, locations)
+  const removed = uidsOf(locations.map(({ key }) => key))
+  return { kept: { location: kept.location, generation: kept.generation }, removed }
 }
 
 function findGenerations(following: Following, { mailboxKey, message, mark }: NewDraft) {
@@ -126,7 +128,7 @@ function findGenerations(following: Following, { mailboxKey, message, mark }: Ne
 /** The messages of a draft, highest generation first; of one generation, the newest first. */
 async function generationsOf(
   following: Following,
-  draft: { mailboxKey: string; internetMessageId: string; draftId: string },
+  draft: Omit<DraftSettling, 'copies'>,
 ): Promise<Generation[]> {
   const found = await findByMessageId(following, draft.mailboxKey, draft.internetMessageId, [DRAFT_FIELD])
   return found
@@ -135,6 +137,19 @@ async function generationsOf(
       return mark?.draftId === draft.draftId ? [{ ...message, generation: mark.generation }] : []
     })
     .toSorted((a, b) => b.generation - a.generation || b.uid - a.uid)
+}
+
+function withoutCopies(
+  found: readonly Generation[],
+  { copies }: Pick<DraftSettling, 'copies'>,
+): Generation[] {
+  return found.filter(
+    ({ location }) =>
+      !copies.some(
+        ({ source, key, cursor }) =>
+          location.source === source && location.key === key && location.isValidUnder(cursor),
+      ),
+  )
 }
 
 function appendDraft(following: Following, effect: Effect, { mailboxKey, message }: NewDraft) {
@@ -170,19 +185,23 @@ async function hasFormer(
 async function removeFormer(
   following: Following,
   effect: Effect,
-  { mailboxKey, mark, former }: DraftReplacement,
+  { mark, former }: DraftReplacement,
   before: readonly Generation[],
 ): Promise<void> {
-  const older = before.filter(({ generation }) => generation < mark.generation).map(({ uid }) => uid)
+  const older = before.filter(({ generation }) => generation < mark.generation)
   const uid = uidOf(former?.key)
   const isNew = before.some(found => found.generation === mark.generation && found.uid === uid)
-  if (former && uid !== null && !isNew && !older.includes(uid)) {
+  if (former && uid !== null && !isNew && !older.some(found => found.uid === uid)) {
     if (await hasFormer(following, { former })) {
       await openSource(following, former)
       await removeFromOpen(following.connection, effect, [uid])
     }
   }
-  await removeThere(following, effect, mailboxKey, older)
+  await removeFound(
+    following,
+    effect,
+    older.map(({ location }) => location),
+  )
 }
 
 function uidOf(key: MessageKey | undefined): number | null {

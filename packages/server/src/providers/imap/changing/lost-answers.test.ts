@@ -39,7 +39,7 @@ describe('a lost answer', () => {
     await using arranged = await arrange(faults)
     await arranged.world.createMailbox('Kept')
     const keys = await arranged.world.deliver(letters(3))
-    const at = { source: 'INBOX', cursor: null, keys: keys.slice(0, 2) }
+    const at = await arranged.inInbox(keys.slice(0, 2))
     loseAnswer(arranged.proxy, command, faults)
 
     await using broken = await arranged.connect()
@@ -58,7 +58,7 @@ describe('a lost answer', () => {
       await using arranged = await arrange()
       await using first = await arranged.connect()
       await first.changing.addDraft(draftOf('INBOX', 1), true)
-      const replacement = { ...draftOf('INBOX', 2), former: null, draftKey: null, others: [] }
+      const replacement = { ...draftOf('INBOX', 2), former: null, draftKey: null, others: [], copies: [] }
       loseAnswer(arranged.proxy, command)
 
       await using broken = await arranged.connect()
@@ -89,7 +89,7 @@ describe('a lost answer', () => {
     const keys = await arranged.world.deliver(letters(1))
     loseAnswer(arranged.proxy, /^SELECT/)
     await using broken = await arranged.connect()
-    const at = { source: 'INBOX', cursor: null, keys }
+    const at = await arranged.inInbox(keys)
     const failure = await failureOf(all(broken.changing.changeFlags(at, { isRead: true })))
     expect(failure).toMatchObject({ kind: 'unavailable', isBeforeAcceptance: true })
   })

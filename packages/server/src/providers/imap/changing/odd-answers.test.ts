@@ -29,7 +29,7 @@ describe('what a server does not keep', () => {
     })
     const keys = await arranged.world.deliver(letters(1))
     await using account = await arranged.connect()
-    const at = { source: 'INBOX', cursor: null, keys }
+    const at = await arranged.inInbox(keys)
     const change = (named: object) => all(account.changing.changeFlags(at, named))
 
     for (const named of [{ addCategories: ['work'] }, { isFlagged: true }])
@@ -46,9 +46,32 @@ describe('what a server does not keep', () => {
     await using arranged = await arrange({ rewrite: line => line.replace('[READ-WRITE]', '[READ-ONLY]') })
     const keys = await arranged.world.deliver(letters(1))
     await using account = await arranged.connect()
-    const removing = all(account.changing.remove({ source: 'INBOX', cursor: null, keys }))
+    const removing = all(account.changing.remove(await arranged.inInbox(keys)))
     expect(await failureOf(removing)).toMatchObject({ kind: 'forbidden', isBeforeAcceptance: true })
   })
+})
+
+test('keys of a mailbox without a cursor, which may be void, are neither changed nor read', async () => {
+  await using arranged = await arrange()
+  const keys = await arranged.world.deliver(letters(2))
+  await arranged.world.createMailbox('Kept')
+  await using account = await arranged.connect()
+  const { changing, content } = account
+  const at = { source: 'INBOX', cursor: null, keys }
+  const draft = { former: { ...at, key: keys[0]! }, draftKey: null, internetMessageId: null }
+  const whole = { part: null, isHeader: false, offset: 0, end: null, size: null }
+
+  const asked = [
+    () => all(changing.changeFlags(at, { isRead: true })),
+    () => all(changing.move(at, 'Kept')),
+    () => all(changing.remove(at)),
+    () => changing.removeDraft({ ...draft, mailboxKey: 'INBOX', others: [] }),
+    () => content.open({ ...at, key: keys[0]! }, whole).next(),
+    () => content.readSources(at, 1_000),
+  ]
+  for (const ask of asked) expect(await failureOf(ask())).toMatchObject({ kind: 'unavailable' })
+
+  expect(await arranged.uids('INBOX')).toEqual(keys)
 })
 
 describe('answers that lie or are missing', () => {
@@ -61,7 +84,7 @@ describe('answers that lie or are missing', () => {
     }
     const keys = await arranged.world.deliver(letters(3))
     await using account = await arranged.connect()
-    const at = { source: 'INBOX', cursor: null, keys }
+    const at = await arranged.inInbox(keys)
     const [batch] = await all(account.changing.changeFlags(at, { isFlagged: true }))
     expect(batch?.changed.map(({ key, flags }) => [key, flags.isFlagged])).toEqual(
       keys.map(key => [key, true]),
@@ -80,7 +103,7 @@ describe('answers that lie or are missing', () => {
     await arranged.world.createMailbox('Kept')
     const keys = await arranged.world.deliver(letters(2))
     await using account = await arranged.connect()
-    const [batch] = await all(account.changing.move({ source: 'INBOX', cursor: null, keys }, 'Kept'))
+    const [batch] = await all(account.changing.move(await arranged.inInbox(keys), 'Kept'))
     expect(batch).toMatchObject({ moved: keys.map(key => ({ key, location: null })), gone: [] })
     expect(await arranged.raws('Kept')).toEqual([letter(1), letter(2)])
   })
@@ -94,15 +117,13 @@ describe('answers that lie or are missing', () => {
 })
 
 describe('a mark beside those of another client', () => {
-  const at = (keys: number[]) => ({ source: 'INBOX', cursor: null, keys })
-
   test('is made again where the server tells once what was before', async () => {
     await using arranged = await arrange()
     const keys = await arranged.world.deliver(letters(300))
     await using account = await arranged.connect()
     sayBefore(arranged.proxy, /^UID STORE/, [`* 1 FETCH (UID ${keys[0]} FLAGS ())`])
 
-    const batches = await all(account.changing.changeFlags(at(keys), { isRead: true }))
+    const batches = await all(account.changing.changeFlags(await arranged.inInbox(keys), { isRead: true }))
 
     const changed = batches.flatMap(batch => batch.changed)
     expect(changed.map(({ key }) => key)).toEqual(keys)
@@ -126,7 +147,7 @@ describe('a mark beside those of another client', () => {
 
     const changed: ChangedMessage[] = []
     const change = async () => {
-      for await (const batch of account.changing.changeFlags(at(keys), { isRead: true }))
+      for await (const batch of account.changing.changeFlags(await arranged.inInbox(keys), { isRead: true }))
         changed.push(...batch.changed)
     }
     expect(await failureOf(change())).toMatchObject({ kind: 'conflict' })
@@ -160,7 +181,7 @@ describe('a server that tells late which messages left', () => {
     await using account = await arranged.connect()
     tellLate(arranged, /^UID MOVE/, keys)
 
-    const batches = await all(account.changing.move({ source: 'INBOX', cursor: null, keys }, 'Kept'))
+    const batches = await all(account.changing.move(await arranged.inInbox(keys), 'Kept'))
 
     const moved = batches.flatMap(batch => batch.moved)
     expect(moved.map(({ key, location }) => [key, location])).toEqual(keys.map(key => [key, null]))
@@ -174,7 +195,7 @@ describe('a server that tells late which messages left', () => {
     await using account = await arranged.connect()
     tellLate(arranged, /^UID EXPUNGE/, keys)
 
-    const batches = await all(account.changing.remove({ source: 'INBOX', cursor: null, keys }))
+    const batches = await all(account.changing.remove(await arranged.inInbox(keys)))
 
     expect(batches).toEqual([{ removed: keys, gone: [] }])
     expect(await arranged.uids('INBOX')).toEqual([])

@@ -6,7 +6,8 @@ import { type Following, isRenumbered, rememberChange, toUids, wireNameOf } from
 import type { Selected } from '../open-mailbox.ts'
 
 /**
- * Opens a source for changing it, if it is not open already, and makes sure that it is numbered as its cursor says.
+ * Opens a source for changing it, if it is not open already, and makes sure that it is numbered as its cursor says. One
+ * without a cursor is about to be read from the beginning: what numbering its keys are of is not known.
  * @param isFresh whether the server is asked for news first: it ignores messages that it has not reported to this
  *   session yet (RFC 9051 section 7.4.1)
  */
@@ -29,8 +30,8 @@ export async function openSource(
   if (!opened?.isWritable)
     throw new ProviderFailure('forbidden', 'The server allows only reading in this mailbox.')
   const cursor = readCursor(at.cursor)
-  if (cursor && isRenumbered(cursor, opened))
-    throw new ProviderFailure('unavailable', 'The mailbox was renumbered and is being read again.')
+  if (!cursor || isRenumbered(cursor, opened))
+    throw new ProviderFailure('unavailable', 'The mailbox is being read again.')
   return { opened, wasOpen }
 }
 
