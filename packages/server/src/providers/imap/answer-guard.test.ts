@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
 import { ODD_MAIL } from '../../../test/mail/odd/odd-mail.ts'
+import { openImapConnection } from '../../../test/imap-connection.ts'
 import { startChaosProxy } from '../../../test/servers/chaos-proxy.ts'
 import { startDovecot } from '../../../test/servers/dovecot.ts'
 import { type Asked, startHostileImap } from '../../../test/servers/hostile-imap.ts'
 import { openWorld } from '../../../test/servers/world.ts'
 import { openIndex } from '../conformance/memory-index.ts'
-import { connectImap } from './connect.ts'
-import { ImapConnection } from './connection.ts'
 import { imapAccount } from './mail.ts'
 import { Suspicions } from './suspicions.ts'
 import { textOf } from './values.ts'
@@ -24,14 +23,8 @@ async function arrange(answer: (asked: Asked) => void) {
       return true
     }),
   )
-  const endpoint = {
-    addresses: [server.host],
-    servername: 'localhost',
-    port: server.port,
-    security: 'none',
-  } as const
-  const { client, guard } = await connectImap(endpoint, { user: 'someone', password: 'secret' }, signal)
-  const connection = opened.use(new ImapConnection(client, guard))
+  const { client, connection } = await openImapConnection(server)
+  opened.use(connection)
   await connection.examine('INBOX')
   const readByImapflow: string[] = []
   // Otherwise the listener that waits for the greeting would hear the answers.

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { openImapConnection } from '../../../test/imap-connection.ts'
 import { startCyrus } from '../../../test/servers/cyrus.ts'
 import { useServer } from '../../../test/servers/shared-server.ts'
 import { openWorld } from '../../../test/servers/world.ts'
 import { shortMessages } from '../../../test/sync/proxied-account.ts'
 import type { Cursor, FollowOptions } from '../mail.ts'
-import { connectImap } from './connect.ts'
-import { ImapConnection } from './connection.ts'
+import type { ImapConnection } from './connection.ts'
 import { imapAccount } from './mail.ts'
 import { countSince, searchFrom, searchPresent, searchSequence } from './search.ts'
 import { Suspicions } from './suspicions.ts'
@@ -13,18 +13,14 @@ import { Suspicions } from './suspicions.ts'
 const server = useServer(() => startCyrus())
 const { signal } = new AbortController()
 
-function endpoint() {
-  const { host, port } = server()
-  return { addresses: [host], servername: 'localhost', port, security: 'none' } as const
-}
-
 test('a mailbox that was renamed while it is open is not taken to be read to its end', async () => {
   const user = await server().addUser()
   await using world = await openWorld(server(), user)
   await world.createMailbox('Made')
   await world.deliver(shortMessages(1, 3), 'Made')
+  const { host, port } = server()
   await using account = await imapAccount({
-    endpoint: endpoint(),
+    endpoint: { addresses: [host], servername: 'localhost', port, security: 'none' },
     login: user,
     suspicions: new Suspicions(),
     pollSeconds: 0.05,
@@ -63,8 +59,8 @@ async function openMade() {
   const world = opened.use(await openWorld(server(), user))
   await world.createMailbox('Made')
   await world.deliver(shortMessages(1, 3), 'Made')
-  const { client, guard } = await connectImap(endpoint(), user, signal)
-  const connection = opened.use(new ImapConnection(client, guard))
+  const { connection } = await openImapConnection(server(), user)
+  opened.use(connection)
   const { uidValidity } = await connection.examine('Made')
   return { world, connection, uidValidity, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

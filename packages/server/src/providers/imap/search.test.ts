@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { openImapConnection } from '../../../test/imap-connection.ts'
 import { startHostileImap } from '../../../test/servers/hostile-imap.ts'
-import { connectImap } from './connect.ts'
-import { ImapConnection } from './connection.ts'
 import { searchFrom, searchPresent } from './search.ts'
 
 /** A connection to a mailbox with messages 1 to `count`. The server does something before it carries out a search. */
@@ -28,18 +27,8 @@ async function arrange(count: number, disturb: (mailbox: Disturbed) => void) {
       return /^(?:EXAMINE|UID SEARCH)/.test(command)
     }),
   )
-  const endpoint = {
-    addresses: [server.host],
-    servername: 'localhost',
-    port: server.port,
-    security: 'none',
-  } as const
-  const { client, guard } = await connectImap(
-    endpoint,
-    { user: 'ada', password: 'x' },
-    new AbortController().signal,
-  )
-  const connection = opened.use(new ImapConnection(client, guard))
+  const { connection } = await openImapConnection(server)
+  opened.use(connection)
   await connection.examine('INBOX')
   const owned = opened.move()
   return { connection, [Symbol.asyncDispose]: () => owned.disposeAsync() }
@@ -85,18 +74,8 @@ test('a search whose answer is too odd to be read fails: that it found nothing w
     if (command.startsWith('UID SEARCH')) say(`* SEARCH ${'1 '.repeat(5_000)}(ODD 1)`, `${tag} OK done`)
     return command.startsWith('UID SEARCH')
   })
-  const endpoint = {
-    addresses: [server.host],
-    servername: 'localhost',
-    port: server.port,
-    security: 'none',
-  } as const
-  const { client, guard } = await connectImap(
-    endpoint,
-    { user: 'ada', password: 'x' },
-    new AbortController().signal,
-  )
-  await using connection = new ImapConnection(client, guard)
+  const opened = await openImapConnection(server)
+  await using connection = opened.connection
   await connection.examine('INBOX')
   await expect(searchPresent(connection, [1])).rejects.toMatchObject({ kind: 'unavailable' })
 })
