@@ -17,7 +17,7 @@ import { startCapture } from './capture.ts'
 import type { History } from './history.ts'
 import { LAYOUTS, type Layout, openPlace, type Place } from './processes.ts'
 import { type Receivers, startReceivers, type TemperName, TEMPERS } from './receivers.ts'
-import { findOwnerOfPort, type SessionWatch, watchSessions } from './sessions.ts'
+import { findClient, type SessionWatch, watchSessions } from './sessions.ts'
 import { openStores, type Stores, type StoresKind } from './stores.ts'
 
 /** Everything in which the service lives during a run, and what can be done to it. */
@@ -70,9 +70,9 @@ export async function openBed(
 
   const places: Array<Place & AsyncDisposable> = []
   const namesOfProcesses = () => new Map(places.flatMap(({ names }) => [...names]))
-  const sessions = watchSessions(async port => {
+  const sessions = watchSessions(async connection => {
     const names = namesOfProcesses()
-    const pid = await findOwnerOfPort(port, [...names.keys()])
+    const pid = await findClient(connection, [...names.keys()])
     return pid === null ? null : (names.get(pid) ?? null)
   }, history)
   const imapProxy = opened.use(await startFaultProxy({ host: mail.host, port: mail.directPort }, sessions))

@@ -2,8 +2,8 @@ import { readdir, readFile, readlink } from 'node:fs/promises'
 import type { FaultedConnection, FaultProxyOptions } from '../servers/fault-proxy.ts'
 import type { History } from './history.ts'
 
-/** A process by the number of its client's port; null if it is none of ours. */
-export type FindProcess = (clientPort: number) => Promise<string | null>
+/** The process that is the client of a connection; null if it is none of ours. */
+export type FindProcess = (connection: FaultedConnection) => Promise<string | null>
 
 interface Session {
   process: Promise<string | null>
@@ -33,8 +33,13 @@ export function watchSessions(findProcess: FindProcess, history: History): Sessi
     if (process !== null) history.add({ type: 'session', process, user, from: followsFrom, at })
   }
   return {
-    onConnect({ number, clientPort }) {
-      open.set(number, { process: findProcess(clientPort), text: '', user: null, followsFrom: null })
+    onConnect(connection) {
+      open.set(connection.number, {
+        process: findProcess(connection),
+        text: '',
+        user: null,
+        followsFrom: null,
+      })
     },
     onClientBytes({ number }: FaultedConnection, bytes) {
       const session = open.get(number)
@@ -73,11 +78,19 @@ function findUser(line: string): string | null {
 
 const TCP_TABLE = '/proc/net/tcp'
 
-/** Finds which of some processes has a connection on loopback from this port (see proc(5)). */
-export async function findOwnerOfPort(port: number, pids: readonly number[]): Promise<number | null> {
-  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`
+/**
+ * Finds which of some processes is the client of a connection on loopback (see proc(5)). Its port alone does not tell:
+ * connections to different servers may come from the same one.
+ */
+export async function findClient(
+  { clientPort, serverPort }: Omit<FaultedConnection, 'number'>,
+  pids: readonly number[],
+): Promise<number | null> {
+  const [local, remote] = [clientPort, serverPort].map(
+    port => `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`,
+  )
   const rows = (await readFile(TCP_TABLE, 'utf8')).split('\n').map(row => row.trim().split(/\s+/))
-  const inode = rows.find(([, address]) => address === local)?.[9]
+  const inode = rows.find(row => row[1] === local && row[2] === remote)?.[9]
   if (inode === undefined) return null
   for (const pid of pids) {
     const files = await readdir(`/proc/${pid}/fd`).catch(() => [])

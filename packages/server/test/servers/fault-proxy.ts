@@ -23,6 +23,8 @@ export interface LinkFaults {
 export interface FaultedConnection {
   number: number
   clientPort: number
+  /** The port of the proxy. */
+  serverPort: number
 }
 
 export interface FaultProxyOptions {
@@ -55,7 +57,8 @@ export async function startFaultProxy(
   let connections = 0
   const server = createServer({ allowHalfOpen: true }, client => {
     if (faults.isRefusing === true) return void client.resetAndDestroy()
-    const connection = { number: ++connections, clientPort: client.remotePort ?? 0 }
+    const [clientPort, serverPort] = [client.remotePort ?? 0, client.localPort ?? 0]
+    const connection = { number: ++connections, clientPort, serverPort }
     options.onConnect?.(connection)
     const link = new FaultLink(client, connectTo(target), {
       faults: () => faults,
