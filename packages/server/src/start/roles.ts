@@ -26,6 +26,7 @@ import { openBlobs } from './blobs.ts'
 import type { Installation } from './database.ts'
 import { startJobsRole } from './jobs.ts'
 import type { Readiness } from './readiness.ts'
+import { processMetrics } from './process-metrics.ts'
 import { findStandIns } from './stand-ins.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
@@ -138,6 +139,7 @@ async function openResources(
   const reaching = { settings: config, sharing: live, resolve, autoconfig, standIns, pace }
   const outside = await openOutside({ db, keyRing, ...reaching })
   opened.use(outside.calls)
+  for (const metric of processMetrics(config, database, outside)) metrics.registerMetric(metric)
   const connections = opened.use(outside.connections)
   const resources: Resources = {
     db,

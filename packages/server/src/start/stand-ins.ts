@@ -29,7 +29,7 @@ export async function findStandIns(
   if (sandboxUrl === null) return null
   const hosts = await readHosts(sandboxUrl).catch((error: unknown) => {
     throw new SandboxUnusable(
-      `The sandbox of WAXWING_SANDBOX_URL, ${sandboxUrl}, does not tell its hosts. Is it running? "npx @waxwing/sandbox" starts one.`,
+      `The sandbox of WAXWING_SANDBOX_URL, ${sandboxUrl}, does not list its hosts. Is it running? "npx waxwing-sandbox" starts one.`,
       { cause: error },
     )
   })

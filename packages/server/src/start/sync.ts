@@ -59,7 +59,7 @@ export async function startSyncRole(options: SyncRoleOptions): Promise<AsyncDisp
       this.set(engine.accountCount)
     },
   })
-  for (const gauge of [owned, ...follower.gauges, ...troubleGauges(db)]) metrics.registerMetric(gauge)
+  for (const metric of [owned, ...follower.metrics, ...troubleGauges(db)]) metrics.registerMetric(metric)
   return engine
 }
 

@@ -45,6 +45,6 @@ export interface FollowedAccount extends AsyncDisposable {
 export interface Follower {
   /** Called once for each account that this process owns. */
   begin(owned: OwnedAccount): FollowedAccount
-  /** Metrics of the whole installation, for processes that follow accounts. */
-  gauges: readonly Metric[]
+  /** Metrics of processes that follow accounts. */
+  metrics: readonly Metric[]
 }

@@ -58,6 +58,8 @@ export class Keeper implements AsyncDisposable {
   #ended = new AbortController()
   #isStopped = false
   #hasBegun = false
+  /** Whether the last attempt was connected: a connection that is only renewed is no news. */
+  #isKnownConnected = false
   #failures = 0
   /** That of the account when it was last connected to. */
   #version = ''
@@ -66,8 +68,8 @@ export class Keeper implements AsyncDisposable {
   constructor(owned: OwnedAccount, options: KeeperOptions) {
     this.owned = owned
     this.#options = options
-    this.#report = new RuntimeReport(options.db, owned)
     this.#log = options.log.child({ accountId: owned.id })
+    this.#report = new RuntimeReport(options.db, owned, this.#log)
     this.#findConnector = options.connectorOf(owned)
     this.#refusals = new LoginRefusals(options.refusalSeconds)
     this.#followed = options.follower.begin(owned)
@@ -173,6 +175,8 @@ export class Keeper implements AsyncDisposable {
     await using connected = await connector.connect(stall.signal)
     begun?.[Symbol.dispose]()
     this.#refusals.clear()
+    if (!this.#isKnownConnected) this.#log.info('The account is connected')
+    this.#isKnownConnected = true
     await recordMisconfigured(db, this.owned, null)
     return await this.#followed.follow({
       owned: this.owned,
@@ -207,6 +211,7 @@ export class Keeper implements AsyncDisposable {
   async #recover(error: unknown): Promise<void> {
     const failure = error instanceof ProviderFailure ? error : null
     this.#failures++
+    this.#isKnownConnected = false
     this.#logFailure(error)
     const wait = Math.max(backoffMs(this.#failures), (failure?.retryAfterSeconds ?? 0) * 1_000)
     try {
@@ -231,7 +236,10 @@ export class Keeper implements AsyncDisposable {
   async #recordTrouble(failure: ProviderFailure): Promise<void> {
     const { db } = this.#options
     const reason = this.#refusalOf(failure)
-    if (reason) await recordRefusedGrant(db, this.owned, { reason, version: this.#version })
+    if (reason) {
+      await recordRefusedGrant(db, this.owned, { reason, version: this.#version })
+      this.#log.info({ reason }, 'The provider refuses the account, which has to be connected again')
+    }
     if (failure.kind === 'mailbox_gone') await recordClosed(db, this.owned, failure.reason)
     const misconfiguration = misconfigurationOf(failure)
     if (misconfiguration) await recordMisconfigured(db, this.owned, misconfiguration)

@@ -51,6 +51,8 @@ export interface FollowMailOptions {
   pollSeconds: number
   log: Logger
   onProgress(): void
+  /** Called with the time from a notice until what it announced was committed. */
+  observeNotice(seconds: number): void
   bodies: Bodies
 }
 
