@@ -109,7 +109,7 @@ export const LANGUAGES: readonly Language[] = [
     ],
     weekdays: ['montag', 'dienstag', 'mittwoch', 'donnerstag', 'freitag', 'samstag|sonnabend', 'sonntag'],
     optOuts:
-      'stopp?|abmelden|abmeldung|abbestellen|austragen|newsletter (?:abbestellen|abmelden)|(?:mich )?(?:von|aus) (?:der|ihrer|eurer|diesem|dem|ihrem) (?:liste|mailingliste|verteiler|newsletter) (?:streichen|l(?:ö|oe)schen|nehmen|austragen|abmelden|entfernen)|(?:nehmen|streichen|l(?:ö|oe)schen|entfernen) sie mich (?:von|aus) (?:der|ihrer|dem|ihrem) (?:liste|mailingliste|verteiler)|keine (?:weiteren )?(?:e-?mails?|mails?|nachrichten|werbung)(?: mehr)?(?: (?:senden|schicken|an mich))?|melden sie mich ab|tragen sie mich aus',
+      'stopp?|abmelden|abmeldung|abbestellen|austragen|newsletter (?:abbestellen|abmelden)|(?:mich )?(?:von|aus) (?:der|ihrer|eurer|diesem|dem|ihrem) (?:liste|mailingliste|verteiler|newsletter) (?:streichen|l(?:ö|oe)schen|nehmen|austragen|abmelden|entfernen)|(?:nehmen|streichen|l(?:ö|oe)schen|entfernen) sie (?:mich|meine (?:e-?mail-?)?adresse) (?:von|aus) (?:der|ihrer|dem|ihrem) (?:liste|mailingliste|verteiler)|keine (?:weiteren )?(?:e-?mails?|mails?|nachrichten|werbung)(?: mehr)?(?: (?:senden|schicken|an mich))?|melden sie mich ab|tragen sie mich aus',
   },
   {
     name: 'French',
@@ -145,7 +145,7 @@ export const LANGUAGES: readonly Language[] = [
     ],
     weekdays: ['lundi', 'mardi', 'mercredi', 'jeudi', 'vendredi', 'samedi', 'dimanche'],
     optOuts:
-      'stop|d(?:é|e)sabonne(?:r|z-moi|ment)|d(?:é|e)sabonnez moi|d(?:é|e)sinscription|d(?:é|e)sinscri(?:re|vez-moi|vez moi)|(?:je (?:souhaite|veux|d(?:é|e)sire) )?me d(?:é|e)s(?:inscrire|abonner)(?: de (?:votre|cette|la) liste)?|(?:je (?:ne )?(?:souhaite|veux) )?(?:ne )?plus recevoir (?:vos|de|d.autres|ces) ?(?:e-?mails?|mails?|messages|courriels)|retirez[- ]moi de (?:votre|vos|la) listes?|ne m.(?:é|e)crivez plus|ne me contactez plus',
+      'stop|d(?:é|e)sabonne(?:r|z-moi|ment)|d(?:é|e)sabonnez moi|d(?:é|e)sinscription|d(?:é|e)sinscri(?:re|vez-moi|vez moi)|(?:je (?:souhaite|veux|d(?:é|e)sire) )?me d(?:é|e)s(?:inscrire|abonner)(?: de (?:votre|cette|la) liste)?|(?:je (?:ne )?(?:souhaite|veux) )?(?:ne )?plus recevoir (?:vos|de|d.autres|ces) ?(?:e-?mails?|mails?|messages|courriels)|(?:retirez|supprimez|enlevez|rayez)[- ]moi d(?:e|es) (?:votre|vos|cette|ces|la) listes?(?: (?:de (?:diffusion|contacts?)|d.(?:envoi|adresses)))?|me (?:retirer|supprimer|enlever|rayer|radier) d(?:e|es) (?:votre|vos|cette|ces|la) listes?(?: (?:de (?:diffusion|contacts?)|d.(?:envoi|adresses)))?|me d(?:é|e)s(?:inscrire|abonner)(?: d(?:e|es) (?:votre|vos|cette|ces|la) listes?(?: (?:de (?:diffusion|contacts?)|d.(?:envoi|adresses)))?)?|supprimer mon adresse(?: e-?mail)? d(?:e|es) (?:votre|vos|cette|ces|la) listes?(?: (?:de (?:diffusion|contacts?)|d.(?:envoi|adresses)))?|ne plus (?:m.(?:é|e)crire|m.envoyer (?:de |vos )?(?:e-?mails?|mails?|messages|courriels)|me contacter)|ne m.(?:é|e)crivez plus|ne me contactez plus',
   },
   {
     name: 'Spanish',
@@ -181,7 +181,7 @@ export const LANGUAGES: readonly Language[] = [
     ],
     weekdays: ['lunes', 'martes', 'miércoles|miercoles', 'jueves', 'viernes', 'sábado|sabado', 'domingo'],
     optOuts:
-      'stop|baja|alto|(?:quiero )?dar(?:me)? de baja|d(?:é|e)nme de baja|dame de baja|cancelar (?:la |mi )?suscripci(?:ó|o)n|no (?:me )?(?:env(?:í|i)en|manden|escriban|contacten) m(?:á|a)s(?: (?:correos|mensajes|e-?mails?))?|no (?:quiero|deseo) recibir m(?:á|a)s (?:correos|mensajes|e-?mails?)|elim(?:í|i)nen?me de (?:su|la|esta) lista|borrarme de (?:su|la) lista',
+      'stop|baja|alto|(?:quiero )?dar(?:me)? de baja|(?:que )?me den de baja|d(?:é|e)nme de baja|qu(?:í|i)ten?me de (?:su|la|esta) lista|dame de baja|cancelar (?:la |mi )?suscripci(?:ó|o)n|no (?:me )?(?:env(?:í|i)en|manden|escriban|contacten) m(?:á|a)s(?: (?:correos|mensajes|e-?mails?))?|no (?:quiero|deseo) recibir m(?:á|a)s (?:correos|mensajes|e-?mails?)|elim(?:í|i)nen?me de (?:su|la|esta) lista|borrarme de (?:su|la) lista',
   },
   {
     name: 'Italian',
@@ -225,7 +225,7 @@ export const LANGUAGES: readonly Language[] = [
       'domenica',
     ],
     optOuts:
-      'stop|basta|cancella(?:mi|temi)(?: dalla (?:vostra )?(?:lista|mailing list))?|disiscri(?:vimi|vetemi|zione)|disiscrivermi|rimuov(?:imi|etemi)(?: dalla (?:vostra )?(?:lista|mailing list))?|cancellazione|annulla(?:re)? (?:l.)?iscrizione|non (?:voglio|desidero|vorrei) (?:pi(?:ù|u) )?ricevere (?:pi(?:ù|u) )?(?:le vostre |altre |queste )?(?:e-?mail|mail|messaggi|comunicazioni)|non (?:scrivetemi|contattatemi) pi(?:ù|u)',
+      'stop|basta|(?:cancellarmi|rimuovermi) dalla (?:vostra )?(?:lista|mailing list)|cancella(?:mi|temi)(?: dalla (?:vostra )?(?:lista|mailing list))?|disiscri(?:vimi|vetemi|zione)|disiscrivermi|rimuov(?:imi|etemi)(?: dalla (?:vostra )?(?:lista|mailing list))?|cancellazione|annulla(?:re)? (?:l.)?iscrizione|non (?:voglio|desidero|vorrei) (?:pi(?:ù|u) )?ricevere (?:pi(?:ù|u) )?(?:le vostre |altre |queste )?(?:e-?mail|mail|messaggi|comunicazioni)|non (?:scrivetemi|contattatemi) pi(?:ù|u)',
   },
   {
     name: 'Portuguese',
@@ -305,7 +305,7 @@ export const LANGUAGES: readonly Language[] = [
     ],
     weekdays: ['maandag', 'dinsdag', 'woensdag', 'donderdag', 'vrijdag', 'zaterdag', 'zondag'],
     optOuts:
-      'stop|afmelden|afmelding|uitschrijven|uitschrijving|schrijf mij uit|meld mij af|(?:haal|verwijder) (?:mij|me) (?:van|uit) (?:de|uw|jullie|deze) (?:mailing)?lijst|geen (?:e-?)?mails? meer(?: (?:sturen|ontvangen))?|(?:ik wil )?geen (?:e-?)?mails? meer ontvangen|opzeggen',
+      'stop|afmelden|afmelding|uitschrijven|uitschrijving|mij (?:uit te schrijven|af te melden)|schrijf mij uit|meld mij af|(?:haal|verwijder) (?:mij|me) (?:van|uit) (?:de|uw|jullie|deze) (?:mailing)?lijst|geen (?:e-?)?mails? meer(?: (?:sturen|ontvangen))?|(?:ik wil )?geen (?:e-?)?mails? meer ontvangen|opzeggen',
   },
   {
     name: 'Polish',
@@ -349,7 +349,7 @@ export const LANGUAGES: readonly Language[] = [
       'niedzielę|niedziela|niedzieli',
     ],
     optOuts:
-      'stop|wypisz mnie(?: z listy)?|wypisa(?:ć|c)|(?:o )?wypisanie(?: (?:mnie )?z (?:listy|newslettera))?|rezygnuj(?:ę|e)|rezygnacja|usu(?:ń|n|(?:ń|n)cie) mnie z (?:listy|bazy)|(?:o )?usuni(?:ę|e)cie (?:mnie |mojego adresu )?z (?:listy|bazy)|nie (?:chc(?:ę|e)|(?:ż|z)ycz(?:ę|e) sobie) (?:wi(?:ę|e)cej )?(?:otrzymywa(?:ć|c) )?(?:wi(?:ę|e)cej )?(?:wiadomo(?:ś|s)ci|maili|e-?maili)|nie pisz(?:cie)? do mnie',
+      'stop|wypisz mnie(?: z listy)?|wypisa(?:ć|c)|(?:o )?wypisanie(?: (?:mnie )?z (?:listy|newslettera))?|rezygnuj(?:ę|e)|rezygnacja|usu(?:ń|n|(?:ń|n)cie|n(?:ą|a)(?:ć|c)) mnie z (?:listy|bazy)|(?:o )?usuni(?:ę|e)cie (?:mnie |mojego adresu )?z (?:listy|bazy)|nie (?:chc(?:ę|e)|(?:ż|z)ycz(?:ę|e) sobie) (?:wi(?:ę|e)cej )?(?:otrzymywa(?:ć|c) )?(?:wi(?:ę|e)cej )?(?:wiadomo(?:ś|s)ci|maili|e-?maili)|nie pisz(?:cie)? do mnie',
   },
   {
     name: 'Swedish',
@@ -421,7 +421,7 @@ export const LANGUAGES: readonly Language[] = [
     ],
     weekdays: ['mandag', 'tirsdag', 'onsdag', 'torsdag', 'fredag', 'lørdag', 'søndag'],
     optOuts:
-      'stopp?|afmeld(?: mig)?|afmelding|frameld(?: mig)?|avmeld(?: meg)?|avmelding|meld (?:mig|meg) (?:fra|av|ud)|slet mig(?: fra (?:listen|jeres liste))?|fjern (?:mig|meg)(?: fra (?:listen|jeres liste|listen deres))?|ikke flere (?:mails|e-?mails|e-?poster)|(?:jeg )?(?:vil|(?:ø|o)nsker) ikke (?:have |(?:å|a) f(?:å|a) |at modtage |ha )?flere (?:mails|e-?mails|e-?poster)',
+      'stopp?|afmeld(?: mig)?|afmelding|frameld(?: mig)?|avmeld(?: meg)?|avmelding|meld (?:mig|meg) (?:fra|av|ud)|slet mig(?: fra (?:listen|jeres liste))?|fjern (?:mig|meg)(?: venligst)?(?: fra (?:listen|jeres liste|listen deres))?|ikke flere (?:mails|e-?mails|e-?poster)|(?:jeg )?(?:vil|(?:ø|o)nsker) ikke (?:have |(?:å|a) f(?:å|a) |at modtage |ha )?flere (?:mails|e-?mails|e-?poster)',
   },
   {
     name: 'Finnish',

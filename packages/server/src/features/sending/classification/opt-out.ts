@@ -4,7 +4,7 @@ import { LANGUAGES, type Language } from './languages.ts'
 
 const LENGTH_MAX = 300
 
-const POLITE = String.raw`(?:please|pls|kindly|could you|can you|bitte|s.il (?:vous|te) pla(?:î|i)t|svp|merci de|por favor|per favore|cortesemente|per cortesia|se faz favor|alstublieft|a\.?u\.?b\.?|graag|prosz(?:ę|e)|v(?:ä|a)nligen|sn(?:ä|a)lla|venligst|v(?:æ|ae)r venlig at|vennligst|pros(?:í|i)m|kiitos)`
+const POLITE = String.raw`(?:please|pls|kindly|could you|can you|bitte|s.il (?:vous|te) pla(?:î|i)t|svp|merci de(?: bien vouloir)?|veuillez|pourriez.vous|pouvez.vous|por favor|(?:les )?ruego|per favore|(?:vi |la )?prego di|cortesemente|per cortesia|se faz favor|alstublieft|gelieve|a\.?u\.?b\.?|graag|prosz(?:ę|e)|v(?:ä|a)nligen|sn(?:ä|a)lla|venligst|v(?:æ|ae)r venlig at|vennligst|pros(?:í|i)m|kiitos)`
 const NAME = String.raw`(?:[ ,]+[\p{L}'’.-]{1,30}){0,3}`
 const THANKS = String.raw`(?:thanks|thank you|thx|cheers|regards|best|(?:kind |best )regards|sincerely|danke|vielen dank|mfg|(?:mit )?(?:freundlichen|besten|viele) gr(?:ü|ue)(?:ß|ss)en?|merci|cordialement|bien (?:à|a) vous|gracias|saludos|un saludo|grazie|(?:cordiali )?saluti|obrigad[oa]|atenciosamente|bedankt|(?:met )?vriendelijke groet(?:en)?|groet(?:en|jes)?|dzi(?:ę|e)kuj(?:ę|e)|pozdrawiam|tack|mvh|(?:med )?v(?:ä|a)nliga? h(?:ä|a)lsning(?:ar)?|tak|takk|(?:med )?venlig hilsen|(?:med )?vennlig hilsen|hilsen|kiitos|d(?:ě|e)kuji)`
 const HELLO = String.raw`(?:hi|hello|hey|dear|good (?:morning|day|afternoon)|hallo|guten tag|sehr geehrte[rs]?|bonjour|salut|hola|buenos d(?:í|i)as|ciao|buongiorno|ol(?:á|a)|bom dia|beste|geachte|dzie(?:ń|n) dobry|hej|cze(?:ść|sc)|hei|moi|dobr(?:ý|y) den)`
@@ -25,7 +25,7 @@ export function isOptOut(own: string): boolean {
     .split(/[.!?\n;]+/)
     .map(sentence =>
       sentence
-        .replaceAll(/[*_"'“”„«»()]/g, '')
+        .replaceAll(/[*_"“”„«»()]|(?<!\p{L})'|'(?!\p{L})/gu, '')
         .replaceAll(/\s+/g, ' ')
         .replace(/[,:\s]+$/, '')
         .trim(),

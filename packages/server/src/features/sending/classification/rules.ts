@@ -1,6 +1,6 @@
 import type { Classification } from '@waxwing/contract/mail/messages.ts'
 import type { MessageOutline } from '../../../kit/mime/outline.ts'
-import { categoryOf, isAutomatic } from './automatic.ts'
+import { categoryOf, isAutomatic, subjectOf } from './automatic.ts'
 import { findReturnDate } from './dates.ts'
 import { isOptOut } from './opt-out.ts'
 import { ownWords } from './own-words.ts'
@@ -42,7 +42,8 @@ export function classifyReply({ outline, receivedAt, knownAddresses }: Reply): V
       alternateContacts: hasContacts ? findContacts(text, knownAddresses) : [],
     }
   }
-  if (!isOptOut(own)) return null
+  // A subject that is no longer that of the message says it as well, with a text that says nothing else.
+  if (!isOptOut(own) && !isOptOut(`${subjectOf(outline.fields)}\n${own}`)) return null
   return {
     ...verdictOf('opt_out'),
     probabilities: { opt_out: OPT_OUT_PROBABILITY },
