@@ -347,6 +347,9 @@ export interface MailProvider {
   /** Whether `watch` is notified at once of what happens in other sources and to mailboxes, too. */
   readonly watchesAll?: boolean
 
+  /** Whether this connection has shown that it does not tell what happens, so that another one is to take its place. */
+  readonly isOutOfDate?: boolean
+
   /** Why the provider does not notify although it was asked to, for people; null or absent if nothing is wrong. */
   readonly pushProblem?: string | null
 

@@ -195,6 +195,10 @@ class ImapMail implements MailProvider {
     return this.#following.notifications.areComplete && this.isPushed
   }
 
+  get isOutOfDate() {
+    return this.#following.notifications.hasLostTrust
+  }
+
   get passFactor() {
     return this.watchesAll ? this.#following.notifications.passFactor : 1
   }
