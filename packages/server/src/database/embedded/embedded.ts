@@ -10,8 +10,7 @@ import {
   type LocalCluster,
   prepareCluster,
   prepareDataFolder,
-  removeForeignLocks,
-  removeStaged,
+  removeRemains,
   rotateLog,
 } from './data-folder.ts'
 import { findOwner, joinUsers, tryBeLast, tryLockOutUsers, tryOwn } from './embedded-lock.ts'
@@ -23,6 +22,7 @@ import {
   PostgresUnavailable,
   reachableBinaries,
 } from './postgres-binaries.ts'
+import { removeForeignLocks } from './running-server.ts'
 import { SERVICE_ROLE, servicePassword } from './service-role.ts'
 import { postgresUser, type SystemUser } from './system-user.ts'
 
@@ -115,7 +115,7 @@ async function openCluster(options: EmbeddedOptions): Promise<EmbeddedPostgres> 
 
   const control = await takeHold(server)
   try {
-    if (options.as === 'service') await removeStaged(dataFolder)
+    if (options.as === 'service') await removeRemains(dataFolder, cluster)
     await ensureDatabase(control, addressOf(cluster, DATABASE))
   } catch (error) {
     // The held connection would keep this process alive. The next start takes over the server.
