@@ -15,6 +15,7 @@ import {
 } from './data-folder.ts'
 import { findOwner, joinUsers, tryBeLast, tryLockOutUsers, tryOwn } from './embedded-lock.ts'
 import { ensureDatabase } from './ensure-database.ts'
+import { type FolderIdentity, identifyFolder } from './folder-identity.ts'
 import type { DatabaseAddress } from '../pool.ts'
 import {
   findBinaries,
@@ -47,6 +48,7 @@ export interface EmbeddedOptions {
 export interface EmbeddedPostgres extends AsyncDisposable {
   /** The service's database, for the role that owns it. */
   address: DatabaseAddress
+  identifyFolder(): Promise<FolderIdentity>
   /** Asks the server to stop, without waiting for it. */
   abandon(): Promise<void>
 }
@@ -225,6 +227,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
   watch(first)
   return {
     address,
+    identifyFolder: () => identifyFolder(server.cluster.folders.data),
     abandon: () => signalServer(server, 'SIGINT'),
     async [Symbol.asyncDispose]() {
       stop.abort()
@@ -244,6 +247,7 @@ function supervise(server: Server, first: Client, address: DatabaseAddress): Emb
 function join(server: Server, control: Client, address: DatabaseAddress): EmbeddedPostgres {
   return {
     address,
+    identifyFolder: () => identifyFolder(server.cluster.folders.data),
     abandon: async () => {},
     async [Symbol.asyncDispose]() {
       const isLast = await tryBeLast(control).catch(() => false)
