@@ -17,13 +17,14 @@ export function register(program: Command, connect: Connect) {
     .addHelpText(
       'after',
       `
-Run this after the database or the data folder was replaced by an older copy. New events then get ids that were never
+Run this after the database or the data folder was set back to an earlier state. New events then get ids that were never
 used, and older cursors of the change feed are refused with invalid_cursor, so that consumers read the lists again
 instead of missing what the copy lacks.
 
 "waxwing restore" does this by itself. The service notices a dump that was loaded elsewhere, a recovery to a point in
-time and a promoted standby. It does not notice a data folder that was copied back. Running the command needlessly
-only makes consumers compare their data once more.
+time, a promoted standby and a copy that took the place of the data folder. It does not notice a snapshot of a file
+system or a machine that was rolled back. Running the command needlessly only makes consumers compare their data once
+more.
 
 It also tells the service that this database is the one that the folder or the bucket of stored messages belongs to.
 Stored messages that it does not name are then removed from there after two days. If a copy of the database runs beside

@@ -1,14 +1,16 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { sql } from 'kysely'
 import type { ClientBase, Pool } from 'pg'
+import type { FolderIdentity } from './embedded/folder-identity.ts'
 import type { Db } from './pool.ts'
 import { isWithheld } from './withheld.ts'
 
 type Session = Pick<ClientBase, 'query'>
 
 /**
- * The identity of a database. Loading a dump elsewhere, recovery to a point in time and promoting a standby each
- * change one of these; a restart, VACUUM and migrations change none. Null if the role may not read it.
+ * The identity of a database. Loading a dump elsewhere, recovery to a point in time, promoting a standby and putting
+ * back a copy of the data folder each change one of these; a restart, VACUUM and migrations change none. Null if it is
+ * not known: the role may not read it, or somebody else runs the server.
  */
 interface Place {
   /** The identifier of the cluster, from initdb. */
@@ -21,7 +23,15 @@ interface Place {
   /** Oids of the database and of the table `feed_epoch`. */
   database: string
   table: string
+  /** The folder of the cluster. */
+  inode: string | null
+  birth: string | null
 }
+
+/** Identifies the folder of the cluster; null if another program runs the server. */
+export type FindFolder = () => Promise<FolderIdentity | null>
+
+const noFolder: FindFolder = async () => null
 
 const EPOCH_BYTES = 6
 
@@ -62,10 +72,15 @@ export async function recordRestore(db: Db): Promise<void> {
   await sql.raw(restored()).execute(db)
 }
 
-/** Like `recordRestore`, in the transaction of a session, and for the current identity of the database. */
+/**
+ * Like `recordRestore`, in the transaction of a session, and for the current identity of the database. The next process
+ * that opens it adds the folder.
+ */
 export async function recordRestoreHere(session: Session): Promise<void> {
   await session.query(restored())
-  await session.query('update feed_epoch set place = $1', [JSON.stringify(await readPlace(session))])
+  await session.query('update feed_epoch set place = $1', [
+    JSON.stringify(await readPlace(session, noFolder)),
+  ])
 }
 
 /** Checks on each connection whether the database was restored to an earlier state. */
@@ -76,11 +91,11 @@ export interface RestoreWatch {
   onConnect(session: Session): Promise<void>
 }
 
-export function watchForRestore(onRestored: () => void): RestoreWatch {
+export function watchForRestore(onRestored: () => void, findFolder: FindFolder = noFolder): RestoreWatch {
   let hasBegun = false
   let known = ''
   async function look(session: Session) {
-    const place = await readPlace(session)
+    const place = await readPlace(session, findFolder)
     const text = JSON.stringify(place)
     if (text === known) return
     const isRestored = await notePlace(session, place)
@@ -104,28 +119,33 @@ export function watchForRestore(onRestored: () => void): RestoreWatch {
 }
 
 /** Throws on a standby: a connection opened before its promotion would survive the promotion unnoticed. */
-async function readPlace(session: Session): Promise<Place> {
-  const { isStandby, ...place } = await askForPlace(session)
+async function readPlace(session: Session, findFolder: FindFolder): Promise<Place> {
+  const { isStandby, ...inside } = await askForPlace(session)
   if (isStandby) throw new Error('The database is a standby, or is still recovering')
-  return place
+  const { inode, birth } = (await findFolder()) ?? { inode: null, birth: null }
+  return { ...inside, inode, birth }
 }
 
-async function askForPlace(session: Session) {
+type Inside = Omit<Place, keyof FolderIdentity> & { isStandby: boolean }
+
+async function askForPlace(session: Session): Promise<Inside> {
   for (const question of QUESTIONS) {
     try {
-      return requireRow((await session.query<Place & { isStandby: boolean }>(question)).rows)
+      return requireRow((await session.query<Inside>(question)).rows)
     } catch (error) {
       if (!isWithheld(error)) throw error
     }
   }
-  return requireRow((await session.query<Place & { isStandby: boolean }>(LAST_QUESTION)).rows)
+  return requireRow((await session.query<Inside>(LAST_QUESTION)).rows)
 }
 
 /** Compares with the stored identity, in one process at a time. Returns true if the database was restored. */
 async function notePlace(session: Session, place: Place): Promise<boolean> {
   await session.query('begin')
   try {
-    const { rows } = await session.query<{ place: Place | null }>('select place from feed_epoch for update')
+    const { rows } = await session.query<{ place: StoredPlace | null }>(
+      'select place from feed_epoch for update',
+    )
     const before = requireRow(rows).place
     const isRestored = before !== null && isElsewhere(before, place)
     if (isRestored) await session.query(restored())
@@ -138,10 +158,13 @@ async function notePlace(session: Session, place: Place): Promise<boolean> {
   }
 }
 
-/** Values that were unreadable then or are unreadable now are not compared. */
-function isElsewhere(before: Place, now: Place): boolean {
+/** An earlier release may have stored less. */
+type StoredPlace = Partial<Place>
+
+/** Values that were unknown then or are unknown now are not compared. */
+function isElsewhere(before: StoredPlace, now: Place): boolean {
   const keys = Object.keys(now) as (keyof Place)[] // of a literal shape
-  return keys.some(key => before[key] !== null && now[key] !== null && before[key] !== now[key])
+  return keys.some(key => (before[key] ?? null) !== null && now[key] !== null && before[key] !== now[key])
 }
 
 function newEpoch(): string {

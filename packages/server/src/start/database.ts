@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg'
 import type { Config } from '../config.ts'
 import { type EmbeddedPostgres, openEmbedded } from '../database/embedded/embedded.ts'
 import { keepSession } from '../database/kept-session.ts'
-import { watchForRestore } from '../database/feed-epoch.ts'
+import { type FindFolder, watchForRestore } from '../database/feed-epoch.ts'
 import { migrate } from '../database/migrate.ts'
 import { type Migration, newestOf, readMigrations } from '../database/migration-file.ts'
 import { type Database, type DatabaseAddress, type Db, openDatabase } from '../database/pool.ts'
@@ -76,7 +76,12 @@ async function openOnEmbedded(
     `${config.dataDir}/secret.key is missing, and the database there is sealed with it. Put the file back from your ` +
     'backup, or its key into WAXWING_SECRET_KEY. Nothing was changed.'
   const findKeyRing = async (db: Db) => openKeyRing(config, { mayCreate: !(await hasSealedValues(db)), lost })
-  const { database, keyRing } = await openMigrated(embedded.address, options, findKeyRing)
+  const { database, keyRing } = await openMigrated(
+    embedded.address,
+    options,
+    findKeyRing,
+    embedded.identifyFolder,
+  )
   return {
     database,
     keyRing,
@@ -98,15 +103,18 @@ async function openMigrated(
   address: DatabaseAddress,
   options: InstallationOptions,
   findKeyRing: (db: Db) => Promise<KeyRing>,
+  findFolder?: FindFolder,
 ) {
   const { log, as, connectionsMax, onLost } = options
   const migrations = options.migrations ?? (await readMigrations())
   const fit = watchSchema(migrations, onLost)
-  const restores = watchForRestore(() =>
-    log.warn(
-      'The database was restored, moved or failed over. Event ids go on with larger numbers, and older cursors of the ' +
-        'change feed are refused',
-    ),
+  const restores = watchForRestore(
+    () =>
+      log.warn(
+        'The database was restored, moved or failed over. Event ids go on with larger numbers, and older cursors of the ' +
+          'change feed are refused',
+      ),
+    findFolder,
   )
   const database = openDatabase({
     address,
