@@ -1,8 +1,8 @@
 import { Counter } from 'prom-client'
 import { dailyAt, everyMinutes, hourlyAt } from '../../jobs/schedule.ts'
+import { openFairSemaphore } from '../../kit/fair-semaphore.ts'
 import { askingGauge } from '../../kit/metrics.ts'
 import { openMessageReader } from '../../kit/mime/message-reader.ts'
-import { openSemaphore } from '../../kit/semaphore.ts'
 import { openMailFollower } from '../../sync/mail/follower.ts'
 import type { Resources, Wing } from '../../wing.ts'
 import { accountKeys } from '../accounts/accounts/secrets.ts'
@@ -37,7 +37,7 @@ const BODIES_READ_AT_ONCE = 32
 /** Accounts whose searches at their provider are counted at once. */
 const SEARCHED_ACCOUNTS_MAX = 100_000
 /** Most of the database's connections and processors are for requests that are quick. */
-const SEARCHES = { atOnce: 4, waitingMax: 64 }
+const SEARCHES = { atOnce: 4, kept: 1, waitingMax: 64, waitingOfOneMax: 16 }
 
 export function openMail(resources: Resources) {
   const {
@@ -96,7 +96,7 @@ export function openMail(resources: Resources) {
       mailSettings: mailSettingOperations,
       search: searchOperations({
         connections,
-        searches: openSemaphore(SEARCHES),
+        searches: openFairSemaphore(SEARCHES),
         providerSearches: limits.openWindows({ windowsMax: SEARCHED_ACCOUNTS_MAX }),
       }),
     },

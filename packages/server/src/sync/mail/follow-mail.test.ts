@@ -265,7 +265,7 @@ test('what is pushed while older mail is read comes before the rest of that', as
 test('what is pushed while an account waits for its turn to read older mail is read at once', async () => {
   const state = { isCompared: false }
   const turns = new Turns(1)
-  const held = await turns.take(new Place(), 0, new AbortController().signal)
+  const held = await turns.take(new Place('another tenant'), 0, new AbortController().signal)
   const adapt = (mail: MailProvider): Partial<MailProvider> => ({
     async *compare(...given) {
       yield* mail.compare(...given)

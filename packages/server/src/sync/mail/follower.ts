@@ -42,7 +42,7 @@ export function openMailFollower({
     begin(owned) {
       const bodies = storeBodies(owned)
       const remembered = {
-        place: new Place(),
+        place: new Place(owned.tenantId),
         doubts: new Doubts(),
         looks: new LookTimes(),
         verification: new Verification(),

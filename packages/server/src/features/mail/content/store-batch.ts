@@ -1,6 +1,5 @@
 import { failedFor } from '../../../database/shortage.ts'
 import { blobKey } from '../../../kit/blobs/blob-key.ts'
-import type { Sealing } from '../../../kit/blobs/sealed-frames.ts'
 import type { MessageReader } from '../../../kit/mime/message-reader.ts'
 import { CONTENT_BYTES_MAX } from '../../../providers/content.ts'
 import { ProviderFailure } from '../../../providers/failure.ts'
@@ -77,13 +76,12 @@ export async function storeTogether(
   account: AccountView,
   sources: readonly FetchedSource[],
 ): Promise<boolean> {
-  const { db, blobs, accountKeys, bodies, log } = context
+  const { db, blobs, bodies, log } = context
   if (sources.length === 0) return true
-  const sealingOf = accountKeys.blobSealing(account)
   // Before the files, so that no file is without a row.
   const rows = await beginBlobs(db, account, sources.length)
   const written = await Promise.all(
-    sources.map((source, index) => writeBlob(context, sealingOf, rows[index]!, source)),
+    sources.map((source, index) => writeBlob(context, account, rows[index]!, source)),
   )
   const files = written.flatMap(file => file ?? [])
   const bound = await bindBlobs(db, files)
@@ -97,17 +95,17 @@ export async function storeTogether(
 }
 
 async function writeBlob(
-  { blobs, log, reader }: BatchContext,
-  sealingOf: (messageId: string) => Sealing,
+  { blobs, accountKeys, log, reader }: BatchContext,
+  account: AccountView,
   row: BlobRow,
   { message, content }: FetchedSource,
 ): Promise<WrittenBlob | null> {
-  const reading = reader.readWords(once(content)).catch(() => undefined)
+  const reading = reader.readWords(account.tenant_id, once(content)).catch(() => undefined)
   try {
-    const bytes = await blobs.put(blobKey(row), sealingOf(message.id), content)
+    const bytes = await blobs.put(blobKey(row), accountKeys.blobSealing(account)(message.id), content)
     return { row, messageId: message.id, bytes, read: await reading }
   } catch (error) {
-    log.warn({ error, accountId: row.account_id }, failedFor('A message could not be stored', error))
+    log.warn({ error, accountId: account.id }, failedFor('A message could not be stored', error))
     return null
   }
 }

@@ -64,7 +64,7 @@ export async function writeDraft(
     const form = copyForm({ layout: composed.layout, byteLength: written.bytes, open }, date)
     const { hasAttachments } = composed
     const message = { ...(await summaryOf(form, date)), hasAttachments, draftMark: mark, draftKey: null }
-    const read = await readForm(services.content.reader, form)
+    const read = await readForm(services.content.reader, account.tenant_id, form)
     const { byteLength } = form
     const newMessage = {
       internetMessageId,
@@ -115,11 +115,15 @@ async function summaryOf(
   }
 }
 
-async function readForm(reader: MessageReader, form: ContentForm): Promise<ReadMessage | null> {
+async function readForm(
+  reader: MessageReader,
+  tenantId: string,
+  form: ContentForm,
+): Promise<ReadMessage | null> {
   try {
-    return await reader.read(form.open())
+    return await reader.read(tenantId, form.open())
   } catch (error) {
     if (!(error instanceof ReaderLost)) throw error
-    return reader.read(form.open())
+    return reader.read(tenantId, form.open())
   }
 }

@@ -37,7 +37,7 @@ export function outboxOperations({ ends, ...services }: SendServices & { ends: E
       const row = await requireEntry(context, accountId, params.outboxId)
       const isOpen = row.status === 'queued' || row.status === 'sending'
       if (!isOpen || query.waitSeconds === 0) return presentEntry(row)
-      await ends.wait(row.id, query.waitSeconds)
+      await context.wait(ended => ends.wait(row.id, query.waitSeconds, ended))
       return presentEntry(await requireEntry(context, accountId, row.id))
     }),
 

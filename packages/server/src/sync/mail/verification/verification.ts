@@ -54,7 +54,7 @@ export interface VerificationOptions {
  * it has read of a source lasts from one connection to the next.
  */
 export class Verification {
-  readonly #place = new Place()
+  #place: Place | null = null
   /** When each source is due, by this process's monotonic clock; null: not read yet. */
   #dueAt: Map<string, number> | null = null
   #current: Comparison | null = null
@@ -100,6 +100,7 @@ export class Verification {
     if (!session.isInitialized || session.doubts.count > 0) return nothing
     const followed = await this.#findDue(session, sources)
     if (!followed) return nothing
+    this.#place ??= new Place(session.owned.tenantId)
     using turn = await options.turns.take(this.#place, TURN_WAIT_MS, session.signal)
     if (!turn) return { mustPass: true, pause: TURN_PAUSE }
     if (this.#current?.followed.source !== followed.source) {
