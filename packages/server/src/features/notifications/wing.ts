@@ -17,6 +17,7 @@ import { sweepDeliveries } from './deliveries/sweep.ts'
 import { webhookOperations } from './webhooks/operations.ts'
 import { openWebhookKeys } from './webhooks/secrets.ts'
 import { countEndpoints } from './webhooks/store.ts'
+import { NOTIFICATION_TIMES } from './stored-times.ts'
 
 export async function openNotifications(resources: Resources) {
   const { db, keyRing, log, clock, news, targets } = resources
@@ -49,6 +50,7 @@ export async function openNotifications(resources: Resources) {
       ),
       ...deliveryGauges(db),
     ],
+    storedTimes: NOTIFICATION_TIMES,
   } satisfies Wing
 }
 
