@@ -31,9 +31,11 @@ export interface Drain {
   requestSeconds: number
   /** For downloads, and for whatever else is being sent by then. */
   downloadSeconds: number
+  /** For providers to say what becomes of messages that were handed over to them. */
+  handedOverSeconds: number
 }
 
-export const NO_DRAIN: Drain = { requestSeconds: 0, downloadSeconds: 0 }
+export const NO_DRAIN: Drain = { requestSeconds: 0, downloadSeconds: 0, handedOverSeconds: 5 }
 
 export interface Api extends AsyncDisposable {
   address: string

@@ -61,7 +61,7 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   await using opened = new AsyncDisposableStack()
   let api: Api | null = null
   const baseUrl = () => config.baseUrl ?? localUrl(api?.address ?? `http://${config.host}:${config.port}`)
-  const { resources, connectorOf } = await openResources({ ...options, baseUrl }, opened)
+  const { resources, connectorOf, endSending } = await openResources({ ...options, baseUrl }, opened)
   const { wings, operations } = await openWings(resources)
 
   const { db, instance, pulse, wakes } = resources
@@ -97,7 +97,10 @@ export async function startRoles(options: RoleOptions): Promise<Roles> {
   return {
     address: api?.address ?? null,
     async drain(drain) {
+      // A server that does not answer must not hold up the end: what it was given is looked up by the next process.
+      const timer = setTimeout(endSending, drain.handedOverSeconds * 1_000)
       await Promise.all([api?.close(drain), ...workers.map(worker => worker[Symbol.asyncDispose]())])
+      clearTimeout(timer)
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
@@ -165,7 +168,7 @@ async function openResources(
     reachPoint,
     opened,
   }
-  return { resources, connectorOf: outside.connectorOf }
+  return { resources, connectorOf: outside.connectorOf, endSending: () => void connections.endSending() }
 }
 
 function redisOf({ redisUrl, certificateAuthorities }: Config) {

@@ -31,6 +31,7 @@ import { countStaleAccounts } from './search/record-version.ts'
 import { threadChangeOperations } from './threads/change-operations.ts'
 import { threadOperations } from './threads/operations.ts'
 import { sweepThreadLinks } from './threads/sweep.ts'
+import { MAIL_TIMES } from './stored-times.ts'
 
 /** Bodies are handed over in batches of small ones: while this thread does something else, the reading one goes on. */
 const BODIES_READ_AT_ONCE = 32
@@ -145,6 +146,7 @@ export function openMail(resources: Resources) {
         },
       }),
     ),
+    storedTimes: MAIL_TIMES,
   } satisfies Wing
   return { ...wing, content }
 }

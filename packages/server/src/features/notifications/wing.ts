@@ -16,6 +16,7 @@ import { sweepDeliveries } from './deliveries/sweep.ts'
 import { webhookOperations } from './webhooks/operations.ts'
 import { openWebhookKeys } from './webhooks/secrets.ts'
 import { countEndpoints } from './webhooks/store.ts'
+import { NOTIFICATION_TIMES } from './stored-times.ts'
 
 export async function openNotifications(resources: Resources) {
   const { db, keyRing, log, news, targets } = resources
@@ -47,6 +48,7 @@ export async function openNotifications(resources: Resources) {
       ),
       ...deliveryGauges(db),
     ],
+    storedTimes: NOTIFICATION_TIMES,
   } satisfies Wing
 }
 

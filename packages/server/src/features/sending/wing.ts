@@ -41,6 +41,7 @@ import { ItemNotes } from './tracking/note-items.ts'
 import { trackingOperations } from './tracking/operations.ts'
 import { trackingRoutes } from './tracking/routes.ts'
 import { countPaused, sweepTracking } from './tracking/store.ts'
+import { SENDING_TIMES } from './stored-times.ts'
 
 /** @param content reads messages of mail */
 export async function openSending(resources: Resources, content: ReadContext) {
@@ -150,6 +151,7 @@ export async function openSending(resources: Resources, content: ReadContext) {
     },
     gauges: outboxGauges(resources),
     purgeStep: (accountId, signal) => purgeSending(db, accountId, signal),
+    storedTimes: SENDING_TIMES,
   } satisfies Wing
 }
 

@@ -42,7 +42,9 @@ export async function findSchedule(db: Db, accountId: string): Promise<Compariso
     select differs_since is not null as differs from account where id = ${accountId}
   `.execute(db)
   const { rows } = await sql<{ source: string; seconds: number; open: number }>`
-    select source, extract(epoch from min(due_at) - clock_timestamp())::float8 as seconds,
+    select source,
+      -- A time that was set in the future counts from now on: the clock was set back since.
+      extract(epoch from min(due_at - greatest(clock_timestamp(), due_set_at)))::float8 as seconds,
       sum(missing + extra + changed)::int as open
     from mailbox join mailbox_comparison on mailbox_id = mailbox.id
     where mailbox.account_id = ${accountId} and source is not null and not is_deleted

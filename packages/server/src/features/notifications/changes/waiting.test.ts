@@ -348,7 +348,7 @@ test('waits and streams end at once when the service stops, in order', async () 
   // By then the wait is under way, too: requests of one process are admitted in their order.
   await stopping.get('/v1/settings')
   expect(isAnswered).toBe(false)
-  await stopping.stop({ drain: { requestSeconds: 300, downloadSeconds: 300 } })
+  await stopping.stop({ drain: { requestSeconds: 300, downloadSeconds: 300, handedOverSeconds: 300 } })
   expect(await stream.ended).toBe(true)
   expect(await wait).toMatchObject({ status: 200, body: { items: [], nextCursor: body.nextCursor } })
 })
