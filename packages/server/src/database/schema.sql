@@ -325,6 +325,10 @@ create table feed_epoch (
   is_only boolean default true not null,
   epoch text default ''::text not null,
   place jsonb,
+  standby text,
+  noticed_epoch text,
+  noticed_at timestamp with time zone,
+  continues text[] default '{}'::text[] not null,
   constraint feed_epoch_pkey PRIMARY KEY (is_only),
   constraint feed_epoch_is_only_check CHECK (is_only)
 );
@@ -708,6 +712,7 @@ create table outbox (
   losses integer default 0 not null,
   sent_key text,
   was_absent boolean default false not null,
+  held_since timestamp with time zone,
   due_set_at timestamp with time zone default now(),
   task_set_at timestamp with time zone default now(),
   is_scheduled boolean default true not null,
@@ -726,6 +731,7 @@ CREATE INDEX outbox_draft ON public.outbox USING btree (draft_id) WHERE (status 
 CREATE INDEX outbox_due ON public.outbox USING btree (account_id, due_at, id) WHERE ((due_at IS NOT NULL) AND (mail_merge_id IS NULL));
 CREATE INDEX outbox_ended ON public.outbox USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX outbox_filed ON public.outbox USING btree (copy_filed_at) WHERE (filed_copy IS NOT NULL);
+CREATE INDEX outbox_held ON public.outbox USING btree (tenant_id, account_id) WHERE (held_since IS NOT NULL);
 CREATE INDEX outbox_list ON public.outbox USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX outbox_losses ON public.outbox USING btree (losses) WHERE ((due_at IS NOT NULL) AND (losses > 0));
 CREATE INDEX outbox_merge ON public.outbox USING btree (mail_merge_id, due_at, id) WHERE (mail_merge_id IS NOT NULL);

@@ -6,6 +6,7 @@ import type { RequestContext } from '../../context.ts'
 import { answerPage, requirePosition } from '../../list-cursor.ts'
 import { refuse } from '../../refuse.ts'
 import type { EndWatch } from './await-end.ts'
+import { releaseEntry } from './held.ts'
 import { presentEntry } from './present.ts'
 import { recordCancelled, recordRescheduled } from './record.ts'
 import { sendMessage, type SendServices } from './send.ts'
@@ -46,6 +47,16 @@ export function outboxOperations({ ends, ...services }: SendServices & { ends: E
       const { id } = await requireEntry(context, accountId, params.outboxId)
       return context.change(async unit => {
         const row = await recordRescheduled(unit, { accountId, id }, body.sendAt)
+        unit.wake(accountId, 'waxwing_outbox')
+        return presentEntry(row)
+      })
+    }),
+
+    release: on.release.handler(async ({ input: { params }, context }) => {
+      const { id: accountId } = await requireAccount(context, params.accountId)
+      const { id } = await requireEntry(context, accountId, params.outboxId)
+      return context.change(async unit => {
+        const row = await releaseEntry(unit, { accountId, id })
         unit.wake(accountId, 'waxwing_outbox')
         return presentEntry(row)
       })

@@ -11,12 +11,12 @@ import {
   type DueAccounts,
   findPending,
   findPendingAndDue,
-  holdAfterRestore,
   isPending,
   listDueAccounts,
   type Pending,
   recoverClaims,
 } from './claims.ts'
+import { holdAfterRestore } from './held.ts'
 import { claimTasks, type Task } from './record-task.ts'
 import { settleLost } from './settle-lost.ts'
 import { cancelOfDeleted } from './sweep.ts'

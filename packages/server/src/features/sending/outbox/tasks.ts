@@ -86,8 +86,9 @@ async function putOff(services: TaskServices, task: Task): Promise<void> {
 }
 
 /**
- * Finds out what became of a message that was handed over: by its copy in the index, the provider, and its copy there.
- * A look-up for which there was no room does not count, and the last one must have been answered.
+ * Finds out what became of a message that was handed over, or may have been before a restore: by its copy in the index,
+ * the provider, and its copy there. A look-up for which there was no room does not count, and the last one must have
+ * been answered.
  */
 async function lookUp(
   services: TaskServices,
@@ -107,10 +108,13 @@ async function lookUp(
     if (outcome === 'copied') return recordFound(unit, task, { isCopied: true })
     if (outcome === 'accepted')
       return recordFound(unit, task, { isCopied: !account?.imap?.appendSent, key: found.key })
-    if (outcome === 'not_accepted') return recordNotAccepted(unit, task, { wasAbsent: false })
+    // In the history that is lost, what was held may have been tried more than once.
+    const isHeld = task.heldSince !== null
+    if (outcome === 'not_accepted' && !isHeld) return recordNotAccepted(unit, task, { wasAbsent: false })
     if (seconds !== null) return recordPutOff(unit.sql, task, seconds, 'try')
     // By now, nothing can be under way any more. That the message is absent is believed once.
-    if (outcome === 'absent' && !task.wasAbsent) return recordNotAccepted(unit, task, { wasAbsent: true })
+    if (outcome === 'absent' && !isHeld && !task.wasAbsent)
+      return recordNotAccepted(unit, task, { wasAbsent: true })
     await recordLost(unit, task)
   })
 }
@@ -131,8 +135,10 @@ function unanswered(error: unknown): Unanswered | typeof NOT_KNOWN {
   return { outcome: isAsked ? 'not_answered' : 'not_asked', waitSeconds: Math.min(seconds, UNUSABLE_SECONDS) }
 }
 
-async function mayWait(db: Db, { handedOverAt }: Task): Promise<boolean> {
-  return (await readClock(db)).getTime() - handedOverAt.getTime() < LOOK_UP_HOURS_MAX * 3_600_000
+async function mayWait(db: Db, { handedOverAt, heldSince }: Task): Promise<boolean> {
+  return (
+    (await readClock(db)).getTime() - (heldSince ?? handedOverAt).getTime() < LOOK_UP_HOURS_MAX * 3_600_000
+  )
 }
 
 async function ask(
