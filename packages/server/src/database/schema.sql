@@ -976,9 +976,11 @@ create table sync_cursor (
   account_id uuid not null,
   source text not null,
   cursor jsonb not null,
+  suspected_at timestamp with time zone,
   constraint sync_cursor_pkey PRIMARY KEY (account_id, source),
   constraint sync_cursor_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
+CREATE INDEX sync_cursor_suspected ON public.sync_cursor USING btree (account_id) WHERE (suspected_at IS NOT NULL);
 
 create table template (
   id uuid not null,

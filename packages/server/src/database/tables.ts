@@ -710,6 +710,7 @@ export interface SyncCursorTable {
   account_id: string
   source: string
   cursor: Json
+  suspected_at: Timestamp | null
 }
 
 export interface TemplateTable {
@@ -1017,7 +1018,7 @@ export const COLUMNS = {
   suppression_entry: ['suppression_entry.list_key', 'suppression_entry.address', 'suppression_entry.id', 'suppression_entry.source', 'suppression_entry.reason', 'suppression_entry.created_at'],
   suppression_list: ['suppression_list.key', 'suppression_list.tenant_id', 'suppression_list.id', 'suppression_list.name', 'suppression_list.description', 'suppression_list.unsubscribe', 'suppression_list.bounce', 'suppression_list.api', 'suppression_list.reply', 'suppression_list.complaint', 'suppression_list.inactive', 'suppression_list.created_at', 'suppression_list.deleted_at'],
   suppression_review: ['suppression_review.id', 'suppression_review.tenant_id', 'suppression_review.list_id', 'suppression_review.address', 'suppression_review.source', 'suppression_review.account_id', 'suppression_review.message_id', 'suppression_review.outbox_id', 'suppression_review.probability', 'suppression_review.alternate_contacts', 'suppression_review.created_at'],
-  sync_cursor: ['sync_cursor.account_id', 'sync_cursor.source', 'sync_cursor.cursor'],
+  sync_cursor: ['sync_cursor.account_id', 'sync_cursor.source', 'sync_cursor.cursor', 'sync_cursor.suspected_at'],
   template: ['template.id', 'template.tenant_id', 'template.account_id', 'template.name', 'template.description', 'template.source', 'template.external_ref', 'template.subject', 'template.html', 'template.text', 'template.preview_text', 'template.format', 'template.created_at', 'template.updated_at'],
   tenant: ['tenant.id', 'tenant.name', 'tenant.settings', 'tenant.suspended_at', 'tenant.created_at', 'tenant.plan_id', 'tenant.past_due_at', 'tenant.links_off_at', 'tenant.resumed_at'],
   tenant_sends: ['tenant_sends.tenant_id', 'tenant_sends.day', 'tenant_sends.count'],

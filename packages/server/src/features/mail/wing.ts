@@ -69,7 +69,8 @@ export function openMail(resources: Resources) {
       tellOwner: accountId => waker.wake(accountId, 'waxwing_body'),
     }),
   )
-  const source = { ...stored, connections, bodies }
+  const wakeSync = (accountId: string) => waker.wake(accountId)
+  const source = { ...stored, connections, bodies, wakeSync }
   const bodyStoring: BodyStoring = opened.use(new BodyStoring({ ...source, reader, clock }))
   if (isFollowing) {
     wakes.on(['waxwing_wake'], {

@@ -4,6 +4,7 @@ import type { ContentProvider } from '../content.ts'
 import type {
   Cursor,
   FollowOptions,
+  KnownMessage,
   ListOptions,
   MailProvider,
   MessageKey,
@@ -24,6 +25,7 @@ import { listPage } from './listing.ts'
 import { askMailboxes, askNamespaces, findStatus } from './list.ts'
 import { type Arrangement, arrangeMailboxes, type MailboxStatus, type Namespaces } from './mailboxes.ts'
 import { locate } from './locate.ts'
+import { findOthers } from './same-messages.ts'
 import { Notifications } from './notifications.ts'
 import { NotifyTrust } from './notify-trust.ts'
 import type { Suspicions } from './suspicions.ts'
@@ -177,6 +179,10 @@ class ImapMail implements MailProvider {
 
   locate(at: SourceCursor | null, keys: readonly MessageKey[]) {
     return locate(this.#following, at, keys)
+  }
+
+  findOthers(at: SourceCursor, known: ReadonlyMap<MessageKey, KnownMessage>) {
+    return findOthers(this.#following, at, known)
   }
 
   list(at: SourceCursor, options: ListOptions) {

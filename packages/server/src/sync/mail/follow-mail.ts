@@ -151,7 +151,7 @@ function reportPause({ seconds, reason }: Pause, { report }: FollowMailOptions):
 }
 
 function openSession(options: FollowMailOptions, isInitialized: boolean): Session {
-  const { db, owned, provider, isOneAtATime, stall, doubts, looks, bodies, log } = options
+  const { db, owned, provider, isOneAtATime, stall, doubts, looks, bodies, verification, log } = options
   const { syncWindowDays } = options
   return {
     db,
@@ -165,6 +165,7 @@ function openSession(options: FollowMailOptions, isInitialized: boolean): Sessio
     bodies,
     doubts,
     looks,
+    onSuspicion: () => verification.suspect(),
     mailboxes: new Map(),
     unlisted: new Set(),
     log,

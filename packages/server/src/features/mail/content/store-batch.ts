@@ -6,6 +6,7 @@ import { ProviderFailure } from '../../../providers/failure.ts'
 import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import { Refusal } from '../../refuse.ts'
+import { knownOf } from '../messages/location.ts'
 import { beginBlobs, bindBlobs, type BlobRow, deleteBlobs, type WrittenBlob } from './record-blobs.ts'
 import { openSource } from './source.ts'
 import type { CopyOutcome, SourceContext } from './stored-source.ts'
@@ -42,7 +43,8 @@ export async function fetchBatch(
   let isThrottled = false
   try {
     for (const [source, messages] of Map.groupBy(small, message => message.source)) {
-      const at = { source, cursor: messages[0]?.cursor ?? null, keys: messages.map(({ key }) => key) }
+      const keys = messages.map(({ key }) => key)
+      const at = { source, cursor: messages[0]?.cursor ?? null, keys, known: knownOf(messages) }
       const sources = await connections.use(
         reachedAs(account),
         'content',

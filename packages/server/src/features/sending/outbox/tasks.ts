@@ -9,7 +9,7 @@ import type { AccountView } from '../../accounts/accounts/account.ts'
 import { reachedAs } from '../../accounts/accounts/rules.ts'
 import type { AccountKeys } from '../../accounts/accounts/secrets.ts'
 import { findAccountView } from '../../accounts/accounts/store.ts'
-import { findLocation } from '../../mail/messages/location.ts'
+import { findLocation, knownOf } from '../../mail/messages/location.ts'
 import { copyForm } from '../compose/stored-content.ts'
 import { linkCopy } from './link-copy.ts'
 import type { ReachSendPoint } from './points.ts'
@@ -232,13 +232,14 @@ async function markOriginal(
 ): Promise<void> {
   const location = await findLocation(db, account.id, task.repliedTo ?? task.forwarded ?? '')
   if (location) {
-    const { key, ...source } = location
+    const { source, cursor, key } = location
+    const at = { source, cursor, keys: [key], known: knownOf([location]) }
     const change = task.repliedTo ? { isAnswered: true as const } : { isForwarded: true as const }
     await connections.use(
       reachedAs(account),
       'changing',
       async provider => {
-        for await (const _ of provider.changeFlags({ ...source, keys: [key] }, change));
+        for await (const _ of provider.changeFlags(at, change));
       },
       { isRepeatable: true, signal },
     )
