@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { callerOf } from './caller.ts'
+import { guardProcess } from './guard/guard.ts'
 import { until } from './service-process.ts'
 import { findFreePorts } from './servers/daemon.ts'
 
@@ -16,6 +17,7 @@ async function startDev() {
     cwd: ROOT,
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' },
   })
+  guardProcess(npm)
   const ended = once(npm, 'exit')
   let output = ''
   for (const stream of [npm.stdout, npm.stderr]) {

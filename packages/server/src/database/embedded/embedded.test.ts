@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
+import { guardFolder } from '../../../test/guard/guard.ts'
 import { silentLog } from '../../kit/log.ts'
 import { serverPid, SUPERUSER } from './cluster.ts'
 import { type EmbeddedPostgres, openEmbedded } from './embedded.ts'
@@ -16,7 +17,14 @@ const isRoot = process.getuid?.() === 0
 async function makeFolder() {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-embedded-'))
   await chmod(folder, 0o711)
-  return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+  const release = guardFolder(folder)
+  return {
+    path: folder,
+    async [Symbol.asyncDispose]() {
+      await rm(folder, { recursive: true, force: true })
+      release()
+    },
+  }
 }
 
 function openService(dataDir: string): Promise<EmbeddedPostgres> {
