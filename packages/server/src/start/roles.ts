@@ -26,7 +26,7 @@ import { openBlobs } from './blobs.ts'
 import type { Installation } from './database.ts'
 import { startJobsRole } from './jobs.ts'
 import type { Readiness } from './readiness.ts'
-import { findStandIns } from './stand-ins.ts'
+import { findPlayedHosts, findStandIns } from './stand-ins.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
 export type { Role }
@@ -135,7 +135,8 @@ async function openResources(
     opened,
   })
   const standIns = await findStandIns(config.sandboxUrl, log)
-  const reaching = { settings: config, sharing: live, resolve, autoconfig, standIns, pace }
+  const places = { findPlayedHosts: findPlayedHosts(config.sandboxUrl), ...autoconfig }
+  const reaching = { settings: config, sharing: live, resolve, autoconfig: places, standIns, pace }
   const outside = await openOutside({ db, keyRing, ...reaching })
   opened.use(outside.calls)
   const connections = opened.use(outside.connections)
