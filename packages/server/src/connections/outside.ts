@@ -31,7 +31,7 @@ import { SharedConnections } from './shared-connections.ts'
 
 /** Where the servers of an address are looked for, if not on the internet. */
 export type AutoconfigPlaces = Partial<
-  Pick<SearchOptions, 'records' | 'ispdbUrl' | 'httpsPort' | 'searchSeconds'>
+  Pick<SearchOptions, 'records' | 'ispdbUrl' | 'httpsPort' | 'searchSeconds' | 'findPlayedHosts'>
 >
 
 export interface OutsideOptions {

@@ -6,7 +6,7 @@ import type { PublicRoute } from '../features/public-route.ts'
 import type { PushReceiver } from '../features/push-receiver.ts'
 import type { Overload } from '../door/overload.ts'
 import { createApp } from '../http/app.ts'
-import { planLinkBase } from '../kit/link-base.ts'
+import { type LinkSettings, planLinkBase } from '../kit/link-base.ts'
 import type { Limits } from '../limits/limits.ts'
 import { listen } from '../http/listen.ts'
 import { PUBLIC_WINDOWS_MAX } from '../http/public-routes.ts'
@@ -14,7 +14,7 @@ import { observeAnswers } from '../http/observe-answers.ts'
 import type { Readiness } from './readiness.ts'
 
 export interface ApiOptions {
-  config: Pick<Config, 'host' | 'port' | 'corsOrigins' | 'trustProxy' | 'linksUrl' | 'baseUrl'>
+  config: Pick<Config, 'host' | 'port' | 'corsOrigins' | 'trustProxy' | keyof LinkSettings>
   door: Door
   operations: AnyRouter
   publicRoutes: readonly PublicRoute[]

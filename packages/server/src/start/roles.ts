@@ -27,7 +27,7 @@ import type { Installation } from './database.ts'
 import { startJobsRole } from './jobs.ts'
 import type { Readiness } from './readiness.ts'
 import { processMetrics } from './process-metrics.ts'
-import { findStandIns } from './stand-ins.ts'
+import { findPlayedHosts, findStandIns } from './stand-ins.ts'
 import { startSyncRole, type SyncPace } from './sync.ts'
 
 export type { Role }
@@ -139,7 +139,8 @@ async function openResources(
     opened,
   })
   const standIns = await findStandIns(config.sandboxUrl, log)
-  const reaching = { settings: config, sharing: live, resolve, autoconfig, standIns, pace }
+  const places = { findPlayedHosts: findPlayedHosts(config.sandboxUrl), ...autoconfig }
+  const reaching = { settings: config, sharing: live, resolve, autoconfig: places, standIns, pace }
   const outside = await openOutside({ db, keyRing, ...reaching })
   opened.use(outside.calls)
   for (const metric of processMetrics(config, database, outside)) metrics.registerMetric(metric)

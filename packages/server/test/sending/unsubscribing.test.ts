@@ -16,7 +16,7 @@ import {
   type ReferencePages,
 } from '../reference-page.ts'
 
-const LINKS = { linksUrl: 'https://links.example.com', baseUrl: null }
+const LINKS = { linksUrl: 'https://links.example.com', baseUrl: null, sandboxUrl: null }
 const ONE_CLICK = 'List-Unsubscribe=One-Click'
 const URLENCODED = { 'content-type': 'application/x-www-form-urlencoded' }
 
@@ -27,7 +27,12 @@ let tenantId: string
 
 beforeAll(async () => {
   pages = await openReferencePages({ config: { ...LINKS, trustProxy: ['127.0.0.1'] } })
-  links = await openLinks({ db: pages.app.db, keyRing: pages.app.keyRing, config: LINKS })
+  links = await openLinks({
+    db: pages.app.db,
+    keyRing: pages.app.keyRing,
+    config: LINKS,
+    baseUrl: () => LINKS.linksUrl,
+  })
 })
 afterAll(() => pages[Symbol.asyncDispose]())
 beforeEach(async () => {

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
+import { guardFolder } from '../../../test/guard/guard.ts'
 import { waitUntil } from '../../../test/wait-until.ts'
 import { silentLog } from '../../kit/log.ts'
 import { makePrivateFolder, serverPid, spawnServer, SUPERUSER } from './cluster.ts'
@@ -21,7 +22,14 @@ const isRoot = process.getuid?.() === 0
 async function makeFolder() {
   const folder = await mkdtemp(path.join(tmpdir(), 'waxwing-embedded-'))
   await chmod(folder, 0o711)
-  return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+  const release = guardFolder(folder)
+  return {
+    path: folder,
+    async [Symbol.asyncDispose]() {
+      await rm(folder, { recursive: true, force: true })
+      release()
+    },
+  }
 }
 
 function openService(dataDir: string): Promise<EmbeddedPostgres> {
