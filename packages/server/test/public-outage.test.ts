@@ -10,7 +10,7 @@ import { openTestApp, type TestApp } from './open-app.ts'
 import { openTestDatabase } from './open-database.ts'
 import { sampleAccount } from './sample-rows.ts'
 
-const CONFIG = { linksUrl: 'https://links.example.com', baseUrl: null }
+const CONFIG = { linksUrl: 'https://links.example.com', baseUrl: null, sandboxUrl: null }
 const TARGET = 'https://example.org/one'
 
 const opened = new AsyncDisposableStack()
