@@ -63,7 +63,10 @@ export async function releaseEntry(
   unit: UnitOfWork,
   entry: { accountId: string; id: string },
 ): Promise<EntryRow> {
-  if ((await releaseEntries(unit, entry.accountId, [entry.id])) === 0) refuse('send_not_reschedulable')
+  if ((await releaseEntries(unit, entry.accountId, [entry.id])) === 0)
+    refuse('send_not_reschedulable', undefined, {
+      message: 'Only a send that was held after a restore of the database can be released.',
+    })
   return requireEntry(unit, entry)
 }
 
