@@ -82,6 +82,24 @@ test.each(['2 hours', '30 days'])(
   },
 )
 
+test('a message is sent at once if the clock is put right while it is accepted', async () => {
+  await using clock = await openTurnedClock()
+  await using imap = await startDovecot()
+  await using sink = await startSmtpSink()
+  await using app = await openTestApp({
+    roles: ['api', 'jobs'],
+    egressAllow: ['127.0.0.1/32'],
+    allowPlaintext: true,
+    database: clock.database,
+    // The time was read before.
+    reachPoint: async point => void (point === 'content_written' && (await clock.turn('0'))),
+  })
+  const accountId = await connectSender(app, { imap, sink })
+  await clock.turn('30 days')
+  const { createdAt } = await waitForStatus(app, await send(app, accountId), 'sent')
+  expect(Date.parse(createdAt)).toBeLessThan(Date.now() + 86_400_000)
+})
+
 /** Rows of a table whose time is further ahead than this. */
 async function countAhead(
   { db }: TurnedClock,

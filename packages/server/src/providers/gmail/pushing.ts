@@ -42,7 +42,7 @@ const REFUSALS: ReadonlySet<FailureKind> = new Set([
 const watchSchema = z.object({ expiration: z.string().regex(/^\d{10,16}$/) })
 
 /** @param plan null: the mailbox is only polled */
-export function openPushing(api: GmailApi, plan: PushPlan | null): Pushing {
+export function openPushing(api: Pick<GmailApi, 'ask' | 'now'>, plan: PushPlan | null): Pushing {
   let watch = plan?.watch ?? null
   let problem: string | null = null
   let pause: { from: number; until: number } | null = null
