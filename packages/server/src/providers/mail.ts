@@ -74,8 +74,10 @@ export interface RemoteMessage extends RemoteFlags {
   /** The provider's thread id; null if the service itself threads by References and In-Reply-To. */
   threadId: string | null
   internetMessageId: string | null
-  /** Message-IDs that it refers to, oldest first, without its own. */
+  /** Message-IDs of the messages before it in its thread, oldest first, without its own. */
   references: string[]
+  /** Message-IDs of In-Reply-To, which may be none of these. */
+  inReplyTo: string[]
   subject: string | null
   from: RemoteAddress | null
   to: RemoteAddress[]

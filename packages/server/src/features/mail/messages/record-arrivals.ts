@@ -65,9 +65,10 @@ export async function recordArrivals(
       await noteAnswers(
         unit,
         account.id,
-        added.map(({ message: { references, mayBeReport } }, index) => ({
+        added.map(({ message: { references, inReplyTo, mayBeReport } }, index) => ({
           id: ids[index]!,
-          references,
+          // What it replies to comes last, even if the thread goes by other messages.
+          references: [...references, ...inReplyTo],
           mayBeReport,
         })),
       )

@@ -17,6 +17,10 @@ const UNKNOWN = [
   'user doesn.?t exist',
   'user does not exist',
   'no such user',
+  'no such account',
+  'unknown mailbox',
+  'user not found',
+  'unknown or illegal alias',
   'no such recipient',
   'no such mailbox',
   'no such address',
@@ -34,10 +38,11 @@ const UNKNOWN = [
   'address (?:couldn.t be|not) found',
   // Yahoo, AOL, iCloud, GMX
   'this user doesn.t have an? (?:[^ ]+ )?account',
-  'mailbox (?:does not exist|not found|unknown)',
-  'account (?:does not exist|not found|is not valid)',
+  'mailbox (?:does(?: not|n.t) exist|not found|unknown)',
+  'account (?:does(?: not|n.t) exist|not found|is not valid)',
   'invalid (?:recipient|mailbox|user|address)',
-  'recipient (?:does not exist|is invalid|not exist)',
+  'not a valid (?:recipient|mailbox|user)',
+  'recipient (?:does(?: not|n.t) exist|is invalid|not exist)',
   'address (?:does not exist|is invalid|unknown)',
   // qmail (qmail-local, vpopmail)
   'no mailbox here by that name',
@@ -75,6 +80,16 @@ const UNKNOWN = [
   '存在しません',
   '用户不存在',
   '收件人不存在',
+]
+
+/** The mailbox exists, but takes nothing more. */
+const CLOSED_MAILBOX = [
+  // Yahoo, Exim and others without an enhanced code
+  '(?<!your )(?<!sender )(?:mailbox|mail account|account|user|recipient)(?: is| has been| was)? (?:disabled|deactivated|discontinued|inactive|closed)\\b',
+  'disabled (?:mailbox|account|user|recipient)',
+  // Exchange
+  'accountdisabled',
+  'postfach (?:ist |wurde )?(?:deaktiviert|geschlossen)',
 ]
 
 /** The mailbox is full, or takes no more for now. */
@@ -161,6 +176,7 @@ const HINTS = ['spam', 'junk mail', 'virus', 'reputation', 'content (?:filter|po
 const oneOf = (...lists: ReadonlyArray<readonly string[]>) => new RegExp(lists.flat().join('|'), 'iu')
 
 export const UNKNOWN_RECIPIENT = oneOf(UNKNOWN)
+export const DISABLED = oneOf(CLOSED_MAILBOX)
 export const ABOUT_SENDER = oneOf(SENDER)
 export const FULL_OR_REFUSED = oneOf(FULL, RELAY, REFUSED_SENDER, UNWANTED)
 export const HINTS_OF_REFUSAL = oneOf(HINTS)

@@ -213,6 +213,46 @@ describe('specific words beat a vague code', () => {
   })
 })
 
+describe('the words of providers', () => {
+  test.each([
+    ['550 5.1.1 unknown or illegal alias: grace@example.org', 'hard 5.1.1 suppressed'],
+    ['550 User not found: grace@example.org', 'hard 5.1.1 suppressed'],
+    ['554 delivery error: dd Not a valid recipient - atlas.example.com', 'hard 5.1.1 suppressed'],
+    ['550 <grace@example.org>: recipient rejected - unknown mailbox', 'hard 5.1.1 suppressed'],
+    ["551 This mail account doesn't exist or is inactive", 'hard 5.1.1 suppressed'],
+    [
+      '550 Invalid Recipient - https://community.example.com/docs/DOC-1369#550 [abc.uk12]',
+      'hard 5.1.1 suppressed',
+    ],
+    [
+      '554 30 Sorry, your message to grace@example.org cannot be delivered. This mailbox is disabled',
+      'hard 5.2.1',
+    ],
+    ['550 This account has been disabled or discontinued [#101].', 'hard 5.2.1'],
+    [
+      '554 5.2.0 STOREDRV.Deliver.Exception:AccountDisabledException; Failed to process message',
+      'hard 5.2.0',
+    ],
+    ['550 Your account has been disabled', 'soft 5.0.0'],
+    ['450 This mailbox is disabled', 'soft 4.0.0'],
+    ['550 This mailbox is disabled because of spam', 'soft 5.0.0'],
+    ["552 5.2.2 The recipient's inbox is out of storage space and inactive.", 'soft 5.2.2'],
+    ['550 Requested action not taken: mailbox unavailable', 'soft 5.0.0'],
+    ["450 4.7.0 Proxy session setup failed with '554 5.1.1 x'", 'soft 4.7.0'],
+    ['550 5.4.300 Message expired -> 451 4.7.0 Temporary server error', 'soft 5.4.300'],
+    ['554 5.4.0 Error -> 450 4.1.1 user unknown for now', 'soft 5.4.0'],
+    ['550 5.7.26 This mail has been blocked because the sender is unauthenticated.', 'soft 5.7.26'],
+    [
+      '550 5.7.509 Access denied, sending domain example.com does not pass DMARC verification',
+      'soft 5.7.509',
+    ],
+    ["Sorry, I couldn't find any host named example.org. (#5.1.2)", 'hard 5.1.2 suppressed'],
+    ['Mailbox is full / Blocks limit exceeded / Inode limit exceeded', 'soft 5.0.0'],
+    ['all relevant MX records point to non-existent hosts', 'soft 5.0.0'],
+    ['Command died with status 1: "/usr/bin/filter"', 'soft 5.0.0'],
+  ])('%s', (diagnostic, expected) => expect(judged({ diagnostic })).toBe(expected))
+})
+
 describe('a rate, a sender and a relay are no fault of the address', () => {
   test.each([
     [

@@ -1,5 +1,5 @@
 import { type Names, withoutNames } from './names.ts'
-import { ABOUT_SENDER, FULL_OR_REFUSED, HINTS_OF_REFUSAL, UNKNOWN_RECIPIENT } from './phrases.ts'
+import { ABOUT_SENDER, DISABLED, FULL_OR_REFUSED, HINTS_OF_REFUSAL, UNKNOWN_RECIPIENT } from './phrases.ts'
 
 /** `hard`: the address will not take mail. `soft`: it may, another time or another message. */
 export type BounceType = 'hard' | 'soft'
@@ -27,9 +27,9 @@ const ENHANCED = /(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])/g
 const EMPTY = /^[45]\.0\.0$/
 /**
  * Codes that leave to the words what failed: of no detail, those that Exchange Online wraps around the code of another
- * server, and its 5.4.1, which the registry has for something else.
+ * server, and its 5.4.1, which the registry has for something else. What is temporary is not made permanent by words.
  */
-const VAGUE = /^[45]\.(?:\d\.0|0\.\d+|1\.\d{3}|4\.1)$/
+const VAGUE = /^(?:4\.0\.0|5\.(?:\d\.0|0\.\d+|1\.\d{3}|4\.1))$/
 /** Something about an address: that of the recipient, unless the words are about the sender. */
 const SOME_ADDRESS = '5.1.0'
 const REPLY_CODE = /(?<![\d.])([45])\d\d(?=[\s:;,-]|$)/
@@ -49,14 +49,21 @@ export function judge({ status, diagnostic, isOwn = true, ...names }: Failure): 
   const specific = codes.find(code => !VAGUE.test(code))
   const vague = codes.find(code => !EMPTY.test(code)) ?? codes[0] ?? emptyCodeOf(words)
   const isPermanent = vague.startsWith('5')
-  const shown = EMPTY.test(vague) && isUnknown && isPermanent ? '5.1.1' : vague
+  const isDisabled = !isRefused && !isUnknown && DISABLED.test(words)
+  const shown = EMPTY.test(vague) && isPermanent ? tellingCode(vague, { isUnknown, isDisabled }) : vague
   const isMissing =
     !isRefused &&
     (specific === undefined
       ? isPermanent && (isUnknown || (vague === SOME_ADDRESS && !blamesSender(diagnostic, words, names)))
       : NO_SUCH_ADDRESS.has(specific))
-  const isClosed = specific !== undefined && CLOSED.has(specific) && !isRefused
+  const isClosed = !isRefused && (specific === undefined ? isPermanent && isDisabled : CLOSED.has(specific))
   return { type: isMissing || isClosed ? 'hard' : 'soft', status: shown, suppresses: isMissing && isOwn }
+}
+
+/** The code of what words say, in place of one that says nothing. */
+function tellingCode(empty: string, words: { isUnknown: boolean; isDisabled: boolean }): string {
+  if (words.isUnknown) return '5.1.1'
+  return words.isDisabled ? '5.2.1' : empty
 }
 
 /**

@@ -92,10 +92,8 @@ async function summaryOf(
     bytes += piece.length
     if (bytes >= HEADER_BYTES_MAX) break
   }
-  const { internetMessageId, references, subject, from, to, cc, bcc, replyTo, ...summary } = summarize(
-    Buffer.concat(head),
-    bytes < form.byteLength,
-  )
+  const { internetMessageId, references, inReplyTo, subject, from, to, cc, bcc, replyTo, ...summary } =
+    summarize(Buffer.concat(head), bytes < form.byteLength)
   const { sentAt, snippet, importance } = summary
   const facts = { internetMessageId, subject, from, sentAt, receivedAt, size: form.byteLength }
   return {
@@ -103,6 +101,7 @@ async function summaryOf(
     identity: identityOf(facts),
     threadId: null,
     references,
+    inReplyTo,
     to,
     cc,
     bcc,
