@@ -61,15 +61,15 @@ async function ask(sandboxUrl: string, path: string): Promise<unknown> {
     signal: AbortSignal.timeout(ANSWER_SECONDS * 1000),
   })
   if (!response.ok) throw new Error(`GET ${path} answered ${response.status}`)
-  return JSON.parse(await readBounded(response))
+  return JSON.parse(await readBounded(response, path))
 }
 
-async function readBounded(response: Response): Promise<string> {
+async function readBounded(response: Response, path: string): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`The answer has more than ${ANSWER_BYTES_MAX} bytes`)
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`GET ${path} answered more than ${ANSWER_BYTES_MAX} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
