@@ -22,7 +22,7 @@ function prepare(
     async function* () {
       for (let at = 0; at < content.length; at += 9) yield content.subarray(at, at + 9)
     },
-    { ...SEND, wireHtml },
+    { ...SEND, wireHtml: wireHtml && (async html => wireHtml(html)) },
   )
 }
 

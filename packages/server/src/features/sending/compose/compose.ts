@@ -1,4 +1,5 @@
-import { htmlToText } from '../../../kit/mime/html-to-text.ts'
+import { htmlToTextSteps } from '../../../kit/mime/html-to-text.ts'
+import type { InSlices } from '../../../kit/sliced-work.ts'
 import { cleanLine } from '../../../kit/mime/text.ts'
 import {
   encloseEntity,
@@ -41,7 +42,7 @@ export interface Composition {
   text: string | null
   html: string | null
   /** Makes the HTML as its recipients get it from the signed one, which the filed copy keeps; null: the same. */
-  wireHtml: ((html: string) => string) | null
+  wireHtml: ((html: string) => Promise<string>) | null
   /** Null: the message is not signed. */
   signature: Signature | null
   attachments: readonly AttachedFile[]
@@ -92,17 +93,21 @@ export interface Tail {
 }
 
 /** Writes a message. An attached message is read here once, to see whether it can be sent as it is. */
-export async function composeMessage({ attachments, ...composition }: Composition): Promise<Composed> {
-  return composeWith(composition, await prepareFiles(attachments))
+export async function composeMessage(
+  { attachments, ...composition }: Composition,
+  inSlices: InSlices,
+): Promise<Composed> {
+  return composeWith(composition, await prepareFiles(attachments), inSlices)
 }
 
 /** Writes one of several messages with the same files. */
-export function composeWith(
+export async function composeWith(
   composition: Omit<Composition, 'attachments'>,
   files: PreparedFiles,
-): ComposedInParts {
-  const body = signedBody(composition)
-  const html = body.html === null ? null : htmlEntity(body.html, composition.wireHtml)
+  inSlices: InSlices,
+): Promise<ComposedInParts> {
+  const body = await signedBody(composition, inSlices)
+  const html = body.html === null ? null : await htmlEntity(body.html, composition.wireHtml)
   const root = structure(body, html?.entity ?? null, files)
   const { header, layout: places } = writeHeader(cleanNames(composition))
   const head: Segment[] = [header, ...root.segments]
@@ -138,12 +143,16 @@ interface Body {
 }
 
 /** The body with its signature, and the text that goes with HTML. */
-function signedBody({ text, html, signature }: Pick<Composition, 'text' | 'html' | 'signature'>): Body {
+async function signedBody(
+  { text, html, signature }: Pick<Composition, 'text' | 'html' | 'signature'>,
+  inSlices: InSlices,
+): Promise<Body> {
+  const toText = (markup: string) => inSlices(htmlToTextSteps(markup))
   const hasHtml = html !== null && html !== ''
-  const plain = text !== null && text !== '' ? text : hasHtml ? htmlToText(html) : ''
+  const plain = text !== null && text !== '' ? text : hasHtml ? await toText(html) : ''
   const signed = signature && (signature.text || signature.html) ? signature : null
   if (!signed) return { text: plain, html: hasHtml ? html : null }
-  const textSignature = signed.text || htmlToText(signed.html ?? '')
+  const textSignature = signed.text || (await toText(signed.html ?? ''))
   const htmlSignature = signed.html || textToHtml(signed.text ?? '')
   return {
     text: signText(plain, textSignature),
@@ -174,12 +183,12 @@ function structure(
 type SegmentForms = ReadonlyMap<Segment, FormRange['of']>
 
 /** The HTML part: one after the other for each form of the message, if they differ. */
-function htmlEntity(
+async function htmlEntity(
   html: string,
   wireHtml: Composition['wireHtml'],
-): { entity: Entity; forms: SegmentForms } {
+): Promise<{ entity: Entity; forms: SegmentForms }> {
   const copy = textEntity('text/html', html)
-  const onWire = wireHtml?.(html) ?? html
+  const onWire = (await wireHtml?.(html)) ?? html
   if (onWire === html) return { entity: copy, forms: new Map() }
   const wire = textEntity('text/html', onWire)
   const forms = new Map<Segment, FormRange['of']>([

@@ -56,7 +56,7 @@ export interface DraftSend {
   unsubscribeUrlOf: ((people: ForeignDraft['people']) => string) | null
   date: Date
   /** Makes the HTML as its recipients get it; null: it stays as it is. Not called if the HTML cannot be changed. */
-  wireHtml: ((html: string) => string) | null
+  wireHtml: ((html: string) => Promise<string>) | null
   /** Becomes From if the draft has none. */
   from: Mailbox
   /** The addresses that Sender may name, as they are compared. */
@@ -107,10 +107,10 @@ export async function prepareForeignDraft(
 
 async function changeHtml(
   content: AsyncIterable<Buffer>,
-  wireHtml: (html: string) => string,
+  wireHtml: (html: string) => Promise<string>,
 ): Promise<WireHtml | null> {
   const part = await findHtmlPart(content)
-  return part && { part, bytes: writeHtmlPart(part, wireHtml(part.html.text)) }
+  return part && { part, bytes: writeHtmlPart(part, await wireHtml(part.html.text)) }
 }
 
 /** The part as it was is for the copy, and what stands after it for the wire. */
