@@ -136,7 +136,7 @@ describe('composeMessage', () => {
     ],
   ])('attaches a message that is beyond ASCII in %s as 8bit, and asks for 8BITMIME', async (_, inner) => {
     const attached = memoryFile('message/rfc822', Buffer.from(inner, 'latin1'))
-    const stored = await store(await composeMessage(composition({ attachments: [attached] })))
+    const stored = await store(await composeMessage(composition({ attachments: [attached] }), inSlices))
     const { raw, is8Bit } = await readWire(stored, { has8BitMime: true })
     const text = raw.toString('latin1')
     expect(is8Bit).toBe(true)
