@@ -15,24 +15,27 @@ test('tenants whose servers never answer the dot keep nobody from sending, nor t
   const { app, imap } = opened
   /** How often each message was handed over, by its Message-ID. */
   const dots = new Map<string, number>()
-  const hanging: Array<{ sink: SmtpSink; host: string }> = []
+  let hosts = 0
 
+  /** A server that takes messages and never says so. */
+  async function nextServer(): Promise<{ sink: SmtpSink; host: string }> {
+    const host = `127.0.1.${++hosts}`
+    const sink = servers.use(await startSmtpSink({ listenHost: host }))
+    sink.behave = ({ step, argument }) => {
+      if (step !== 'dot') return null
+      dots.set(argument, (dots.get(argument) ?? 0) + 1)
+      return { does: 'silence' }
+    }
+    return { sink, host }
+  }
   /** Connects accounts whose servers hang, and sends as many messages of each as it may send at once. */
   async function hang(caller: Caller, accounts: number): Promise<void> {
-    for (let count = 0; count < accounts; count++) {
-      if (count % ACCOUNTS_PER_SERVER === 0) {
-        const listenHost = `127.0.1.${hanging.length + 1}`
-        const sink = servers.use(await startSmtpSink({ listenHost }))
-        sink.behave = ({ step, argument }) => {
-          if (step !== 'dot') return null
-          dots.set(argument, (dots.get(argument) ?? 0) + 1)
-          return { does: 'silence' }
-        }
-        hanging.push({ sink, host: listenHost })
+    for (let left = accounts; left > 0; left -= ACCOUNTS_PER_SERVER) {
+      const { sink, host } = await nextServer()
+      for (let count = 0; count < Math.min(left, ACCOUNTS_PER_SERVER); count++) {
+        const accountId = await connectSender(caller, { imap, sink }, { smtpHost: host })
+        for (let sent = 0; sent < SENDS_PER_ACCOUNT; sent++) await send(caller, accountId)
       }
-      const { sink, host } = hanging.at(-1)!
-      const accountId = await connectSender(caller, { imap, sink }, { smtpHost: host })
-      for (let sent = 0; sent < SENDS_PER_ACCOUNT; sent++) await send(caller, accountId)
     }
   }
   let tenants = 0
@@ -60,6 +63,7 @@ test('tenants whose servers never answer the dot keep nobody from sending, nor t
   const { rows } = await sql<{ id: string; phase: string; task: string }>`
     select internet_message_id as id, phase, task from outbox where handed_over_at is not null and status = 'sending'
   `.execute(app.db)
-  expect(rows.map(({ id }) => id).toSorted()).toEqual([...dots.keys()].toSorted())
+  // The stop may come between the note of a hand-over and its dot.
+  expect(rows.map(({ id }) => id)).toEqual(expect.arrayContaining([...dots.keys()]))
   for (const row of rows) expect(row).toMatchObject({ phase: 'unknown', task: 'look_up' })
 })
