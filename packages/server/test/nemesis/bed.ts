@@ -14,6 +14,7 @@ import { type SmtpSink, startSmtpSink } from '../servers/smtp-sink.ts'
 import { makeDataFolder } from '../service-process.ts'
 import { waitUntil } from '../wait-until.ts'
 import { startCapture } from './capture.ts'
+import { HANGING_HOSTS } from './hangers.ts'
 import type { History } from './history.ts'
 import { LAYOUTS, type Layout, openPlace, type Place } from './processes.ts'
 import { type Receivers, startReceivers, type TemperName, TEMPERS } from './receivers.ts'
@@ -84,7 +85,7 @@ export async function openBed(
   const env = {
     WAXWING_SECRET_KEY: randomBytes(32).toString('base64'),
     WAXWING_DATA_DIR: folder.path,
-    WAXWING_EGRESS_ALLOW: '127.0.0.1/32',
+    WAXWING_EGRESS_ALLOW: ['127.0.0.1', ...HANGING_HOSTS].map(host => `${host}/32`).join(','),
     WAXWING_ALLOW_PLAINTEXT: 'true',
     WAXWING_WEBHOOK_ALLOW: '127.0.0.1/32',
     WAXWING_WEBHOOK_ALLOW_HTTP: 'true',

@@ -40,6 +40,7 @@ export async function collectEnd(
     leavers,
     countedKey,
     before,
+    neighbours,
     bounds,
     history,
   }: {
@@ -49,6 +50,7 @@ export async function collectEnd(
     /** A key of a tenant with a limit that it is far from. */
     countedKey: string
     before: Snapshot
+    neighbours: EndState['neighbours']
     bounds: Bounds
     history: History
   },
@@ -96,6 +98,7 @@ export async function collectEnd(
     deleted,
     windows: await readWindows(bed, countedKey),
     loneFollower: followers.length === 1 ? (followers[0]?.name ?? null) : null,
+    neighbours,
     bounds,
   }
 }
@@ -206,6 +209,9 @@ async function readResources(bed: Bed, countedKey: string): Promise<Resources> {
       where state like 'idle in transaction%' and state_change < clock_timestamp() - interval '5 seconds'`),
     deadClaims: dead.map(({ place }) => `a row of ${place}`),
     orphanFiles: await findOrphanFiles(bed),
+    activeAccounts: await count(
+      `select count(*) from account where status = 'active' and deleted_at is null`,
+    ),
     processes: await Promise.all(bed.places.map(place => place.state())),
     inFlight,
     leftInRedis: await leastOf(async () => (await bed.stores?.countInProgress()) ?? 0),

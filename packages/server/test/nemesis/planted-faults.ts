@@ -327,6 +327,18 @@ export const PLANTED: Array<[Invariant, string, (evidence: SampleEvidence) => vo
   ],
   ['I13', 'a broken chain', ({ end }) => void (end.audit.findings = 1), /the chain has 1 findings/],
   [
+    'I15',
+    'a send that waited for those that hang',
+    ({ end }) => void (end.neighbours[0]!.seconds = 31),
+    /the send neighbour-1 took 31\.0 s while others hung at the dot/,
+  ],
+  [
+    'I15',
+    'a send that never left beside those that hang',
+    ({ end }) => void (end.neighbours[0]!.seconds = null),
+    /the send neighbour-1 did not leave/,
+  ],
+  [
     'I14',
     'a lock that is still held',
     ({ end }) => void (end.resources.advisoryLocks = 1),

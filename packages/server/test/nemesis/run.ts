@@ -16,9 +16,11 @@ import type { Bounds } from './evidence.ts'
 import { type Failover, measureFailovers, percentile } from './failovers.ts'
 import { type PlannedFault, planFaults } from './fault-plan.ts'
 import { entriesOf, type History, openHistory } from './history.ts'
+import { openHangers } from './hangers.ts'
 import { judge } from './judge.ts'
 import { openLeavers } from './leavers.ts'
 import type { Layout } from './processes.ts'
+import { probeNeighbours } from './probe-neighbours.ts'
 import { settle, type Unsettled } from './settle.ts'
 import { takeSnapshot } from './snapshot.ts'
 import type { StoresKind } from './stores.ts'
@@ -58,8 +60,8 @@ const LOAD: Record<'short' | 'long', Load> = {
 const CALLS_PER_MINUTE = { limited: 57, counted: 100_000 } as const
 const COUNTED_SECONDS_MAX = 60
 const BOUNDS: Record<'short' | 'long', Bounds> = {
-  short: { shared: 30, unowned: null },
-  long: { shared: 10, unowned: 30 },
+  short: { shared: 30, unowned: null, neighbour: 60 },
+  long: { shared: 10, unowned: 30, neighbour: 20 },
 }
 
 /** Runs the service under faults and judges what came of it. */
@@ -79,9 +81,11 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
   try {
     await using accounts = await openAccounts(bed, options.accounts, random.fork('accounts'))
     const leaving = await openLeavers(bed, LEAVERS[pace])
+    await using hangers = isShort ? null : await openHangers(bed)
     const keys = await openLimitedTenants(bed)
     const endpoints = await openEndpoints(bed)
     const before = await takeSnapshot(bed, accounts.all)
+    await hangers?.fill()
     say(`ready: ${accounts.all.length} accounts are followed, ${endpoints.length} endpoints`)
 
     await using clients = startClients({
@@ -102,6 +106,15 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
     })
     await doFaults({ bed, faults, seconds, random: random.fork('doing'), history, say })
     bed.receivers.calm()
+    const neighbours = hangers
+      ? await probeNeighbours(bed, {
+          hangers,
+          accounts: accounts.sending,
+          history,
+          random: random.fork('probing'),
+        })
+      : []
+    hangers?.release()
     await clients.end()
     say('the faults are over, coming to rest')
 
@@ -115,6 +128,7 @@ export async function runNemesis(options: RunOptions): Promise<RunResult> {
       leavers: leaving.leavers,
       countedKey: keys.counted,
       before,
+      neighbours,
       bounds: BOUNDS[pace],
       history,
     })

@@ -64,6 +64,8 @@ export interface SmtpSinkOptions {
   extensions?: readonly string[]
   /** Keeps what was accepted over several sinks; by default a file that goes with the sink. */
   journal?: string
+  /** An address on loopback; 127.0.0.1 by default. */
+  host?: string
   port?: number
   behave?: SmtpSink['behave']
 }
@@ -120,7 +122,7 @@ export async function startSmtpSink(options: SmtpSinkOptions = {}): Promise<Smtp
     socket.once('close', () => sockets.delete(socket))
     converse(state, socket, ++connections)
   })
-  server.listen(options.port ?? 0, '127.0.0.1')
+  server.listen(options.port ?? 0, options.host ?? '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const journal = options.journal ?? join('/tmp', `waxwing-sink-${randomUUID()}.jsonl`)
